@@ -1,0 +1,78 @@
+import { initContract } from '@ts-rest/core';
+import { z } from 'zod';
+import { raisedBy, raises } from './errors.ts';
+import { Author } from './idea.ts';
+import { Id, PathId } from './identifiers.ts';
+import { listOf, onePlace, pagination } from './pagination.ts';
+import {
+  BoardParameter,
+  BoardQuery,
+  ConditionalHeaders,
+  IdempotencyHeaders,
+  notModified,
+  type RouteMetadata,
+} from './routes.ts';
+import { Timestamp, text } from './text.ts';
+
+const c = initContract();
+
+export const Comment = z.object({ id: Id, idea_id: Id, body: z.string(), author: Author, created_at: Timestamp }).meta({
+  title: 'Comment',
+  description: 'A comment on an idea, in plain text.',
+  examples: [
+    {
+      id: 1001,
+      idea_id: 42,
+      body: 'A semicolon as separator would help us in Europe.',
+      author: { id: 7, name: 'Ada Osei' },
+      created_at: '2026-03-14T11:02:00.000Z',
+    },
+  ],
+});
+
+export const CommentList = listOf(Comment, 'CommentList', 'A page of comments, oldest first.');
+
+export const commentOnIdea = c.mutation({
+  method: 'POST',
+  path: '/api/v1/ideas/:id/comments',
+  summary: 'Comment on an idea',
+  description:
+    'Adds a comment by the user who issued the token. A second comment in a row by the same user is refused with `consecutive_comment`.',
+  pathParams: z.object({ id: PathId }),
+  query: BoardQuery,
+  headers: IdempotencyHeaders,
+  body: z
+    .strictObject({ body: text(1, 500).describe('Plain text, 1 to 500 characters after trimming.') })
+    .meta({ title: 'CommentInput', examples: [{ body: 'A semicolon as separator would help us in Europe.' }] }),
+  responses: {
+    201: Comment,
+    ...raises(
+      ...raisedBy.writing,
+      ...raisedBy.idempotent,
+      'not_found',
+      'board_frozen',
+      'status_comments_closed',
+      'consecutive_comment',
+      'idea_not_published',
+      'idea_already_merged',
+    ),
+  },
+  metadata: {
+    tag: 'Comments',
+    auth: 'board',
+    grant: 'write',
+    bucket: 'apitoken:write',
+  } as const satisfies RouteMetadata,
+});
+
+export const listComments = c.query({
+  method: 'GET',
+  path: '/api/v1/ideas/:id/comments',
+  summary: 'List the comments of an idea',
+  description: 'Lists the comments of an idea, oldest first.',
+  pathParams: z.object({ id: PathId }),
+  query: onePlace(z.strictObject({ ...BoardParameter, ...pagination })),
+  headers: ConditionalHeaders,
+  responses: { 200: CommentList, ...notModified, ...raises(...raisedBy.onBoard, 'not_found') },
+  metadata: { tag: 'Comments', auth: 'board', grant: 'read', bucket: 'apitoken:read' } as const satisfies RouteMetadata,
+});

@@ -1,0 +1,106 @@
+import { z } from 'zod';
+
+/**
+ * Every error key of the API, once: its HTTP status and what it means.
+ * The status and the key are the contract; the wording of a message is not.
+ */
+export const errors = {
+  malformed_json: { status: 400, meaning: 'The request body is not valid JSON.' },
+  board_required: { status: 400, meaning: 'The token grants more than one board: name one with the board parameter.' },
+  unauthorized: { status: 401, meaning: 'The bearer token is missing, malformed, unknown, revoked or expired.' },
+  agent_api_unavailable: { status: 403, meaning: "The account's plan does not include the Agent API." },
+  board_not_granted: { status: 403, meaning: 'The board parameter names a board that the token does not grant.' },
+  insufficient_scope: { status: 403, meaning: "The token's grant on this board is too low for the action." },
+  token_issuer_not_moderator: {
+    status: 403,
+    meaning: 'The user who issued the token no longer holds the role of owner, admin or moderator.',
+  },
+  user_blocked: { status: 403, meaning: 'The user who issued the token is blocked and may not write.' },
+  not_found: { status: 404, meaning: 'There is no such thing here, or not for this token.' },
+  method_not_allowed: { status: 405, meaning: 'The path exists, but not with this method; see the Allow header.' },
+  idempotency_key_in_use: { status: 409, meaning: 'The first request with this Idempotency-Key is still running.' },
+  payload_too_large: { status: 413, meaning: 'The request body is larger than 64 KiB.' },
+  unsupported_media_type: { status: 415, meaning: 'The request body must be sent as application/json.' },
+  validation_failed: { status: 422, meaning: 'The request does not match its schema; see issues.' },
+  invalid_status: { status: 422, meaning: "The status is not a key of the board's status registry." },
+  invalid_tag: { status: 422, meaning: 'The tag_id is not a tag of the board.' },
+  consecutive_comment: { status: 422, meaning: 'The last comment on the idea is by the same user.' },
+  idea_not_published: { status: 422, meaning: 'The idea, or the target of the merge, awaits approval.' },
+  idea_already_merged: { status: 422, meaning: 'The idea, or the target of the merge, is merged into another idea.' },
+  merge_into_self: { status: 422, meaning: 'An idea cannot be merged into itself.' },
+  idempotency_key_reused: { status: 422, meaning: 'This Idempotency-Key was used before for a different request.' },
+  board_frozen: { status: 423, meaning: 'The board is frozen and accepts no writes.' },
+  submissions_not_open_yet: { status: 423, meaning: 'The submission window of the board has not opened yet.' },
+  submissions_closed: { status: 423, meaning: 'The submission window of the board has closed.' },
+  voting_not_open_yet: { status: 423, meaning: 'The voting window of the board has not opened yet.' },
+  voting_closed: { status: 423, meaning: 'The voting window of the board has closed.' },
+  status_votes_closed: { status: 423, meaning: "The idea's status does not allow votes." },
+  status_comments_closed: { status: 423, meaning: "The idea's status does not allow comments." },
+  rate_limited: { status: 429, meaning: 'A rate limit is exceeded; try again after Retry-After seconds.' },
+  internal_error: { status: 500, meaning: 'The server failed; the request id identifies the failure in its log.' },
+  service_unavailable: { status: 503, meaning: 'The database cannot be reached; try again after Retry-After seconds.' },
+} as const satisfies Record<string, { status: number; meaning: string }>;
+
+export type ErrorKey = keyof typeof errors;
+export type ErrorStatus<K extends ErrorKey = ErrorKey> = (typeof errors)[K]['status'];
+
+/** The keys among K that answer with status S. */
+type KeysOfStatus<K extends ErrorKey, S> = { [Key in K]: (typeof errors)[Key]['status'] extends S ? Key : never }[K];
+
+export const ValidationIssue = z
+  .object({
+    path: z
+      .array(z.union([z.string(), z.int()]))
+      .describe('Where the value stands: `body`, `query` or `headers` first, then field names and array positions.'),
+    code: z.string().describe('What is wrong, as a word for programs.'),
+    message: z.string().describe('What is wrong, as a sentence for people.'),
+  })
+  .meta({ title: 'ValidationIssue', description: 'One reason for which a request does not match its schema.' });
+export type ValidationIssue = z.infer<typeof ValidationIssue>;
+
+export interface ErrorBody<K extends ErrorKey = ErrorKey> {
+  error: { key: K; message: string; issues?: ValidationIssue[] | undefined };
+}
+
+export type ErrorResponses<K extends ErrorKey> = {
+  [S in ErrorStatus<K>]: z.ZodType<ErrorBody<KeysOfStatus<K, S>>, ErrorBody<KeysOfStatus<K, S>>>;
+};
+
+/** The response schemas of an endpoint that can answer with these keys, one schema for each status. */
+export function raises<const K extends ErrorKey>(...keys: K[]): ErrorResponses<K> {
+  const byStatus = Map.groupBy([...new Set(keys)].sort(), key => errors[key].status);
+  const responses: Record<number, z.ZodType> = {};
+  for (const [status, keysOfStatus] of byStatus) responses[status] = errorBody(keysOfStatus);
+  return responses as ErrorResponses<K>;
+}
+
+function errorBody(keys: ErrorKey[]) {
+  const issues = { issues: z.array(ValidationIssue).optional().describe('Only with `validation_failed`.') };
+  return z
+    .object({
+      error: z.object({
+        key: z.enum(keys).describe(keys.map(key => `\`${key}\`: ${errors[key].meaning}`).join('\n')),
+        message: z.string().describe('For people; its wording may change.'),
+        ...(keys.includes('validation_failed') ? issues : {}),
+      }),
+    })
+    .describe(keys.map(key => errors[key].meaning).join(' '));
+}
+
+/** What every endpoint can answer: the per-IP limit, a failure, a database that is away. */
+const universal = ['rate_limited', 'internal_error', 'service_unavailable'] as const;
+
+/** What every authenticated endpoint can answer before its own work begins. */
+const authenticated = [...universal, 'unauthorized', 'agent_api_unavailable', 'validation_failed'] as const;
+
+const onBoard = [...authenticated, 'board_required', 'board_not_granted', 'insufficient_scope'] as const;
+
+const writing = [...onBoard, 'user_blocked', 'malformed_json', 'payload_too_large', 'unsupported_media_type'] as const;
+
+/** Keys that a POST adds through the Idempotency-Key header. */
+const idempotent = ['idempotency_key_in_use', 'idempotency_key_reused'] as const;
+
+const moderating = [...writing, 'token_issuer_not_moderator'] as const;
+
+/** The keys that come with a kind of endpoint, so that a route names only its own. */
+export const raisedBy = { universal, authenticated, onBoard, writing, idempotent, moderating };

@@ -1,0 +1,19 @@
+import { z } from 'zod';
+
+/**
+ * An id in a response or a body. Ids are 64-bit in the database and stay below 2^53, so that JSON numbers hold them.
+ */
+export const Id = z
+  .int()
+  .min(1)
+  .meta({ openapi: { type: 'integer', format: 'int64', minimum: 1 } });
+
+/**
+ * An id in a path, matched by [0-9]+ (Idea). What does not match, or is larger than any id can be, names nothing:
+ * the server answers 404, not 422.
+ */
+export const PathId = z
+  .union([z.int(), z.string().regex(/^[0-9]+$/)])
+  .transform(Number)
+  .pipe(z.int())
+  .meta({ openapi: { type: 'integer', format: 'int64', minimum: 1 }, examples: [42] });

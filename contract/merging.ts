@@ -1,0 +1,68 @@
+import { initContract } from '@ts-rest/core';
+import { z } from 'zod';
+import { raisedBy, raises } from './errors.ts';
+import { Idea } from './idea.ts';
+import { Id, PathId } from './identifiers.ts';
+import { BoardQuery, IdempotencyHeaders, type RouteMetadata } from './routes.ts';
+
+const c = initContract();
+
+const metadata = {
+  tag: 'Moderation',
+  auth: 'board',
+  grant: 'moderate',
+  bucket: 'apitoken:write',
+} as const satisfies RouteMetadata;
+
+export const Merge = z
+  .object({
+    idea: Idea,
+    target: Idea.nullable(),
+  })
+  .meta({
+    title: 'Merge',
+    description:
+      'The two ideas of a merge or of its undoing, as they are afterwards. `target` is null when an unmerge had nothing to undo.',
+  });
+
+export const mergeIdea = c.mutation({
+  method: 'POST',
+  path: '/api/v1/ideas/:id/merge',
+  summary: 'Merge an idea into another',
+  description:
+    'Folds the idea into `target_id`. Both must be published, on the same board, and neither already merged. Votes are combined with one vote per voter; where a voter voted on both, the vote on the target wins. Merging the same pair again changes nothing.',
+  pathParams: z.object({ id: PathId }),
+  query: BoardQuery,
+  headers: IdempotencyHeaders,
+  body: z.strictObject({ target_id: Id }).meta({ title: 'MergeInput', examples: [{ target_id: 42 }] }),
+  responses: {
+    200: Merge,
+    ...raises(
+      ...raisedBy.moderating,
+      ...raisedBy.idempotent,
+      'not_found',
+      'idea_not_published',
+      'idea_already_merged',
+      'merge_into_self',
+      'board_frozen',
+    ),
+  },
+  metadata,
+});
+
+export const unmergeIdea = c.mutation({
+  method: 'POST',
+  path: '/api/v1/ideas/:id/unmerge',
+  summary: 'Undo the merge of an idea',
+  description:
+    'Undoes the merge of the idea and restores both tallies. Unmerging an idea that is not merged changes nothing.',
+  pathParams: z.object({ id: PathId }),
+  query: BoardQuery,
+  headers: IdempotencyHeaders,
+  body: c.noBody(),
+  responses: {
+    200: Merge,
+    ...raises(...raisedBy.moderating, ...raisedBy.idempotent, 'not_found', 'board_frozen'),
+  },
+  metadata,
+});

@@ -1,0 +1,29 @@
+import { initContract } from '@ts-rest/core';
+import { z } from 'zod';
+import { raises } from './errors.ts';
+import type { RouteMetadata } from './routes.ts';
+
+const c = initContract();
+
+export const getHealth = c.query({
+  method: 'GET',
+  path: '/health',
+  summary: 'Liveness',
+  description: 'Answers while the process takes requests. Never touches the database and is not rate limited.',
+  responses: { 200: z.object({ ok: z.literal(true) }).meta({ title: 'Healthy', examples: [{ ok: true }] }) },
+  metadata: { tag: 'Probes', auth: 'none', isLimitedPerIp: false } as const satisfies RouteMetadata,
+});
+
+export const getReadiness = c.query({
+  method: 'GET',
+  path: '/ready',
+  summary: 'Readiness',
+  description:
+    'Answers 200 when the database answers, no migration is pending, and the cron recorded a heartbeat lately. The failed check is in the audit log, never in the response.',
+  responses: {
+    200: z.object({ ok: z.literal(true) }).meta({ title: 'Ready', examples: [{ ok: true }] }),
+    503: z.object({ ok: z.literal(false) }).meta({ title: 'NotReady', examples: [{ ok: false }] }),
+    ...raises('rate_limited'),
+  },
+  metadata: { tag: 'Probes', auth: 'none', isLimitedPerIp: true } as const satisfies RouteMetadata,
+});

@@ -1,0 +1,51 @@
+import { initContract } from '@ts-rest/core';
+import { z } from 'zod';
+import type { Grant } from './grants.ts';
+import type { Bucket } from './limits.ts';
+import { word } from './text.ts';
+
+/** What the server must know of a route before it reads the request's body; ts-rest carries it as metadata. */
+export type RouteMetadata = {
+  /** The heading under which the OpenAPI document lists the operation. */
+  tag: 'Board' | 'Ideas' | 'Comments' | 'Votes' | 'Moderation' | 'Token' | 'Probes';
+} & (
+  | { auth: 'none' /** Whether the per-IP limit guards the route. */; isLimitedPerIp: boolean }
+  /** A token of any grant; charges no bucket. */
+  | { auth: 'token' }
+  | {
+      auth: 'board';
+      grant: Grant;
+      bucket: Bucket;
+      /** A query parameter whose presence needs a higher grant. */
+      grantByQuery?: Readonly<Record<string, Grant>>;
+    }
+);
+
+export const BoardParameter = {
+  board: word(63)
+    .optional()
+    .describe('The slug of the board. Required when the token grants more than one board.')
+    .meta({ examples: ['web-app'] }),
+};
+
+export const BoardQuery = z.strictObject(BoardParameter);
+
+/** For a POST: a key of the client's choosing under which a repeated request is answered once. */
+export const IdempotencyHeaders = {
+  'idempotency-key': z
+    .string()
+    .regex(/^[\x21-\x7e]{1,255}$/, 'Must be 1 to 255 printable ASCII characters without spaces')
+    .optional()
+    .describe(
+      'A key of your choosing, unique for each intended write. A repeated request with the same key within 24 hours is answered with the first answer and `Idempotency-Replayed: true`, and changes nothing.',
+    )
+    .meta({ openapi: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' } }),
+};
+
+/** For a GET: the validator of an answer that the client already has. */
+export const ConditionalHeaders = {
+  'if-none-match': z.string().optional().describe('The `ETag` of an earlier answer; a match answers 304.'),
+};
+
+/** The answer to a matching If-None-Match. Charges no bucket. */
+export const notModified = { 304: initContract().noBody() } as const;

@@ -1,0 +1,41 @@
+import { initContract } from '@ts-rest/core';
+import { z } from 'zod';
+import { raisedBy, raises } from './errors.ts';
+import { Idea } from './idea.ts';
+import { PathId } from './identifiers.ts';
+import { BoardQuery, IdempotencyHeaders, type RouteMetadata } from './routes.ts';
+import { StatusKey } from './status.ts';
+
+const c = initContract();
+
+export const setIdeaStatus = c.mutation({
+  method: 'POST',
+  path: '/api/v1/ideas/:id/status',
+  summary: 'Set the status of an idea',
+  description:
+    "Moves a published idea to a status of the board's registry, custom statuses included. Setting the status that the idea has changes nothing and emits no event; otherwise `idea.status_changed` is emitted and followers are notified.",
+  pathParams: z.object({ id: PathId }),
+  query: BoardQuery,
+  headers: IdempotencyHeaders,
+  body: z
+    .strictObject({ status: StatusKey.describe("A key of the board's status registry.") })
+    .meta({ title: 'IdeaStatusInput', examples: [{ status: 'planned' }] }),
+  responses: {
+    200: Idea,
+    ...raises(
+      ...raisedBy.moderating,
+      ...raisedBy.idempotent,
+      'not_found',
+      'invalid_status',
+      'idea_not_published',
+      'idea_already_merged',
+      'board_frozen',
+    ),
+  },
+  metadata: {
+    tag: 'Moderation',
+    auth: 'board',
+    grant: 'moderate',
+    bucket: 'apitoken:write',
+  } as const satisfies RouteMetadata,
+});

@@ -1,0 +1,54 @@
+import { initContract } from '@ts-rest/core';
+import { z } from 'zod';
+import { raisedBy, raises } from './errors.ts';
+import { Idea } from './idea.ts';
+import { Id, PathId } from './identifiers.ts';
+import { BoardQuery, IdempotencyHeaders, type RouteMetadata } from './routes.ts';
+
+const c = initContract();
+
+const metadata = {
+  tag: 'Moderation',
+  auth: 'board',
+  grant: 'moderate',
+  bucket: 'apitoken:write',
+} as const satisfies RouteMetadata;
+
+export const addIdeaTag = c.mutation({
+  method: 'POST',
+  path: '/api/v1/ideas/:id/tags',
+  summary: 'Assign a tag to an idea',
+  description: 'Assigns a tag of the board to a published idea. Assigning it again changes nothing.',
+  pathParams: z.object({ id: PathId }),
+  query: BoardQuery,
+  headers: IdempotencyHeaders,
+  body: z.strictObject({ tag_id: Id }).meta({ title: 'IdeaTagInput', examples: [{ tag_id: 3 }] }),
+  responses: {
+    200: Idea,
+    ...raises(
+      ...raisedBy.moderating,
+      ...raisedBy.idempotent,
+      'not_found',
+      'invalid_tag',
+      'idea_not_published',
+      'idea_already_merged',
+      'board_frozen',
+    ),
+  },
+  metadata,
+});
+
+export const removeIdeaTag = c.mutation({
+  method: 'DELETE',
+  path: '/api/v1/ideas/:id/tags/:tagId',
+  summary: 'Remove a tag from an idea',
+  description: 'Removes a tag from a published idea. Removing one that is not assigned changes nothing.',
+  pathParams: z.object({ id: PathId, tagId: PathId }),
+  query: BoardQuery,
+  body: c.noBody(),
+  responses: {
+    200: Idea,
+    ...raises(...raisedBy.moderating, 'not_found', 'idea_not_published', 'idea_already_merged', 'board_frozen'),
+  },
+  metadata,
+});

@@ -1,0 +1,33 @@
+import { z } from 'zod';
+
+/** PostgreSQL stores no NUL, and a lone surrogate is no character: both would be lost or refused further down. */
+const storable = (value: string) => value.isWellFormed() && !value.includes('\0');
+
+const length = (value: string) => [...value].length;
+
+/** Text of min to max characters, counted in code points as JSON Schema and PostgreSQL count them, after trimming. */
+export function text(min: number, max: number) {
+  return z
+    .string()
+    .trim()
+    .refine(storable, { error: 'Contains a NUL character or a lone surrogate', abort: true })
+    .refine(value => value.length >= min && length(value) >= min, {
+      error: min === 1 ? 'Must not be empty' : `Must have at least ${min} characters`,
+    })
+    .refine(value => value.length <= max || length(value) <= max, { error: `Must have at most ${max} characters` })
+    .meta({ openapi: { type: 'string', minLength: min, maxLength: max, ...(min > 0 ? { pattern: '\\S' } : {}) } });
+}
+
+/** A word that stands for something, taken as it is: a slug, a status key. */
+export function word(max: number) {
+  return z
+    .string()
+    .refine(storable, { error: 'Contains a NUL character or a lone surrogate', abort: true })
+    .refine(value => length(value) <= max, { error: `Must have at most ${max} characters` })
+    .meta({ openapi: { type: 'string', maxLength: max } });
+}
+
+/** A timestamp in a response: RFC 3339 in UTC. */
+export const Timestamp = z
+  .string()
+  .meta({ openapi: { type: 'string', format: 'date-time' }, examples: ['2026-03-14T09:26:53.589Z'] });

@@ -1,0 +1,68 @@
+import { initContract } from '@ts-rest/core';
+import { z } from 'zod';
+import { raisedBy, raises } from './errors.ts';
+import { Grant } from './grants.ts';
+import { Id } from './identifiers.ts';
+import type { RouteMetadata } from './routes.ts';
+import { Timestamp } from './text.ts';
+
+const c = initContract();
+
+const BucketState = z
+  .object({
+    limit: z.int().min(0).describe('Requests in a window.'),
+    remaining: z.int().min(0).describe('Requests left in the current window.'),
+    reset: z.int().min(0).describe('Seconds until the window ends.'),
+  })
+  .meta({ title: 'BucketState', description: 'Where a token stands in a rate-limit bucket.' });
+
+export const Token = z
+  .object({
+    id: Id,
+    name: z.string(),
+    account: z.object({ id: Id, name: z.string() }),
+    issuer: z.object({ id: Id, name: z.string() }).describe('The user who issued the token.'),
+    boards: z.array(
+      z.object({
+        id: Id,
+        slug: z.string(),
+        name: z.string(),
+        grant: Grant,
+        is_moderate_effective: z
+          .boolean()
+          .describe(
+            'Whether moderator actions are allowed now: the grant is `moderate` and the issuer is a moderator.',
+          ),
+      }),
+    ),
+    expires_at: Timestamp.nullable(),
+    buckets: z.object({ 'apitoken:read': BucketState, 'apitoken:write': BucketState }),
+  })
+  .meta({
+    title: 'Token',
+    description: 'Who a token is and what it may do.',
+    examples: [
+      {
+        id: 5,
+        name: 'Release notes bot',
+        account: { id: 1, name: 'Tidewater' },
+        issuer: { id: 7, name: 'Ada Osei' },
+        boards: [{ id: 1, slug: 'web-app', name: 'Web app', grant: 'moderate', is_moderate_effective: true }],
+        expires_at: null,
+        buckets: {
+          'apitoken:read': { limit: 120, remaining: 118, reset: 41 },
+          'apitoken:write': { limit: 20, remaining: 20, reset: 1180 },
+        },
+      },
+    ],
+  });
+
+export const getToken = c.query({
+  method: 'GET',
+  path: '/api/v1/token',
+  summary: 'Get the token itself',
+  description: 'Answers who the token is: its boards and levels, and where it stands in its limits. Charges no bucket.',
+  query: z.strictObject({}),
+  responses: { 200: Token, ...raises(...raisedBy.authenticated) },
+  metadata: { tag: 'Token', auth: 'token' } as const satisfies RouteMetadata,
+});

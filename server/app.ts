@@ -1,0 +1,78 @@
+import { initServer } from '@ts-rest/fastify';
+import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
+import { contract } from '../contract/index.ts';
+import { maxBodyBytes } from '../contract/limits.ts';
+import type { ServerDependencies } from './dependencies.ts';
+import { DomainError } from './domain/domain-error.ts';
+import { boardEndpoints } from './endpoints/board.ts';
+import { commentEndpoints } from './endpoints/comments.ts';
+import { ideaEndpoints } from './endpoints/ideas.ts';
+import { moderationEndpoints } from './endpoints/moderation.ts';
+import { probeEndpoints } from './endpoints/probes.ts';
+import { tokenEndpoints } from './endpoints/token.ts';
+import { voteEndpoints } from './endpoints/votes.ts';
+import { admitRequests } from './http/admit.ts';
+import { answerConditionally } from './http/conditional.ts';
+import { serveDocumentation } from './http/documentation.ts';
+import { answerError } from './http/error-handler.ts';
+import { readJsonBodies } from './http/json-body.ts';
+import { collectMethods, refuseOtherMethods } from './http/method-not-allowed.ts';
+import { buildOperator } from './http/operate.ts';
+import { requestIdOf } from './http/request-id.ts';
+import { logAnswers } from './http/request-log.ts';
+import { answerInvalidRequest } from './http/validation.ts';
+
+/** Builds the HTTP server from what it depends on. It listens nowhere yet; closing it leaves the dependencies open. */
+export async function buildApp(server: ServerDependencies): Promise<FastifyInstance> {
+  const app = fastify({
+    loggerInstance: server.logger as FastifyBaseLogger,
+    logController: new LogController({ disableRequestLogging: true }),
+    trustProxy: server.config.TRUST_PROXY,
+    bodyLimit: maxBodyBytes,
+    genReqId: requestIdOf,
+    routerOptions: { ignoreTrailingSlash: false },
+    frameworkErrors: (error, request, reply) => {
+      reply.header('X-Request-Id', request.id);
+      return answerError(error, request, reply);
+    },
+  });
+  const methods = collectMethods(app);
+  readJsonBodies(app);
+
+  app.decorateRequest('admission', null);
+  app.decorateRequest('bucketState', null);
+  app.decorateRequest('storedAnswer', null);
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('X-Request-Id', request.id);
+    reply.header('X-Content-Type-Options', 'nosniff');
+    reply.header('Cache-Control', 'no-store');
+  });
+  app.addHook('onRequest', admitRequests(server));
+  app.addHook('onSend', answerConditionally(server));
+  app.addHook('onResponse', logAnswers);
+  app.setErrorHandler(answerError);
+  app.setNotFoundHandler(() => {
+    throw new DomainError('not_found');
+  });
+
+  const operator = buildOperator(server);
+  const endpoints = initServer();
+  await app.register(
+    endpoints.plugin(
+      endpoints.router(contract, {
+        ...boardEndpoints(operator),
+        ...ideaEndpoints(operator),
+        ...voteEndpoints(operator),
+        ...commentEndpoints(operator),
+        ...moderationEndpoints(operator),
+        ...tokenEndpoints(server),
+        ...probeEndpoints(server),
+      }),
+    ),
+    // The contract's schemas write the answer, so that a field which they do not declare never leaves the server.
+    { logInitialization: false, responseValidation: true, requestValidationErrorHandler: answerInvalidRequest },
+  );
+  await app.register(serveDocumentation);
+  refuseOtherMethods(app, methods);
+  return app;
+}

@@ -1,0 +1,47 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+
+/** Marks a directory in the making, with the process that is at it. */
+const unfinished = /\.idea-board-new-(\d+)-[0-9a-f]{8}$/;
+
+/**
+ * Makes a directory whole or not at all: `fill` works on a sibling, which is then renamed to `target`. So neither an
+ * interruption nor a second process leaves a half-made `target`. Returns false if something else stands there by then,
+ * such as the work of a process that was faster.
+ */
+export async function buildDirectory(target: string, fill: (directory: string) => Promise<void>): Promise<boolean> {
+  await removeAbandoned(dirname(target));
+  const sibling = `${target}.idea-board-new-${process.pid}-${randomBytes(4).toString('hex')}`;
+  try {
+    await mkdir(sibling, { mode: 0o700 });
+    await fill(sibling);
+    return await rename(sibling, target).then(
+      () => true,
+      (error: NodeJS.ErrnoException) => {
+        if (['ENOTEMPTY', 'EEXIST', 'ENOTDIR'].includes(error.code ?? '')) return false;
+        throw error;
+      },
+    );
+  } finally {
+    await rm(sibling, { recursive: true, force: true });
+  }
+}
+
+async function removeAbandoned(parent: string) {
+  for (const name of await readdir(parent)) {
+    const pid = Number(name.match(unfinished)?.[1]);
+    if (!(pid > 0) || isAlive(pid)) continue;
+    // Its initdb may outlive a killed process by moments and write on: then the rest goes at the next start.
+    await rm(join(parent, name), { recursive: true, force: true }).catch(() => {});
+  }
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}

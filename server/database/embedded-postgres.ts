@@ -1,0 +1,239 @@
+import { resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client, type DatabaseError } from 'pg';
+import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
+import { locatePostgresBinaries } from './postgres-binaries.ts';
+import { applicationName, type Cluster, createCluster, findCluster } from './postgres-cluster.ts';
+import { awaitPostmaster, launchPostmaster, type Postmaster, stopPostmaster } from './postmaster.ts';
+
+export { EmbeddedPostgresError } from './embedded-postgres-error.ts';
+
+export interface EmbeddedPostgresOptions {
+  /** The cluster is kept in `postgres` below it, PostgreSQL's log in `postgres.log`. Made if absent. */
+  dataDir: string;
+  /** False trades safety at a power failure for speed, as tests want it. Default true. */
+  durable?: boolean;
+  /** PostgreSQL's settings by name. A PostgreSQL that is adopted keeps those it was started with. */
+  settings?: Record<string, string>;
+}
+
+export interface EmbeddedPostgres {
+  /** The application's database, for `pg`. The host is a socket's directory. */
+  connection: { host: string; port: number; user: string; database: string };
+  /**
+   * `postgresql://idea_board@%2Ftmp%2F<directory>:5432/<database>`, for pg, psql and MikroORM. The directory stands in
+   * the host's place, percent-encoded, because `new URL` refuses the other form, an empty host with `?host=`.
+   */
+  url(database?: string): string;
+  /** Whether stop() stops PostgreSQL. */
+  readonly isOwner: boolean;
+  /** Resolves when an owner's PostgreSQL is gone. Drain first: sessions that are left are ended. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts the PostgreSQL of a data directory, or adopts the one that a killed process left running, and owns it until
+ * stop().
+ *
+ * @throws {EmbeddedPostgresError} in one line; its code is `in_use` if another process is the owner.
+ */
+export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  const dataDir = resolve(options.dataDir);
+  const { durable: isDurable = true, settings = {} } = options;
+  const binaries = await locatePostgresBinaries();
+  const cluster = await useDataDir(
+    dataDir,
+    async () => (await findCluster(dataDir)) ?? (await createCluster(dataDir, binaries, isDurable)),
+  );
+  const session = await useDataDir(dataDir, () =>
+    openSession(cluster, () => launchPostmaster(cluster, binaries, { isDurable, settings })),
+  );
+  const { client, postmaster } = session as Session;
+  if (!(await lockCluster(client))) {
+    await client.end();
+    throw new EmbeddedPostgresError('in_use', `another Idea-Board server is using ${dataDir}`);
+  }
+  const ownership = keepOwnership(client, postmaster);
+  const stop = async () => {
+    ownership.release();
+    if (ownership.isHeld()) await stopPostmaster(postmaster, cluster);
+  };
+  try {
+    await createApplicationDatabase(client);
+  } catch (error) {
+    await stop();
+    throw explain(dataDir, error);
+  }
+  let stopped: Promise<void> | undefined;
+  return {
+    ...describeConnection(postmaster),
+    get isOwner() {
+      return ownership.isHeld();
+    },
+    stop: () => (stopped ??= stop()),
+  };
+}
+
+/**
+ * What a command line tool wants: uses the PostgreSQL of a data directory if it runs and leaves it running, else starts
+ * it and stops it at stop().
+ *
+ * @throws {EmbeddedPostgresError} in one line
+ */
+export async function connectOrStart(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  const dataDir = resolve(options.dataDir);
+  const running = await useRunning(dataDir);
+  if (running !== undefined) return running;
+  try {
+    return await startEmbeddedPostgres(options);
+  } catch (error) {
+    // A server may have started in the meantime.
+    const started = isInUse(error) ? await useRunning(dataDir) : undefined;
+    if (started !== undefined) return started;
+    throw error;
+  }
+}
+
+async function useRunning(dataDir: string): Promise<EmbeddedPostgres | undefined> {
+  return useDataDir(dataDir, async () => {
+    const cluster = await findCluster(dataDir);
+    const session = cluster && (await openSession(cluster));
+    if (session === undefined) return undefined;
+    // A server that has only just started may not have come to this yet.
+    await createApplicationDatabase(session.client).finally(() => session.client.end());
+    return { ...describeConnection(session.postmaster), isOwner: false, stop: async () => {} };
+  });
+}
+
+function isInUse(error: unknown) {
+  return error instanceof EmbeddedPostgresError && error.code === 'in_use';
+}
+
+interface Session {
+  postmaster: Postmaster;
+  client: Client;
+}
+
+/** How long connecting may fail for a PostgreSQL that says it is ready, such as when all its connections are taken. */
+const connectLimitMs = 3_000;
+
+async function openSession(
+  cluster: Cluster,
+  launch?: Parameters<typeof awaitPostmaster>[1],
+): Promise<Session | undefined> {
+  const deadline = Date.now() + connectLimitMs;
+  let child: Postmaster['child'];
+  for (;;) {
+    const found = await awaitPostmaster(cluster, launch);
+    if (found === undefined) return undefined;
+    child = found.child ?? child;
+    const postmaster = { ...found, ...(child?.pid === found.pid && { child }) };
+    try {
+      return { postmaster, client: await connectForMaintenance(postmaster) };
+    } catch (error) {
+      // One that has begun to stop since is awaited above, and does not count.
+      if (Date.now() > deadline && (error as DatabaseError).code !== '57P03') {
+        if (child !== undefined) await stopPostmaster(postmaster, cluster);
+        throw new EmbeddedPostgresError(
+          'failed',
+          `PostgreSQL (process ${found.pid}) runs in ${cluster.dataDir} but cannot be connected to: ${(error as Error).message}`,
+          { cause: error },
+        );
+      }
+      await sleep(20);
+    }
+  }
+}
+
+/** Connects to the database `postgres`, which exists from the beginning and which nobody drops or copies. */
+async function connectForMaintenance({ socketDir, port }: Postmaster): Promise<Client> {
+  const client = new Client({
+    host: socketDir,
+    port,
+    user: applicationName,
+    database: 'postgres',
+    ssl: false, // whatever PGSSLMODE says: that is for another server
+    connectionTimeoutMillis: 5_000,
+    application_name: 'idea-board maintenance',
+  });
+  client.on('error', () => {}); // Without a listener, the end of PostgreSQL would be the end of this process.
+  await client.connect();
+  return client;
+}
+
+/** Any constant: the database `postgres` knows no other advisory locks. */
+const ownershipLock = 1;
+
+/** Waits a little, because PostgreSQL may take a moment to notice that the former owner was killed. */
+async function lockCluster(client: Client): Promise<boolean> {
+  await client.query(`set lock_timeout = '500ms'`);
+  try {
+    await client.query('select pg_advisory_lock($1)', [ownershipLock]);
+    return true;
+  } catch (error) {
+    if ((error as DatabaseError).code === '55P03') return false;
+    throw error;
+  }
+}
+
+const relockIntervalMs = 250;
+
+/**
+ * Holds the lock for as long as PostgreSQL runs. It goes with its session, and sessions end without PostgreSQL ending:
+ * if one backend crashes, all are restarted.
+ */
+function keepOwnership(first: Client, postmaster: Postmaster) {
+  let isHeld = true;
+  let isReleased = false;
+
+  const relockAtEnd = (client: Client) => client.once('end', () => relock().catch(retryLater));
+  const retryLater = () => void setTimeout(() => relock().catch(retryLater), relockIntervalMs).unref();
+  const relock = async () => {
+    if (isReleased) return;
+    const client = await connectForMaintenance(postmaster);
+    isHeld = await lockCluster(client);
+    if (isHeld) relockAtEnd(client);
+    else await client.end();
+  };
+
+  relockAtEnd(first);
+  return {
+    isHeld: () => isHeld,
+    /** The session itself is left to PostgreSQL's shutdown to end: before, another process could become the owner. */
+    release: () => {
+      isReleased = true;
+    },
+  };
+}
+
+async function createApplicationDatabase(client: Client) {
+  const { rowCount } = await client.query('select from pg_database where datname = $1', [applicationName]);
+  if (rowCount !== 0) return;
+  await client.query(`create database ${applicationName}`).catch((error: DatabaseError) => {
+    // Another process was faster, by much or by little.
+    if (error.code !== '42P04' && error.code !== '23505') throw error;
+  });
+}
+
+function describeConnection({ socketDir, port }: Postmaster) {
+  return {
+    connection: { host: socketDir, port, user: applicationName, database: applicationName },
+    url: (database: string = applicationName) =>
+      `postgresql://${applicationName}@${encodeURIComponent(socketDir)}:${port}/${encodeURIComponent(database)}`,
+  };
+}
+
+async function useDataDir<Result>(dataDir: string, use: () => Promise<Result>): Promise<Result> {
+  try {
+    return await use();
+  } catch (error) {
+    throw explain(dataDir, error);
+  }
+}
+
+function explain(dataDir: string, error: unknown) {
+  if (error instanceof EmbeddedPostgresError) return error;
+  return new EmbeddedPostgresError('failed', `cannot keep a database in ${dataDir}: ${(error as Error).message}`, {
+    cause: error,
+  });
+}

@@ -1,0 +1,234 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chown, constants, lstat, mkdtemp, open, readFile, rename, rmdir, stat, unlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { isAlive } from './build-directory.ts';
+import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
+import type { PostgresBinaries } from './postgres-binaries.ts';
+import { type Cluster, canEnter, pickReason, postgresEnvironment } from './postgres-cluster.ts';
+
+/** A running PostgreSQL, as its `postmaster.pid` describes it. */
+export interface Postmaster {
+  pid: number;
+  port: number;
+  socketDir: string;
+  /** The last line, which is what pg_ctl waits for, too: to ask by connecting would fill the log with refusals. */
+  status: 'starting' | 'ready' | 'stopping' | undefined;
+  /** The process, if it is our own child. */
+  child?: ChildProcess;
+}
+
+export interface LaunchOptions {
+  isDurable: boolean;
+  settings: Record<string, string>;
+}
+
+const pollIntervalMs = 20;
+
+/** Recovery after a crash replays up to a gigabyte of log (max_wal_size), which a slow disk takes this long for. */
+const startLimitMs = 60_000;
+
+const fastShutdownLimitMs = 8_000;
+
+/** PostgreSQL kills its own children five seconds into an immediate shutdown. */
+const immediateShutdownLimitMs = 10_000;
+
+/** A log of warnings and errors seldom gets here. One older file is kept. */
+const logLimitBytes = 10_000_000;
+
+const socketDirPrefix = 'idea-board-';
+
+/** A socket's path must fit into 103 bytes on macOS, 107 on Linux: the rest are `idea-board-XXXXXX/.s.PGSQL.5432`. */
+const socketParentLimitBytes = 103 - '/idea-board-XXXXXX/.s.PGSQL.5432'.length;
+
+const port = 5432; // Every cluster has a socket directory to itself, so this can be a constant.
+
+/**
+ * Waits until the cluster's PostgreSQL accepts connections. Without one that runs it calls `launch`, or returns
+ * undefined if it has none. One that is stopping is awaited and followed by a new one.
+ */
+export async function awaitPostmaster(
+  cluster: Cluster,
+  launch?: () => Promise<Launched>,
+): Promise<Postmaster | undefined> {
+  const deadline = Date.now() + startLimitMs;
+  let launched: Launched | undefined;
+  while (Date.now() < deadline) {
+    const postmaster = await findPostmaster(cluster);
+    if (postmaster?.status === 'ready') {
+      if (launched?.child.pid === postmaster.pid) return { ...postmaster, child: launched.child };
+      if (launched !== undefined) await removeSocketDir(launched.socketDir);
+      return postmaster;
+    }
+    if (launched !== undefined && hasExited(launched.child)) {
+      await removeSocketDir(launched.socketDir);
+      // Another process may have launched one in the same instant, and PostgreSQL let only that one live.
+      if (postmaster === undefined) throw await explainExit(cluster, launched);
+      launched = undefined;
+    } else if (launched === undefined && postmaster === undefined) {
+      if (launch === undefined) return undefined;
+      launched = await launch();
+    }
+    await sleep(pollIntervalMs);
+  }
+  throw new EmbeddedPostgresError(
+    'failed',
+    `PostgreSQL in ${cluster.dataDir} is not ready after ${startLimitMs / 1000} s and goes on trying: see ${cluster.logFile}`,
+  );
+}
+
+/** Finds the PostgreSQL that runs in a cluster, whoever started it. */
+export async function findPostmaster(cluster: Cluster): Promise<Postmaster | undefined> {
+  const recorded = await readPostmasterFile(cluster);
+  return recorded !== undefined && (await isPostmaster(recorded.pid, cluster)) ? recorded : undefined;
+}
+
+async function readPostmasterFile(cluster: Cluster): Promise<Postmaster | undefined> {
+  const text = await readFile(join(cluster.directory, 'postmaster.pid'), 'utf8').catch(
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return '';
+      throw error;
+    },
+  );
+  // pid, data directory, start time, port, socket directory, listen address, shared memory, status
+  const lines = text.split('\n').map(line => line.trim());
+  const pid = Number(lines[0]);
+  if (!Number.isSafeInteger(pid) || pid <= 0) return undefined;
+  return { pid, port: Number(lines[3]), socketDir: lines[4] ?? '', status: lines[7] as Postmaster['status'] };
+}
+
+/** After a crash or a reboot the recorded process id may be anybody's. PostgreSQL works in its data directory. */
+async function isPostmaster(pid: number, cluster: Cluster): Promise<boolean> {
+  if (process.platform === 'linux') {
+    // A zombie has no working directory any more, so that one which nobody reaps counts as gone.
+    const cwd = await stat(`/proc/${pid}/cwd`).catch(() => undefined);
+    return cwd !== undefined && cwd.ino === cluster.inode.ino && cwd.dev === cluster.inode.dev;
+  }
+  const command = await promisify(execFile)('ps', ['-o', 'command=', '-p', String(pid)]).catch(() => undefined);
+  return command?.stdout.includes(cluster.directory) ?? false;
+}
+
+export interface Launched {
+  child: ChildProcess;
+  socketDir: string;
+  /** Where this start begins in the log. */
+  logOffset: number;
+}
+
+/** Spawns PostgreSQL. It is in a session of its own: Ctrl-C in a terminal would else stop it before we have drained. */
+export async function launchPostmaster(
+  cluster: Cluster,
+  binaries: PostgresBinaries,
+  { isDurable, settings }: LaunchOptions,
+): Promise<Launched> {
+  await removeLeftovers(cluster);
+  const log = await openLog(cluster);
+  const socketDir = await makeSocketDir(cluster);
+  const allSettings = {
+    listen_addresses: '',
+    unix_socket_directories: `"${socketDir}"`,
+    unix_socket_permissions: '0700',
+    port: String(port),
+    max_connections: '100',
+    log_min_messages: 'warning',
+    log_checkpoints: 'off',
+    ...(!isDurable && { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
+    ...settings,
+  };
+  try {
+    const args = Object.entries(allSettings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    const child = spawn(binaries.postgres, ['-D', cluster.directory, ...args], {
+      ...cluster.runAs,
+      cwd: '/', // a directory that every user may enter: PostgreSQL fails in any other
+      env: postgresEnvironment,
+      stdio: ['ignore', log.handle.fd, log.handle.fd],
+      detached: true,
+    });
+    await once(child, 'spawn');
+    child.unref();
+    return { child, socketDir, logOffset: log.offset };
+  } catch (error) {
+    await removeSocketDir(socketDir);
+    throw new EmbeddedPostgresError('failed', `cannot run PostgreSQL: ${(error as Error).message}`, { cause: error });
+  } finally {
+    await log.handle.close();
+  }
+}
+
+async function openLog({ logFile, runAs }: Cluster) {
+  const size = await lstat(logFile).then(
+    file => file.size,
+    () => 0,
+  );
+  if (size > logLimitBytes) await rename(logFile, `${logFile}.old`);
+  const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW } = constants;
+  const handle = await open(logFile, O_APPEND | O_CREAT | O_WRONLY | O_NOFOLLOW, 0o600);
+  // A cluster's owner can go on without root, and must not find a log that only root can write.
+  if (runAs !== undefined) await handle.chown(runAs.uid, runAs.gid);
+  return { handle, offset: (await handle.stat()).size };
+}
+
+/** The directory is what guards the cluster: PostgreSQL trusts whoever can open the socket. */
+async function makeSocketDir({ runAs }: Cluster) {
+  const parent = tmpdir();
+  const isUsable =
+    Buffer.byteLength(parent) <= socketParentLimitBytes && (runAs === undefined || (await canEnter(runAs, parent)));
+  const socketDir = await mkdtemp(join(isUsable ? parent : '/tmp', socketDirPrefix)); // mode 0700
+  if (runAs !== undefined) await chown(socketDir, runAs.uid, runAs.gid);
+  return socketDir;
+}
+
+async function removeSocketDir(socketDir: string) {
+  // The path may come from a file that PostgreSQL's user can write: nothing but what we put there is removed.
+  if (!basename(socketDir).startsWith(socketDirPrefix)) return;
+  for (const name of [`.s.PGSQL.${port}`, `.s.PGSQL.${port}.lock`]) await unlink(join(socketDir, name)).catch(() => {});
+  await rmdir(socketDir).catch(() => {});
+}
+
+/** Clears away what a PostgreSQL left that was killed or lost its machine. */
+async function removeLeftovers(cluster: Cluster) {
+  const recorded = await readPostmasterFile(cluster);
+  if (recorded === undefined || (await isPostmaster(recorded.pid, cluster))) return;
+  await removeSocketDir(recorded.socketDir);
+  // PostgreSQL itself copes with a dead process id, but not with one that has become another program's.
+  if (isAlive(recorded.pid)) await unlink(join(cluster.directory, 'postmaster.pid'));
+}
+
+async function explainExit(cluster: Cluster, { child, logOffset }: Launched) {
+  const log = await readFile(cluster.logFile);
+  const reason = pickReason(log.subarray(logOffset).toString());
+  return new EmbeddedPostgresError(
+    'failed',
+    `PostgreSQL in ${cluster.dataDir} did not start: ${reason ?? `exit ${child.exitCode ?? child.signalCode}`}`,
+  );
+}
+
+/** Stops PostgreSQL and returns when it is gone. Sessions are ended, transactions rolled back. */
+export async function stopPostmaster(postmaster: Postmaster, cluster: Cluster) {
+  const isGone = async () =>
+    postmaster.child === undefined ? !(await isPostmaster(postmaster.pid, cluster)) : hasExited(postmaster.child);
+  await signalUntil(isGone, postmaster.pid, 'SIGINT', fastShutdownLimitMs);
+  await signalUntil(isGone, postmaster.pid, 'SIGQUIT', immediateShutdownLimitMs);
+  if (!(await isGone())) {
+    throw new EmbeddedPostgresError('failed', `PostgreSQL (process ${postmaster.pid}) does not stop`);
+  }
+  await removeSocketDir(postmaster.socketDir);
+}
+
+async function signalUntil(isGone: () => Promise<boolean>, pid: number, signal: NodeJS.Signals, limitMs: number) {
+  if (await isGone()) return;
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+  const deadline = Date.now() + limitMs;
+  while (Date.now() < deadline && !(await isGone())) await sleep(pollIntervalMs);
+}
+
+function hasExited(child: ChildProcess) {
+  return child.exitCode !== null || child.signalCode !== null;
+}

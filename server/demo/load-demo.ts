@@ -1,0 +1,231 @@
+import { type StatusCategory, statusCategories, statusOfCategory } from '../../contract/status.ts';
+import type { Database, Transaction } from '../database/database.ts';
+import { statement } from '../database/statement.ts';
+import type { Clock } from '../domain/clock.ts';
+import { createToken } from '../domain/tokens/create-token.ts';
+import { Account } from '../entities/account.ts';
+import { Board } from '../entities/board.ts';
+import { Comment } from '../entities/comment.ts';
+import { Follower } from '../entities/follower.ts';
+import { Idea } from '../entities/idea.ts';
+import { IdeaTag } from '../entities/idea-tag.ts';
+import { Membership } from '../entities/membership.ts';
+import { Merge } from '../entities/merge.ts';
+import { Status } from '../entities/status.ts';
+import { Tag } from '../entities/tag.ts';
+import { User } from '../entities/user.ts';
+import { Voter } from '../entities/voter.ts';
+import { type DemoBoard, type DemoIdea, type DemoStatus, demoData } from './demo-data.ts';
+
+/** The plaintexts of the demo's tokens; they are shown once. */
+export interface DemoTokens {
+  read: string;
+  write: string;
+  moderate: string;
+  /** Grants both boards, so that every request names one. */
+  allBoards: string;
+  boardSlugs: string[];
+}
+
+/** Any constant: serializes servers that start on the same empty database. */
+const lockDemo = statement<never>('lock_demo', 'select pg_advisory_xact_lock(7301182)');
+const countAccounts = statement<{ count: number }>('count_accounts', 'select count(*) as count from accounts');
+
+/** Puts the demo account into an empty database, in one transaction; undefined where the database is not empty. */
+export async function loadDemo(database: Database, clock: Clock): Promise<DemoTokens | undefined> {
+  return database.transaction(async transaction => {
+    await transaction.query(lockDemo, []);
+    const [accounts] = await transaction.query(countAccounts, []);
+    if (accounts?.count !== 0) return undefined;
+    return new DemoLoad(transaction, clock.now()).run();
+  });
+}
+
+/** Voters without a user, as those of people who have left, so that tallies look like a real board's. */
+const formerVoters = 140;
+
+const dayMs = 86_400_000;
+const hourMs = 3_600_000;
+
+class DemoLoad {
+  readonly #transaction: Transaction;
+  readonly #now: Date;
+  readonly #users = new Map<string, number>();
+  readonly #random = seededRandom(20_260_314);
+  #accountId = 0;
+  #voterIds: number[] = [];
+
+  constructor(transaction: Transaction, now: Date) {
+    this.#transaction = transaction;
+    this.#now = now;
+  }
+
+  async run(): Promise<DemoTokens> {
+    await this.#loadPeople();
+    const boards: Board[] = [];
+    for (const board of demoData.boards) boards.push(await this.#loadBoard(board));
+    return this.#issueTokens(boards);
+  }
+
+  async #loadPeople() {
+    const { em } = this.#transaction;
+    const account = em.create(Account, { slug: demoData.account.slug, name: demoData.account.name });
+    const users = demoData.people.map(({ email, name }) => em.create(User, { email, name, notificationEmail: email }));
+    await em.flush();
+    this.#accountId = account.id;
+    const accountId = account.id;
+    const voters = Array.from({ length: formerVoters }, () => em.create(Voter, { accountId }));
+    for (const [index, person] of demoData.people.entries()) {
+      const userId = users[index]?.id ?? 0;
+      this.#users.set(person.key, userId);
+      em.create(Membership, { accountId, userId, role: person.role });
+      voters.push(em.create(Voter, { accountId, userId }));
+    }
+    await em.flush();
+    this.#voterIds = voters.map(voter => voter.id);
+  }
+
+  async #loadBoard(data: DemoBoard): Promise<Board> {
+    const { em } = this.#transaction;
+    const accountId = this.#accountId;
+    const board = em.create(Board, {
+      accountId,
+      slug: data.slug,
+      name: data.name,
+      description: data.description,
+      preModeration: data.preModeration,
+    });
+    await em.flush();
+    const boardId = board.id;
+    const registry = data.statuses === 'default' ? defaultStatuses : data.statuses;
+    const statuses = registry.map((status, position) => em.create(Status, { ...status, accountId, boardId, position }));
+    const tags = data.tags.map(tag => em.create(Tag, { ...tag, accountId, boardId }));
+    await em.flush();
+    const statusIds = new Map(statuses.map(({ key, id }) => [key, id]));
+    const tagIds = new Map(tags.map(({ name, id }) => [name, id]));
+
+    // Oldest first, as they would have come: the ids then grow with the time.
+    const inOrder = [...data.ideas].sort((one, other) => other.daysAgo - one.daysAgo);
+    const ideas = inOrder.map(idea => this.#createIdea(idea, boardId, statusIds.get(idea.status) ?? 0));
+    await em.flush();
+    const ideaIds = new Map(ideas.map(({ title, id }) => [title, id]));
+    for (const idea of inOrder) {
+      const ideaId = ideaIds.get(idea.title) ?? 0;
+      for (const name of idea.tags) em.create(IdeaTag, { ideaId, tagId: tagIds.get(name) ?? 0, accountId });
+      this.#createDiscussion(idea, ideaId);
+    }
+    await em.flush();
+    for (const idea of inOrder) await this.#vote(idea, ideaIds.get(idea.title) ?? 0);
+    for (const idea of inOrder) {
+      if (idea.mergedInto !== undefined) await this.#merge(idea, ideaIds);
+    }
+    return board;
+  }
+
+  #createIdea(idea: DemoIdea, boardId: number, statusId: number): Idea {
+    const createdAt = new Date(this.#now.getTime() - idea.daysAgo * dayMs - Math.floor(this.#random() * 20 * hourMs));
+    return this.#transaction.em.create(Idea, {
+      accountId: this.#accountId,
+      boardId,
+      statusId,
+      authorId: this.#users.get(idea.author) ?? 0,
+      title: idea.title,
+      body: idea.body,
+      moderationState: idea.pending ? 'pending' : 'published',
+      commentCount: idea.comments?.length ?? 0,
+      createdAt,
+      updatedAt: createdAt,
+    });
+  }
+
+  #createDiscussion(idea: DemoIdea, ideaId: number) {
+    const { em } = this.#transaction;
+    const accountId = this.#accountId;
+    const followers = new Set([idea.author]);
+    const bornMs = this.#now.getTime() - idea.daysAgo * dayMs;
+    for (const [index, { by, body }] of (idea.comments ?? []).entries()) {
+      followers.add(by);
+      const share = (index + 1) / ((idea.comments?.length ?? 0) + 1);
+      const createdAt = new Date(bornMs + share * Math.min(idea.daysAgo, 30) * dayMs);
+      em.create(Comment, { accountId, ideaId, authorId: this.#users.get(by) ?? 0, body, createdAt });
+    }
+    for (const key of followers) em.create(Follower, { ideaId, userId: this.#users.get(key) ?? 0, accountId });
+  }
+
+  async #vote(idea: DemoIdea, ideaId: number) {
+    const voterIds = this.#voterIds.filter(() => this.#random() < idea.popularity);
+    const values = voterIds.map(() => (this.#random() < 0.08 ? -1 : 1));
+    await this.#transaction.query(insertVotes, [ideaId, this.#accountId, voterIds, values]);
+    await this.#transaction.query(carryVotes, [ideaId]);
+  }
+
+  async #merge(idea: DemoIdea, ideaIds: Map<string, number>) {
+    const sourceId = ideaIds.get(idea.title) ?? 0;
+    const targetId = ideaIds.get(idea.mergedInto ?? '') ?? 0;
+    this.#transaction.em.create(Merge, { accountId: this.#accountId, sourceId, targetId, mergedAt: this.#now });
+    await this.#transaction.query(setMerged, [sourceId, targetId]);
+    await this.#transaction.query(carryVotes, [targetId]);
+  }
+
+  async #issueTokens(boards: Board[]): Promise<DemoTokens> {
+    const admin = { ...this.#transaction, now: this.#now };
+    const owner = demoData.people.find(({ role }) => role === 'owner');
+    const issuerId = this.#users.get(owner?.key ?? '') ?? 0;
+    const [first] = boards;
+    if (!first) throw new Error('The demo has a board');
+    const issue = async (name: string, grants: { boardId: number; grant: 'read' | 'write' | 'moderate' }[]) => {
+      const { plaintext } = await createToken(admin, {
+        accountId: this.#accountId,
+        issuerId,
+        name,
+        boards: grants,
+      });
+      return plaintext;
+    };
+    return {
+      read: await issue('Demo, read', [{ boardId: first.id, grant: 'read' }]),
+      write: await issue('Demo, write', [{ boardId: first.id, grant: 'write' }]),
+      moderate: await issue('Demo, moderate', [{ boardId: first.id, grant: 'moderate' }]),
+      allBoards: await issue(
+        'Demo, both boards',
+        boards.map(({ id }) => ({ boardId: id, grant: 'moderate' })),
+      ),
+      boardSlugs: boards.map(({ slug }) => slug),
+    };
+  }
+}
+
+const insertVotes = statement<never>(
+  'insert_demo_votes',
+  `insert into votes (idea_id, voter_id, account_id, value)
+  select $1, voter_id, $2, value from unnest($3::bigint[], $4::smallint[]) as demo (voter_id, value)`,
+);
+const setMerged = statement<never>('set_demo_merged', 'update ideas set merged_into_id = $2 where id = $1');
+/** Counts the votes, and brings those of merged ideas along. */
+const carryVotes = statement<never>('carry_demo_votes', 'select carry_votes($1)');
+
+const labels: Record<StatusCategory, string> = {
+  inbox: 'Open',
+  planned: 'Planned',
+  active: 'In progress',
+  completed: 'Done',
+  declined: 'Declined',
+  archived: 'Archived',
+};
+
+const defaultStatuses: DemoStatus[] = statusCategories.map(category => ({
+  key: statusOfCategory[category],
+  category,
+  label: labels[category],
+}));
+
+/** Random enough for a demo, and the same at every first start (the generator known as mulberry32). */
+function seededRandom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

@@ -1,0 +1,18 @@
+import type { DemoTokens } from './load-demo.ts';
+
+/** What the first start tells a person about the demo account. */
+export function describeDemo(baseUrl: string, tokens: DemoTokens): string {
+  const [first, second] = tokens.boardSlugs;
+  return `
+A demo account was made. Its tokens are shown this once; npm run cli -- token create makes another.
+
+  read      ${tokens.read}
+  write     ${tokens.write}
+  moderate  ${tokens.moderate}
+  both      ${tokens.allBoards}
+
+The first three are for the board ${first}; the last is for both boards and needs ?board=${first} or ?board=${second}.
+
+  curl -H 'Authorization: Bearer ${tokens.read}' '${baseUrl}/api/v1/ideas?sort=top&per_page=3'
+`;
+}

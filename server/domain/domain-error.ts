@@ -1,0 +1,14 @@
+import { type ErrorKey, errors, type ValidationIssue } from '../../contract/errors.ts';
+
+/** A request that the domain or its admission refuses, under one of the contract's error keys. */
+export class DomainError<K extends ErrorKey = ErrorKey> extends Error {
+  readonly key: K;
+  readonly issues: ValidationIssue[] | undefined;
+
+  constructor(key: K, issues?: ValidationIssue[]) {
+    super(errors[key].meaning);
+    this.name = 'DomainError';
+    this.key = key;
+    this.issues = issues;
+  }
+}

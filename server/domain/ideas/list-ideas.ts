@@ -1,0 +1,91 @@
+import { type IdeaStatus, type StatusCategory, statusOfCategory } from '../../../contract/status.ts';
+import { plannedStatement, type Statement, statement } from '../../database/statement.ts';
+import type { Operation } from '../operation.ts';
+import { type Cursor, cutPage, type Page, type Place } from '../pagination.ts';
+import { type IdeaView, ideaViewColumns, ideaViewJoins } from './read-idea.ts';
+
+export interface IdeaFilter {
+  status?: IdeaStatus | undefined;
+  statusKey?: string | undefined;
+  q?: string | undefined;
+  sort: 'newest' | 'top';
+  isPending: boolean;
+}
+
+/** Lists the published ideas of the actor's board, or its approval queue. */
+export async function listIdeas(op: Operation, filter: IdeaFilter, place: Place): Promise<Page<IdeaView>> {
+  const isSearch = filter.q !== undefined;
+  const list = listStatement(filter.sort, filter.isPending, isSearch, place.cursor !== undefined);
+  const values: unknown[] = [
+    op.actor.boardId,
+    op.actor.voterId,
+    filter.statusKey ?? null,
+    filter.statusKey === undefined ? categoryOf(filter.status) : null,
+    place.offset,
+    // One more than the page holds tells whether another follows.
+    place.perPage + 1,
+  ];
+  if (isSearch) values.push(filter.q);
+  if (place.cursor) values.push(place.cursor.key, place.cursor.id);
+  return cutPage(await op.query(list, values), place, idea => cursorOf(filter.sort, idea));
+}
+
+function categoryOf(status: IdeaStatus | undefined): StatusCategory | null {
+  if (status === undefined) return null;
+  const entries = Object.entries(statusOfCategory) as [StatusCategory, IdeaStatus][];
+  return entries.find(([, value]) => value === status)?.[0] ?? null;
+}
+
+function cursorOf(sort: IdeaFilter['sort'], idea: IdeaView): Cursor {
+  return { sort, key: sort === 'newest' ? idea.created_at : idea.score, id: idea.id };
+}
+
+const statements = new Map<string, Statement<IdeaView>>();
+
+function listStatement(sort: IdeaFilter['sort'], isPending: boolean, isSearch: boolean, hasCursor: boolean) {
+  const name = `list_ideas_${sort}${isPending ? '_pending' : ''}${isSearch ? '_search' : ''}${hasCursor ? '_after' : ''}`;
+  let list = statements.get(name);
+  if (!list) {
+    const text = listText(sort, isPending, isSearch, hasCursor);
+    // A rare word is found through its index, a common one by walking the newest: the plan depends on the word.
+    list = isSearch ? plannedStatement(text) : statement(name, text);
+    statements.set(name, list);
+  }
+  return list;
+}
+
+/**
+ * The list takes the first rows of each status that it shows, each from the index in the order of the list, and
+ * merges them: so it costs the same whichever statuses are shown, and the same at any depth with a cursor.
+ */
+function listText(sort: IdeaFilter['sort'], isPending: boolean, isSearch: boolean, hasCursor: boolean): string {
+  const key = sort === 'newest' ? 'created_at' : 'score';
+  const keyType = sort === 'newest' ? 'timestamptz' : 'integer';
+  const cursorAt = isSearch ? 8 : 7;
+  const search = isSearch ? 'and i.title_words @@ words_query($7)' : '';
+  const after = hasCursor ? `and (i.${key}, i.id) < ($${cursorAt}::${keyType}, $${cursorAt + 1}::bigint)` : '';
+  const state = isPending
+    ? `i.moderation_state = 'pending'`
+    : `i.moderation_state = 'published' and i.merged_into_id is null`;
+  return `select ${ideaViewColumns}
+  from (
+    select of_status.id, of_status.key
+    from statuses shown cross join lateral (
+      select i.id, i.${key} as key
+      from ideas i
+      where i.status_id = shown.id and ${state} ${search} ${after}
+      order by i.${key} desc, i.id desc
+      limit $5::bigint + $6::bigint
+    ) of_status
+    where shown.board_id = $1
+      and case
+            when $3::text is not null then shown.key = $3
+            when $4::text is not null then shown.category = $4
+            else ${isPending ? 'true' : 'not shown.is_hidden'}
+          end
+    order by of_status.key desc, of_status.id desc
+    offset $5::bigint limit $6::bigint
+  ) page
+  join ideas i on i.id = page.id ${ideaViewJoins('$2')}
+  order by page.key desc, page.id desc`;
+}

@@ -1,0 +1,84 @@
+import { statement } from '../../database/statement.ts';
+import { DomainError } from '../domain-error.ts';
+import { checkPublished, lockIdeas } from '../ideas/lock-ideas.ts';
+import { type IdeaView, requireIdea, requireIdeas } from '../ideas/read-idea.ts';
+import type { WriteOperation } from '../operation.ts';
+
+export interface MergeView {
+  idea: IdeaView;
+  target: IdeaView | null;
+}
+
+const insertMerge = statement<never>(
+  'insert_merge',
+  `with merge as (
+    insert into merges (account_id, source_id, target_id, merged_at) values ($1, $2, $3, $4)
+  )
+  update ideas set merged_into_id = $3, updated_at = $4 where id = $2`,
+);
+
+const carryVotes = statement<never>('carry_votes', 'select carry_votes($1)');
+
+/**
+ * Folds one idea into another (Idea actions, rule 4). The source keeps its own votes, and the target gets a copy of
+ * those whose voters did not vote on it: so an unmerge restores both tallies exactly.
+ */
+export async function mergeIdea(op: WriteOperation, sourceId: number, targetId: number): Promise<MergeView> {
+  const [source, target] = await lockIdeas(op, sourceId === targetId ? [sourceId] : [sourceId, targetId]);
+  if (!source || !target) throw new DomainError('merge_into_self');
+  if (source.merged_into_id !== targetId) {
+    checkPublished(source);
+    checkPublished(target);
+    await op.query(insertMerge, [op.actor.accountId, sourceId, targetId, op.now]);
+    await op.query(carryVotes, [targetId]);
+  }
+  return requirePair(op, sourceId, targetId);
+}
+
+/** An idea and those into which it is merged, one after the other. */
+const selectChain = statement<{ id: number }>(
+  'select_merge_chain',
+  `with recursive chain as (
+    select id, merged_into_id from ideas where id = $1 and board_id = $2
+    union all
+    select i.id, i.merged_into_id from chain c join ideas i on i.id = c.merged_into_id
+  )
+  select id from chain`,
+);
+
+const endMerge = statement<never>(
+  'end_merge',
+  `with merge as (
+    update merges set unmerged_at = $2 where source_id = $1 and unmerged_at is null
+  )
+  update ideas set merged_into_id = null, updated_at = $2 where id = $1`,
+);
+
+/** Undoes the merge of an idea. An idea that is not merged changes nothing. */
+export async function unmergeIdea(op: WriteOperation, ideaId: number): Promise<MergeView> {
+  const targetId = await lockChain(op, ideaId);
+  if (targetId === null) return { idea: await requireIdea(op, ideaId), target: null };
+  await op.query(endMerge, [ideaId, op.now]);
+  await op.query(carryVotes, [targetId]);
+  return requirePair(op, ideaId, targetId);
+}
+
+async function requirePair(op: WriteOperation, ideaId: number, targetId: number): Promise<MergeView> {
+  const [idea, target] = await requireIdeas(op, [ideaId, targetId]);
+  if (!idea || !target) throw new Error('Two ideas were asked for');
+  return { idea, target };
+}
+
+/**
+ * Locks an idea and all those to which its votes were carried, and answers the idea into which it is merged. The chain
+ * is known only by reading it and may have grown before it was locked; then the longer one is locked. The database
+ * breaks a deadlock that this rare second try may cause, and the transaction runs again.
+ */
+async function lockChain(op: WriteOperation, ideaId: number): Promise<number | null> {
+  for (;;) {
+    const chain = (await op.query(selectChain, [ideaId, op.actor.boardId])).map(({ id }) => id);
+    const locked = await lockIdeas(op, chain.length > 0 ? chain : [ideaId]);
+    const targets = locked.map(idea => idea.merged_into_id);
+    if (targets.every(id => id === null || chain.includes(id))) return targets[0] ?? null;
+  }
+}

@@ -1,0 +1,24 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Queryable } from '../database/database.ts';
+
+/** Who acts, on which board: a token of the Agent API for its issuer, or a person. */
+export interface Actor {
+  readonly accountId: number;
+  readonly boardId: number;
+  readonly userId: number;
+  /** Under which voter the actor votes: the token's own, or the user's. */
+  readonly voterId: number;
+  /** Whether the actor acts as a moderator: sees pending ideas, and creates published ones. */
+  readonly isModerator: boolean;
+}
+
+/** What every operation of the domain is given: the actor, the time, and the database. */
+export interface Operation extends Queryable {
+  readonly actor: Actor;
+  readonly now: Date;
+}
+
+/** An operation that changes rows. It runs in a transaction, so that its changes are made together or not at all. */
+export interface WriteOperation extends Operation {
+  readonly em: EntityManager;
+}

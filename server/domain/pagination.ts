@@ -1,0 +1,83 @@
+import { DomainError } from './domain-error.ts';
+
+/** Where in a list a page begins: after a number of rows, or after the row that a cursor names. */
+export interface Place {
+  perPage: number;
+  page: number | null;
+  offset: number;
+  cursor: Cursor | undefined;
+}
+
+/** The last row of the page before, by the value that the list is sorted by and its id. */
+export interface Cursor {
+  sort: string;
+  key: string | number;
+  id: number;
+}
+
+export interface Page<Row> {
+  rows: Row[];
+  place: Place;
+  hasMore: boolean;
+  nextCursor: string | null;
+}
+
+/** Makes a page of rows that were fetched with a limit of one more than the page holds. */
+export function cutPage<Row>(fetched: Row[], place: Place, cursorOf: (row: Row) => Cursor): Page<Row> {
+  const hasMore = fetched.length > place.perPage;
+  const rows = hasMore ? fetched.slice(0, place.perPage) : fetched;
+  const last = rows.at(-1);
+  return { rows, place, hasMore, nextCursor: hasMore && last ? encodeCursor(cursorOf(last)) : null };
+}
+
+/** The place that a request's page, per_page and cursor name, in a list sorted by sort. */
+export function placeOf(
+  query: { page?: number | undefined; per_page?: number | undefined; cursor?: string | undefined },
+  sort: string,
+  defaultPerPage: number,
+): Place {
+  const perPage = query.per_page ?? defaultPerPage;
+  if (query.cursor !== undefined) {
+    return { perPage, page: null, offset: 0, cursor: decodeCursor(query.cursor, sort) };
+  }
+  const page = query.page ?? 1;
+  const offset = (page - 1) * perPage;
+  if (!Number.isSafeInteger(offset + perPage + 1)) refuse('page', 'Is further than any list goes');
+  return { perPage, page, offset, cursor: undefined };
+}
+
+function encodeCursor({ sort, key, id }: Cursor): string {
+  return Buffer.from(JSON.stringify([sort, key, id])).toString('base64url');
+}
+
+function decodeCursor(text: string, sort: string): Cursor {
+  const cursor = parseCursor(text);
+  if (!cursor || cursor.sort !== sort) refuse('cursor', 'Is not a next_cursor of this list');
+  return cursor;
+}
+
+function parseCursor(text: string): Cursor | undefined {
+  let parts: unknown;
+  try {
+    parts = JSON.parse(Buffer.from(text, 'base64url').toString());
+  } catch {
+    return undefined;
+  }
+  if (!Array.isArray(parts) || parts.length !== 3) return undefined;
+  const [sort, key, id] = parts;
+  if (typeof sort !== 'string' || !Number.isSafeInteger(id)) return undefined;
+  if (sort === 'newest') {
+    // Written anew from the date it names: PostgreSQL refuses a 31st of February, JavaScript does not.
+    const time = typeof key === 'string' && timestampText.test(key) ? new Date(key) : undefined;
+    return time && !Number.isNaN(time.getTime()) ? { sort, key: time.toISOString(), id } : undefined;
+  }
+  return Number.isInteger(key) && Math.abs(key) <= maxInteger ? { sort, key, id } : undefined;
+}
+
+/** A time as PostgreSQL writes it. */
+const timestampText = /^(19[7-9]|[2-9]\d\d)\d-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,3})?[+-]\d\d$/;
+const maxInteger = 2 ** 31 - 1;
+
+function refuse(field: string, message: string): never {
+  throw new DomainError('validation_failed', [{ path: ['query', field], code: 'custom', message }]);
+}

@@ -1,0 +1,22 @@
+import { statement } from '../../database/statement.ts';
+import { DomainError } from '../domain-error.ts';
+import { checkPublished, lockIdea } from '../ideas/lock-ideas.ts';
+import { type IdeaView, requireIdea } from '../ideas/read-idea.ts';
+import type { WriteOperation } from '../operation.ts';
+
+const findStatus = statement<{ id: number }>('find_status', 'select id from statuses where board_id = $1 and key = $2');
+
+const updateStatus = statement<never>(
+  'update_idea_status',
+  'update ideas set status_id = $2, updated_at = $3 where id = $1',
+);
+
+/** Moves an idea to a status of the board's registry (Idea actions, rule 3). The status it has changes nothing. */
+export async function setIdeaStatus(op: WriteOperation, ideaId: number, key: string): Promise<IdeaView> {
+  const idea = await lockIdea(op, ideaId);
+  checkPublished(idea);
+  const [status] = await op.query(findStatus, [op.actor.boardId, key]);
+  if (!status) throw new DomainError('invalid_status');
+  if (status.id !== idea.status_id) await op.query(updateStatus, [ideaId, status.id, op.now]);
+  return requireIdea(op, ideaId);
+}

@@ -1,0 +1,45 @@
+import { statement } from '../../database/statement.ts';
+import { DomainError } from '../domain-error.ts';
+import { checkPublished, lockIdea } from '../ideas/lock-ideas.ts';
+import { type IdeaView, requireIdea } from '../ideas/read-idea.ts';
+import type { WriteOperation } from '../operation.ts';
+
+const insertIdeaTag = statement<{ is_tag: boolean }>(
+  'insert_idea_tag',
+  `with tag as (
+    select id from tags where id = $2 and board_id = $3
+  ),
+  added as (
+    insert into idea_tags (idea_id, tag_id, account_id) select $1, id, $4 from tag
+    on conflict do nothing
+    returning idea_id
+  ),
+  touched as (
+    update ideas set updated_at = $5 where id in (select idea_id from added)
+  )
+  select exists (select from tag) as is_tag`,
+);
+
+/** Assigns a tag of the board to an idea (Idea actions, rule 5). One that it has already changes nothing. */
+export async function addIdeaTag(op: WriteOperation, ideaId: number, tagId: number): Promise<IdeaView> {
+  checkPublished(await lockIdea(op, ideaId));
+  const { accountId, boardId } = op.actor;
+  const [result] = await op.query(insertIdeaTag, [ideaId, tagId, boardId, accountId, op.now]);
+  if (!result?.is_tag) throw new DomainError('invalid_tag');
+  return requireIdea(op, ideaId);
+}
+
+const deleteIdeaTag = statement<never>(
+  'delete_idea_tag',
+  `with removed as (
+    delete from idea_tags where idea_id = $1 and tag_id = $2 returning idea_id
+  )
+  update ideas set updated_at = $3 where id in (select idea_id from removed)`,
+);
+
+/** Removes a tag from an idea (Idea actions, rule 5). One that is not assigned changes nothing. */
+export async function removeIdeaTag(op: WriteOperation, ideaId: number, tagId: number): Promise<IdeaView> {
+  checkPublished(await lockIdea(op, ideaId));
+  await op.query(deleteIdeaTag, [ideaId, tagId, op.now]);
+  return requireIdea(op, ideaId);
+}

@@ -1,0 +1,37 @@
+import type { ErrorKey } from '../../../contract/errors.ts';
+import type { VoteValue } from '../../../contract/idea.ts';
+import { statement } from '../../database/statement.ts';
+import { DomainError } from '../domain-error.ts';
+import type { Operation } from '../operation.ts';
+
+export interface Tally {
+  score: number;
+  my_vote: VoteValue;
+  up_count: number;
+  down_count: number;
+}
+
+type Refusal = Extract<
+  ErrorKey,
+  'not_found' | 'board_frozen' | 'voting_not_open_yet' | 'voting_closed' | 'status_votes_closed'
+>;
+
+const castVoteStatement = statement<{ outcome: 'ok' | Refusal; up_count: number; down_count: number }>(
+  'cast_vote',
+  'select outcome, up_count, down_count from cast_vote($1, $2, $3, $4, $5)',
+);
+
+const numberOfVote = { up: 1, down: -1, none: 0 } as const satisfies Record<VoteValue, number>;
+
+/**
+ * Sets the actor's vote on an idea to the value (Idea actions, rules 1 and 2). It is one statement, and so a
+ * transaction of its own: a function of the database locks the idea, applies the rules and keeps the tally.
+ */
+export async function castVote(op: Operation, ideaId: number, value: VoteValue): Promise<Tally> {
+  const { boardId, voterId } = op.actor;
+  const [result] = await op.query(castVoteStatement, [ideaId, boardId, voterId, numberOfVote[value], op.now]);
+  if (!result) throw new Error('cast_vote answered no row');
+  const { outcome, up_count, down_count } = result;
+  if (outcome !== 'ok') throw new DomainError(outcome);
+  return { score: up_count - down_count, my_vote: value, up_count, down_count };
+}

@@ -1,0 +1,20 @@
+import type { RouterImplementation } from '@ts-rest/fastify';
+import type { contract } from '../../contract/index.ts';
+import { readBoard } from '../domain/boards/read-board.ts';
+import type { Operator } from '../http/operate.ts';
+import { presentTime } from './present.ts';
+
+export function boardEndpoints(operator: Operator): Pick<RouterImplementation<typeof contract>, 'getBoard'> {
+  return {
+    getBoard: async ({ request }) => {
+      const { statuses, tags, ...board } = await operator.read(request, readBoard);
+      const windows = {
+        submissions_open_at: presentTime(board.submissions_open_at),
+        submissions_close_at: presentTime(board.submissions_close_at),
+        voting_open_at: presentTime(board.voting_open_at),
+        voting_close_at: presentTime(board.voting_close_at),
+      };
+      return { status: 200, body: { board: { ...board, ...windows }, statuses, tags } };
+    },
+  };
+}

@@ -1,0 +1,30 @@
+import type { RouterImplementation } from '@ts-rest/fastify';
+import type { contract } from '../../contract/index.ts';
+import { defaultPerPage } from '../../contract/pagination.ts';
+import { commentOnIdea } from '../domain/comments/comment-on-idea.ts';
+import { type CommentView, commentSort, listComments } from '../domain/comments/list-comments.ts';
+import { placeOf } from '../domain/pagination.ts';
+import type { Operator } from '../http/operate.ts';
+import { presentPage, presentTime } from './present.ts';
+
+export function commentEndpoints(
+  operator: Operator,
+): Pick<RouterImplementation<typeof contract>, 'commentOnIdea' | 'listComments'> {
+  return {
+    commentOnIdea: ({ request, reply, params, query, body }) =>
+      operator.write({ request, reply, params, query, body }, async op => ({
+        status: 201,
+        body: presentComment(await commentOnIdea(op, params.id, body.body)),
+      })),
+
+    listComments: async ({ request, params, query }) => {
+      const place = placeOf(query, commentSort, defaultPerPage);
+      const page = await operator.read(request, op => listComments(op, params.id, place));
+      return { status: 200, body: presentPage(page, presentComment) };
+    },
+  };
+}
+
+function presentComment({ id, idea_id, body, author_id, author_name, created_at }: CommentView) {
+  return { id, idea_id, body, author: { id: author_id, name: author_name }, created_at: presentTime(created_at) };
+}

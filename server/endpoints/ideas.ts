@@ -1,0 +1,42 @@
+import type { RouterImplementation } from '@ts-rest/fastify';
+import type { contract } from '../../contract/index.ts';
+import { defaultPerPage } from '../../contract/pagination.ts';
+import { DomainError } from '../domain/domain-error.ts';
+import { createIdea } from '../domain/ideas/create-idea.ts';
+import { listIdeas } from '../domain/ideas/list-ideas.ts';
+import { readIdea } from '../domain/ideas/read-idea.ts';
+import { placeOf } from '../domain/pagination.ts';
+import type { Operator } from '../http/operate.ts';
+import { presentIdea, presentPage } from './present.ts';
+
+type Endpoints = RouterImplementation<typeof contract>;
+
+export function ideaEndpoints(operator: Operator): Pick<Endpoints, 'listIdeas' | 'getIdea' | 'createIdea'> {
+  return {
+    listIdeas: async ({ request, query }) => {
+      const sort = query.sort ?? 'newest';
+      const filter = {
+        status: query.status,
+        statusKey: query.status_key,
+        q: query.q,
+        sort,
+        isPending: query.moderation_state === 'pending',
+      };
+      const place = placeOf(query, sort, defaultPerPage);
+      const page = await operator.read(request, op => listIdeas(op, filter, place));
+      return { status: 200, body: presentPage(page, presentIdea) };
+    },
+
+    getIdea: async ({ request, params }) => {
+      const idea = await operator.read(request, op => readIdea(op, params.id));
+      if (!idea) throw new DomainError('not_found');
+      return { status: 200, body: presentIdea(idea) };
+    },
+
+    createIdea: ({ request, reply, query, body }) =>
+      operator.write({ request, reply, query, body }, async op => ({
+        status: 201,
+        body: presentIdea(await createIdea(op, body)),
+      })),
+  };
+}

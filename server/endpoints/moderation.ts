@@ -1,0 +1,50 @@
+import type { RouterImplementation } from '@ts-rest/fastify';
+import type { contract } from '../../contract/index.ts';
+import { type MergeView, mergeIdea, unmergeIdea } from '../domain/merging/merge-idea.ts';
+import { setIdeaStatus } from '../domain/statuses/set-idea-status.ts';
+import { addIdeaTag, removeIdeaTag } from '../domain/tags/tag-idea.ts';
+import type { Operator } from '../http/operate.ts';
+import { presentIdea } from './present.ts';
+
+type ModerationEndpoints = Pick<
+  RouterImplementation<typeof contract>,
+  'setIdeaStatus' | 'addIdeaTag' | 'removeIdeaTag' | 'mergeIdea' | 'unmergeIdea'
+>;
+
+export function moderationEndpoints(operator: Operator): ModerationEndpoints {
+  return {
+    setIdeaStatus: ({ request, reply, params, query, body }) =>
+      operator.write({ request, reply, params, query, body }, async op => ({
+        status: 200,
+        body: presentIdea(await setIdeaStatus(op, params.id, body.status)),
+      })),
+
+    addIdeaTag: ({ request, reply, params, query, body }) =>
+      operator.write({ request, reply, params, query, body }, async op => ({
+        status: 200,
+        body: presentIdea(await addIdeaTag(op, params.id, body.tag_id)),
+      })),
+
+    removeIdeaTag: ({ request, reply, params, query }) =>
+      operator.write({ request, reply, params, query }, async op => ({
+        status: 200,
+        body: presentIdea(await removeIdeaTag(op, params.id, params.tagId)),
+      })),
+
+    mergeIdea: ({ request, reply, params, query, body }) =>
+      operator.write({ request, reply, params, query, body }, async op => ({
+        status: 200,
+        body: presentMerge(await mergeIdea(op, params.id, body.target_id)),
+      })),
+
+    unmergeIdea: ({ request, reply, params, query }) =>
+      operator.write({ request, reply, params, query }, async op => ({
+        status: 200,
+        body: presentMerge(await unmergeIdea(op, params.id)),
+      })),
+  };
+}
+
+function presentMerge({ idea, target }: MergeView) {
+  return { idea: presentIdea(idea), target: target && presentIdea(target) };
+}

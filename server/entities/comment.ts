@@ -1,0 +1,18 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import { bigint, timestamp } from './columns.ts';
+
+export const Comment = defineEntity({
+  name: 'Comment',
+  tableName: 'comments',
+  properties: {
+    id: bigint().primary().autoincrement(),
+    accountId: bigint(),
+    ideaId: bigint(),
+    authorId: bigint(),
+    body: p.text(),
+    createdAt: timestamp()
+      .defaultRaw('now()')
+      .onCreate(() => new Date()),
+  },
+});
+export type Comment = InferEntity<typeof Comment>;

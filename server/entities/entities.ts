@@ -1,0 +1,42 @@
+import { Account } from './account.ts';
+import { ApiToken } from './api-token.ts';
+import { ApiTokenBoard } from './api-token-board.ts';
+import { Board } from './board.ts';
+import { Comment } from './comment.ts';
+import { Follower } from './follower.ts';
+import { Heartbeat } from './heartbeat.ts';
+import { Idea } from './idea.ts';
+import { IdeaTag } from './idea-tag.ts';
+import { IdempotencyKey } from './idempotency-key.ts';
+import { Membership } from './membership.ts';
+import { Merge } from './merge.ts';
+import { RateLimit } from './rate-limit.ts';
+import { Status } from './status.ts';
+import { Tag } from './tag.ts';
+import { User } from './user.ts';
+import { UserBlock } from './user-block.ts';
+import { Vote } from './vote.ts';
+import { Voter } from './voter.ts';
+
+/** Every entity, for the ORM and for the test that holds them equal to the migrated schema. */
+export const entities = [
+  Account,
+  ApiToken,
+  ApiTokenBoard,
+  Board,
+  Comment,
+  Follower,
+  Heartbeat,
+  Idea,
+  IdeaTag,
+  IdempotencyKey,
+  Membership,
+  Merge,
+  RateLimit,
+  Status,
+  Tag,
+  User,
+  UserBlock,
+  Vote,
+  Voter,
+];

@@ -1,0 +1,40 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import { bigint, timestamp } from './columns.ts';
+
+export type ModerationState = 'pending' | 'published' | 'rejected';
+
+export const Idea = defineEntity({
+  name: 'Idea',
+  tableName: 'ideas',
+  properties: {
+    id: bigint().primary().autoincrement(),
+    accountId: bigint(),
+    boardId: bigint(),
+    authorId: bigint(),
+    statusId: bigint(),
+    title: p.text(),
+    body: p.text(),
+    moderationState: p.text().$type<ModerationState>(),
+    rejectionReason: p.text().nullable(),
+    upCount: p.integer().default(0),
+    downCount: p.integer().default(0),
+    /** Computed by the database: up less down. */
+    score: p.integer().generated('always as (up_count - down_count) stored').default(0),
+    commentCount: p.integer().default(0),
+    mergedIntoId: bigint().nullable(),
+    /** Computed by the database: the words of the title, for the search. */
+    titleWords: p
+      .string()
+      .columnType('tsvector')
+      .generated(`always as (to_tsvector('idea_search', normalize(title, NFKC))) stored`)
+      .lazy()
+      .default(''),
+    createdAt: timestamp()
+      .defaultRaw('now()')
+      .onCreate(() => new Date()),
+    updatedAt: timestamp()
+      .defaultRaw('now()')
+      .onCreate(() => new Date()),
+  },
+});
+export type Idea = InferEntity<typeof Idea>;

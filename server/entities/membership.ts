@@ -1,0 +1,19 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import { bigint, timestamp } from './columns.ts';
+
+export const roles = ['owner', 'admin', 'moderator', 'member'] as const;
+export type Role = (typeof roles)[number];
+
+export const Membership = defineEntity({
+  name: 'Membership',
+  tableName: 'memberships',
+  properties: {
+    accountId: bigint().primary(),
+    userId: bigint().primary(),
+    role: p.text().$type<Role>(),
+    createdAt: timestamp()
+      .defaultRaw('now()')
+      .onCreate(() => new Date()),
+  },
+});
+export type Membership = InferEntity<typeof Membership>;

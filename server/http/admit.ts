@@ -1,0 +1,139 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type Grant, includesGrant } from '../../contract/grants.ts';
+import type { Bucket } from '../../contract/limits.ts';
+import type { RouteMetadata } from '../../contract/routes.ts';
+import { isDatabaseUnavailable } from '../database/unavailable.ts';
+import type { ServerDependencies } from '../dependencies.ts';
+import { DomainError } from '../domain/domain-error.ts';
+import type { Actor } from '../domain/operation.ts';
+import type { Role } from '../entities/membership.ts';
+import { identify, noteUse, type Principal, requirePrincipal } from './authenticate.ts';
+import { type GrantedBoard, resolveBoard } from './board-resolution.ts';
+import {
+  type BucketState,
+  type Counter,
+  charge,
+  ipCounter,
+  isExhausted,
+  peek,
+  setRateLimitHeaders,
+  stateOf,
+  tokenCounter,
+} from './rate-limit.ts';
+import { pathOf, routeMetadata } from './request-context.ts';
+
+/** A request that may go on: who asks, and for a route of a board, as whom and at which level. */
+export interface Admission {
+  principal: Principal;
+  actor: Actor | null;
+}
+
+/**
+ * The hook that lets a request in before its body is read. Which refusal wins, first to last: the per-IP limit, the
+ * token (401), its bucket (429), the plan (403), the board (400, 403), the grant (403), the issuer (403).
+ */
+export function admitRequests(server: ServerDependencies) {
+  return async (request: FastifyRequest, reply: FastifyReply) => {
+    const metadata = routeMetadata(request);
+    if (metadata?.auth === 'none' && !metadata.isLimitedPerIp) return;
+    const now = server.clock.now();
+    const ip = ipCounter(request.ip, server.config, now);
+
+    if (!metadata || metadata.auth === 'none') {
+      const state = await chargeIfPossible(server, ip, now);
+      if (state && isExhausted(state)) refuseForLimit(reply, state);
+      return;
+    }
+
+    const bucket = metadata.auth === 'board' ? metadata.bucket : undefined;
+    const key = request.headers['idempotency-key'];
+    const idempotency =
+      request.method === 'POST' && typeof key === 'string' ? { path: pathOf(request), key } : undefined;
+    const identification = await identify(
+      server.database,
+      request.headers.authorization,
+      { ip, bucket, limits: server.config, idempotency },
+      now,
+    );
+    if (isExhausted(identification.ip)) refuseForLimit(reply, identification.ip);
+    const principal = requirePrincipal(identification.principal);
+
+    const state = identification.bucket ?? (await lookAtBucket(server, bucket, principal, now));
+    if (identification.bucket && isExhausted(state)) refuseForLimit(reply, state);
+    setRateLimitHeaders(reply, state);
+    request.bucketState = identification.bucket;
+    request.storedAnswer = identification.storedAnswer;
+    noteUse(server.database, principal, now).catch(error => {
+      request.log.warn({ err: error }, 'could not note the use of a token');
+    });
+    request.admission = admit(server, principal, metadata, request.query as Record<string, unknown>);
+  };
+}
+
+/** The readiness probe has its own answer for a database that is away, and a page of text needs none. */
+async function chargeIfPossible(server: ServerDependencies, counter: Counter, now: Date) {
+  try {
+    return await charge(server.database, counter, now);
+  } catch (error) {
+    if (isDatabaseUnavailable(error)) return undefined;
+    throw error;
+  }
+}
+
+/** What the headers of a request show that is not charged. */
+async function lookAtBucket(
+  server: ServerDependencies,
+  bucket: Bucket = 'apitoken:read',
+  { tokenId }: Principal,
+  now: Date,
+): Promise<BucketState> {
+  const counter = tokenCounter(bucket, tokenId, server.config, now);
+  const [state] = await peek(server.database, [counter], now);
+  return state ?? stateOf(counter, 0, now);
+}
+
+function refuseForLimit(reply: FastifyReply, state: BucketState): never {
+  setRateLimitHeaders(reply, state);
+  throw new DomainError('rate_limited');
+}
+
+/** Decides whether a valid token may do what a route is for. */
+export function admit(
+  server: Pick<ServerDependencies, 'config'>,
+  principal: Principal,
+  metadata: RouteMetadata,
+  query: Record<string, unknown>,
+): Admission {
+  if (server.config.PLANS_WITHOUT_AGENT_API.includes(principal.account.plan)) {
+    throw new DomainError('agent_api_unavailable');
+  }
+  if (metadata.auth !== 'board') return { principal, actor: null };
+
+  const board = resolveBoard(principal, query.board);
+  const needed = neededGrant(metadata, query);
+  if (!includesGrant(board.grant, needed)) throw new DomainError('insufficient_scope');
+  const isModerator = isModerateEffective(principal, board);
+  if (needed === 'moderate' && !isModerator) throw new DomainError('token_issuer_not_moderator');
+  if (metadata.bucket === 'apitoken:write' && principal.issuer.isBlocked) throw new DomainError('user_blocked');
+
+  const { account, issuer, voterId } = principal;
+  return {
+    principal,
+    actor: { accountId: account.id, boardId: board.id, userId: issuer.id, voterId, isModerator },
+  };
+}
+
+function neededGrant(metadata: RouteMetadata & { auth: 'board' }, query: Record<string, unknown>): Grant {
+  let needed = metadata.grant;
+  for (const [parameter, grant] of Object.entries(metadata.grantByQuery ?? {})) {
+    if (query[parameter] !== undefined && includesGrant(grant, needed)) needed = grant;
+  }
+  return needed;
+}
+
+const moderatingRoles: readonly (Role | null)[] = ['owner', 'admin', 'moderator'];
+
+/** The moderate grant has effect only while the issuer holds a moderating role (Authentication, 3). */
+export function isModerateEffective(principal: Principal, board: GrantedBoard): boolean {
+  return board.grant === 'moderate' && moderatingRoles.includes(principal.issuer.role);
+}

@@ -1,0 +1,21 @@
+import { DomainError } from '../domain/domain-error.ts';
+import type { Principal } from './authenticate.ts';
+
+export type GrantedBoard = Principal['boards'][number];
+
+/**
+ * The board that a request is for (Authentication, 6): the one of a token with one board, else the one that the
+ * board parameter names.
+ */
+export function resolveBoard(principal: Principal, slug: unknown): GrantedBoard {
+  if (slug !== undefined && typeof slug !== 'string') {
+    throw new DomainError('validation_failed', [
+      { path: ['query', 'board'], code: 'invalid_type', message: 'Give board once' },
+    ]);
+  }
+  const { boards } = principal;
+  if (slug === undefined && boards.length > 1) throw new DomainError('board_required');
+  const board = slug === undefined ? boards[0] : boards.find(granted => granted.slug === slug);
+  if (!board) throw new DomainError('board_not_granted');
+  return board;
+}

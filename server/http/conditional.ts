@@ -1,0 +1,31 @@
+import { hash } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ServerDependencies } from '../dependencies.ts';
+import { refund, setRateLimitHeaders } from './rate-limit.ts';
+import { routeMetadata } from './request-context.ts';
+
+/** The hook that puts a weak ETag on reads of the API, and answers 304, uncharged, to who has the answer already. */
+export function answerConditionally(server: ServerDependencies) {
+  return async (request: FastifyRequest, reply: FastifyReply, payload: unknown) => {
+    const isRead = request.method === 'GET' || request.method === 'HEAD';
+    if (!isRead || reply.statusCode !== 200 || typeof payload !== 'string') return payload;
+    if (routeMetadata(request)?.auth !== 'board') return payload;
+
+    const tag = `W/"${hash('sha1', payload, 'base64url')}"`;
+    reply.header('ETag', tag);
+    reply.header('Cache-Control', 'private, no-cache');
+    if (!matches(request.headers['if-none-match'], tag)) return payload;
+
+    if (request.bucketState) setRateLimitHeaders(reply, await refund(server.database, request.bucketState));
+    reply.status(304).removeHeader('content-type');
+    return null;
+  };
+}
+
+/** Weak comparison (RFC 9110, 13.1.2): what a proxy made of the tag's strength does not matter. */
+function matches(ifNoneMatch: string | undefined, tag: string): boolean {
+  if (ifNoneMatch === undefined) return false;
+  if (ifNoneMatch.trim() === '*') return true;
+  const opaque = tag.replace(/^W\//, '');
+  return ifNoneMatch.split(',').some(candidate => candidate.trim().replace(/^W\//, '') === opaque);
+}

@@ -1,0 +1,169 @@
+import { createHash } from 'node:crypto';
+import type { FastifyRequest } from 'fastify';
+import type { Transaction } from '../database/database.ts';
+import { statement } from '../database/statement.ts';
+import type { ServerDependencies } from '../dependencies.ts';
+import { DomainError } from '../domain/domain-error.ts';
+import type { Actor, Operation, WriteOperation } from '../domain/operation.ts';
+import type { StoredAnswer } from './authenticate.ts';
+import { charge, type HeaderSetter, refund, setRateLimitHeaders, tokenCounter } from './rate-limit.ts';
+import { admissionOf, pathOf, routeMetadata } from './request-context.ts';
+
+/** How long the answer to an idempotent request is kept. */
+const idempotencyHours = 24;
+
+export interface Answer<Status extends number, Body> {
+  status: Status;
+  body: Body;
+}
+
+/** Runs the operations of endpoints for the actor whom a request was admitted as. */
+export interface Operator {
+  /** For one or more statements that need no transaction. */
+  read<T>(request: FastifyRequest, work: (op: Operation) => Promise<T>): Promise<T>;
+  /** For a write: in one transaction, once for each Idempotency-Key. */
+  write<A extends Answer<number, unknown>>(exchange: Exchange, work: (op: WriteOperation) => Promise<A>): Promise<A>;
+  /** For a write of one statement, which is a transaction by itself unless an Idempotency-Key must commit with it. */
+  writeOnce<A extends Answer<number, unknown>>(exchange: Exchange, work: (op: Operation) => Promise<A>): Promise<A>;
+}
+
+/** A validated request and its reply; input is what tells two requests apart. */
+export interface Exchange {
+  request: FastifyRequest;
+  reply: HeaderSetter;
+  params?: unknown;
+  query: unknown;
+  body?: unknown;
+}
+
+export function buildOperator(server: ServerDependencies): Operator {
+  const { database, clock } = server;
+
+  function operationFor(request: FastifyRequest): Operation {
+    return { actor: actorOf(request), now: clock.now(), query: database.query };
+  }
+
+  async function transact<A extends Answer<number, unknown>>(
+    exchange: Exchange,
+    work: (op: WriteOperation) => Promise<A>,
+  ): Promise<A> {
+    const { request } = exchange;
+    const actor = actorOf(request);
+    const inTransaction = (transaction: Transaction) =>
+      work({ actor, now: clock.now(), query: transaction.query, em: transaction.em });
+    const key = idempotencyKey(request);
+    if (key === undefined) return database.transaction(inTransaction);
+
+    if (request.storedAnswer) return replay<A>(server, exchange, request.storedAnswer);
+    return database.transaction(async transaction => {
+      const stored = await claimKey(transaction, request, key, clock.now());
+      if (stored) return replay<A>(server, exchange, stored);
+      const answer = await inTransaction(transaction);
+      await storeAnswer(transaction, exchange, key, answer, clock.now());
+      return answer;
+    });
+  }
+
+  return {
+    read: (request, work) => work(operationFor(request)),
+    write: transact,
+    writeOnce: (exchange, work) =>
+      idempotencyKey(exchange.request) === undefined ? work(operationFor(exchange.request)) : transact(exchange, work),
+  };
+}
+
+function actorOf(request: FastifyRequest): Actor {
+  const { actor } = admissionOf(request);
+  if (!actor) throw new Error('The route is not for a board');
+  return actor;
+}
+
+function idempotencyKey(request: FastifyRequest): string | undefined {
+  const key = request.headers['idempotency-key'];
+  return request.method === 'POST' && typeof key === 'string' ? key : undefined;
+}
+
+/** Answers with what is stored under the request's key, if the request is the same one. A replay costs nothing. */
+async function replay<A>(server: ServerDependencies, exchange: Exchange, stored: StoredAnswer): Promise<A> {
+  const { request, reply } = exchange;
+  const isSame = stored.fingerprint.equals(fingerprintOf(exchange));
+  if (isSame && request.bucketState) {
+    setRateLimitHeaders(reply, await refund(server.database, request.bucketState));
+  }
+  if (!isSame && !request.bucketState) await chargeAfterAll(server, request, reply);
+  if (!isSame) throw new DomainError('idempotency_key_reused');
+  reply.header('Idempotency-Replayed', 'true');
+  return { status: stored.status, body: JSON.parse(stored.body) } as A;
+}
+
+/** A different request under a used key is no repetition, and costs what every request costs. */
+async function chargeAfterAll(server: ServerDependencies, request: FastifyRequest, reply: HeaderSetter) {
+  const metadata = routeMetadata(request);
+  if (metadata?.auth !== 'board') return;
+  const now = server.clock.now();
+  const counter = tokenCounter(metadata.bucket, admissionOf(request).principal.tokenId, server.config, now);
+  setRateLimitHeaders(reply, await charge(server.database, counter, now));
+}
+
+const tryLockKey = statement<{ is_locked: boolean }>(
+  'try_lock_idempotency_key',
+  'select pg_try_advisory_xact_lock(hashtextextended($1, 0)) as is_locked',
+);
+
+const selectAnswer = statement<StoredAnswer>(
+  'select_idempotent_answer',
+  `select fingerprint, status, body from idempotency_keys
+  where token_id = $1 and path = $2 and key = $3 and expires_at > $4`,
+);
+
+/**
+ * Makes the request the only one under its key until its transaction ends. Answers what was stored by a first
+ * request that ended between this one's admission and the lock.
+ */
+async function claimKey(
+  transaction: Transaction,
+  request: FastifyRequest,
+  key: string,
+  now: Date,
+): Promise<StoredAnswer | undefined> {
+  const { tokenId } = admissionOf(request).principal;
+  const [lock] = await transaction.query(tryLockKey, [`${tokenId} ${pathOf(request)} ${key}`]);
+  if (!lock?.is_locked) throw new DomainError('idempotency_key_in_use');
+  const [stored] = await transaction.query(selectAnswer, [tokenId, pathOf(request), key, now]);
+  return stored;
+}
+
+const insertAnswer = statement<never>(
+  'insert_idempotent_answer',
+  `insert into idempotency_keys (token_id, path, key, fingerprint, status, body, expires_at)
+  values ($1, $2, $3, $4, $5, $6, $7)
+  on conflict (token_id, path, key) do update
+    set fingerprint = excluded.fingerprint, status = excluded.status, body = excluded.body,
+        expires_at = excluded.expires_at`,
+);
+
+async function storeAnswer(
+  transaction: Transaction,
+  exchange: Exchange,
+  key: string,
+  answer: Answer<number, unknown>,
+  now: Date,
+) {
+  const { request } = exchange;
+  await transaction.query(insertAnswer, [
+    admissionOf(request).principal.tokenId,
+    pathOf(request),
+    key,
+    fingerprintOf(exchange),
+    answer.status,
+    JSON.stringify(answer.body),
+    new Date(now.getTime() + idempotencyHours * 3_600_000),
+  ]);
+}
+
+/** Of the validated input, so that the order of fields and white space do not make a request another one. */
+function fingerprintOf({ params, query, body }: Exchange): Buffer {
+  return createHash('sha256')
+    .update(JSON.stringify([params ?? null, query, body ?? null]))
+    .digest();
+}

@@ -1,0 +1,143 @@
+import { type Bucket, buckets } from '../../contract/limits.ts';
+import type { Config } from '../config.ts';
+import type { Queryable } from '../database/database.ts';
+import { statement } from '../database/statement.ts';
+
+/** Where a counter stands after it was charged, or looked at. */
+export interface BucketState {
+  name: string;
+  key: string;
+  limit: number;
+  windowSeconds: number;
+  windowStartedAt: Date;
+  count: number;
+  /** Whole seconds until the window ends, at least 1. */
+  resetSeconds: number;
+}
+
+/** A counter of a fixed window, under the key <bucket>:<identity> (Limits). */
+export interface Counter {
+  name: string;
+  key: string;
+  limit: number;
+  windowSeconds: number;
+  windowStartedAt: Date;
+  expiresAt: Date;
+}
+
+export type Limits = Pick<Config, 'RATE_LIMIT_READ' | 'RATE_LIMIT_WRITE' | 'RATE_LIMIT_IP'>;
+
+const ipWindowSeconds = 60;
+
+export function tokenCounter(bucket: Bucket, tokenId: number, limits: Limits, now: Date): Counter {
+  const limit = bucket === 'apitoken:read' ? limits.RATE_LIMIT_READ : limits.RATE_LIMIT_WRITE;
+  return openCounter(bucket, `${bucket}:${tokenId}`, limit, buckets[bucket].windowSeconds, now);
+}
+
+export function ipCounter(ip: string, limits: Limits, now: Date): Counter {
+  return openCounter('ip', `ip:${networkOf(ip)}`, limits.RATE_LIMIT_IP, ipWindowSeconds, now);
+}
+
+function openCounter(name: string, key: string, limit: number, windowSeconds: number, now: Date): Counter {
+  const windowMs = windowSeconds * 1000;
+  const start = Math.floor(now.getTime() / windowMs) * windowMs;
+  return {
+    name,
+    key,
+    limit,
+    windowSeconds,
+    windowStartedAt: new Date(start),
+    expiresAt: new Date(start + windowMs),
+  };
+}
+
+/** One customer of an IPv6 network has a /64 at least: counting single addresses would limit nobody. */
+function networkOf(ip: string): string {
+  if (!ip.includes(':')) return ip;
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1];
+  if (mapped) return mapped;
+  const [head = '', tail] = ip.split('%')[0]?.split('::') ?? [];
+  const before = head === '' ? [] : head.split(':');
+  const after = tail ? tail.split(':') : [];
+  const zeros = tail === undefined ? [] : Array<string>(Math.max(0, 8 - before.length - after.length)).fill('0');
+  return `${[...before, ...zeros, ...after].slice(0, 4).join(':')}::/64`;
+}
+
+export function stateOf(counter: Counter, count: number, now: Date): BucketState {
+  const { name, key, limit, windowSeconds, windowStartedAt, expiresAt } = counter;
+  const resetSeconds = Math.max(1, Math.ceil((expiresAt.getTime() - now.getTime()) / 1000));
+  return { name, key, limit, windowSeconds, windowStartedAt, count, resetSeconds };
+}
+
+export function isExhausted(state: BucketState): boolean {
+  return state.count > state.limit;
+}
+
+export function remainingOf(state: BucketState): number {
+  return Math.max(0, state.limit - state.count);
+}
+
+/** The part of a reply that sets headers, whatever route it belongs to. */
+export interface HeaderSetter {
+  header(name: string, value: string | number): unknown;
+}
+
+/** The headers of every authenticated answer: the IETF draft's pair, and the triple that clients know. */
+export function setRateLimitHeaders(reply: HeaderSetter, state: BucketState) {
+  const remaining = remainingOf(state);
+  reply.header('RateLimit-Policy', `"${state.name}";q=${state.limit};w=${state.windowSeconds}`);
+  reply.header('RateLimit', `"${state.name}";r=${remaining};t=${state.resetSeconds}`);
+  reply.header('X-RateLimit-Limit', state.limit);
+  reply.header('X-RateLimit-Remaining', remaining);
+  reply.header('X-RateLimit-Reset', state.resetSeconds);
+  if (isExhausted(state)) reply.header('Retry-After', state.resetSeconds);
+}
+
+/**
+ * Charges the rows of a charge(key, window_started_at, expires_at) in the order of their keys, so that two requests
+ * never wait for each other. Replicas' clocks differ a little: a window never goes back.
+ */
+export const chargeCounters = `
+  insert into rate_limits as r (key, window_started_at, expires_at, count)
+  select key, window_started_at, expires_at, 1 from charge order by key
+  on conflict (key) do update
+    set count = case when r.window_started_at >= excluded.window_started_at then r.count + 1 else 1 end,
+        window_started_at = greatest(r.window_started_at, excluded.window_started_at),
+        expires_at = greatest(r.expires_at, excluded.expires_at)
+  returning key, count`;
+
+const chargeOne = statement<{ count: number }>(
+  'charge_counter',
+  `with charge (key, window_started_at, expires_at) as (select $1::text, $2::timestamptz, $3::timestamptz),
+  charged as (${chargeCounters})
+  select count from charged`,
+);
+
+/** Charges one counter, for a request that has no token. */
+export async function charge(database: Queryable, counter: Counter, now: Date): Promise<BucketState> {
+  const [row] = await database.query(chargeOne, [counter.key, counter.windowStartedAt, counter.expiresAt]);
+  return stateOf(counter, row?.count ?? 0, now);
+}
+
+const refundCounter = statement<never>(
+  'refund_counter',
+  'update rate_limits set count = count - 1 where key = $1 and window_started_at = $2 and count > 0',
+);
+
+/** Gives back what a request was charged that turned out to cost nothing. */
+export async function refund(database: Queryable, state: BucketState): Promise<BucketState> {
+  await database.query(refundCounter, [state.key, state.windowStartedAt]);
+  return { ...state, count: state.count - 1 };
+}
+
+const readCounters = statement<{ key: string; count: number }>(
+  'read_counters',
+  'select key, count from rate_limits where key = any($1) and expires_at > $2',
+);
+
+/** Looks at counters without charging them. */
+export async function peek(database: Queryable, counters: Counter[], now: Date): Promise<BucketState[]> {
+  const rows = await database.query(readCounters, [counters.map(({ key }) => key), now]);
+  const counts = new Map(rows.map(({ key, count }) => [key, count]));
+  return counters.map(counter => stateOf(counter, counts.get(counter.key) ?? 0, now));
+}

@@ -1,0 +1,37 @@
+import type { AppRoute } from '@ts-rest/core';
+import type { FastifyRequest } from 'fastify';
+import type { RouteMetadata } from '../../contract/routes.ts';
+import type { Admission } from './admit.ts';
+import type { StoredAnswer } from './authenticate.ts';
+import type { BucketState } from './rate-limit.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who asks and for which board; there once an authenticated route has admitted the request. */
+    admission: Admission | null;
+    /** What the request was charged for, for the headers of its answer. */
+    bucketState: BucketState | null;
+    /** The answer to an earlier request with the same Idempotency-Key. */
+    storedAnswer: StoredAnswer | null;
+  }
+  interface FastifyContextConfig {
+    tsRestRoute?: AppRoute;
+    /** Set on the routes that answer 405. */
+    allow?: string;
+  }
+}
+
+/** What the contract says of the route that a request reached; undefined for a route outside the contract. */
+export function routeMetadata(request: FastifyRequest): RouteMetadata | undefined {
+  return request.routeOptions.config.tsRestRoute?.metadata as RouteMetadata | undefined;
+}
+
+export function admissionOf(request: FastifyRequest): Admission {
+  if (!request.admission) throw new Error('The route is not authenticated');
+  return request.admission;
+}
+
+/** The path that was asked for, without its query. */
+export function pathOf(request: FastifyRequest): string {
+  return request.url.split('?', 1)[0] ?? request.url;
+}

@@ -1,0 +1,16 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { pathOf } from './request-context.ts';
+
+/** The hook that writes one line for each request: the path without its query, which may hold what a person typed. */
+export async function logAnswers(request: FastifyRequest, reply: FastifyReply) {
+  request.log.info(
+    {
+      method: request.method,
+      path: pathOf(request),
+      status: reply.statusCode,
+      durationMs: Math.round(reply.elapsedTime * 10) / 10,
+      tokenId: request.admission?.principal.tokenId,
+    },
+    'request',
+  );
+}

@@ -1,0 +1,40 @@
+import type { RequestValidationError } from '@ts-rest/fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ValidationIssue } from '../../contract/errors.ts';
+import { DomainError } from '../domain/domain-error.ts';
+import { answerError } from './error-handler.ts';
+
+interface SchemaIssue {
+  code?: string;
+  message: string;
+  path?: readonly (PropertyKey | { key: PropertyKey })[] | undefined;
+}
+
+/** What a request that does not match the contract is refused with: a path that names nothing is not found. */
+export function refusalOf(error: RequestValidationError): DomainError {
+  if (error.pathParams) return new DomainError('not_found');
+  const issues = [
+    ...issuesIn('headers', error.headers),
+    ...issuesIn('query', error.query),
+    ...issuesIn('body', error.body),
+  ];
+  return new DomainError('validation_failed', issues);
+}
+
+function issuesIn(part: string, error: { issues: readonly unknown[] } | null): ValidationIssue[] {
+  return ((error?.issues ?? []) as SchemaIssue[]).map(({ code, message, path }) => ({
+    path: [part, ...(path ?? []).map(nameOf)],
+    code: code ?? 'custom',
+    message,
+  }));
+}
+
+function nameOf(segment: PropertyKey | { key: PropertyKey }): string | number {
+  const key = typeof segment === 'object' ? segment.key : segment;
+  return typeof key === 'symbol' ? String(key) : key;
+}
+
+/** ts-rest answers a 400 of its own shape unless it is given this. */
+export function answerInvalidRequest(error: RequestValidationError, request: FastifyRequest, reply: FastifyReply) {
+  return answerError(error, request, reply);
+}

@@ -1,0 +1,98 @@
+import type { AddressInfo } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import type { Logger } from 'pino';
+import { buildApp } from './app.ts';
+import { type Config, loadConfig } from './config.ts';
+import { openDatabase } from './database/database.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from './database/embedded-postgres.ts';
+import { migrate } from './database/migrator.ts';
+import { requireSupportedPostgres } from './database/server-version.ts';
+import { type DemoTokens, loadDemo } from './demo/load-demo.ts';
+import { describeDemo } from './demo/welcome.ts';
+import { systemClock } from './domain/clock.ts';
+import { startWorker } from './jobs/worker.ts';
+import { buildLogger } from './observability/logger.ts';
+
+/** How long a stop may take before the process ends without waiting for what is left. */
+const stopDeadlineMs = 9_000;
+
+/** Starts everything, serves until SIGINT or SIGTERM, and stops everything in the reverse order. */
+export async function runServer(environment: NodeJS.ProcessEnv): Promise<void> {
+  const config = loadConfig(environment);
+  const logger = buildLogger(config);
+  // In the reverse order of starting; also what a failed start has to undo.
+  const stops: (() => Promise<unknown>)[] = [];
+  const stop = async () => {
+    for (const one of stops.splice(0).reverse()) await one();
+  };
+  stopOnSignal(logger, stop);
+
+  try {
+    const url = await prepareDatabase(config, stops);
+    const database = await openDatabase({
+      url,
+      poolSize: config.DATABASE_POOL_SIZE,
+      connectTimeoutMs: config.DATABASE_CONNECT_TIMEOUT_MS,
+      statementTimeoutMs: config.DATABASE_STATEMENT_TIMEOUT_MS,
+      logger,
+    });
+    stops.push(() => database.close());
+    const isDemo = config.DEMO ?? config.DATABASE_URL === undefined;
+    const tokens = isDemo ? await loadDemo(database, systemClock) : undefined;
+    const worker = await startWorker({ url, config, logger });
+    stops.push(() => worker.stop());
+    const app = await buildApp({ config, database, clock: systemClock, logger });
+    stops.push(() => app.close());
+    await app.listen({ host: config.HOST, port: config.PORT });
+    greet(app, tokens);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** The address of a PostgreSQL that is there, supported and migrated; an embedded one when none is given. */
+async function prepareDatabase(config: Config, stops: (() => Promise<unknown>)[]): Promise<string> {
+  let postgres: EmbeddedPostgres | undefined;
+  if (config.DATABASE_URL === undefined) {
+    postgres = await startEmbeddedPostgres({ dataDir: config.DATA_DIR });
+    stops.push(() => postgres?.stop() ?? Promise.resolve());
+  }
+  const url = config.DATABASE_URL ?? postgres?.url() ?? '';
+  await requireSupportedPostgres(url, config.DATABASE_CONNECT_TIMEOUT_MS);
+  await migrate(url);
+  return url;
+}
+
+/** A person sees where the server is, and once the tokens of the demo; the log lines are for machines. */
+function greet(app: FastifyInstance, tokens: DemoTokens | undefined) {
+  const { address, family, port } = app.server.address() as AddressInfo;
+  const isEverywhere = address === '0.0.0.0' || address === '::';
+  const host = isEverywhere ? 'localhost' : family === 'IPv6' ? `[${address}]` : address;
+  const baseUrl = `http://${host}:${port}`;
+  process.stdout.write(`\nIdea-Board listens on ${baseUrl}, and its documentation is at ${baseUrl}/docs\n`);
+  if (tokens) process.stdout.write(describeDemo(baseUrl, tokens));
+  process.stdout.write('\n');
+}
+
+function stopOnSignal(logger: Logger, stop: () => Promise<void>) {
+  let isStopping = false;
+  const onSignal = (signal: string) => {
+    // A terminal's Ctrl-C reaches the process twice, once through npm: the second changes nothing.
+    if (isStopping) return;
+    isStopping = true;
+    logger.info({ signal }, 'stopping');
+    setTimeout(() => {
+      logger.error('stopping took too long');
+      process.exit(1);
+    }, stopDeadlineMs).unref();
+    stop().then(
+      () => process.exit(0),
+      error => {
+        logger.error({ err: error }, 'stopping failed');
+        process.exit(1);
+      },
+    );
+  };
+  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, onSignal);
+}

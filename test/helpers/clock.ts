@@ -1,0 +1,20 @@
+import type { Clock } from '../../server/domain/clock.ts';
+
+/** A clock that stands still until it is set. */
+export interface TestClock extends Clock {
+  set(time: Date | string): void;
+  advance(milliseconds: number): void;
+}
+
+export function testClock(start: Date | string = new Date()): TestClock {
+  let now = new Date(start);
+  return {
+    now: () => new Date(now),
+    set: time => {
+      now = new Date(time);
+    },
+    advance: milliseconds => {
+      now = new Date(now.getTime() + milliseconds);
+    },
+  };
+}

@@ -1,0 +1,71 @@
+import type { Server, ServerResponse } from 'node:http';
+import { isDeepStrictEqual } from 'node:util';
+import { isAppRouteNoBody } from '@ts-rest/core';
+import { z } from 'zod';
+import { errors, raises } from '../../contract/errors.ts';
+import { contract } from '../../contract/index.ts';
+
+const routes = Object.values(contract).map(route => ({
+  method: route.method,
+  pattern: new RegExp(`^${route.path.replace(/:\w+/g, '[^/]+')}$`),
+  responses: route.responses as Record<number, unknown>,
+}));
+
+/** What a path or a method that is no operation is answered with. */
+const outside = raises('not_found', 'method_not_allowed', 'rate_limited', 'service_unavailable', 'internal_error');
+
+/**
+ * Watches every answer that a server sends, whoever asked, and notes each status and each field that the contract
+ * does not declare.
+ */
+export function watchAnswers(server: Server): string[] {
+  const violations: string[] = [];
+  server.prependListener('request', (request, response) => {
+    const method = request.method === 'HEAD' ? 'GET' : (request.method ?? '');
+    const path = (request.url ?? '').split('?', 1)[0] ?? '';
+    if (path.startsWith('/docs') || path === '/api/v1/openapi.json') return;
+    collectBody(response, body => {
+      const { statusCode } = response;
+      const route = routes.find(one => one.method === method && one.pattern.test(path));
+      const declared = (route ? route.responses : outside) as Record<number, unknown>;
+      const problem = problemOf(declared[statusCode], body, request.method === 'HEAD');
+      if (problem) violations.push(`${request.method} ${path} ${statusCode}: ${problem}: ${body.slice(0, 500)}`);
+    });
+  });
+  return violations;
+}
+
+function problemOf(schema: unknown, body: string, isHead: boolean): string | undefined {
+  if (schema === undefined) return 'the status is not declared';
+  if (isAppRouteNoBody(schema as never)) return body === '' ? undefined : 'a body is not declared';
+  if (isHead) return undefined;
+  let json: unknown;
+  try {
+    json = JSON.parse(body);
+  } catch {
+    return 'the body is not JSON';
+  }
+  const parsed = (schema as z.ZodType).safeParse(json);
+  if (!parsed.success) return z.prettifyError(parsed.error);
+  // Parsing drops what the schema does not declare, so a field too many makes a difference.
+  if (!isDeepStrictEqual(parsed.data, json)) return 'a field is not declared';
+  const key = (json as { error?: { key: keyof typeof errors } }).error?.key;
+  return key && errors[key] === undefined ? `the key ${key} is not in the catalogue` : undefined;
+}
+
+function collectBody(response: ServerResponse, done: (body: string) => void) {
+  const chunks: Buffer[] = [];
+  const keep = (chunk: unknown) => {
+    if (typeof chunk === 'string' || chunk instanceof Uint8Array) chunks.push(Buffer.from(chunk as string));
+  };
+  const { write, end } = response;
+  response.write = ((...args: Parameters<typeof write>) => {
+    keep(args[0]);
+    return write.apply(response, args);
+  }) as typeof write;
+  response.end = ((...args: Parameters<typeof end>) => {
+    keep(args[0]);
+    done(Buffer.concat(chunks).toString());
+    return end.apply(response, args);
+  }) as typeof end;
+}

@@ -1,0 +1,151 @@
+import { randomBytes } from 'node:crypto';
+import type { Grant } from '../../contract/grants.ts';
+import { type StatusCategory, statusOfCategory } from '../../contract/status.ts';
+import { createToken } from '../../server/domain/tokens/create-token.ts';
+import { Account } from '../../server/entities/account.ts';
+import { Board } from '../../server/entities/board.ts';
+import { Idea } from '../../server/entities/idea.ts';
+import { Membership, type Role } from '../../server/entities/membership.ts';
+import { Status } from '../../server/entities/status.ts';
+import { Tag } from '../../server/entities/tag.ts';
+import { User } from '../../server/entities/user.ts';
+import type { TestDatabase } from './database.ts';
+
+type Db = Pick<TestDatabase, 'database'>;
+
+export interface World {
+  accountId: number;
+  ownerId: number;
+  boardId: number;
+  boardSlug: string;
+}
+
+const unique = () => randomBytes(5).toString('hex');
+
+const defaultStatuses = Object.entries(statusOfCategory).map(([category, key]) => ({
+  key,
+  category: category as StatusCategory,
+  label: key,
+}));
+
+/** An account with an owner and one board that has the six default statuses. */
+export async function createWorld(db: Db, board: Partial<BoardInput> = {}): Promise<World> {
+  const { accountId } = await createAccount(db);
+  const ownerId = await createMember(db, accountId, 'owner');
+  const { id: boardId, slug: boardSlug } = await createBoard(db, accountId, board);
+  return { accountId, ownerId, boardId, boardSlug };
+}
+
+export async function createAccount({ database }: Db, plan = 'community'): Promise<{ accountId: number }> {
+  const account = await database.transaction(async ({ em }) => {
+    const created = em.create(Account, { slug: `account-${unique()}`, name: 'An account', plan });
+    await em.flush();
+    return created;
+  });
+  return { accountId: account.id };
+}
+
+export async function createUser({ database }: Db, name = 'Somebody'): Promise<number> {
+  return database.transaction(async ({ em }) => {
+    const user = em.create(User, { email: `${unique()}@example.com`, name });
+    await em.flush();
+    return user.id;
+  });
+}
+
+export async function createMember(db: Db, accountId: number, role: Role, name?: string): Promise<number> {
+  const userId = await createUser(db, name ?? `The ${role}`);
+  await db.database.transaction(async ({ em }) => {
+    em.create(Membership, { accountId, userId, role });
+  });
+  return userId;
+}
+
+type BoardSettings = Pick<
+  Board,
+  | 'isFrozen'
+  | 'preModeration'
+  | 'submissionsOpenAt'
+  | 'submissionsCloseAt'
+  | 'votingOpenAt'
+  | 'votingCloseAt'
+  | 'slug'
+  | 'name'
+>;
+
+export interface BoardInput extends Partial<BoardSettings> {
+  statuses?: (Pick<Status, 'key' | 'category' | 'label'> &
+    Partial<Pick<Status, 'isHidden' | 'allowVotes' | 'allowComments'>>)[];
+}
+
+export async function createBoard(
+  { database }: Db,
+  accountId: number,
+  { statuses = defaultStatuses, ...settings }: BoardInput = {},
+): Promise<{ id: number; slug: string }> {
+  return database.transaction(async ({ em }) => {
+    const board = em.create(Board, { slug: `board-${unique()}`, name: 'A board', ...settings, accountId });
+    await em.flush();
+    for (const [position, status] of statuses.entries()) {
+      em.create(Status, { ...status, accountId, boardId: board.id, position });
+    }
+    return { id: board.id, slug: board.slug };
+  });
+}
+
+export async function createTag({ database }: Db, accountId: number, boardId: number, name = `tag ${unique()}`) {
+  return database.transaction(async ({ em }) => {
+    const tag = em.create(Tag, { accountId, boardId, name, color: '#0f766e' });
+    await em.flush();
+    return tag.id;
+  });
+}
+
+/** A token's plaintext and id; of the owner of the world and for its board unless told otherwise. */
+export async function issueToken(
+  { database }: Db,
+  world: World,
+  grant: Grant | Record<number, Grant>,
+  options: { issuerId?: number; expiresAt?: Date; name?: string } = {},
+): Promise<{ token: string; id: number }> {
+  const grants = typeof grant === 'string' ? { [world.boardId]: grant } : grant;
+  const { token, plaintext } = await database.transaction(({ em, query }) =>
+    createToken(
+      { em, query, now: new Date() },
+      {
+        accountId: world.accountId,
+        issuerId: options.issuerId ?? world.ownerId,
+        name: options.name ?? 'A token',
+        boards: Object.entries(grants).map(([boardId, level]) => ({ boardId: Number(boardId), grant: level })),
+        ...(options.expiresAt ? { expiresAt: options.expiresAt } : {}),
+      },
+    ),
+  );
+  return { token: plaintext, id: token.id };
+}
+
+/** An idea put straight into the database, in the status of the key. */
+export async function insertIdea(
+  db: Db,
+  world: World,
+  input: Partial<Pick<Idea, 'title' | 'body' | 'moderationState' | 'authorId' | 'createdAt'>> & {
+    status?: string;
+  } = {},
+): Promise<number> {
+  const { status = 'open', ...rest } = input;
+  return db.database.transaction(async ({ em }) => {
+    const { id: statusId } = await em.findOneOrFail(Status, { boardId: world.boardId, key: status });
+    const idea = em.create(Idea, {
+      title: 'An idea',
+      body: 'What it is about.',
+      moderationState: 'published',
+      authorId: world.ownerId,
+      ...rest,
+      accountId: world.accountId,
+      boardId: world.boardId,
+      statusId,
+    });
+    await em.flush();
+    return idea.id;
+  });
+}

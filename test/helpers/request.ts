@@ -1,0 +1,38 @@
+import type { TestServer } from './server.ts';
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  /** The parsed JSON body; null when there is none. */
+  // biome-ignore lint/suspicious/noExplicitAny: a test says what it expects of a body by looking into it.
+  body: any;
+  text: string;
+  /** The error key of a refusal. */
+  key: string | undefined;
+}
+
+export interface RequestOptions {
+  token?: string | undefined;
+  json?: unknown;
+  /** A body as it is, instead of json. */
+  raw?: RequestInit['body'];
+  headers?: Record<string, string>;
+}
+
+/** Sends a request over real HTTP: request(server, 'POST /api/v1/ideas', { token, json }). */
+export async function request(
+  server: Pick<TestServer, 'baseUrl'>,
+  line: string,
+  options: RequestOptions = {},
+): Promise<Answer> {
+  const [method = 'GET', path = '/'] = line.split(' ');
+  const headers = new Headers(options.headers);
+  if (options.token !== undefined) headers.set('authorization', `Bearer ${options.token}`);
+  if (options.json !== undefined && !headers.has('content-type')) headers.set('content-type', 'application/json');
+  const body = options.raw ?? (options.json === undefined ? null : JSON.stringify(options.json));
+  const response = await fetch(server.baseUrl + path, { method, headers, body, redirect: 'manual' });
+  const text = await response.text();
+  const isJson = response.headers.get('content-type')?.includes('json');
+  const parsed = isJson && text !== '' ? JSON.parse(text) : null;
+  return { status: response.status, headers: response.headers, body: parsed, text, key: parsed?.error?.key };
+}

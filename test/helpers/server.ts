@@ -1,0 +1,56 @@
+import { pino } from 'pino';
+import { expect, onTestFinished } from 'vitest';
+import { buildApp } from '../../server/app.ts';
+import { type Config, loadConfig } from '../../server/config.ts';
+import type { Clock } from '../../server/domain/clock.ts';
+import { systemClock } from '../../server/domain/clock.ts';
+import { watchAnswers } from './contract-check.ts';
+import { createTestDatabase, type TestDatabase } from './database.ts';
+
+export interface TestServer extends TestDatabase {
+  /** http://127.0.0.1:<port> */
+  baseUrl: string;
+  config: Config;
+  /** Every line that the server logged. */
+  logLines: string[];
+  /** Stops the server, drops its database, and fails when an answer was not what the contract declares. */
+  close(): Promise<void>;
+}
+
+export interface TestServerOptions {
+  clock?: Clock;
+  /** Settings by their variables. The limits are far away unless they are given. */
+  environment?: Record<string, string>;
+}
+
+const farLimits = { RATE_LIMIT_READ: '1000000', RATE_LIMIT_WRITE: '1000000', RATE_LIMIT_IP: '1000000' };
+
+/** Starts a server on a free port of the loopback, with a database of its own. */
+export async function startServer(options: TestServerOptions = {}): Promise<TestServer> {
+  const testDatabase = await createTestDatabase();
+  const config = loadConfig({ ...farLimits, ...options.environment });
+  const logLines: string[] = [];
+  const logger = pino({ level: config.LOG_LEVEL }, { write: line => logLines.push(line) });
+  const { database } = testDatabase;
+  const app = await buildApp({ config, logger, database, clock: options.clock ?? systemClock });
+  const violations = watchAnswers(app.server);
+  const baseUrl = await app.listen({ host: '127.0.0.1', port: 0 });
+  return {
+    ...testDatabase,
+    baseUrl,
+    config,
+    logLines,
+    async close() {
+      await app.close();
+      await testDatabase.drop();
+      expect(violations, 'answers that the contract does not declare').toEqual([]);
+    },
+  };
+}
+
+/** The same, for one test. */
+export async function startServerForTest(options: TestServerOptions = {}): Promise<TestServer> {
+  const server = await startServer(options);
+  onTestFinished(() => server.close());
+  return server;
+}
