@@ -30,6 +30,11 @@ export const BoardParameter = {
 
 export const BoardQuery = z.strictObject(BoardParameter);
 
+type Nothing = Partial<Record<never, never>>;
+
+/** No parameter at all, in a type that lets a client leave the query away. */
+export const NoQuery: z.ZodType<Nothing, Nothing> = z.strictObject({});
+
 /** For a POST: a key of the client's choosing under which a repeated request is answered once. */
 export const IdempotencyHeaders = {
   'idempotency-key': z

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { raisedBy, raises } from './errors.ts';
 import { Grant } from './grants.ts';
 import { Id } from './identifiers.ts';
-import type { RouteMetadata } from './routes.ts';
+import { NoQuery, type RouteMetadata } from './routes.ts';
 import { Timestamp } from './text.ts';
 
 const c = initContract();
@@ -62,7 +62,7 @@ export const getToken = c.query({
   path: '/api/v1/token',
   summary: 'Get the token itself',
   description: 'Answers who the token is: its boards and levels, and where it stands in its limits. Charges no bucket.',
-  query: z.strictObject({}),
+  query: NoQuery,
   responses: { 200: Token, ...raises(...raisedBy.authenticated) },
   metadata: { tag: 'Token', auth: 'token' } as const satisfies RouteMetadata,
 });

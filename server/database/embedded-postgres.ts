@@ -4,7 +4,7 @@ import { Client, type DatabaseError } from 'pg';
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
 import { locatePostgresBinaries } from './postgres-binaries.ts';
 import { applicationName, type Cluster, createCluster, findCluster } from './postgres-cluster.ts';
-import { awaitPostmaster, launchPostmaster, type Postmaster, stopPostmaster } from './postmaster.ts';
+import { awaitPostmaster, type Launched, launchPostmaster, type Postmaster, stopPostmaster } from './postmaster.ts';
 
 export { EmbeddedPostgresError } from './embedded-postgres-error.ts';
 
@@ -21,7 +21,7 @@ export interface EmbeddedPostgres {
   /** The application's database, for `pg`. The host is a socket's directory. */
   connection: { host: string; port: number; user: string; database: string };
   /**
-   * `postgresql://idea_board@%2Ftmp%2F<directory>:5432/<database>`, for pg, psql and MikroORM. The directory stands in
+   * `postgresql://idea_board@%2Ftmp%2F<directory>:5432/<database>?sslmode=disable`, for pg, psql and MikroORM. The directory stands in
    * the host's place, percent-encoded, because `new URL` refuses the other form, an empty host with `?host=`.
    */
   url(database?: string): string;
@@ -45,11 +45,10 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     dataDir,
     async () => (await findCluster(dataDir)) ?? (await createCluster(dataDir, binaries, isDurable)),
   );
-  const session = await useDataDir(dataDir, () =>
-    openSession(cluster, () => launchPostmaster(cluster, binaries, { isDurable, settings })),
-  );
-  const { client, postmaster } = session as Session;
-  if (!(await lockCluster(client))) {
+  const launch = () => launchPostmaster(cluster, binaries, { isDurable, settings });
+  const session = await useDataDir(dataDir, () => openSession(cluster, takeOwnership, launch));
+  const { client, postmaster, outcome: isOwner } = session as Session<boolean>;
+  if (!isOwner) {
     await client.end();
     throw new EmbeddedPostgresError('in_use', `another Idea-Board server is using ${dataDir}`);
   }
@@ -58,12 +57,6 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     ownership.release();
     if (ownership.isHeld()) await stopPostmaster(postmaster, cluster);
   };
-  try {
-    await createApplicationDatabase(client);
-  } catch (error) {
-    await stop();
-    throw explain(dataDir, error);
-  }
   let stopped: Promise<void> | undefined;
   return {
     ...describeConnection(postmaster),
@@ -97,10 +90,10 @@ export async function connectOrStart(options: EmbeddedPostgresOptions): Promise<
 async function useRunning(dataDir: string): Promise<EmbeddedPostgres | undefined> {
   return useDataDir(dataDir, async () => {
     const cluster = await findCluster(dataDir);
-    const session = cluster && (await openSession(cluster));
+    // A server that has only just started may not have come to making the database yet.
+    const session = cluster && (await openSession(cluster, createApplicationDatabase));
     if (session === undefined) return undefined;
-    // A server that has only just started may not have come to this yet.
-    await createApplicationDatabase(session.client).finally(() => session.client.end());
+    await session.client.end();
     return { ...describeConnection(session.postmaster), isOwner: false, stop: async () => {} };
   });
 }
@@ -109,34 +102,45 @@ function isInUse(error: unknown) {
   return error instanceof EmbeddedPostgresError && error.code === 'in_use';
 }
 
-interface Session {
+interface Session<Outcome> {
   postmaster: Postmaster;
   client: Client;
+  outcome: Outcome;
 }
 
-/** How long connecting may fail for a PostgreSQL that says it is ready, such as when all its connections are taken. */
-const connectLimitMs = 3_000;
+/** How long a PostgreSQL that says it is ready may fail us, as it does when all its connections are taken. */
+const failureLimitMs = 3_000;
 
-async function openSession(
+/** PostgreSQL is ending our session, or takes no new one, because it stops. */
+const shutdownCodes = ['57P01', '57P03'];
+
+/** Connects and does the first thing on the connection, both again if PostgreSQL was just being stopped. */
+async function openSession<Outcome>(
   cluster: Cluster,
-  launch?: Parameters<typeof awaitPostmaster>[1],
-): Promise<Session | undefined> {
-  const deadline = Date.now() + connectLimitMs;
+  begin: (client: Client) => Promise<Outcome>,
+  launch?: () => Promise<Launched>,
+): Promise<Session<Outcome> | undefined> {
   let child: Postmaster['child'];
+  let failing: { pid: number; since: number } | undefined;
   for (;;) {
     const found = await awaitPostmaster(cluster, launch);
     if (found === undefined) return undefined;
     child = found.child ?? child;
     const postmaster = { ...found, ...(child?.pid === found.pid && { child }) };
+    const client = createMaintenanceClient(postmaster);
     try {
-      return { postmaster, client: await connectForMaintenance(postmaster) };
+      await client.connect();
+      return { postmaster, client, outcome: await begin(client) };
     } catch (error) {
-      // One that has begun to stop since is awaited above, and does not count.
-      if (Date.now() > deadline && (error as DatabaseError).code !== '57P03') {
-        if (child !== undefined) await stopPostmaster(postmaster, cluster);
+      await client.end().catch(() => {});
+      if (failing?.pid !== found.pid) failing = { pid: found.pid, since: Date.now() };
+      const isShutdown = shutdownCodes.includes((error as DatabaseError).code ?? '');
+      if (!isShutdown && Date.now() - failing.since > failureLimitMs) {
+        if (postmaster.child !== undefined) await stopPostmaster(postmaster, cluster);
+        const reason = (error as Error).message;
         throw new EmbeddedPostgresError(
           'failed',
-          `PostgreSQL (process ${found.pid}) runs in ${cluster.dataDir} but cannot be connected to: ${(error as Error).message}`,
+          `PostgreSQL (process ${found.pid}) runs in ${cluster.dataDir} but does not serve: ${reason}`,
           { cause: error },
         );
       }
@@ -145,8 +149,8 @@ async function openSession(
   }
 }
 
-/** Connects to the database `postgres`, which exists from the beginning and which nobody drops or copies. */
-async function connectForMaintenance({ socketDir, port }: Postmaster): Promise<Client> {
+/** A client of the database `postgres`, which exists from the beginning and which nobody drops or copies. */
+function createMaintenanceClient({ socketDir, port }: Postmaster): Client {
   const client = new Client({
     host: socketDir,
     port,
@@ -157,8 +161,13 @@ async function connectForMaintenance({ socketDir, port }: Postmaster): Promise<C
     application_name: 'idea-board maintenance',
   });
   client.on('error', () => {}); // Without a listener, the end of PostgreSQL would be the end of this process.
-  await client.connect();
   return client;
+}
+
+async function takeOwnership(client: Client): Promise<boolean> {
+  const isOwner = await lockCluster(client);
+  if (isOwner) await createApplicationDatabase(client);
+  return isOwner;
 }
 
 /** Any constant: the database `postgres` knows no other advisory locks. */
@@ -190,7 +199,8 @@ function keepOwnership(first: Client, postmaster: Postmaster) {
   const retryLater = () => void setTimeout(() => relock().catch(retryLater), relockIntervalMs).unref();
   const relock = async () => {
     if (isReleased) return;
-    const client = await connectForMaintenance(postmaster);
+    const client = createMaintenanceClient(postmaster);
+    await client.connect();
     isHeld = await lockCluster(client);
     if (isHeld) relockAtEnd(client);
     else await client.end();
@@ -219,7 +229,8 @@ function describeConnection({ socketDir, port }: Postmaster) {
   return {
     connection: { host: socketDir, port, user: applicationName, database: applicationName },
     url: (database: string = applicationName) =>
-      `postgresql://${applicationName}@${encodeURIComponent(socketDir)}:${port}/${encodeURIComponent(database)}`,
+      // No TLS on a socket, whatever PGSSLMODE says: that is for another server.
+      `postgresql://${applicationName}@${encodeURIComponent(socketDir)}:${port}/${encodeURIComponent(database)}?sslmode=disable`,
   };
 }
 

@@ -13,7 +13,28 @@ export async function serveDocumentation(app: FastifyInstance) {
   });
   await app.register(scalar, {
     routePrefix: '/docs',
-    // Everything comes from this server: the page asks no other host for scripts, fonts or a proxy.
-    configuration: { url: '/api/v1/openapi.json', withDefaultFonts: false, proxyUrl: '', telemetry: false },
+    configuration: {
+      url: '/api/v1/openapi.json',
+      // Requests from the page go to this server, wherever it is reached.
+      servers: [{ url: '/', description: 'This server' }],
+      // Everything comes from this server: the page asks no other host for scripts, fonts, a proxy or an assistant.
+      withDefaultFonts: false,
+      proxyUrl: '',
+      telemetry: false,
+      showDeveloperTools: 'never',
+      hideClientButton: true,
+      agent: { disabled: true },
+      mcp: { disabled: true },
+    },
+    hooks: {
+      onRequest: (_request, reply, done) => {
+        reply.header('Content-Security-Policy', contentSecurityPolicy);
+        done();
+      },
+    },
   });
 }
+
+/** The page writes its own script and styles into the document; nothing may come from, or go to, another host. */
+const contentSecurityPolicy =
+  "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; frame-ancestors 'none'";

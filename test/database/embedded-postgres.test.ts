@@ -160,6 +160,17 @@ describe('the end', () => {
     expect(await query(await start(dataDir), 'select answer from kept')).toEqual([{ answer: 42 }]);
   });
 
+  test('a start in the middle of it waits, and then succeeds', async () => {
+    const first = await start(dataDir);
+    const [before] = await query(first, readPid);
+    const stopped = first.stop();
+    const second = await start(dataDir);
+    await stopped;
+    const [after] = await query(second, readPid);
+    expect(second.isOwner).toBe(true);
+    expect(after?.pid).not.toBe(before?.pid);
+  });
+
   test('a process exits by itself after stop()', async () => {
     const child = runScript(`
       const postgres = await startEmbeddedPostgres({ dataDir: ${JSON.stringify(dataDir)}, durable: false });

@@ -1,9 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { Grant } from '../../../contract/grants.ts';
+import { Account } from '../../entities/account.ts';
 import { ApiToken } from '../../entities/api-token.ts';
 import { ApiTokenBoard } from '../../entities/api-token-board.ts';
+import { Board } from '../../entities/board.ts';
+import { Membership } from '../../entities/membership.ts';
 import { Voter } from '../../entities/voter.ts';
-import type { Administration } from '../administration.ts';
+import { type Administration, AdministrationError } from '../administration.ts';
+import { checkName } from '../fields.ts';
 import { formatToken, makeSecret } from './token-text.ts';
 
 export interface NewToken {
@@ -14,14 +18,39 @@ export interface NewToken {
   expiresAt?: Date | null;
 }
 
+/** A token as it is made, with the plaintext that is shown once. */
+export interface IssuedToken {
+  token: ApiToken;
+  plaintext: string;
+}
+
 /**
- * Creates a token with a voter of its own (Token; Vote). The plaintext is in the answer and nowhere else: the
- * database has the SHA-256 of its secret.
+ * Creates a token (Token; Authentication, rules 8 and 11): by an owner or admin of the account, whose plan must have
+ * the Agent API, for some of its boards.
  */
 export async function createToken(
   admin: Administration,
   input: NewToken,
-): Promise<{ token: ApiToken; plaintext: string }> {
+  plansWithoutAgentApi: readonly string[] = [],
+): Promise<IssuedToken> {
+  const name = checkName(input.name, 100);
+  await checkPlanHasAgentApi(admin, input.accountId, plansWithoutAgentApi);
+  await checkIssuer(admin, input);
+  await checkBoards(admin, input);
+  if (input.expiresAt && input.expiresAt <= admin.now) {
+    throw new AdministrationError('invalid', 'The token would have expired already: give a time in the future');
+  }
+  return insertToken(admin, { ...input, name });
+}
+
+/**
+ * Stores a token with a voter of its own (Vote), and checks nothing. The plaintext is in the answer and nowhere else:
+ * the database has the SHA-256 of its secret.
+ */
+export async function insertToken(
+  admin: Administration,
+  input: NewToken & { kind?: ApiToken['kind'] },
+): Promise<IssuedToken> {
   const voter = admin.em.create(Voter, { accountId: input.accountId });
   await admin.em.flush();
   const secret = makeSecret();
@@ -29,6 +58,7 @@ export async function createToken(
     accountId: input.accountId,
     issuerId: input.issuerId,
     voterId: voter.id,
+    kind: input.kind ?? 'api',
     name: input.name,
     secretHash: createHash('sha256').update(secret).digest(),
     expiresAt: input.expiresAt ?? null,
@@ -40,4 +70,25 @@ export async function createToken(
   }
   await admin.em.flush();
   return { token, plaintext: formatToken({ id: token.id, secret }) };
+}
+
+async function checkPlanHasAgentApi(admin: Administration, accountId: number, without: readonly string[]) {
+  const account = await admin.em.findOne(Account, accountId);
+  if (!account) throw new AdministrationError('not_found', 'The account does not exist');
+  if (account.plan === 'community' || !without.includes(account.plan)) return;
+  throw new AdministrationError('forbidden', `The plan ${account.plan} of the account does not allow the Agent API`);
+}
+
+async function checkIssuer(admin: Administration, { accountId, issuerId }: NewToken) {
+  const membership = await admin.em.findOne(Membership, { accountId, userId: issuerId });
+  if (membership?.role === 'owner' || membership?.role === 'admin') return;
+  throw new AdministrationError('forbidden', 'A token is issued by an owner or admin of the account; this user is neither');
+}
+
+async function checkBoards(admin: Administration, { accountId, boards }: NewToken) {
+  if (boards.length === 0) throw new AdministrationError('invalid', 'A token needs at least one board');
+  const ids = new Set(boards.map(({ boardId }) => boardId));
+  if (ids.size < boards.length) throw new AdministrationError('invalid', 'A board is named twice');
+  const found = await admin.em.count(Board, { accountId, id: { $in: [...ids] } });
+  if (found < ids.size) throw new AdministrationError('not_found', 'A board of the token is not one of the account');
 }

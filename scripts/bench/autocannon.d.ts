@@ -1,0 +1,32 @@
+/** The part of autocannon 9 that the benchmark uses; the package has no types of its own. */
+declare module 'autocannon' {
+  import type { EventEmitter } from 'node:events';
+
+  interface Request {
+    method: string;
+    path: string;
+    headers: Record<string, string>;
+    body?: string;
+  }
+
+  interface Client {
+    setRequests(requests: Request[]): void;
+  }
+
+  interface Result {
+    /** Connections that broke, and requests that nobody answered in time. */
+    errors: number;
+  }
+
+  interface Options {
+    url: string;
+    connections: number;
+    /** In seconds. */
+    duration: number;
+    setupClient(client: Client): void;
+  }
+
+  interface Run extends EventEmitter, PromiseLike<Result> {}
+
+  export default function autocannon(options: Options): Run;
+}

@@ -1,0 +1,89 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import fastify, { type FastifyRequest } from 'fastify';
+import pg from 'pg';
+import { answerCalls, readUsage } from '../child.ts';
+import * as sql from './statements.ts';
+
+/**
+ * The floor: the least that any server in this stack must do for the same answers. Fastify and pg with prepared SQL;
+ * the token by its hash, one counted limit, the query, JSON. It has no limit for each address, no ETag, no request
+ * ids, no log, no validation, no errors that explain themselves.
+ */
+const limit = 1_000_000_000;
+const readWindowMs = 60_000;
+const writeWindowMs = 3_600_000;
+
+const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 16 });
+// An id fits into a JavaScript number.
+pg.types.setTypeParser(pg.types.builtins.INT8, Number);
+await pool.query(sql.defineVote);
+
+class Refusal extends Error {
+  readonly statusCode: number;
+
+  constructor(statusCode: number) {
+    super('refused');
+    this.statusCode = statusCode;
+  }
+}
+
+interface Bearer {
+  voter_id: number;
+  board_id: number;
+}
+
+async function authenticate(request: FastifyRequest, bucket: string, windowMs: number): Promise<Bearer> {
+  // Bearer ib_<id>_<secret>
+  const header = request.headers.authorization ?? '';
+  const separator = header.indexOf('_', 10);
+  const hash = createHash('sha256')
+    .update(header.slice(separator + 1))
+    .digest();
+  const id = header.slice(10, separator);
+  const startedAt = Math.floor(Date.now() / windowMs) * windowMs;
+  const { rows } = await pool.query({
+    name: 'authenticate',
+    text: sql.authenticate,
+    values: [id, hash, `${bucket}:${id}`, new Date(startedAt), new Date(startedAt + windowMs)],
+  });
+  const [row] = rows;
+  if (!row || !timingSafeEqual(row.secret_hash, hash)) throw new Refusal(401);
+  if (row.count > limit) throw new Refusal(429);
+  return row;
+}
+
+const app = fastify();
+
+app.get('/api/v1/ideas', async request => {
+  const { voter_id, board_id } = await authenticate(request, 'apitoken:read', readWindowMs);
+  const { rows } = await pool.query({ name: 'list_ideas', text: sql.listIdeas, values: [voter_id, board_id] });
+  const hasMore = rows.length > 20;
+  if (hasMore) rows.pop();
+  const last = rows.at(-1);
+  const cursor = Buffer.from(JSON.stringify(['newest', last?.created_at, last?.id])).toString('base64url');
+  return { data: rows, page: 1, per_page: 20, has_more: hasMore, next_cursor: hasMore ? cursor : null };
+});
+
+app.get<{ Params: { id: string } }>('/api/v1/ideas/:id', async request => {
+  const { voter_id, board_id } = await authenticate(request, 'apitoken:read', readWindowMs);
+  const values = [voter_id, board_id, request.params.id];
+  const { rows } = await pool.query({ name: 'select_idea', text: sql.selectIdea, values });
+  if (rows.length === 0) throw new Refusal(404);
+  return rows[0];
+});
+
+const numberOfVote: Record<string, number> = { up: 1, down: -1, none: 0 };
+
+app.post<{ Params: { id: string }; Body: { value: string } }>('/api/v1/ideas/:id/vote', async request => {
+  const { voter_id, board_id } = await authenticate(request, 'apitoken:write', writeWindowMs);
+  const { value } = request.body;
+  const values = [request.params.id, board_id, voter_id, numberOfVote[value]];
+  const { rows } = await pool.query({ name: 'cast_vote', text: sql.castVote, values });
+  if (rows.length === 0) throw new Refusal(404);
+  const { up_count, down_count } = rows[0];
+  return { score: up_count - down_count, my_vote: value, up_count, down_count };
+});
+
+const baseUrl = await app.listen({ host: '127.0.0.1', port: 0 });
+
+answerCalls<'url' | 'usage'>(message => (message === 'url' ? baseUrl : readUsage()));

@@ -1,0 +1,57 @@
+import autocannon from 'autocannon';
+import { answerCalls } from './child.ts';
+import { connections, makeRequests, type ScenarioName, type Targets } from './scenarios.ts';
+
+/** A connection repeats itself once it has sent this many requests a second: with 16, none of them does. */
+const requestsPerConnectionSecond = 500;
+
+export interface LoadOrder {
+  baseUrl: string;
+  scenario: ScenarioName;
+  targets: Targets;
+  seconds: number;
+}
+
+export interface LoadResult {
+  requestsPerSecond: number;
+  requests: number;
+  p50Ms: number;
+  p99Ms: number;
+  /** Answers other than 2xx by their status, and requests without an answer under 'none'. */
+  failures: Record<string, number>;
+}
+
+answerCalls(runLoad);
+
+async function runLoad({ baseUrl, scenario, targets, seconds }: LoadOrder): Promise<LoadResult> {
+  const run = autocannon({
+    url: baseUrl,
+    connections,
+    duration: seconds,
+    setupClient: client => client.setRequests(makeRequests(scenario, targets, requestsPerConnectionSecond * seconds)),
+  });
+  const startedAt = performance.now();
+  let endedAt = startedAt;
+  const durationsMs: number[] = [];
+  const failures: Record<string, number> = {};
+  // autocannon's own figures are whole milliseconds, which is too coarse for answers that take four.
+  run.on('response', (_client: unknown, status: number, _bytes: number, durationMs: number) => {
+    endedAt = performance.now();
+    durationsMs.push(durationMs);
+    if (status < 200 || status > 299) failures[status] = (failures[status] ?? 0) + 1;
+  });
+  const { errors } = await run;
+  if (errors > 0) failures.none = errors;
+  durationsMs.sort((a, b) => a - b);
+  return {
+    requestsPerSecond: durationsMs.length / ((endedAt - startedAt) / 1000),
+    requests: durationsMs.length,
+    p50Ms: quantile(durationsMs, 0.5),
+    p99Ms: quantile(durationsMs, 0.99),
+    failures,
+  };
+}
+
+function quantile(sorted: number[], share: number): number {
+  return sorted[Math.floor((sorted.length - 1) * share)] ?? Number.NaN;
+}

@@ -1,0 +1,101 @@
+import type { Request } from 'autocannon';
+
+/** How many requests are under way at any time. */
+export const connections = 16;
+
+/** What the requests of a run name: everything is drawn at random from these. */
+export interface Targets {
+  tokens: string[];
+  /** Published ideas. */
+  ideaIds: number[];
+  /** The words of the titles, the most common first. */
+  words: string[];
+  /** Places deep in the list, for the scenario of that name. */
+  cursors: string[];
+}
+
+type Draft = Omit<Request, 'headers'>;
+
+interface Scenario {
+  title: string;
+  /** Whether the floor answers it too. */
+  hasFloor: boolean;
+  draft(targets: Targets): Draft;
+}
+
+const scenariosByName = {
+  list: {
+    title: 'list 20 newest',
+    hasFloor: true,
+    draft: () => get('/api/v1/ideas'),
+  },
+  one: {
+    title: 'get one',
+    hasFloor: true,
+    draft: ({ ideaIds }) => get(`/api/v1/ideas/${anyOf(ideaIds)}`),
+  },
+  vote: {
+    title: 'vote',
+    hasFloor: true,
+    draft: ({ ideaIds }) =>
+      post(`/api/v1/ideas/${anyOf(ideaIds)}/vote`, { value: anyOf(['up', 'up', 'up', 'down', 'none']) }),
+  },
+  search: {
+    title: 'search a prefix, a quarter rare words',
+    hasFloor: false,
+    draft: ({ words }) => {
+      const isRare = Math.random() < 0.25;
+      const rare = words[Math.floor((words.length * (1 + Math.random())) / 2)];
+      return get(`/api/v1/ideas?q=${isRare ? rare : byFrequency(words).slice(0, 3)}`);
+    },
+  },
+  top: {
+    title: 'list 20 top',
+    hasFloor: false,
+    draft: () => get('/api/v1/ideas?sort=top'),
+  },
+  cursor: {
+    title: 'list 20 from a deep cursor',
+    hasFloor: false,
+    draft: ({ cursors }) => get(`/api/v1/ideas?cursor=${anyOf(cursors)}`),
+  },
+  // Last, because it makes the board larger.
+  create: {
+    title: 'create an idea',
+    hasFloor: false,
+    draft: ({ words }) => {
+      const sentence = (length: number) => Array.from({ length }, () => byFrequency(words)).join(' ');
+      return post('/api/v1/ideas', { title: sentence(6), body: sentence(60) });
+    },
+  },
+} satisfies Record<string, Scenario>;
+
+export type ScenarioName = keyof typeof scenariosByName;
+
+export const scenarios: Record<ScenarioName, Scenario> = scenariosByName;
+
+export function makeRequests(name: ScenarioName, targets: Targets, count: number): Request[] {
+  return Array.from({ length: count }, () => {
+    const draft = scenarios[name].draft(targets);
+    const headers: Record<string, string> = { authorization: `Bearer ${anyOf(targets.tokens)}` };
+    if (draft.body !== undefined) headers['content-type'] = 'application/json';
+    return { ...draft, headers };
+  });
+}
+
+function get(path: string): Draft {
+  return { method: 'GET', path };
+}
+
+function post(path: string, json: unknown): Draft {
+  return { method: 'POST', path, body: JSON.stringify(json) };
+}
+
+function anyOf<T>(choices: readonly T[]): T {
+  return choices[Math.floor(Math.random() * choices.length)] as T;
+}
+
+/** As often as the seed uses it: the n-th most common word has a share of 1/n (Zipf). */
+function byFrequency(words: readonly string[]): string {
+  return words[Math.floor(words.length ** Math.random()) - 1] as string;
+}

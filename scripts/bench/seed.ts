@@ -1,0 +1,136 @@
+import { createHash, randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { makeWords } from './words.ts';
+
+export interface SeedSize {
+  ideas: number;
+  votes: number;
+}
+
+export interface Seed {
+  tokens: string[];
+  ideaIds: number[];
+  words: string[];
+}
+
+const tokenCount = 64;
+
+/** Fills a migrated, empty database with one account and its one board; the same for the same size, tokens aside. */
+export async function seed(url: string, size: SeedSize): Promise<Seed> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    const words = makeWords();
+    const secrets = Array.from({ length: tokenCount }, () => randomBytes(32).toString('base64url'));
+    const hashes = secrets.map(secret => createHash('sha256').update(secret).digest());
+    // The rows are right by construction: checking a million foreign keys would take most of the time.
+    await client.query(`set session_replication_role = replica; select setseed(0.5)`);
+    await client.query(people);
+    await client.query(insertTokens, [hashes]);
+    await client.query(board);
+    await client.query(makeTitles);
+    await client.query(insertTitles, [words, size.ideas]);
+    await client.query(makeVotes, [size.ideas, size.votes]);
+    await client.query(insertIdeas, [size.ideas]);
+    await client.query(rest);
+    // Neither of these may run in the transaction that a text of several statements is.
+    await client.query('vacuum analyze');
+    await client.query('checkpoint');
+    const published = await client.query<{ ids: number[] }>(
+      `select array_agg(id::integer) as ids from ideas where moderation_state = 'published' and merged_into_id is null`,
+    );
+    const tokens = await client.query<{ id: string }>('select id from api_tokens order by id');
+    return {
+      tokens: tokens.rows.map(({ id }, index) => `ib_${id}_${secrets[index]}`),
+      ideaIds: published.rows[0]?.ids ?? [],
+      words,
+    };
+  } finally {
+    await client.end();
+  }
+}
+
+/** An owner who issued the tokens, 500 authors, and 50,000 who have a vote. */
+const people = `
+insert into accounts (slug, name) values ('bench', 'Bench');
+insert into users (email, name) select 'person' || n || '@example.com', 'Person ' || n from generate_series(1, 501) n;
+insert into memberships (account_id, user_id, role) select 1, 1, 'owner';
+insert into voters (account_id) select 1 from generate_series(1, 50000);`;
+
+const insertTokens = `
+with made as (
+  insert into api_tokens (account_id, issuer_id, voter_id, name, secret_hash)
+  select 1, 1, position, 'token ' || position, hash from unnest($1::bytea[]) with ordinality as given (hash, position)
+  order by position
+  returning id
+)
+insert into api_token_boards (token_id, board_id, level) select id, 1, 'write' from made`;
+
+const board = `
+insert into boards (account_id, slug, name) values (1, 'bench', 'Bench');
+insert into statuses (account_id, board_id, key, category, label, position)
+select 1, 1, key, category, key, position
+from (values
+  (0, 'open', 'inbox'), (1, 'planned', 'planned'), (2, 'in_progress', 'active'),
+  (3, 'done', 'completed'), (4, 'declined', 'declined'), (5, 'archived', 'archived')
+) as defaults (position, key, category) order by position;
+insert into tags (account_id, board_id, name, color)
+select 1, 1, name, '#0f766e'
+from unnest(array['billing', 'mobile', 'export', 'search', 'performance', 'design', 'api', 'security']) name;`;
+
+const makeTitles = 'create temporary table titles (idea_id bigint, title text)';
+
+/** Three to nine words each; the n-th most common word of the vocabulary has a share of 1/n, as in a language. */
+const insertTitles = `
+insert into titles
+with vocabulary as (
+  select word, position from unnest($1::text[]) with ordinality as given (word, position)
+),
+draws as materialized (
+  select idea_id, floor(power(cardinality($1::text[]), random()))::bigint as position
+  from generate_series(1, $2::bigint) idea_id, generate_series(1, 3 + (hashint8(idea_id) & 7) * 6 / 7)
+)
+select idea_id, string_agg(word, ' ') from draws join vocabulary using (position) group by idea_id`;
+
+/** A few ideas have thousands of votes and most have a handful: the share of the n-th falls with its rank. */
+const makeVotes = `
+create temporary table ballots as
+select idea_id, voter_id, case when random() < 0.85 then 1 else -1 end as value
+from (
+  select distinct
+    -- A multiplication modulo a prime scatters the popular ideas over the whole board.
+    1 + (floor(power(random(), 3) * $1::bigint)::bigint * 7919) % $1::bigint as idea_id,
+    1 + floor(random() * 50000)::bigint as voter_id
+  from generate_series(1, $2::bigint * 11 / 10)
+) drawn
+limit $2::bigint`;
+
+/** Two years of ideas. One in a hundred awaits approval; more than half of the others are still open. */
+const insertIdeas = `
+insert into ideas (
+  id, account_id, board_id, author_id, status_id, title, body, moderation_state, up_count, down_count, comment_count,
+  created_at, updated_at
+) overriding system value
+select n, 1, 1, 2 + n % 500, (array[1, 1, 1, 1, 1, 1, 2, 3, 4, 5, 6])[1 + floor(random() * 11)::integer],
+  title, left(repeat(title || '. ', 24), 100 + (hashint8(n) & 511)),
+  case when n % 100 = 0 then 'pending' else 'published' end,
+  coalesce(up_count, 0), coalesce(down_count, 0), greatest(0, floor(random() * 8 - 5)), created_at, created_at
+from generate_series(1, $1::bigint) n
+join titles on idea_id = n
+left join (
+  select idea_id, count(*) filter (where value = 1) as up_count, count(*) filter (where value = -1) as down_count
+  from ballots group by idea_id
+) tally using (idea_id)
+cross join lateral (select now() - ($1::bigint - n + random()) * (interval '730 days' / $1::bigint) as created_at)
+order by n`;
+
+const rest = `
+select setval(pg_get_serial_sequence('ideas', 'id'), max(id)) from ideas;
+insert into votes (idea_id, voter_id, account_id, value) select idea_id, voter_id, 1, value from ballots
+order by idea_id, voter_id;
+insert into comments (account_id, idea_id, author_id, body)
+select 1, i.id, 2 + (i.id + n) % 500, 'We would use this every week.'
+from ideas i, generate_series(1, i.comment_count) n order by i.id, n;
+insert into idea_tags (idea_id, tag_id, account_id)
+select i.id, 1 + (hashint8(i.id) + n & 7), 1
+from ideas i, generate_series(1, 1 + (i.id % 3)::integer) n where i.id % 5 < 2 order by 1, 2;`;

@@ -1,0 +1,105 @@
+/** Fails when a file imports against the direction in which the parts of the project depend on each other. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, relative, resolve } from 'node:path';
+
+const root = resolve(import.meta.dirname, '..');
+
+/**
+ * For each part, what it may import: parts and packages by their beginnings. `type ` before one allows its types
+ * alone. The first rule whose part a file belongs to is the one that holds.
+ */
+const rules: { part: string; may: string[] }[] = [
+  { part: 'contract/', may: ['contract/', 'zod', '@ts-rest/core', '@ts-rest/open-api'] },
+  { part: 'client/', may: ['client/', 'contract/', '@ts-rest/core'] },
+  { part: 'server/entities/', may: ['server/entities/', '@mikro-orm/core', 'type contract/'] },
+  {
+    part: 'server/domain/',
+    may: [
+      'server/domain/',
+      'server/entities/',
+      'server/database/statement.ts',
+      'type server/database/',
+      'contract/errors.ts',
+      'contract/grants.ts',
+      'contract/status.ts',
+      'contract/text.ts',
+      'type contract/',
+      '@mikro-orm/',
+      'node:',
+      'type server/config.ts',
+    ],
+  },
+  {
+    part: 'server/database/',
+    may: ['server/database/', 'server/entities/', '@mikro-orm/', 'kysely', 'pg', 'umzug', 'type pino', 'node:'],
+  },
+  {
+    part: 'server/endpoints/',
+    may: [
+      'server/endpoints/',
+      'server/domain/',
+      'server/http/',
+      'server/observability/',
+      'type server/dependencies.ts',
+      'contract/',
+      'type @ts-rest/fastify',
+      'type zod',
+    ],
+  },
+  {
+    part: 'server/http/',
+    may: [
+      'server/http/',
+      'server/domain/',
+      'server/database/',
+      'contract/',
+      'type server/',
+      'type fastify',
+      'type @ts-rest/',
+      '@ts-rest/fastify',
+      '@scalar/fastify-api-reference',
+      'secure-json-parse',
+      'node:',
+    ],
+  },
+];
+
+const problems: string[] = [];
+for (const directory of ['contract', 'client', 'server']) {
+  for (const entry of readdirSync(`${root}/${directory}`, { recursive: true, encoding: 'utf8' })) {
+    const file = `${directory}/${entry}`;
+    if (!file.endsWith('.ts') || file.includes('node_modules/') || file.includes('/dist/')) continue;
+    problems.push(...problemsOf(file));
+  }
+}
+for (const problem of problems) console.error(problem);
+process.exit(problems.length > 0 ? 1 : 0);
+
+function problemsOf(file: string): string[] {
+  const rule = rules.find(({ part }) => file.startsWith(part));
+  if (!rule) return [];
+  const found: string[] = [];
+  for (const { isType, target } of importsOf(file)) {
+    const isAllowed = rule.may.some(allowed =>
+      allowed.startsWith('type ') ? isType && target.startsWith(allowed.slice(5)) : target.startsWith(allowed),
+    );
+    if (!isAllowed) found.push(`${file} may not import ${isType ? 'a type of ' : ''}${target}`);
+  }
+  return found;
+}
+
+function importsOf(file: string): { isType: boolean; target: string }[] {
+  const text = readFileSync(`${root}/${file}`, 'utf8');
+  const statements = text.matchAll(/^(?:import|export)\s(?:([^'";]*?)\sfrom\s)?'([^']+)'/gm);
+  return [...statements].map(([, clause = '', target = '']) => ({
+    isType: isTypeClause(clause),
+    target: target.startsWith('.') ? relative(root, resolve(root, dirname(file), target)) : target,
+  }));
+}
+
+/** `type { … }`, or a list in which every name is a type. */
+function isTypeClause(clause: string): boolean {
+  if (clause.startsWith('type ')) return true;
+  const names = /^\{([^}]*)\}$/.exec(clause.trim())?.[1];
+  return names !== undefined && names.split(',').every(name => /^\s*(type\s.*)?$/.test(name));
+}

@@ -1,0 +1,126 @@
+import { type Command, Option } from 'commander';
+import type { Administration } from '../domain/administration.ts';
+import { addMember, type Member, removeMember, setMemberRole } from '../domain/members/change-members.ts';
+import { listMembers, type MemberView, readMember } from '../domain/members/list-members.ts';
+import { requireUser } from '../domain/users/find-user.ts';
+import { type Role, roles } from '../entities/membership.ts';
+import { administer } from './administer.ts';
+import { chooseAccount } from './choose.ts';
+import { accountOption, addVerb, limitOption, userOption } from './command.ts';
+import { formatFacts, formatTable, type OutputOptions, print } from './output.ts';
+
+interface MemberOptions extends OutputOptions {
+  account?: string;
+  user: string;
+}
+
+interface RoleOptions extends MemberOptions {
+  role: Role;
+}
+
+interface ListOptions extends OutputOptions {
+  account?: string;
+  limit: number;
+}
+
+const roleOption = () => new Option('--role <role>', 'what the member may do').choices(roles).makeOptionMandatory();
+
+export function addMemberCommands(program: Command) {
+  const noun = program.command('member').description('who belongs to an account, and in which role');
+
+  addVerb(
+    noun,
+    'add',
+    'Makes a user a member of an account.',
+    'member add --account acme --user grace@example.com --role moderator',
+  )
+    .addOption(accountOption())
+    .addOption(userOption())
+    .addOption(roleOption())
+    .action(({ role, ...options }: RoleOptions) =>
+      changeMember(options, (admin, member) => addMember(admin, member, role)),
+    );
+
+  addVerb(noun, 'list', 'Lists the members of an account, owners first.', 'member list --account acme')
+    .addOption(accountOption())
+    .addOption(limitOption())
+    .action(list);
+
+  addVerb(
+    noun,
+    'set-role',
+    'Gives a member another role. The last owner cannot be demoted.',
+    'member set-role --account acme --user grace@example.com --role admin',
+  )
+    .addOption(accountOption())
+    .addOption(userOption())
+    .addOption(roleOption())
+    .action(({ role, ...options }: RoleOptions) =>
+      changeMember(options, (admin, member) => setMemberRole(admin, member, role)),
+    );
+
+  addVerb(
+    noun,
+    'remove',
+    'Ends a membership; what the user wrote stays. The last owner cannot be removed.',
+    'member remove --account acme --user grace@example.com',
+  )
+    .addOption(accountOption())
+    .addOption(userOption())
+    .action(remove);
+}
+
+async function changeMember(
+  { account, user, ...output }: MemberOptions,
+  change: (admin: Administration, member: Member) => Promise<void>,
+) {
+  const view = await administer(async admin => {
+    const member = await chooseMember(admin, account, user);
+    await change(admin, member);
+    return readMember(admin, member);
+  });
+  print(output, view, formatMember);
+}
+
+async function list({ account: slug, limit, ...output }: ListOptions) {
+  const members = await administer(async admin => {
+    const account = await chooseAccount(admin, slug);
+    return listMembers(admin, account.id, limit);
+  });
+  print(output, members, rows =>
+    formatTable(rows, {
+      EMAIL: member => member.email,
+      NAME: member => member.name,
+      ROLE: member => member.role,
+      BLOCKED: member => member.is_blocked,
+      SINCE: member => member.created_at,
+    }),
+  );
+}
+
+async function remove({ account, user, ...output }: MemberOptions) {
+  const view = await administer(async admin => {
+    const member = await chooseMember(admin, account, user);
+    const before = await readMember(admin, member);
+    await removeMember(admin, member);
+    return before;
+  });
+  print(output, view, () => `Removed ${user}.`);
+}
+
+async function chooseMember(admin: Administration, slug: string | undefined, email: string): Promise<Member> {
+  const account = await chooseAccount(admin, slug);
+  const user = await requireUser(admin, email);
+  return { accountId: account.id, userId: user.id };
+}
+
+function formatMember(member: MemberView | undefined): string {
+  if (!member) return 'None.';
+  return formatFacts({
+    email: member.email,
+    name: member.name,
+    role: member.role,
+    blocked: member.is_blocked,
+    since: member.created_at,
+  });
+}

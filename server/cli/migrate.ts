@@ -1,0 +1,45 @@
+import { type Command, Option } from 'commander';
+import { loadConfig } from '../config.ts';
+import { listPendingMigrations, type MigrationName, migrate } from '../database/migrator.ts';
+import { withDatabase } from './administer.ts';
+import { addVerb } from './command.ts';
+import { formatTable, type OutputOptions, print } from './output.ts';
+
+interface MigrateOptions extends OutputOptions {
+  dryRun?: true;
+  check?: true;
+}
+
+export function addMigrateCommand(program: Command) {
+  addVerb(
+    program,
+    'migrate',
+    'Applies the migrations that the database does not have yet, in order. Without DATABASE_URL it makes the database in DATA_DIR if there is none.',
+    'migrate --dry-run',
+    'migrate',
+  )
+    .option('--dry-run', 'only list what would be applied')
+    .addOption(new Option('--check', 'only list it, and exit with 1 when there is any').conflicts('dryRun'))
+    .action(run);
+}
+
+async function run({ dryRun, check, ...output }: MigrateOptions) {
+  const config = loadConfig();
+  if (!dryRun && !check) {
+    const applied = await withDatabase(config, url => migrate(url));
+    print(output, { applied }, () => list('Applied:', applied, 'The database is up to date.'));
+    return;
+  }
+  const pending = await withDatabase(config, url => listPendingMigrations(url));
+  print(output, { pending }, () => list('Pending:', pending, 'No migration is pending.'));
+  if (check && pending.length > 0) process.exitCode = 1;
+}
+
+function list(heading: string, migrations: MigrationName[], none: string): string {
+  if (migrations.length === 0) return none;
+  const table = formatTable(migrations, {
+    STREAM: migration => migration.stream,
+    MIGRATION: migration => migration.name,
+  });
+  return `${heading}\n${table}`;
+}

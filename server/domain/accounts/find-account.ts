@@ -1,0 +1,20 @@
+import { statement } from '../../database/statement.ts';
+import { Account } from '../../entities/account.ts';
+import { type Administration, AdministrationError } from '../administration.ts';
+import { quote } from '../fields.ts';
+
+export async function requireAccount(admin: Administration, slug: string): Promise<Account> {
+  const account = await admin.em.findOne(Account, { slug });
+  if (!account) throw new AdministrationError('not_found', `There is no account ${quote(slug)}`);
+  return account;
+}
+
+const lockAccountStatement = statement<{ id: number }>(
+  'lock_account',
+  'select id from accounts where id = $1 for no key update',
+);
+
+/** Makes those who change the account's members wait for each other. */
+export async function lockAccount(admin: Administration, accountId: number) {
+  await admin.query(lockAccountStatement, [accountId]);
+}

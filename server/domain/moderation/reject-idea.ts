@@ -1,0 +1,31 @@
+import { statement } from '../../database/statement.ts';
+import { type Administration, AdministrationError } from '../administration.ts';
+import { checkText } from '../fields.ts';
+import { lockSubmission } from './lock-submission.ts';
+
+const rejectIdeaStatement = statement<never>(
+  'reject_idea',
+  `update ideas set moderation_state = 'rejected', rejection_reason = $2, updated_at = $3 where id = $1`,
+);
+
+/** As long as a comment may be. */
+const maxReasonLength = 500;
+
+/**
+ * Rejects an idea that awaits approval. Answers whether it did: one that is rejected already keeps the reason it has.
+ */
+export async function rejectIdea(
+  admin: Administration,
+  accountId: number,
+  ideaId: number,
+  reason: string,
+): Promise<boolean> {
+  const checked = checkText(reason, 1, maxReasonLength, 'reason');
+  const idea = await lockSubmission(admin, accountId, ideaId);
+  if (idea.moderation_state === 'rejected') return false;
+  if (idea.moderation_state === 'published') {
+    throw new AdministrationError('conflict', `Idea ${ideaId} is published: only a pending one can be rejected`);
+  }
+  await admin.query(rejectIdeaStatement, [ideaId, checked, admin.now]);
+  return true;
+}

@@ -1,0 +1,106 @@
+import type { StatusCategory } from '../../../contract/status.ts';
+import { Idea } from '../../entities/idea.ts';
+import { Status } from '../../entities/status.ts';
+import { type Administration, AdministrationError } from '../administration.ts';
+import { lockBoard } from '../boards/find-board.ts';
+import { explainViolations } from '../constraint-violation.ts';
+import { checkName, checkStatusKey, quote } from '../fields.ts';
+
+export interface StatusFields {
+  key: string;
+  category: StatusCategory;
+  label: string;
+  isHidden?: boolean;
+  allowVotes?: boolean;
+  allowComments?: boolean;
+  /** The place in the registry, from 1; the last one when left out or larger. */
+  position?: number;
+}
+
+interface BoardOfAccount {
+  id: number;
+  accountId: number;
+}
+
+/** Adds a status to the registry of a board. */
+export async function addStatus(admin: Administration, board: BoardOfAccount, input: StatusFields): Promise<Status> {
+  const { position, ...fields } = input;
+  await lockBoard(admin, board.id);
+  const status = admin.em.create(Status, {
+    ...fields,
+    key: checkStatusKey(input.key),
+    label: checkName(input.label, 60, 'label'),
+    accountId: board.accountId,
+    boardId: board.id,
+    position: 0,
+  });
+  await explainViolations(keyTaken(status.key), () => admin.em.flush());
+  await placeStatus(admin, status, position ?? Number.POSITIVE_INFINITY);
+  return status;
+}
+
+/** Changes a status; ideas in it follow. A new key is a new value in the API, too. */
+export async function updateStatus(
+  admin: Administration,
+  status: Status,
+  changes: Partial<StatusFields>,
+): Promise<void> {
+  const { key, label, category, position, ...flags } = changes;
+  await lockBoard(admin, status.boardId);
+  if (category !== undefined && category !== 'inbox') await checkNotLastInbox(admin, status, 'moved out of it');
+  if (category !== undefined) status.category = category;
+  if (key !== undefined) status.key = checkStatusKey(key);
+  if (label !== undefined) status.label = checkName(label, 60, 'label');
+  admin.em.assign(status, flags);
+  await explainViolations(keyTaken(status.key), () => admin.em.flush());
+  if (position !== undefined) await placeStatus(admin, status, position);
+}
+
+/** Removes a status that no idea has, not even one that was rejected or merged. */
+export async function removeStatus(admin: Administration, status: Status): Promise<void> {
+  await lockBoard(admin, status.boardId);
+  await checkNotLastInbox(admin, status, 'removed');
+  const ideas = await admin.em.count(Idea, { boardId: status.boardId, statusId: status.id });
+  if (ideas > 0) throw new AdministrationError('conflict', inUse(status, ideas === 1 ? '1 idea' : `${ideas} ideas`));
+  // An idea may be moved here after it was counted: the database refuses, and says so through the constraint.
+  await explainViolations({ ideas_status_of_board_fkey: inUse(status, 'Ideas') }, () =>
+    admin.em.remove(status).flush(),
+  );
+}
+
+export async function requireStatus(admin: Administration, boardId: number, key: string): Promise<Status> {
+  const status = await admin.em.findOne(Status, { boardId, key });
+  if (!status) throw new AdministrationError('not_found', `The board has no status ${quote(key)}`);
+  return status;
+}
+
+/** New ideas start in the first status of the category inbox, so a board keeps one. */
+async function checkNotLastInbox(admin: Administration, status: Status, what: string) {
+  await admin.em.refresh(status);
+  if (status.category !== 'inbox') return;
+  if ((await admin.em.count(Status, { boardId: status.boardId, category: 'inbox' })) > 1) return;
+  throw new AdministrationError(
+    'conflict',
+    `${status.key} is the board's last status of the category inbox, where new ideas start: it cannot be ${what}`,
+  );
+}
+
+/** Puts a status at a place of the registry and numbers all of them anew. */
+async function placeStatus(admin: Administration, status: Status, position: number) {
+  const others = await admin.em.find(
+    Status,
+    { boardId: status.boardId, id: { $ne: status.id } },
+    { orderBy: { position: 'asc', id: 'asc' } },
+  );
+  const ordered = others.toSpliced(Math.max(position, 1) - 1, 0, status);
+  for (const [index, one] of ordered.entries()) one.position = index + 1;
+  await admin.em.flush();
+}
+
+function keyTaken(key: string) {
+  return { statuses_board_id_key_key: `Another status of the board has the key ${key}` };
+}
+
+function inUse(status: Status, ideas: string) {
+  return `${ideas} ${ideas === '1 idea' ? 'has' : 'have'} the status ${status.key}: move them to another first`;
+}

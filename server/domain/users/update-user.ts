@@ -1,0 +1,22 @@
+import type { User } from '../../entities/user.ts';
+import type { Administration } from '../administration.ts';
+import { explainViolations } from '../constraint-violation.ts';
+import { checkEmail, checkName } from '../fields.ts';
+import { emailTaken } from './create-user.ts';
+
+export interface UserChanges {
+  name?: string;
+  email?: string;
+  /** Where notifications are sent; null for nowhere. */
+  notificationEmail?: string | null;
+}
+
+export async function updateUser(admin: Administration, user: User, changes: UserChanges): Promise<void> {
+  const { notificationEmail } = changes;
+  if (changes.name !== undefined) user.name = checkName(changes.name, 100);
+  if (changes.email !== undefined) user.email = checkEmail(changes.email);
+  if (notificationEmail !== undefined) {
+    user.notificationEmail = notificationEmail === null ? null : checkEmail(notificationEmail);
+  }
+  await explainViolations(emailTaken(user.email ?? ''), () => admin.em.flush());
+}

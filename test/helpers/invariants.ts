@@ -1,0 +1,95 @@
+import { expect } from 'vitest';
+import type { TestDatabase } from './database.ts';
+
+/** What must hold in the database at any time, each as a query for the rows that break it. */
+const invariants: Record<string, string> = {
+  'a tally is the sum of the votes': `
+    select i.id, i.up_count, i.down_count, count(*) filter (where v.value = 1) as ups,
+      count(*) filter (where v.value = -1) as downs
+    from ideas i left join votes v on v.idea_id = i.id
+    group by i.id
+    having i.up_count <> count(*) filter (where v.value = 1) or i.down_count <> count(*) filter (where v.value = -1)
+      or i.score <> i.up_count - i.down_count`,
+  'a voter votes once on an idea': `
+    select idea_id, voter_id, count(*) from votes group by idea_id, voter_id having count(*) > 1`,
+  'a comment count is the number of comments': `
+    select i.id, i.comment_count from ideas i
+    where i.comment_count <> (select count(*) from comments c where c.idea_id = i.id)`,
+  'no two comments in a row are by the same user': `
+    select id from (
+      select id, author_id, lag(author_id) over (partition by idea_id order by id) as previous from comments
+    ) c where author_id = previous`,
+  'who wrote follows the idea': `
+    select c.idea_id, c.author_id from comments c
+    where not exists (select from followers f where f.idea_id = c.idea_id and f.user_id = c.author_id)`,
+  'a merge in force and merged_into_id name the same idea': `
+    select i.id, i.merged_into_id, m.target_id
+    from ideas i full join merges m on m.source_id = i.id and m.unmerged_at is null
+    where (i.merged_into_id is not null or m.id is not null) and i.merged_into_id is distinct from m.target_id
+      and (i.id is null or i.merged_into_id is not null or m.unmerged_at is null)`,
+  'merged ideas form no circle': `
+    with recursive chain as (
+      select id as start, merged_into_id as next, 1 as depth from ideas where merged_into_id is not null
+      union all
+      select c.start, i.merged_into_id, c.depth + 1 from chain c join ideas i on i.id = c.next
+      where c.next is not null and c.depth < 100
+    )
+    select start from chain where next = start or depth >= 100`,
+  'ideas are merged within a board, and published': `
+    select s.id from ideas s join ideas t on t.id = s.merged_into_id
+    where s.board_id <> t.board_id or s.moderation_state <> 'published' or t.moderation_state <> 'published'`,
+  'a carried vote comes from an idea that is merged into the one that has it': `
+    select v.idea_id, v.voter_id from votes v
+    left join ideas i on i.id = v.carried_from_id and i.merged_into_id = v.idea_id
+    left join votes source on source.idea_id = v.carried_from_id and source.voter_id = v.voter_id
+    where v.carried_from_id is not null and (i.id is null or source.value is distinct from v.value or v.value = 0)`,
+  'a vote on a merged idea reaches the idea into which it is merged': `
+    select v.idea_id, v.voter_id from votes v join ideas i on i.id = v.idea_id
+    where i.merged_into_id is not null and v.value <> 0
+      and not exists (select from votes w where w.idea_id = i.merged_into_id and w.voter_id = v.voter_id)`,
+  'a withdrawn vote is kept only where others are merged': `
+    select v.idea_id, v.voter_id from votes v
+    where v.value = 0 and not exists (select from ideas i where i.merged_into_id = v.idea_id)`,
+  'everything about an idea belongs to its account': `
+    select 'votes' as what, v.idea_id from votes v join ideas i on i.id = v.idea_id where v.account_id <> i.account_id
+    union all
+    select 'comments', c.idea_id from comments c join ideas i on i.id = c.idea_id where c.account_id <> i.account_id
+    union all
+    select 'followers', f.idea_id from followers f join ideas i on i.id = f.idea_id where f.account_id <> i.account_id
+    union all
+    select 'merges', m.source_id from merges m join ideas i on i.id = m.source_id where m.account_id <> i.account_id
+    union all
+    select 'ideas', i.id from ideas i join boards b on b.id = i.board_id where i.account_id <> b.account_id`,
+  'an idea has tags of its own board alone': `
+    select it.idea_id, it.tag_id from idea_tags it
+    join ideas i on i.id = it.idea_id join tags t on t.id = it.tag_id
+    where t.board_id <> i.board_id or it.account_id <> i.account_id`,
+  'no row refers to one that is gone': `
+    select 'votes' as what, idea_id from votes where idea_id not in (select id from ideas)
+      or voter_id not in (select id from voters)
+    union all
+    select 'comments', idea_id from comments where idea_id not in (select id from ideas)
+      or author_id not in (select id from users)
+    union all
+    select 'followers', idea_id from followers where idea_id not in (select id from ideas)
+    union all
+    select 'idea_tags', idea_id from idea_tags where idea_id not in (select id from ideas)
+      or tag_id not in (select id from tags)
+    union all
+    select 'tokens', id from api_tokens where voter_id not in (select id from voters)`,
+};
+
+/** Every invariant that does not hold, with the rows that break it. */
+export async function brokenInvariants({ sql }: Pick<TestDatabase, 'sql'>): Promise<Record<string, unknown[]>> {
+  const broken: Record<string, unknown[]> = {};
+  for (const [name, query] of Object.entries(invariants)) {
+    const rows = await sql(query);
+    if (rows.length > 0) broken[name] = rows.slice(0, 10);
+  }
+  return broken;
+}
+
+/** Fails when what the database holds contradicts itself. */
+export async function expectInvariants(db: Pick<TestDatabase, 'sql'>) {
+  expect(await brokenInvariants(db)).toEqual({});
+}

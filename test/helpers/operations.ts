@@ -1,0 +1,98 @@
+import type { Grant } from '../../contract/grants.ts';
+import { contract, type OperationId } from '../../contract/index.ts';
+import type { RouteMetadata } from '../../contract/routes.ts';
+import type { TestDatabase } from './database.ts';
+import { createTag, insertIdea, type World } from './fixtures.ts';
+
+/** An endpoint of the contract, for tests that go through all of them. */
+export interface ApiOperation {
+  id: OperationId;
+  method: string;
+  path: string;
+  /** The lowest grant that suffices; null for an endpoint that is not for a board. */
+  grant: Grant | null;
+  isWrite: boolean;
+  isPost: boolean;
+  hasIdeaId: boolean;
+  /** Whether the contract declares a body. */
+  hasBody: boolean;
+}
+
+const bodies: Partial<Record<OperationId, (targets: Targets) => Record<string, unknown>>> = {
+  createIdea: () => ({ title: 'Dark mode', body: 'My eyes hurt at night.' }),
+  voteIdea: () => ({ value: 'up' }),
+  commentOnIdea: () => ({ body: 'We need this too.' }),
+  setIdeaStatus: () => ({ status: 'planned' }),
+  addIdeaTag: ({ tagId }) => ({ tag_id: tagId }),
+  mergeIdea: ({ targetId }) => ({ target_id: targetId }),
+};
+
+/** Every endpoint of the Agent API: those that take a token. */
+export const operations: ApiOperation[] = Object.entries(contract).flatMap(([id, route]) => {
+  const metadata = route.metadata as RouteMetadata;
+  if (metadata.auth === 'none') return [];
+  return {
+    id: id as OperationId,
+    method: route.method,
+    path: route.path,
+    grant: metadata.auth === 'board' ? metadata.grant : null,
+    isWrite: route.method !== 'GET',
+    isPost: route.method === 'POST',
+    hasIdeaId: route.path.includes(':id'),
+    hasBody: id in bodies,
+  };
+});
+
+export const boardOperations = operations.filter(({ grant }) => grant !== null);
+export const writes = operations.filter(({ isWrite }) => isWrite);
+export const reads = boardOperations.filter(({ isWrite }) => !isWrite);
+export const posts = operations.filter(({ isPost }) => isPost);
+
+/** Ideas and tags on which each operation of the contract has an effect. */
+export interface Targets {
+  ideaId: number;
+  targetId: number;
+  mergedId: number;
+  tagId: number;
+  assignedTagId: number;
+}
+
+export async function createTargets(db: Pick<TestDatabase, 'database' | 'sql'>, world: World): Promise<Targets> {
+  const ideaId = await insertIdea(db, world, { title: 'The idea' });
+  const targetId = await insertIdea(db, world, { title: 'The target' });
+  const mergedId = await insertIdea(db, world, { title: 'The merged idea' });
+  const mergedIntoId = await insertIdea(db, world, { title: 'What it is merged into' });
+  const tagId = await createTag(db, world.accountId, world.boardId);
+  const assignedTagId = await createTag(db, world.accountId, world.boardId);
+  await db.sql('insert into idea_tags (idea_id, tag_id, account_id) values ($1, $2, $3)', [
+    ideaId,
+    assignedTagId,
+    world.accountId,
+  ]);
+  await db.sql('insert into merges (account_id, source_id, target_id) values ($1, $2, $3)', [
+    world.accountId,
+    mergedId,
+    mergedIntoId,
+  ]);
+  await db.sql('update ideas set merged_into_id = $2 where id = $1', [mergedId, mergedIntoId]);
+  return { ideaId, targetId, mergedId, tagId, assignedTagId };
+}
+
+export interface ArrangedRequest {
+  line: string;
+  json?: Record<string, unknown>;
+}
+
+/** A valid request of an operation, which has an effect the first time. */
+export function requestOf(
+  { id, method, path }: Pick<ApiOperation, 'id' | 'method' | 'path'>,
+  targets: Targets,
+  given: { id?: number | string; tagId?: number | string; query?: string } = {},
+): ArrangedRequest {
+  const ideaId = id === 'unmergeIdea' ? targets.mergedId : targets.ideaId;
+  const filled = path
+    .replace(':id', String(given.id ?? ideaId))
+    .replace(':tagId', String(given.tagId ?? targets.assignedTagId));
+  const body = bodies[id]?.(targets);
+  return { line: `${method} ${filled}${given.query ? `?${given.query}` : ''}`, ...(body ? { json: body } : {}) };
+}

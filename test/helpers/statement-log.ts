@@ -1,0 +1,26 @@
+import { DatabaseClient } from '../../server/database/client.ts';
+
+export interface LoggedStatement {
+  /** Which connection ran it, by the order of their first statements. */
+  connection: number;
+  text: string;
+}
+
+/** Notes every statement that the server sends to PostgreSQL while work runs. The statements run as ever. */
+export async function logStatements<T>(work: () => Promise<T>): Promise<{ result: T; statements: LoggedStatement[] }> {
+  const statements: LoggedStatement[] = [];
+  const connections = new Map<object, number>();
+  const { query } = DatabaseClient.prototype;
+  DatabaseClient.prototype.query = function (this: DatabaseClient, ...args: unknown[]) {
+    const connection = connections.get(this) ?? connections.size + 1;
+    connections.set(this, connection);
+    const [first] = args as [string | { text: string }];
+    statements.push({ connection, text: (typeof first === 'string' ? first : first.text).trim() });
+    return query.apply(this, args);
+  };
+  try {
+    return { result: await work(), statements };
+  } finally {
+    DatabaseClient.prototype.query = query;
+  }
+}
