@@ -19,7 +19,12 @@ const names = readdirSync(directory)
   .filter(name => name.endsWith('.sql'))
   .sort();
 const sums = new Map(
-  names.map(name => [name, createHash('sha256').update(readFileSync(new URL(name, directory))).digest('hex')]),
+  names.map(name => [
+    name,
+    createHash('sha256')
+      .update(readFileSync(new URL(name, directory)))
+      .digest('hex'),
+  ]),
 );
 
 const problems = [...landed]

@@ -17,10 +17,10 @@ import { serveDocumentation } from './http/documentation.ts';
 import { answerError } from './http/error-handler.ts';
 import { readJsonBodies } from './http/json-body.ts';
 import { collectMethods, refuseOtherMethods } from './http/method-not-allowed.ts';
-import { buildOperator } from './http/operate.ts';
+import { buildOperator, chargeWhatIsNoReplay } from './http/operate.ts';
 import { requestIdOf } from './http/request-id.ts';
 import { logAnswers } from './http/request-log.ts';
-import { answerInvalidRequest } from './http/validation.ts';
+import { answerInvalidRequest, refuseUndeclaredBody } from './http/validation.ts';
 
 /** Builds the HTTP server from what it depends on. It listens nowhere yet; closing it leaves the dependencies open. */
 export async function buildApp(server: ServerDependencies): Promise<FastifyInstance> {
@@ -42,12 +42,19 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
   app.decorateRequest('admission', null);
   app.decorateRequest('bucketState', null);
   app.decorateRequest('storedAnswer', null);
+  app.decorateRequest('sparedCounter', null);
   app.addHook('onRequest', async (request, reply) => {
     reply.header('X-Request-Id', request.id);
     reply.header('X-Content-Type-Options', 'nosniff');
     reply.header('Cache-Control', 'no-store');
   });
   app.addHook('onRequest', admitRequests(server));
+  app.addHook('onRequest', async ({ is404 }) => {
+    // Here, and not in the handler: by then the body was read, and refused if it was not to its liking.
+    if (is404) throw new DomainError('not_found');
+  });
+  app.addHook('preHandler', refuseUndeclaredBody);
+  app.addHook('onSend', chargeWhatIsNoReplay(server));
   app.addHook('onSend', answerConditionally(server));
   app.addHook('onResponse', logAnswers);
   app.setErrorHandler(answerError);

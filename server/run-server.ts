@@ -16,43 +16,50 @@ import { buildLogger } from './observability/logger.ts';
 /** How long a stop may take before the process ends without waiting for what is left. */
 const stopDeadlineMs = 9_000;
 
+/** Undoes what was started, the last first. */
+type Stops = (() => Promise<unknown>)[];
+
 /** Starts everything, serves until SIGINT or SIGTERM, and stops everything in the reverse order. */
 export async function runServer(environment: NodeJS.ProcessEnv): Promise<void> {
   const config = loadConfig(environment);
   const logger = buildLogger(config);
-  // In the reverse order of starting; also what a failed start has to undo.
-  const stops: (() => Promise<unknown>)[] = [];
+  const stops: Stops = [];
   const stop = async () => {
     for (const one of stops.splice(0).reverse()) await one();
   };
-  stopOnSignal(logger, stop);
-
+  const starting = start(config, logger, stops);
+  // A signal in the middle of the start waits for its end: what is half started could not be stopped.
+  stopOnSignal(logger, () => starting.then(stop, stop));
   try {
-    const url = await prepareDatabase(config, stops);
-    const database = await openDatabase({
-      url,
-      poolSize: config.DATABASE_POOL_SIZE,
-      connectTimeoutMs: config.DATABASE_CONNECT_TIMEOUT_MS,
-      statementTimeoutMs: config.DATABASE_STATEMENT_TIMEOUT_MS,
-      logger,
-    });
-    stops.push(() => database.close());
-    const isDemo = config.DEMO ?? config.DATABASE_URL === undefined;
-    const tokens = isDemo ? await loadDemo(database, systemClock) : undefined;
-    const worker = await startWorker({ url, config, logger });
-    stops.push(() => worker.stop());
-    const app = await buildApp({ config, database, clock: systemClock, logger });
-    stops.push(() => app.close());
-    await app.listen({ host: config.HOST, port: config.PORT });
-    greet(app, tokens);
+    await starting;
   } catch (error) {
     await stop();
     throw error;
   }
 }
 
+async function start(config: Config, logger: Logger, stops: Stops): Promise<void> {
+  const url = await prepareDatabase(config, stops);
+  const database = await openDatabase({
+    url,
+    poolSize: config.DATABASE_POOL_SIZE,
+    connectTimeoutMs: config.DATABASE_CONNECT_TIMEOUT_MS,
+    statementTimeoutMs: config.DATABASE_STATEMENT_TIMEOUT_MS,
+    logger,
+  });
+  stops.push(() => database.close());
+  const isDemo = config.DEMO ?? config.DATABASE_URL === undefined;
+  const tokens = isDemo ? await loadDemo(database, systemClock) : undefined;
+  const worker = await startWorker({ url, config, logger });
+  stops.push(() => worker.stop());
+  const app = await buildApp({ config, database, clock: systemClock, logger });
+  stops.push(() => app.close());
+  await app.listen({ host: config.HOST, port: config.PORT });
+  greet(app, tokens);
+}
+
 /** The address of a PostgreSQL that is there, supported and migrated; an embedded one when none is given. */
-async function prepareDatabase(config: Config, stops: (() => Promise<unknown>)[]): Promise<string> {
+async function prepareDatabase(config: Config, stops: Stops): Promise<string> {
   let postgres: EmbeddedPostgres | undefined;
   if (config.DATABASE_URL === undefined) {
     postgres = await startEmbeddedPostgres({ dataDir: config.DATA_DIR });

@@ -1,7 +1,7 @@
 import { ConfigError } from './config.ts';
 import { EmbeddedPostgresError } from './database/embedded-postgres-error.ts';
+import { explainUnreachable } from './database/explain-unreachable.ts';
 import { MigrationError } from './database/migrator.ts';
-import { isDatabaseUnavailable } from './database/unavailable.ts';
 
 /** The one line that says why a server cannot start; undefined for what nobody expected. */
 export function explainFailure(error: unknown): string | undefined {
@@ -12,14 +12,6 @@ export function explainFailure(error: unknown): string | undefined {
   const { code, port, syscall } = error as NodeJS.ErrnoException & { port?: number };
   if (syscall === 'listen' && code === 'EADDRINUSE') return `Idea-Board cannot start: port ${port} is taken; set PORT`;
   if (syscall === 'listen') return `Idea-Board cannot start: cannot listen: ${error.message}`;
-  if (isDatabaseUnavailable(error) || isRefusedByPostgres(code)) {
-    const reason = error.message || (error as AggregateError).errors?.map(String).join('; ') || code;
-    return `Idea-Board cannot start: the database cannot be reached: ${reason}`;
-  }
-  return undefined;
-}
-
-/** Wrong password or user (28), no such database (3D). */
-function isRefusedByPostgres(code: unknown): boolean {
-  return typeof code === 'string' && /^(28|3D)/.test(code);
+  const reason = explainUnreachable(error);
+  return reason && `Idea-Board cannot start: the database cannot be reached: ${reason}`;
 }

@@ -1,12 +1,13 @@
 import { type Config, loadConfig } from '../config.ts';
 import { openDatabase } from '../database/database.ts';
 import { connectOrStart } from '../database/embedded-postgres.ts';
+import { describeDatabase, explainUnreachable } from '../database/explain-unreachable.ts';
 import { listPendingMigrations } from '../database/migrator.ts';
 import { findCluster } from '../database/postgres-cluster.ts';
+import { requireSupportedPostgres } from '../database/server-version.ts';
 import type { Administration } from '../domain/administration.ts';
 import { systemClock } from '../domain/clock.ts';
 import { CliError } from './cli-error.ts';
-import { describeDatabase, explainUnreachable } from './unreachable.ts';
 
 /**
  * Runs an operator's work in one transaction on the installation's database, which must be migrated: a command that
@@ -16,6 +17,7 @@ export async function administer<T>(work: (admin: Administration, config: Config
   const config = loadConfig();
   await requireCluster(config);
   return withDatabase(config, async url => {
+    await requireSupportedPostgres(url, config.DATABASE_CONNECT_TIMEOUT_MS);
     const pending = await listPendingMigrations(url);
     if (pending.length > 0) {
       throw new CliError(`The database has ${pending.length} pending migration(s): run npm run cli -- migrate`);

@@ -7,7 +7,7 @@ import { listStatuses } from '../domain/statuses/list-statuses.ts';
 import { listTags } from '../domain/tags/edit-tags.ts';
 import { administer } from './administer.ts';
 import { chooseAccount, chooseBoard } from './choose.ts';
-import { accountOption, addVerb, boardOption, given, parseTimeOrNone } from './command.ts';
+import { accountOption, addVerb, boardOption, given, type None, nullForNone, parseTimeOrNone } from './command.ts';
 import { formatFacts, formatTable, type OutputOptions, print } from './output.ts';
 import { formatStatuses } from './status.ts';
 import { formatTags } from './tag.ts';
@@ -34,10 +34,10 @@ interface UpdateOptions extends BoardOptions {
   freeze?: true;
   unfreeze?: true;
   preModeration?: boolean;
-  submissionsOpenAt?: Date | null;
-  submissionsCloseAt?: Date | null;
-  votingOpenAt?: Date | null;
-  votingCloseAt?: Date | null;
+  submissionsOpenAt?: Date | None;
+  submissionsCloseAt?: Date | None;
+  votingOpenAt?: Date | None;
+  votingCloseAt?: Date | None;
 }
 
 export function addBoardCommands(program: Command) {
@@ -130,12 +130,19 @@ async function show({ account, board, ...output }: BoardOptions) {
   print(output, view, formatDetails);
 }
 
-async function update({ account, board: slug, json, freeze, unfreeze, ...changes }: UpdateOptions) {
+async function update({ account, board: slug, json, freeze, unfreeze, ...options }: UpdateOptions) {
+  const { submissionsOpenAt, submissionsCloseAt, votingOpenAt, votingCloseAt, ...changes } = options;
+  const windows = given({
+    submissionsOpenAt: nullForNone(submissionsOpenAt),
+    submissionsCloseAt: nullForNone(submissionsCloseAt),
+    votingOpenAt: nullForNone(votingOpenAt),
+    votingCloseAt: nullForNone(votingCloseAt),
+  });
   const view = await administer(async admin => {
     const { id: accountId } = await chooseAccount(admin, account);
     const board = await chooseBoard(admin, accountId, slug);
     const isFrozen = freeze ? true : unfreeze ? false : undefined;
-    await updateBoard(admin, board, { ...changes, ...given({ isFrozen }) });
+    await updateBoard(admin, board, { ...changes, ...windows, ...given({ isFrozen }) });
     return readDetails(admin, board);
   });
   print(given({ json }), view, formatDetails);

@@ -29,11 +29,7 @@ export async function chooseBoard(admin: Administration, accountId: number, slug
 }
 
 /** The user that is named, else the only owner of an account. */
-export async function chooseIssuer(
-  admin: Administration,
-  accountId: number,
-  email: string | undefined,
-): Promise<User> {
+export async function chooseIssuer(admin: Administration, accountId: number, email: string | undefined): Promise<User> {
   if (email !== undefined) return requireUser(admin, email);
   const owners = await admin.em.find(Membership, { accountId, role: 'owner' }, { limit: 2 });
   const owner = onlyOne(owners, {

@@ -49,12 +49,15 @@ export function parseTime(text: string): Date {
   throw new InvalidArgumentError('It must be an RFC 3339 time, such as 2026-03-14T09:00:00Z.');
 }
 
-export function parseTimeOrNone(text: string): Date | null {
-  return text === 'none' ? null : parseTime(text);
+/** The word for no value. Commander would make an empty text of a parser's null, so it stays a word until the end. */
+export type None = 'none';
+
+export function parseTimeOrNone(text: string): Date | None {
+  return text === 'none' ? text : parseTime(text);
 }
 
-export function parseTextOrNone(text: string): string | null {
-  return text === 'none' ? null : text;
+export function nullForNone<T>(value: T | None | undefined): T | null | undefined {
+  return value === 'none' ? null : value;
 }
 
 /** The options that were given, without those that were not. */

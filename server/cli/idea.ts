@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { requireBoard } from '../domain/boards/find-board.ts';
 import { approveIdea } from '../domain/moderation/approve-idea.ts';
 import { listPendingIdeas } from '../domain/moderation/list-pending-ideas.ts';
 import { rejectIdea } from '../domain/moderation/reject-idea.ts';
@@ -6,7 +7,6 @@ import { administer } from './administer.ts';
 import { chooseAccount } from './choose.ts';
 import { accountOption, addVerb, limitOption, parsePositive } from './command.ts';
 import { formatTable, type OutputOptions, print, shorten } from './output.ts';
-import { requireBoard } from '../domain/boards/find-board.ts';
 
 interface AccountOptions extends OutputOptions {
   account?: string;

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import { loadConfig } from '../config.ts';
 import { listPendingMigrations, type MigrationName, migrate } from '../database/migrator.ts';
+import { requireSupportedPostgres } from '../database/server-version.ts';
 import { withDatabase } from './administer.ts';
 import { addVerb } from './command.ts';
 import { formatTable, type OutputOptions, print } from './output.ts';
@@ -25,12 +26,17 @@ export function addMigrateCommand(program: Command) {
 
 async function run({ dryRun, check, ...output }: MigrateOptions) {
   const config = loadConfig();
+  const onSupported = <T>(work: (url: string) => Promise<T>) =>
+    withDatabase(config, async url => {
+      await requireSupportedPostgres(url, config.DATABASE_CONNECT_TIMEOUT_MS);
+      return work(url);
+    });
   if (!dryRun && !check) {
-    const applied = await withDatabase(config, url => migrate(url));
+    const applied = await onSupported(url => migrate(url));
     print(output, { applied }, () => list('Applied:', applied, 'The database is up to date.'));
     return;
   }
-  const pending = await withDatabase(config, url => listPendingMigrations(url));
+  const pending = await onSupported(url => listPendingMigrations(url));
   print(output, { pending }, () => list('Pending:', pending, 'No migration is pending.'));
   if (check && pending.length > 0) process.exitCode = 1;
 }

@@ -30,8 +30,7 @@ interface AddOptions extends UpdateOptions {
   label: string;
 }
 
-const categoryOption = () =>
-  new Option('--category <category>', 'what it counts as').choices(statusCategories);
+const categoryOption = () => new Option('--category <category>', 'what it counts as').choices(statusCategories);
 
 export function addStatusCommands(program: Command) {
   const noun = program.command('status').description('the status registry of a board: where ideas can stand');

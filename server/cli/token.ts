@@ -50,9 +50,7 @@ export function addTokenCommands(program: Command) {
     .addOption(new Option('--level <level>', 'the level where --board names none').choices(grants).default('read'))
     .option('--expires-at <time>', 'when it ends: an RFC 3339 time', parseTime)
     .addOption(
-      new Option('--expires-in-days <number>', 'when it ends, from now')
-        .argParser(parseDays)
-        .conflicts('expiresAt'),
+      new Option('--expires-in-days <number>', 'when it ends, from now').argParser(parseDays).conflicts('expiresAt'),
     )
     .action(create);
 
@@ -60,12 +58,7 @@ export function addTokenCommands(program: Command) {
     .addOption(accountOption())
     .action(list);
 
-  addVerb(
-    noun,
-    'revoke',
-    'Revokes a token for good. Its votes stay counted.',
-    'token revoke 7 --account acme',
-  )
+  addVerb(noun, 'revoke', 'Revokes a token for good. Its votes stay counted.', 'token revoke 7 --account acme')
     .argument('<id>', 'the id of the token, as token list shows it', parsePositive)
     .addOption(accountOption())
     .action(revoke);

@@ -7,7 +7,7 @@ import { listUsers, readUser, type UserView } from '../domain/users/list-users.t
 import { updateUser } from '../domain/users/update-user.ts';
 import { administer } from './administer.ts';
 import { chooseAccount } from './choose.ts';
-import { accountOption, addVerb, given, limitOption, parseTextOrNone, userOption } from './command.ts';
+import { accountOption, addVerb, given, limitOption, nullForNone, userOption } from './command.ts';
 import { formatFacts, formatTable, type OutputOptions, print } from './output.ts';
 
 interface ListOptions extends OutputOptions {
@@ -19,7 +19,7 @@ interface UpdateOptions extends OutputOptions {
   user: string;
   name?: string;
   email?: string;
-  notificationEmail?: string | null;
+  notificationEmail?: string;
 }
 
 interface BlockOptions extends OutputOptions {
@@ -55,7 +55,7 @@ export function addUserCommands(program: Command) {
     .addOption(userOption())
     .option('--name <name>', 'another name')
     .option('--email <email>', 'another address')
-    .option('--notification-email <email|none>', 'where notifications are sent; none for nowhere', parseTextOrNone)
+    .option('--notification-email <email|none>', 'where notifications are sent; none for nowhere')
     .action(update);
 
   addVerb(
@@ -71,12 +71,7 @@ export function addUserCommands(program: Command) {
       setBlock(options, (admin, blocking) => blockUser(admin, blocking, reason)),
     );
 
-  addVerb(
-    noun,
-    'unblock',
-    'Lets a blocked user write again.',
-    'user unblock --account acme --user mallory@example.com',
-  )
+  addVerb(noun, 'unblock', 'Lets a blocked user write again.', 'user unblock --account acme --user mallory@example.com')
     .addOption(accountOption())
     .addOption(userOption())
     .action((options: BlockOptions) => setBlock(options, unblockUser));
@@ -105,14 +100,13 @@ async function list({ account: slug, limit, ...output }: ListOptions) {
   );
 }
 
-async function update({ user: email, ...options }: UpdateOptions) {
-  const { json, ...changes } = options;
+async function update({ user: email, json, notificationEmail, ...changes }: UpdateOptions) {
   const view = await administer(async admin => {
     const user = await requireUser(admin, email);
-    await updateUser(admin, user, changes);
+    await updateUser(admin, user, { ...changes, ...given({ notificationEmail: nullForNone(notificationEmail) }) });
     return readUser(admin, user.id);
   });
-  print(options, view, formatUser);
+  print(given({ json }), view, formatUser);
 }
 
 async function setBlock(

@@ -1,4 +1,4 @@
-import { MikroORM, type EntityManager, UnderscoreNamingStrategy } from '@mikro-orm/postgresql';
+import { type EntityManager, MikroORM, UnderscoreNamingStrategy } from '@mikro-orm/postgresql';
 import { CompiledQuery, type Transaction as KyselyTransaction } from 'kysely';
 import pg from 'pg';
 import type { Logger } from 'pino';
@@ -74,9 +74,11 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
       return result.rows;
     },
     transaction: work => transact(orm, work),
-    close() {
+    async close() {
       isClosing = true;
-      return orm.close(true);
+      await orm.close(true);
+      // The ORM leaves a pool alone that it never used itself.
+      if (!opened.ending) await opened.end();
     },
   };
 }

@@ -66,7 +66,11 @@ export async function migrate(url: string, streams: MigrationStream[] = [coreStr
         },
         logger: undefined,
       });
-      done.push(...(await umzug.up()).map(({ name }) => ({ stream: stream.name, name })));
+      const ofThisRun = await umzug.up().catch((error: Error) => {
+        // Umzug wraps what apply() throws, which names the file already.
+        throw error.cause instanceof MigrationError ? error.cause : error;
+      });
+      done.push(...ofThisRun.map(({ name }) => ({ stream: stream.name, name })));
     }
     return done;
   });

@@ -1,6 +1,6 @@
-import { type StatusCategory, statusCategories, statusOfCategory } from '../../contract/status.ts';
 import type { Database, Transaction } from '../database/database.ts';
 import { statement } from '../database/statement.ts';
+import { defaultStatuses } from '../domain/boards/create-board.ts';
 import type { Clock } from '../domain/clock.ts';
 import { createToken } from '../domain/tokens/create-token.ts';
 import { Account } from '../entities/account.ts';
@@ -15,7 +15,7 @@ import { Status } from '../entities/status.ts';
 import { Tag } from '../entities/tag.ts';
 import { User } from '../entities/user.ts';
 import { Voter } from '../entities/voter.ts';
-import { type DemoBoard, type DemoIdea, type DemoStatus, demoData } from './demo-data.ts';
+import { type DemoBoard, type DemoIdea, demoData } from './demo-data.ts';
 
 /** The plaintexts of the demo's tokens; they are shown once. */
 export interface DemoTokens {
@@ -203,21 +203,6 @@ const insertVotes = statement<never>(
 const setMerged = statement<never>('set_demo_merged', 'update ideas set merged_into_id = $2 where id = $1');
 /** Counts the votes, and brings those of merged ideas along. */
 const carryVotes = statement<never>('carry_demo_votes', 'select carry_votes($1)');
-
-const labels: Record<StatusCategory, string> = {
-  inbox: 'Open',
-  planned: 'Planned',
-  active: 'In progress',
-  completed: 'Done',
-  declined: 'Declined',
-  archived: 'Archived',
-};
-
-const defaultStatuses: DemoStatus[] = statusCategories.map(category => ({
-  key: statusOfCategory[category],
-  category,
-  label: labels[category],
-}));
 
 /** Random enough for a demo, and the same at every first start (the generator known as mulberry32). */
 function seededRandom(seed: number): () => number {

@@ -63,6 +63,9 @@ export function admitRequests(server: ServerDependencies) {
     setRateLimitHeaders(reply, state);
     request.bucketState = identification.bucket;
     request.storedAnswer = identification.storedAnswer;
+    if (identification.storedAnswer && bucket) {
+      request.sparedCounter = tokenCounter(bucket, principal.tokenId, server.config, now);
+    }
     noteUse(server.database, principal, now).catch(error => {
       request.log.warn({ err: error }, 'could not note the use of a token');
     });

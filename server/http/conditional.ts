@@ -18,7 +18,8 @@ export function answerConditionally(server: ServerDependencies) {
 
     if (request.bucketState) setRateLimitHeaders(reply, await refund(server.database, request.bucketState));
     reply.status(304).removeHeader('content-type');
-    return null;
+    // Fastify itself drops the body of an answer to HEAD, and fails where there is none.
+    return request.method === 'HEAD' ? payload : null;
   };
 }
 

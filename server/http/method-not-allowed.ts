@@ -1,4 +1,4 @@
-import type { FastifyInstance, HTTPMethods } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 import { DomainError } from '../domain/domain-error.ts';
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const satisfies HTTPMethods[];
@@ -9,15 +9,12 @@ export function refuseOtherMethods(app: FastifyInstance, registered: ReadonlyMap
     const others = methods.filter(method => !allowed.has(method));
     if (others.length === 0) continue;
     const allow = methods.filter(method => allowed.has(method)).join(', ');
-    app.route({
-      method: others,
-      url,
-      config: { allow },
-      handler: (_request, reply) => {
-        reply.header('Allow', allow);
-        throw new DomainError('method_not_allowed');
-      },
-    });
+    const refuse = async (_request: FastifyRequest, reply: FastifyReply) => {
+      reply.header('Allow', allow);
+      throw new DomainError('method_not_allowed');
+    };
+    // Before the body is read: what is wrong with it does not matter any more.
+    app.route({ method: others, url, config: { allow }, onRequest: refuse, handler: refuse });
   }
 }
 

@@ -1,16 +1,18 @@
 import { createHash } from 'node:crypto';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Transaction } from '../database/database.ts';
 import { statement } from '../database/statement.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import type { Actor, Operation, WriteOperation } from '../domain/operation.ts';
 import type { StoredAnswer } from './authenticate.ts';
-import { charge, type HeaderSetter, refund, setRateLimitHeaders, tokenCounter } from './rate-limit.ts';
-import { admissionOf, pathOf, routeMetadata } from './request-context.ts';
+import { charge, type HeaderSetter, refund, setRateLimitHeaders } from './rate-limit.ts';
+import { admissionOf, pathOf } from './request-context.ts';
 
 /** How long the answer to an idempotent request is kept. */
 const idempotencyHours = 24;
+
+const replayedHeader = 'Idempotency-Replayed';
 
 export interface Answer<Status extends number, Body> {
   status: Status;
@@ -55,13 +57,15 @@ export function buildOperator(server: ServerDependencies): Operator {
     if (key === undefined) return database.transaction(inTransaction);
 
     if (request.storedAnswer) return replay<A>(server, exchange, request.storedAnswer);
-    return database.transaction(async transaction => {
+    const outcome = await database.transaction(async transaction => {
       const stored = await claimKey(transaction, request, key, clock.now());
-      if (stored) return replay<A>(server, exchange, stored);
+      if (stored) return { stored };
       const answer = await inTransaction(transaction);
       await storeAnswer(transaction, exchange, key, answer, clock.now());
-      return answer;
+      return { answer };
     });
+    // Only now: the refund of a replay takes a connection, and one that holds another must not wait for it.
+    return outcome.stored ? replay<A>(server, exchange, outcome.stored) : outcome.answer;
   }
 
   return {
@@ -87,22 +91,25 @@ function idempotencyKey(request: FastifyRequest): string | undefined {
 async function replay<A>(server: ServerDependencies, exchange: Exchange, stored: StoredAnswer): Promise<A> {
   const { request, reply } = exchange;
   const isSame = stored.fingerprint.equals(fingerprintOf(exchange));
-  if (isSame && request.bucketState) {
-    setRateLimitHeaders(reply, await refund(server.database, request.bucketState));
-  }
-  if (!isSame && !request.bucketState) await chargeAfterAll(server, request, reply);
   if (!isSame) throw new DomainError('idempotency_key_reused');
-  reply.header('Idempotency-Replayed', 'true');
+  if (request.bucketState) setRateLimitHeaders(reply, await refund(server.database, request.bucketState));
+  reply.header(replayedHeader, 'true');
   return { status: stored.status, body: JSON.parse(stored.body) } as A;
 }
 
-/** A different request under a used key is no repetition, and costs what every request costs. */
-async function chargeAfterAll(server: ServerDependencies, request: FastifyRequest, reply: HeaderSetter) {
-  const metadata = routeMetadata(request);
-  if (metadata?.auth !== 'board') return;
-  const now = server.clock.now();
-  const counter = tokenCounter(metadata.bucket, admissionOf(request).principal.tokenId, server.config, now);
-  setRateLimitHeaders(reply, await charge(server.database, counter, now));
+/**
+ * The hook that charges a request after all which was admitted as the repetition of another and turned out to be none:
+ * under a used key, what is different or not even valid costs what every request costs.
+ */
+export function chargeWhatIsNoReplay(server: ServerDependencies) {
+  return async (request: FastifyRequest, reply: FastifyReply, payload: unknown) => {
+    const { sparedCounter } = request;
+    request.sparedCounter = null;
+    if (sparedCounter && !reply.hasHeader(replayedHeader)) {
+      setRateLimitHeaders(reply, await charge(server.database, sparedCounter, server.clock.now()));
+    }
+    return payload;
+  };
 }
 
 const tryLockKey = statement<{ is_locked: boolean }>(

@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import type { RouteMetadata } from '../../contract/routes.ts';
 import type { Admission } from './admit.ts';
 import type { StoredAnswer } from './authenticate.ts';
-import type { BucketState } from './rate-limit.ts';
+import type { BucketState, Counter } from './rate-limit.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -13,6 +13,8 @@ declare module 'fastify' {
     bucketState: BucketState | null;
     /** The answer to an earlier request with the same Idempotency-Key. */
     storedAnswer: StoredAnswer | null;
+    /** The counter that was not charged because of that answer. */
+    sparedCounter: Counter | null;
   }
   interface FastifyContextConfig {
     tsRestRoute?: AppRoute;

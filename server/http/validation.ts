@@ -1,5 +1,7 @@
+import { isAppRouteNoBody } from '@ts-rest/core';
 import type { RequestValidationError } from '@ts-rest/fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import type { ValidationIssue } from '../../contract/errors.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import { answerError } from './error-handler.ts';
@@ -37,4 +39,14 @@ function nameOf(segment: PropertyKey | { key: PropertyKey }): string | number {
 /** ts-rest answers a 400 of its own shape unless it is given this. */
 export function answerInvalidRequest(error: RequestValidationError, request: FastifyRequest, reply: FastifyReply) {
   return answerError(error, request, reply);
+}
+
+const NoBody = z.strictObject({}).optional();
+
+/** The hook that refuses fields sent to an action which takes none: ts-rest would drop them unseen. */
+export async function refuseUndeclaredBody({ routeOptions, body }: FastifyRequest) {
+  const route = routeOptions.config.tsRestRoute;
+  if (!route || !('body' in route) || !route.body || !isAppRouteNoBody(route.body)) return;
+  const { error } = NoBody.safeParse(body);
+  if (error) throw new DomainError('validation_failed', issuesIn('body', error));
 }

@@ -78,6 +78,9 @@ function startRunner(pgPool: pg.Pool, logger: Logger): Promise<Runner> {
     pollInterval: pollIntervalMs,
     // The server stops it in its turn.
     noHandleSignals: true,
+    // Without batches graphile-worker awaits nobody's answer when it removes a job that is done: a connection that is
+    // lost just then would be an unhandled rejection, and end the process. A batch tells the runner, which ends.
+    preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
     logger: new GraphileLogger(() => (level, message) => {
       const pinoLevel = level === 'warning' ? 'warn' : level === 'error' ? 'error' : 'debug';
       logger[pinoLevel]({ worker: message }, 'worker');

@@ -1,15 +1,22 @@
-import { type Logger, pino } from 'pino';
+import { type DestinationStream, type Logger, pino } from 'pino';
 import type { Config } from '../config.ts';
 
-/** The log of the server: JSON lines on standard output, without what must never be in one. */
-export function buildLogger(config: Pick<Config, 'LOG_LEVEL'>): Logger {
-  return pino({
-    level: config.LOG_LEVEL,
-    base: null,
-    timestamp: pino.stdTimeFunctions.isoTime,
-    serializers: { err: describeError },
-    redact: ['*.authorization', '*.cookie', '*.password', '*.secret', '*.token'],
-  });
+/** What a token looks like wherever it turns up, such as in a path into which one was pasted. */
+const tokens = /\bib_(\d+)_[A-Za-z0-9_-]{43}/g;
+
+/** The log of the server: JSON lines, on standard output unless told otherwise, without what must never be in one. */
+export function buildLogger(config: Pick<Config, 'LOG_LEVEL'>, destination?: DestinationStream): Logger {
+  return pino(
+    {
+      level: config.LOG_LEVEL,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      serializers: { err: describeError },
+      redact: ['*.authorization', '*.cookie', '*.password', '*.secret', '*.token'],
+      hooks: { streamWrite: line => line.replace(tokens, 'ib_$1_[Redacted]') },
+    },
+    destination,
+  );
 }
 
 /** What a log line says of an error. pg hangs its whole client on some, password included. */

@@ -7,7 +7,8 @@ import { contract } from '../../contract/index.ts';
 
 const routes = Object.values(contract).map(route => ({
   method: route.method,
-  pattern: new RegExp(`^${route.path.replace(/:\w+/g, '[^/]+')}$`),
+  // The router takes nothing at all for an id too: one that names nothing.
+  pattern: new RegExp(`^${route.path.replace(/:\w+/g, '[^/]*')}$`),
   responses: route.responses as Record<number, unknown>,
 }));
 

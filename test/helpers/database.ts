@@ -15,26 +15,42 @@ export interface TestDatabase {
 
 /** A database of the test file's own, cloned from the migrated template. */
 export async function createTestDatabase(): Promise<TestDatabase> {
-  const name = `test_${randomBytes(8).toString('hex')}`;
-  await maintain(`create database ${name} template ${templateDatabase}`);
-  const url = new URL(inject('postgresUrl'));
-  url.pathname = `/${name}`;
+  const { url, drop } = await createBareDatabase(templateDatabase);
   const database = await openDatabase({
-    url: url.href,
+    url,
     poolSize: 20,
     connectTimeoutMs: 10_000,
     statementTimeoutMs: 10_000,
     logger: pino({ level: 'silent' }),
   });
   return {
-    url: url.href,
+    url,
     database,
     sql: async (text, values = []) => (await database.pool.query(text, values)).rows,
     async drop() {
       await database.close();
-      await maintain(`drop database ${name} with (force)`);
+      await drop();
     },
   };
+}
+
+/** A database that nothing is connected to yet: an empty one, unless a template is named. */
+export async function createBareDatabase(template = 'template1'): Promise<{ url: string; drop(): Promise<void> }> {
+  const name = `test_${randomBytes(8).toString('hex')}`;
+  await maintain(`create database ${name} template ${template}`);
+  const url = new URL(inject('postgresUrl'));
+  url.pathname = `/${name}`;
+  // A test may have dropped it, to see what is then answered.
+  return { url: url.href, drop: () => maintain(`drop database if exists ${name} with (force)`) };
+}
+
+/** A connection outside every pool, for a test that holds a lock or ends the connections of others. */
+export async function connect(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url, application_name: 'test' });
+  // The test may end this one too, with the database.
+  client.on('error', () => {});
+  await client.connect();
+  return client;
 }
 
 async function maintain(sql: string) {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Grant } from '../../contract/grants.ts';
 import { type StatusCategory, statusOfCategory } from '../../contract/status.ts';
-import { createToken } from '../../server/domain/tokens/create-token.ts';
+import { insertToken } from '../../server/domain/tokens/create-token.ts';
 import { Account } from '../../server/entities/account.ts';
 import { Board } from '../../server/entities/board.ts';
 import { Idea } from '../../server/entities/idea.ts';
@@ -110,7 +110,7 @@ export async function issueToken(
 ): Promise<{ token: string; id: number }> {
   const grants = typeof grant === 'string' ? { [world.boardId]: grant } : grant;
   const { token, plaintext } = await database.transaction(({ em, query }) =>
-    createToken(
+    insertToken(
       { em, query, now: new Date() },
       {
         accountId: world.accountId,

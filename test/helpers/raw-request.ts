@@ -8,6 +8,8 @@ export interface RawRequestOptions {
   token?: string | undefined;
   headers?: Record<string, string | string[]>;
   body?: string | Uint8Array | undefined;
+  /** Sends the body in chunks, without saying how long it is. */
+  isChunked?: boolean;
 }
 
 /** Sends what fetch refuses or mends: a path as it is written, a GET with a body, a header twice. */
@@ -15,10 +17,10 @@ export function rawRequest(
   server: Pick<TestServer, 'baseUrl'>,
   method: string,
   path: string,
-  { token, headers = {}, body }: RawRequestOptions = {},
+  { token, headers = {}, body, isChunked = false }: RawRequestOptions = {},
 ): Promise<Answer> {
   const { hostname, port } = new URL(server.baseUrl);
-  const length = body === undefined ? undefined : Buffer.byteLength(body);
+  const length = body === undefined || isChunked ? undefined : Buffer.byteLength(body);
   return new Promise((resolve, reject) => {
     const sent = httpRequest(
       {

@@ -1,9 +1,9 @@
-import { pino } from 'pino';
 import { expect, onTestFinished } from 'vitest';
 import { buildApp } from '../../server/app.ts';
 import { type Config, loadConfig } from '../../server/config.ts';
 import type { Clock } from '../../server/domain/clock.ts';
 import { systemClock } from '../../server/domain/clock.ts';
+import { buildLogger } from '../../server/observability/logger.ts';
 import { watchAnswers } from './contract-check.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 
@@ -21,16 +21,18 @@ export interface TestServerOptions {
   clock?: Clock;
   /** Settings by their variables. The limits are far away unless they are given. */
   environment?: Record<string, string>;
+  /** A database to serve, such as another server's, which is left there; else the server has its own. */
+  on?: TestDatabase;
 }
 
 const farLimits = { RATE_LIMIT_READ: '1000000', RATE_LIMIT_WRITE: '1000000', RATE_LIMIT_IP: '1000000' };
 
 /** Starts a server on a free port of the loopback, with a database of its own. */
 export async function startServer(options: TestServerOptions = {}): Promise<TestServer> {
-  const testDatabase = await createTestDatabase();
+  const testDatabase = options.on ?? (await createTestDatabase());
   const config = loadConfig({ ...farLimits, ...options.environment });
   const logLines: string[] = [];
-  const logger = pino({ level: config.LOG_LEVEL }, { write: line => logLines.push(line) });
+  const logger = buildLogger(config, { write: line => logLines.push(line) });
   const { database } = testDatabase;
   const app = await buildApp({ config, logger, database, clock: options.clock ?? systemClock });
   const violations = watchAnswers(app.server);
@@ -42,7 +44,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
     logLines,
     async close() {
       await app.close();
-      await testDatabase.drop();
+      if (!options.on) await testDatabase.drop();
       expect(violations, 'answers that the contract does not declare').toEqual([]);
     },
   };

@@ -19,7 +19,9 @@ export async function snapshot({ sql }: Pick<TestDatabase, 'sql'>): Promise<Reco
     statement = tables
       .filter(({ name }) => !leftOut.has(name))
       .map(
-        ({ name }) => `select '${name}' as name, count(*) || ' rows, ' || coalesce(md5(string_agg(row, ',')), '') as state
+        ({
+          name,
+        }) => `select '${name}' as name, count(*) || ' rows, ' || coalesce(md5(string_agg(row, ',')), '') as state
         from (select (to_jsonb(t) - 'last_used_at')::text as row from ${name} t order by 1) rows`,
       )
       .join(' union all ');

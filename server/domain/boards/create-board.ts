@@ -14,7 +14,7 @@ export interface NewBoard {
 }
 
 /** The statuses of a new board. Their keys are the values of an idea's `status` for their categories. */
-const defaultStatuses: { key: string; category: StatusCategory; label: string }[] = [
+export const defaultStatuses: { key: string; category: StatusCategory; label: string }[] = [
   { key: 'open', category: 'inbox', label: 'Open' },
   { key: 'planned', category: 'planned', label: 'Planned' },
   { key: 'in_progress', category: 'active', label: 'In progress' },

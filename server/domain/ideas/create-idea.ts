@@ -21,6 +21,7 @@ const lockBoardForSubmission = statement<BoardForSubmission>(
     select s.id from statuses s
     where s.board_id = b.id and s.category = 'inbox'
     order by s.position, s.id limit 1
+    for key share of s
   ) as initial_status_id
   from boards b
   where b.id = $1

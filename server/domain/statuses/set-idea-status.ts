@@ -4,7 +4,10 @@ import { checkPublished, lockIdea } from '../ideas/lock-ideas.ts';
 import { type IdeaView, requireIdea } from '../ideas/read-idea.ts';
 import type { WriteOperation } from '../operation.ts';
 
-const findStatus = statement<{ id: number }>('find_status', 'select id from statuses where board_id = $1 and key = $2');
+const findStatus = statement<{ id: number }>(
+  'find_status',
+  'select id from statuses where board_id = $1 and key = $2 for key share',
+);
 
 const updateStatus = statement<never>(
   'update_idea_status',

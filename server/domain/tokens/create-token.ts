@@ -82,7 +82,10 @@ async function checkPlanHasAgentApi(admin: Administration, accountId: number, wi
 async function checkIssuer(admin: Administration, { accountId, issuerId }: NewToken) {
   const membership = await admin.em.findOne(Membership, { accountId, userId: issuerId });
   if (membership?.role === 'owner' || membership?.role === 'admin') return;
-  throw new AdministrationError('forbidden', 'A token is issued by an owner or admin of the account; this user is neither');
+  throw new AdministrationError(
+    'forbidden',
+    'A token is issued by an owner or admin of the account; this user is neither',
+  );
 }
 
 async function checkBoards(admin: Administration, { accountId, boards }: NewToken) {

@@ -1,4 +1,4 @@
-import { isDatabaseUnavailable } from '../database/unavailable.ts';
+import { isDatabaseUnavailable } from './unavailable.ts';
 
 /** A database without its password, for a message. */
 export function describeDatabase(url: string): string {
@@ -25,14 +25,22 @@ const reasons: Record<string, string> = {
   '57P03': 'the server is starting up or shutting down',
 };
 
+/** PostgreSQL's code for a statement that it cancelled. */
+export const statementTimeout = '57014';
+
 /** Why a database cannot be connected to, or undefined for an error that says something else. */
 export function explainUnreachable(error: unknown): string | undefined {
   // A name with several addresses fails with one error for each.
   const [first] = error instanceof AggregateError ? error.errors : [error];
-  const { code, message } = first as { code?: string; message: string };
+  const { code, message, syscall } = first as { code?: string; message: string; syscall?: string };
+  // A statement that took too long was cancelled by a database that could be reached.
+  if (code === statementTimeout) return undefined;
+  // A file can be missing or closed to us, too.
+  if ((code === 'ENOENT' || code === 'EACCES') && syscall !== 'connect') return undefined;
   const reason = code === undefined ? undefined : reasons[code];
   // What PostgreSQL itself says names the user or the database, and may be more than one line.
   if (reason !== undefined) return code?.startsWith('E') ? reason : `${reason}: ${message.replace(/\s+/g, ' ')}`;
+  if (message === 'timeout expired') return reasons.ETIMEDOUT;
   if (message.includes('SASL') || message.includes('SSL')) return message;
   return isDatabaseUnavailable(first) ? message : undefined;
 }

@@ -1,0 +1,16 @@
+import { listPendingMigrations, MigrationError } from '../../database/migrator.ts';
+import { error, type Finding, ok } from './finding.ts';
+
+/** Compares the migrations of this version with those of the database. */
+export async function diagnoseMigrations(url: string): Promise<{ findings: Finding[]; isMigrated: boolean }> {
+  try {
+    const pending = await listPendingMigrations(url);
+    if (pending.length === 0) return { findings: [ok('Every migration is applied')], isMigrated: true };
+    const names = pending.map(({ stream, name }) => `${stream}/${name}`).join(', ');
+    return { findings: [error(`Migrations are pending: ${names}`, 'Run npm run cli -- migrate')], isMigrated: false };
+  } catch (failure) {
+    if (!(failure instanceof MigrationError)) throw failure;
+    const remedy = 'Run the version of the server that migrated the database, with its files as they were published';
+    return { findings: [error(failure.message, remedy)], isMigrated: false };
+  }
+}

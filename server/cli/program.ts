@@ -1,0 +1,33 @@
+import { Command } from 'commander';
+import { addAccountCommands } from './account.ts';
+import { addBoardCommands } from './board.ts';
+import { invocation } from './command.ts';
+import { addDoctorCommand } from './doctor.ts';
+import { addIdeaCommands } from './idea.ts';
+import { addMemberCommands } from './member.ts';
+import { addMigrateCommand } from './migrate.ts';
+import { addStatusCommands } from './status.ts';
+import { addTagCommands } from './tag.ts';
+import { addTokenCommands } from './token.ts';
+import { addUserCommands } from './user.ts';
+
+/** The operator's command line: every noun with its verbs. It throws where commander by itself would exit. */
+export function buildProgram(): Command {
+  const program = new Command(invocation)
+    .description(
+      'Administers an Idea-Board installation: the database of DATABASE_URL, else the one in DATA_DIR, whether a server runs or not.',
+    )
+    .exitOverride()
+    .showSuggestionAfterError(false);
+  addAccountCommands(program);
+  addUserCommands(program);
+  addMemberCommands(program);
+  addBoardCommands(program);
+  addStatusCommands(program);
+  addTagCommands(program);
+  addTokenCommands(program);
+  addIdeaCommands(program);
+  addMigrateCommand(program);
+  addDoctorCommand(program);
+  return program;
+}

@@ -1,0 +1,223 @@
+import { test as base, expect } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
+import { createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
+import { snapshot } from '../helpers/snapshot.ts';
+import { cliOn } from './run-cli.ts';
+
+/** A migrated database of the test's own, and the command line on it. */
+const test = base.extend<{ db: TestDatabase; cli: ReturnType<typeof cliOn> }>({
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern what a fixture needs.
+  db: async ({}, use) => {
+    const db = await createTestDatabase();
+    await use(db);
+    await db.drop();
+  },
+  cli: ({ db }, use) => use(cliOn(db.url, { PLANS_WITHOUT_AGENT_API: 'free' })),
+});
+
+/** One account with an owner and a board. */
+async function createInstallation(db: TestDatabase): Promise<World> {
+  const world = await createWorld(db, { slug: 'web-app', name: 'Web app' });
+  await db.sql(`update accounts set slug = 'acme', name = 'Acme'`);
+  await db.sql(`update users set email = 'ada@example.com', name = 'Ada'`);
+  return world;
+}
+
+const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+
+test.concurrent('an empty database becomes an installation by three commands', async ({ db, cli }) => {
+  const owner = ['--owner-email', 'ada@example.com', '--owner-name', 'Ada'];
+  expect(await cli.refusal('board', 'list')).toBe('There is no account yet: make one with account create');
+  expect(await cli.json('account', 'create', '--name', 'Acme', '--slug', 'acme', ...owner)).toEqual({
+    id: expect.any(Number),
+    slug: 'acme',
+    name: 'Acme',
+    plan: 'community',
+    owners: ['ada@example.com'],
+    board_count: 0,
+    member_count: 1,
+    deletion_scheduled_at: null,
+    created_at: time,
+  });
+  const { stdout: accounts } = await cli.run('account', 'list');
+  expect(accounts).toBe(
+    [
+      'SLUG  NAME  PLAN       OWNERS           BOARDS  MEMBERS  DELETION SCHEDULED',
+      'acme  Acme  community  ada@example.com  0       1        -',
+      '',
+    ].join('\n'),
+  );
+
+  const board = await cli.json('board', 'create', '--slug', 'web-app', '--name', 'Web app', '--pre-moderation');
+  expect(board).toMatchObject({ slug: 'web-app', pre_moderation: true, statuses: { length: 6 }, tags: [] });
+
+  const { exitCode, stdout, stderr } = await cli.run('token', 'create', '--name', 'Bot', '--expires-in-days', '30');
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: 'This is the only time that the token is shown.\n' });
+  expect(stdout.trimEnd().split('\n').at(-1)).toMatch(/^ib_\d+_[\w-]{43}$/);
+  expect(
+    await db.sql(`select t.name, u.email, tb.level, t.expires_at - t.created_at = interval '30 days' as is_for_30_days
+      from api_tokens t join users u on u.id = t.issuer_id join api_token_boards tb on tb.token_id = t.id`),
+  ).toEqual([{ name: 'Bot', email: 'ada@example.com', level: 'read', is_for_30_days: true }]);
+});
+
+test.concurrent('what is refused says why in one line, exits with 1 and writes nothing', async ({ db, cli }) => {
+  await createInstallation(db);
+  await db.sql(`update accounts set plan = 'free'`);
+  const before = await snapshot(db);
+  const refusals = await Promise.all([
+    cli.refusal('account', 'create', '--name', 'A', '--slug', 'acme', '--owner-email', 'b@example.com'),
+    cli.refusal('account', 'update', '--slug', 'Not a slug', '--name', 'Lost'),
+    cli.refusal('member', 'set-role', '--user', 'ada@example.com', '--role', 'member'),
+    cli.refusal('board', 'create', '--slug', 'web-app', '--name', 'Again'),
+    cli.refusal('status', 'remove', 'open'),
+    cli.refusal('token', 'create', '--name', 'Bot'),
+  ]);
+  expect(refusals).toEqual([
+    'Another account has the slug acme',
+    'The slug "Not a slug" must be 1 to 63 lower-case letters, digits and hyphens, with no hyphen at either end',
+    'The last owner of an account cannot be demoted: make another one first',
+    'Another board of the account has the slug web-app',
+    "open is the board's last status of the category inbox, where new ideas start: it cannot be removed",
+    'The plan free of the account does not allow the Agent API',
+  ]);
+  expect(await snapshot(db)).toEqual(before);
+});
+
+test.concurrent('what is not understood exits with 2 before the database is asked', async () => {
+  const away = cliOn('postgresql://127.0.0.1:1/nowhere');
+  const commands = [
+    ['nonsense'],
+    ['board', 'update', '--freeze', '--unfreeze'],
+    ['board', 'update', '--voting-open-at', '2026-02-31T00:00:00Z'],
+    ['token', 'create', '--name', 'Bot', '--board', 'web-app=admin'],
+  ];
+  const results = await Promise.all(commands.map(command => away.run(...command)));
+  expect(results.map(({ exitCode, stdout }) => ({ exitCode, stdout }))).toEqual(
+    commands.map(() => ({ exitCode: 2, stdout: '' })),
+  );
+  expect(results[1]?.stderr).toBe("error: option '--unfreeze' cannot be used with option '--freeze'\n");
+});
+
+test.concurrent('people, their roles and their blocks are kept', async ({ db, cli }) => {
+  await createInstallation(db);
+  const user = ['--user', 'grace@example.com'];
+  await cli.json('user', 'create', '--email', 'grace@example.com', '--name', 'Grace');
+  await db.sql(`update users set notification_email = email`);
+  expect(await cli.json('user', 'update', ...user, '--notification-email', 'none')).toMatchObject({
+    name: 'Grace',
+    notification_email: null,
+  });
+  await cli.json('member', 'add', ...user, '--role', 'member');
+  expect(await cli.json('member', 'set-role', ...user, '--role', 'admin')).toMatchObject({ role: 'admin' });
+  expect(await cli.json('user', 'block', ...user, '--reason', 'Spam')).toMatchObject({
+    accounts: [{ slug: 'acme', role: 'admin', is_blocked: true, block_reason: 'Spam' }],
+  });
+  const [members, users] = await Promise.all([
+    cli.json('member', 'list'),
+    cli.json('user', 'list', '--account', 'acme', '--limit', '1'),
+  ]);
+  expect(members).toMatchObject([
+    { email: 'ada@example.com', role: 'owner', is_blocked: false, created_at: time },
+    { email: 'grace@example.com', role: 'admin', is_blocked: true, created_at: time },
+  ]);
+  expect(users).toMatchObject([{ email: 'ada@example.com' }]);
+  await Promise.all([cli.json('user', 'unblock', ...user), cli.json('member', 'remove', ...user)]);
+  expect(await db.sql('select role from memberships')).toEqual([{ role: 'owner' }]);
+  expect(await db.sql('select * from user_blocks')).toEqual([]);
+});
+
+test.concurrent('a board is frozen and thawed, and its windows set and taken away', async ({ db, cli }) => {
+  await createInstallation(db);
+  const closed = ['--freeze', '--pre-moderation', '--voting-open-at', '2026-03-01T01:00:00+01:00'];
+  expect(await cli.json('board', 'update', ...closed)).toMatchObject({
+    is_frozen: true,
+    pre_moderation: true,
+    voting_open_at: '2026-03-01T00:00:00.000Z',
+  });
+  const thawed = await cli.json('board', 'update', '--unfreeze', '--no-pre-moderation', '--voting-open-at', 'none');
+  expect(thawed).toMatchObject({ is_frozen: false, pre_moderation: false, voting_open_at: null, name: 'Web app' });
+  const [shown, listed] = await Promise.all([cli.json('board', 'show'), cli.json('board', 'list')]);
+  expect(shown).toEqual(thawed);
+  expect(listed).toMatchObject([{ slug: 'web-app', pending_count: 0 }]);
+});
+
+test.concurrent('the registry of a board is edited, and each command answers with all of it', async ({ db, cli }) => {
+  await createInstallation(db);
+  const add = ['status', 'add', '--key', 'in_review', '--category', 'active', '--label', 'In review'];
+  const added = await cli.json<unknown[]>(...add, '--position', '3', '--hidden', 'true');
+  expect(added[2]).toMatchObject({ key: 'in_review', is_hidden: true, allow_votes: true, position: 3 });
+  const updated = await cli.json<unknown[]>('status', 'update', 'in_review', '--allow-votes', 'no', '--key', 'review');
+  expect(updated[2]).toMatchObject({ key: 'review', is_hidden: true, allow_votes: false, position: 3 });
+  expect(await cli.json('status', 'remove', 'review')).toHaveLength(6);
+});
+
+test.concurrent('the tags of a board are edited, and each command answers with all of them', async ({ db, cli }) => {
+  await createInstallation(db);
+  await cli.json('tag', 'add', '--name', 'Billing', '--color', '#0F766E');
+  expect(await cli.json('tag', 'update', 'BILLING', '--name', 'Payments')).toEqual([
+    { id: expect.any(Number), name: 'Payments', color: '#0f766e', idea_count: 0 },
+  ]);
+  expect(await cli.json('tag', 'remove', 'payments')).toEqual([]);
+});
+
+test.concurrent('a token is shown when it is created and never again', async ({ db, cli }) => {
+  await createInstallation(db);
+  const boards = ['--board', 'web-app=moderate'];
+  const made = await cli.json<{ id: number; token: string }>('token', 'create', '--name', 'Bot', ...boards);
+  expect(made).toMatchObject({ token: expect.stringMatching(`^ib_${made.id}_`), state: 'active', expires_at: null });
+  expect(await cli.json('token', 'revoke', String(made.id))).toMatchObject({ state: 'revoked', revoked_at: time });
+  const { stdout } = await cli.run('token', 'list', '--json');
+  expect(JSON.parse(stdout)).toMatchObject([
+    { state: 'revoked', boards: [{ slug: 'web-app', level: 'moderate' }], issuer: 'ada@example.com', kind: 'api' },
+  ]);
+  expect(stdout).not.toContain(made.token.slice(-43));
+});
+
+test.concurrent('pending ideas are listed, approved and rejected; no title writes to the terminal', async ({
+  db,
+  cli,
+}) => {
+  const world = await createInstallation(db);
+  const good = await insertIdea(db, world, { title: 'Dark mode', moderationState: 'pending' });
+  const bad = await insertIdea(db, world, { title: '\u001b[2J\u009b31m\u0007 spam', moderationState: 'pending' });
+  const { stdout } = await cli.run('idea', 'pending');
+  expect(stdout).toContain(`${good}   web-app  Dark mode`);
+  expect(stdout).toContain(' spam');
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be there.
+  expect(stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);
+
+  const [approved] = await Promise.all([
+    cli.json('idea', 'approve', String(good)),
+    cli.json('idea', 'reject', String(bad), '--reason', 'Spam'),
+  ]);
+  expect(approved).toEqual({ id: good, moderation_state: 'published', is_changed: true });
+  expect(await cli.refusal('idea', 'approve', String(bad))).toMatch('was rejected');
+  expect(await db.sql('select moderation_state, rejection_reason from ideas order by id')).toEqual([
+    { moderation_state: 'published', rejection_reason: null },
+    { moderation_state: 'rejected', rejection_reason: 'Spam' },
+  ]);
+});
+
+test.concurrent('what is left out is the only one there is, and has to be named when there are several', async ({
+  db,
+  cli,
+}) => {
+  const world = await createInstallation(db);
+  await db.sql(`insert into boards (account_id, slug, name) values ($1, 'mobile', 'Mobile')`, [world.accountId]);
+  await db.sql(`insert into users (email, name) values ('grace@example.com', 'Grace')`);
+  const boards = await cli.refusal('token', 'create', '--name', 'Bot');
+  await db.sql(
+    `insert into memberships (account_id, user_id, role)
+    select $1, id, 'owner' from users where email = 'grace@example.com'`,
+    [world.accountId],
+  );
+  const owners = await cli.refusal('token', 'create', '--name', 'Bot', '--board', 'mobile=read');
+  await db.sql(`insert into accounts (slug, name) values ('second', 'Second')`);
+  const accounts = await cli.refusal('board', 'list');
+  expect([boards, owners, accounts]).toEqual([
+    'The account has several boards: name one with --board',
+    'The account has several owners: name one with --issuer',
+    'There are several accounts: name one with --account',
+  ]);
+  expect(await cli.json('board', 'list', '--account', 'second')).toEqual([]);
+});

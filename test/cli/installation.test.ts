@@ -1,0 +1,199 @@
+import { once } from 'node:events';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, inject, type TestContext, test } from 'vitest';
+import { coreStream } from '../../server/database/migrator.ts';
+import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
+import { createAccount, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
+import { snapshot } from '../helpers/snapshot.ts';
+import { cliOn, runCli } from './run-cli.ts';
+
+let db: TestDatabase;
+
+beforeAll(async () => {
+  db = await createTestDatabase();
+});
+afterAll(() => db.drop());
+
+interface Diagnosis {
+  ok: boolean;
+  findings: { level: string; what: string; remedy: string | null }[];
+}
+
+/** What doctor finds that is not well, as `<level>: <what>`. */
+async function diagnose(settings: Record<string, string>): Promise<{ exitCode: number | null; problems: string[] }> {
+  const { exitCode, stdout, stderr } = await runCli(settings, 'doctor', '--json');
+  expect(stderr).toBe('');
+  const { ok, findings }: Diagnosis = JSON.parse(stdout);
+  const problems = findings.filter(({ level }) => level !== 'ok');
+  expect(ok).toBe(exitCode === 0);
+  expect(problems.every(({ remedy }) => remedy)).toBe(true);
+  return { exitCode, problems: problems.map(({ level, what }) => `${level}: ${what}`) };
+}
+
+/** A database that nobody has migrated. */
+async function createEmptyDatabase(
+  onTestFinished: TestContext['onTestFinished'],
+  name: string,
+  options = '',
+): Promise<string> {
+  const maintenance = new pg.Client({ connectionString: inject('postgresUrl') });
+  await maintenance.connect();
+  await maintenance.query(`create database ${name} ${options}`);
+  onTestFinished(async () => {
+    await maintenance.query(`drop database ${name} with (force)`);
+    await maintenance.end();
+  });
+  const url = new URL(inject('postgresUrl'));
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
+test.concurrent('only migrate migrates: every other command says that it has to be run, and changes nothing', async ({
+  onTestFinished,
+}) => {
+  const url = await createEmptyDatabase(onTestFinished, 'cli_not_migrated');
+  const files = (await readdir(coreStream.directory)).filter(name => name.endsWith('.sql')).sort();
+  const pending = files.map(name => ({ stream: 'core', name }));
+  const empty = cliOn(url);
+  expect(await empty.refusal('account', 'list')).toBe(
+    `The database has ${files.length} pending migration(s): run npm run cli -- migrate`,
+  );
+  expect(await diagnose({ DATABASE_URL: url })).toEqual({
+    exitCode: 1,
+    problems: [`error: Migrations are pending: ${files.map(name => `core/${name}`).join(', ')}`],
+  });
+  expect(await empty.json('migrate', '--dry-run')).toEqual({ pending });
+  const check = await empty.run('migrate', '--check', '--json');
+  expect({ ...check, stdout: JSON.parse(check.stdout) }).toEqual({ exitCode: 1, stdout: { pending }, stderr: '' });
+
+  expect(await empty.json('migrate')).toEqual({ applied: pending });
+  expect(await empty.json('migrate')).toEqual({ applied: [] });
+  expect(await empty.json('account', 'list')).toEqual([]);
+});
+
+test.concurrent('without DATABASE_URL the database in DATA_DIR is made by migrate alone, and started for each command', async ({
+  onTestFinished,
+}) => {
+  const directory = await mkdtemp(join(tmpdir(), 'idea-board-cli-'));
+  onTestFinished(() => rm(directory, { recursive: true, force: true }));
+  const dataDir = join(directory, 'data');
+  const settings = { DATA_DIR: dataDir };
+  const refused = await runCli(settings, 'account', 'list');
+  expect(refused).toMatchObject({
+    exitCode: 1,
+    stdout: '',
+    stderr: expect.stringMatching(/^There is no database in /),
+  });
+  expect(await diagnose(settings)).toEqual({ exitCode: 1, problems: [`error: There is no database in ${dataDir}`] });
+  expect(await readdir(directory)).toEqual([]);
+
+  expect(await runCli(settings, 'migrate')).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(await runCli(settings, 'account', 'list')).toEqual({ exitCode: 0, stdout: 'None.\n', stderr: '' });
+});
+
+test.concurrent('a database that another version has migrated, or whose migration changed since, is not touched', async ({
+  onTestFinished,
+}) => {
+  const other = await createTestDatabase();
+  onTestFinished(() => other.drop());
+  const otherCli = cliOn(other.url);
+  await other.sql(`insert into schema_migrations (stream, name, checksum) values ('core', '9999_later.sql', 'x')`);
+  const newer =
+    'The database is newer than this version of the server: it has the migration core/9999_later.sql, which is not among the files';
+  expect(await otherCli.refusal('account', 'list')).toBe(newer);
+  expect(await diagnose({ DATABASE_URL: other.url })).toEqual({ exitCode: 1, problems: [`error: ${newer}`] });
+
+  await other.sql(`delete from schema_migrations where name = '9999_later.sql'`);
+  await other.sql(`update schema_migrations set checksum = 'x'`);
+  const changed = 'core/0001_baseline.sql was changed after it was applied; make a new migration';
+  expect(await otherCli.refusal('migrate')).toBe(changed);
+  expect(await diagnose({ DATABASE_URL: other.url })).toEqual({ exitCode: 1, problems: [`error: ${changed}`] });
+});
+
+test.concurrent('a database that cannot be reached is named with the reason, and never with its password', async () => {
+  const away = 'postgresql://ada:s3cret@127.0.0.1:1/ideas';
+  const reason = 'Cannot reach the database ideas at 127.0.0.1:1: nothing accepts connections there';
+  expect(await cliOn(away).refusal('account', 'list')).toBe(reason);
+  expect(await diagnose({ DATABASE_URL: away })).toEqual({ exitCode: 1, problems: [`error: ${reason}`] });
+  const missing = new URL(db.url);
+  missing.pathname = '/no_such_database';
+  expect(await cliOn(missing.href).refusal('migrate')).toMatch(
+    /^Cannot reach the database no_such_database at .*: the database does not exist/,
+  );
+});
+
+test.concurrent('a host that never answers is given up on', async ({ onTestFinished }) => {
+  const silent = createServer().listen(0, '127.0.0.1');
+  onTestFinished(() => void silent.close());
+  await once(silent, 'listening');
+  const url = `postgresql://127.0.0.1:${(silent.address() as AddressInfo).port}/ideas`;
+  const reason = /^Cannot reach the database ideas at 127.0.0.1:\d+: the host does not answer$/;
+  expect(await cliOn(url, { DATABASE_CONNECT_TIMEOUT_MS: '100' }).refusal('account', 'list')).toMatch(reason);
+  const { problems } = await diagnose({ DATABASE_URL: url, DATABASE_CONNECT_TIMEOUT_MS: '100' });
+  expect(problems).toEqual([expect.stringMatching('the host does not answer$')]);
+});
+
+test.concurrent('wrong settings are all named, and the database is looked at with the others', async ({
+  onTestFinished,
+}) => {
+  const empty = await createTestDatabase();
+  onTestFinished(() => empty.drop());
+  const { exitCode, problems } = await diagnose({ DATABASE_URL: empty.url, PORT: 'high', LOG_LEVEL: 'loud' });
+  expect(exitCode).toBe(1);
+  expect(problems.slice(0, 2).map(problem => problem.split(':').slice(0, 2).join(':'))).toEqual([
+    'error: The setting PORT is wrong',
+    'error: The setting LOG_LEVEL is wrong',
+  ]);
+  expect(problems[2]).toBe('warning: There is no account');
+  const unknown = await diagnose({ DATABASE_URL: 'mysql://localhost/ideas' });
+  expect(unknown).toEqual({
+    exitCode: 1,
+    problems: [expect.stringMatching('^error: The setting DATABASE_URL is wrong')],
+  });
+});
+
+test.concurrent('a database in another encoding is an error', async ({ onTestFinished }) => {
+  const options = `encoding 'SQL_ASCII' locale_provider libc locale 'C' template template0`;
+  const url = await createEmptyDatabase(onTestFinished, 'cli_sql_ascii', options);
+  const { problems } = await diagnose({ DATABASE_URL: url });
+  expect(problems[0]).toBe('error: The database is encoded in SQL_ASCII, which cannot hold every character');
+});
+
+test.concurrent('doctor finds what is wrong with the data, and changes nothing', async () => {
+  const world = await createWorld(db);
+  await db.sql(`insert into heartbeats (name, recorded_at) values ('cron', now())
+    on conflict (name) do update set recorded_at = now()`);
+  await issueToken(db, world, 'read');
+  const ideaId = await insertIdea(db, world);
+  expect(await diagnose({ DATABASE_URL: db.url })).toEqual({ exitCode: 0, problems: [] });
+
+  await db.sql('update ideas set up_count = 1 where id = $1', [ideaId]);
+  const tally = `error: The tallies of 1 of the newest 1 ideas differ from their votes: ${ideaId}`;
+  const { accountId } = await createAccount(db);
+  const [account] = await db.sql<{ slug: string }>('select slug from accounts where id = $1', [accountId]);
+  const [own] = await db.sql<{ slug: string }>('select slug from accounts where id = $1', [world.accountId]);
+  await db.sql(`update statuses set category = 'planned' where board_id = $1`, [world.boardId]);
+  const expiresAt = new Date(Date.now() + 86_400_000);
+  const expiring = await issueToken(db, world, 'read', { expiresAt, name: 'Soon' });
+  const boardless = await issueToken(db, world, {}, { name: 'Nowhere' });
+  await issueToken(db, world, {}, { name: 'Over', expiresAt: new Date(0) });
+  await db.sql(`update heartbeats set recorded_at = '2026-01-01T00:00:00Z'`);
+
+  const before = await snapshot(db);
+  expect(await diagnose({ DATABASE_URL: db.url })).toEqual({
+    exitCode: 1,
+    problems: [
+      `warning: The account ${account?.slug} has no owner`,
+      `error: The board ${own?.slug}/${world.boardSlug} has no status of the category inbox, so no idea can be created on it`,
+      `warning: The token ${expiring.id} (Soon) of ${own?.slug} expires at ${expiresAt.toISOString()}`,
+      `warning: The token ${boardless.id} (Nowhere) of ${own?.slug} grants no board, so every request with it is refused`,
+      tally,
+      'warning: The worker was last alive at 2026-01-01T00:00:00.000Z',
+    ],
+  });
+  expect(await snapshot(db)).toEqual(before);
+});

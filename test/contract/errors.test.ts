@@ -1,0 +1,129 @@
+import { describe, expect, test } from 'vitest';
+import type { z } from 'zod';
+import { type ErrorKey, errors, raisedBy, raises } from '../../contract/errors.ts';
+import { contract } from '../../contract/index.ts';
+import type { RouteMetadata } from '../../contract/routes.ts';
+
+/** The keys that the specification names, with its statuses (Errors). */
+const specified = {
+  token_issuer_not_moderator: 403,
+  insufficient_scope: 403,
+  board_not_granted: 403,
+  board_required: 400,
+  invalid_status: 422,
+  board_frozen: 423,
+  submissions_not_open_yet: 423,
+  submissions_closed: 423,
+  voting_not_open_yet: 423,
+  voting_closed: 423,
+} as const;
+
+/** The keys where the specification has a status without a key, or none. */
+const decided = {
+  malformed_json: 400,
+  unauthorized: 401,
+  agent_api_unavailable: 403,
+  user_blocked: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  idempotency_key_in_use: 409,
+  payload_too_large: 413,
+  unsupported_media_type: 415,
+  validation_failed: 422,
+  invalid_tag: 422,
+  consecutive_comment: 422,
+  idea_not_published: 422,
+  idea_already_merged: 422,
+  merge_into_self: 422,
+  idempotency_key_reused: 422,
+  status_votes_closed: 423,
+  status_comments_closed: 423,
+  rate_limited: 429,
+  internal_error: 500,
+  service_unavailable: 503,
+} as const;
+
+describe('the catalogue', () => {
+  test.each(Object.entries(specified))('answers %s with the specification’s %d', (key, status) => {
+    expect(errors[key as ErrorKey].status).toBe(status);
+  });
+
+  test('has these keys and no other, each with one status', () => {
+    const catalogue = Object.fromEntries(Object.entries(errors).map(([key, { status }]) => [key, status]));
+    expect(catalogue).toEqual({ ...specified, ...decided });
+  });
+
+  test('writes keys in snake case, and gives each a meaning of its own, as a sentence', () => {
+    for (const key of Object.keys(errors)) expect(key).toMatch(/^[a-z]+(_[a-z]+)*$/);
+    const meanings = Object.values(errors).map(({ meaning }) => meaning);
+    expect(new Set(meanings).size).toBe(meanings.length);
+    for (const meaning of meanings) expect(meaning).toMatch(/^[A-Z].*\.$/);
+  });
+});
+
+describe('raises()', () => {
+  test('puts every key under its own status', () => {
+    const all = Object.keys(errors) as ErrorKey[];
+    const responses = raises(...all);
+    for (const key of all) expect(keysOf(responses, errors[key].status)).toContain(key);
+    const listed = Object.keys(responses).flatMap(status => keysOf(responses, Number(status)));
+    expect(listed.sort()).toEqual([...all].sort());
+  });
+
+  test('joins keys of one status in one schema, so that a key of a route never replaces one that every route has', () => {
+    const responses = raises(...raisedBy.authenticated, 'invalid_status', 'merge_into_self');
+    expect(keysOf(responses, 422)).toEqual(['invalid_status', 'merge_into_self', 'validation_failed']);
+    expect(keysOf(responses, 429)).toEqual(['rate_limited']);
+  });
+
+  test('lists a key once when it is named twice', () => {
+    expect(keysOf(raises('not_found', 'not_found'), 404)).toEqual(['not_found']);
+  });
+
+  test('takes the issues only where validation can fail', () => {
+    const issues = [{ path: ['body', 'title'], code: 'custom', message: 'Must not be empty' }];
+    const invalid = { error: { key: 'validation_failed' as const, message: 'No.', issues } };
+    expect(raises('validation_failed')[422].parse(invalid)).toEqual(invalid);
+    const notFound = { error: { key: 'not_found' as const, message: 'No.', issues } };
+    expect(raises('not_found')[404].parse(notFound)).toEqual({ error: { key: 'not_found', message: 'No.' } });
+  });
+
+  test('refuses a key of another status', () => {
+    const body = { error: { key: 'unauthorized', message: 'No.' } };
+    expect(raises('not_found', 'unauthorized')[404].safeParse(body).success).toBe(false);
+  });
+});
+
+describe.each(Object.entries(contract))('%s', (_operationId, route) => {
+  const metadata: RouteMetadata = route.metadata;
+  const { responses } = route as { responses: Record<number, unknown> };
+  const keys = Object.keys(responses)
+    .filter(status => Number(status) >= 400)
+    .flatMap(status => keysOf(responses, Number(status)));
+
+  test('declares what every operation of its kind can answer', () => {
+    const expected: string[] = [];
+    if (metadata.auth === 'none') expected.push(...(metadata.isLimitedPerIp ? ['rate_limited'] : []));
+    if (metadata.auth !== 'none') {
+      expected.push('unauthorized', 'rate_limited', 'agent_api_unavailable', 'validation_failed', 'internal_error');
+      expected.push('service_unavailable');
+    }
+    if (metadata.auth === 'board') {
+      expected.push('board_required', 'board_not_granted', 'insufficient_scope');
+      if (metadata.bucket === 'apitoken:write') expected.push('user_blocked', 'malformed_json', 'payload_too_large');
+      if (metadata.bucket === 'apitoken:write') expected.push('unsupported_media_type', 'board_frozen');
+      if (metadata.grant === 'moderate') expected.push('token_issuer_not_moderator');
+    }
+    if (route.method === 'POST') expected.push('idempotency_key_in_use', 'idempotency_key_reused');
+    if (route.path.includes(':')) expected.push('not_found');
+    expect(keys).toEqual(expect.arrayContaining(expected));
+    expect(keys.length).toBe(new Set(keys).size);
+  });
+});
+
+function keysOf(responses: Partial<Record<number, unknown>>, status: number): string[] {
+  const schema = responses[status] as z.ZodObject | undefined;
+  const error = schema?.shape.error as z.ZodObject | undefined;
+  // The readiness probe's 503 has a body of its own.
+  return ((error?.shape.key as z.ZodEnum | undefined)?.options as string[] | undefined) ?? [];
+}

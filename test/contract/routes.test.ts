@@ -1,0 +1,149 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { readFileSync } from 'node:fs';
+import type { AppRoute } from '@ts-rest/core';
+import type { FastifyInstance, RouteOptions } from 'fastify';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { z } from 'zod';
+import type { RouteMetadata } from '../../contract/routes.ts';
+import { createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
+import { request } from '../helpers/request.ts';
+import { startServer, type TestServer } from '../helpers/server.ts';
+
+interface Operation {
+  method: string;
+  path: string;
+  operationId: string;
+  parameters: { name: string; in: 'path' | 'query' | 'header'; required?: boolean }[];
+  statuses: number[];
+  grant: string | undefined;
+  bucket: string | undefined;
+  grantByQuery: unknown;
+  isOpen: boolean;
+}
+
+const document = JSON.parse(readFileSync(new URL('../../contract/openapi.json', import.meta.url), 'utf8'));
+
+const documented: Operation[] = Object.entries(document.paths as Record<string, object>).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({
+    method: method.toUpperCase(),
+    path: path.replace(/\{(\w+)\}/g, ':$1'),
+    operationId: operation.operationId,
+    parameters: operation.parameters ?? [],
+    statuses: Object.keys(operation.responses).map(Number),
+    grant: operation['x-grant'],
+    bucket: operation['x-bucket'],
+    grantByQuery: operation['x-grant-by-query'],
+    isOpen: operation.security?.length === 0,
+  })),
+);
+
+let server: TestServer;
+const registered: RouteOptions[] = [];
+
+beforeAll(async () => {
+  // Fastify tells of every instance before its first route, so that what is registered is seen as it happens.
+  const collect = (message: unknown) => {
+    const { fastify } = message as { fastify: FastifyInstance };
+    fastify.addHook('onRoute', route => {
+      registered.push(route);
+    });
+  };
+  subscribe('fastify.initialization', collect);
+  server = await startServer();
+  unsubscribe('fastify.initialization', collect);
+  return () => server.close();
+});
+
+/** The routes of the API: not its documentation, not the HEAD that comes with a GET, not the answers of 405. */
+function apiRoutes(): { method: string; path: string; route: AppRoute | undefined }[] {
+  return registered
+    .filter(({ url }) => !url.startsWith('/docs') && url !== '/api/v1/openapi.json')
+    .filter(({ config }) => config?.allow === undefined)
+    .flatMap(({ method, url, config }) =>
+      [method].flat().map(one => ({ method: one, path: url, route: config?.tsRestRoute })),
+    )
+    .filter(({ method }) => method !== 'HEAD');
+}
+
+function routeOf({ method, path }: Operation): AppRoute {
+  const route = apiRoutes().find(one => one.method === method && one.path === path)?.route;
+  if (!route) throw new Error(`${method} ${path} is not registered`);
+  return route;
+}
+
+test('what is registered is documented, and what is documented is registered', () => {
+  const lines = (routes: { method: string; path: string }[]) => routes.map(one => `${one.method} ${one.path}`).sort();
+  expect(lines(apiRoutes())).toEqual(lines(documented));
+  expect(documented).toHaveLength(15);
+});
+
+test('every registered route carries its contract, from which admission reads the grant', () => {
+  expect(apiRoutes().filter(({ route }) => route?.metadata === undefined)).toEqual([]);
+});
+
+describe.each(documented)('$method $path', operation => {
+  const { parameters } = operation;
+  const documentedIn = (place: string) => parameters.filter(one => one.in === place).map(({ name }) => name);
+
+  test('has the same parameters in path, query and headers', () => {
+    const route = routeOf(operation);
+    expect(documentedIn('path')).toEqual([...operation.path.matchAll(/:(\w+)/g)].map(([, name]) => name));
+    expect(documentedIn('query').sort()).toEqual(Object.keys((route.query as z.ZodObject)?.shape ?? {}).sort());
+    expect(documentedIn('header').sort()).toEqual(Object.keys(route.headers ?? {}).sort());
+    for (const one of parameters) expect(one.required ?? false).toBe(one.in === 'path');
+  });
+
+  test('has the same grant and bucket', () => {
+    const metadata = routeOf(operation).metadata as RouteMetadata;
+    const { grant, bucket, grantByQuery } = operation;
+    expect(operation.isOpen).toBe(metadata.auth === 'none');
+    const inContract = metadata.auth === 'board' ? metadata : undefined;
+    expect({ grant, bucket, grantByQuery }).toEqual({
+      grant: inContract?.grant,
+      bucket: inContract?.bucket,
+      grantByQuery: inContract?.grantByQuery,
+    });
+  });
+
+  test('has the same statuses', () => {
+    expect(operation.statuses).toEqual(Object.keys(routeOf(operation).responses).map(Number));
+  });
+});
+
+describe('over HTTP', () => {
+  let token: string;
+  let ideaId: number;
+
+  beforeAll(async () => {
+    const world = await createWorld(server);
+    token = (await issueToken(server, world, 'moderate')).token;
+    ideaId = await insertIdea(server, world);
+  });
+
+  const pathOf = (operation: Operation) => operation.path.replace(':id', String(ideaId)).replace(':tagId', '1');
+
+  test.each(documented)('$method $path asks for a token exactly where the document says so', async operation => {
+    const answer = await request(server, `${operation.method} ${pathOf(operation)}`);
+    // The probe that is not ready answers 503.
+    if (operation.isOpen) expect([200, 503]).toContain(answer.status);
+    else expect(answer).toMatchObject({ status: 401, key: 'unauthorized' });
+  });
+
+  test.each(documented.filter(({ isOpen }) => !isOpen))(
+    '$method $path knows the query parameters of the document and refuses any other',
+    async operation => {
+      const names = operation.parameters.filter(one => one.in === 'query').map(({ name }) => name);
+      // Each value is wrong, so that nothing but the names can be right.
+      const query = new URLSearchParams({ not_a_parameter: '?' });
+      for (const name of names) if (name !== 'board') query.set(name, '?');
+      const body = operation.method === 'POST' ? { json: {} } : {};
+      const answer = await request(server, `${operation.method} ${pathOf(operation)}?${query}`, { token, ...body });
+      expect(answer).toMatchObject({ status: 422, key: 'validation_failed' });
+      const unknown = answer.body.error.issues.filter((issue: { code: string; path: string[] }) => {
+        return issue.code === 'unrecognized_keys' && issue.path[0] === 'query';
+      });
+      expect(unknown).toHaveLength(1);
+      expect(unknown[0].message).toBe('Unrecognized key: "not_a_parameter"');
+    },
+  );
+});

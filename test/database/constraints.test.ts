@@ -1,0 +1,505 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Vote } from '../../server/entities/vote.ts';
+import { Voter } from '../../server/entities/voter.ts';
+import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
+import {
+  createBoard,
+  createMember,
+  createTag,
+  createUser,
+  createWorld,
+  insertIdea,
+  issueToken,
+  type World,
+} from '../helpers/fixtures.ts';
+
+let db: TestDatabase;
+let world: World;
+/** A second board of the account, and a second account. */
+let otherBoardId: number;
+let stranger: World;
+let memberId: number;
+let ideaId: number;
+let otherIdeaId: number;
+let tokenId: number;
+
+beforeAll(async () => {
+  db = await createTestDatabase();
+  world = await createWorld(db);
+  stranger = await createWorld(db);
+  otherBoardId = (await createBoard(db, world.accountId, { slug: 'other-board' })).id;
+  memberId = await createMember(db, world.accountId, 'member');
+  ideaId = await insertIdea(db, world);
+  otherIdeaId = await insertIdea(db, world);
+  tokenId = (await issueToken(db, world, 'write')).id;
+  await createTag(db, world.accountId, world.boardId, 'Billing');
+  await db.sql('insert into voters (account_id, user_id) values ($1, $2)', [world.accountId, memberId]);
+  await db.sql(`insert into users (name, is_placeholder) values ('Deleted user', true)`);
+  await db.sql('update accounts set slug = $1 where id = $2', ['tidewater', stranger.accountId]);
+  await db.sql(`update users set email = 'Ada@example.com' where id = $1`, [stranger.ownerId]);
+});
+afterAll(() => db.drop());
+
+/** Runs a statement, undoes it, and answers the constraint that refused it; undefined when none did. */
+async function refusalOf(text: string, values: unknown[] = []): Promise<string | undefined> {
+  const client = await db.database.pool.connect();
+  try {
+    await client.query('begin');
+    await client.query(text, values);
+    return undefined;
+  } catch (error) {
+    const { constraint, message } = error as { constraint?: string; message: string };
+    return constraint ?? `no constraint: ${message}`;
+  } finally {
+    await client.query('rollback');
+    client.release();
+  }
+}
+
+const long = (length: number) => '😀'.repeat(length);
+
+/** A statement of one value, with values that the constraint refuses, and such as stand just inside it. */
+interface Promised {
+  constraint: string;
+  promise: string;
+  statement: string;
+  refused: unknown[];
+  accepted: unknown[];
+}
+
+// In these statements :names stand for the ids of the rows above.
+const promises: Promised[] = [
+  {
+    constraint: 'ideas_up_count_check',
+    promise: 'the count of votes up is never negative',
+    statement: 'update ideas set up_count = $1 where id = :idea',
+    refused: [-1],
+    accepted: [0, 1],
+  },
+  {
+    constraint: 'ideas_down_count_check',
+    promise: 'the count of votes down is never negative',
+    statement: 'update ideas set down_count = $1 where id = :idea',
+    refused: [-1],
+    accepted: [0, 1],
+  },
+  {
+    constraint: 'ideas_comment_count_check',
+    promise: 'the count of comments is never negative',
+    statement: 'update ideas set comment_count = $1 where id = :idea',
+    refused: [-1],
+    accepted: [0, 1],
+  },
+  {
+    constraint: 'ideas_status_of_board_fkey',
+    promise: 'the status of an idea is one of its own board',
+    statement: `update ideas set status_id = (select id from statuses where board_id = $1::bigint and key = 'done')
+      where id = :idea`,
+    refused: [':other_board', ':stranger_board'],
+    accepted: [':board'],
+  },
+  {
+    constraint: 'ideas_merged_into_other_check',
+    promise: 'an idea is not merged into itself',
+    statement: 'update ideas set merged_into_id = $1::bigint where id = :idea',
+    refused: [':idea'],
+    accepted: [':other_idea', null],
+  },
+  {
+    constraint: 'ideas_moderation_state_check',
+    promise: 'an idea is pending, published or rejected',
+    statement: 'update ideas set moderation_state = $1 where id = :idea',
+    refused: ['approved', ''],
+    accepted: ['pending', 'published', 'rejected'],
+  },
+  {
+    constraint: 'ideas_title_check',
+    promise: 'a title has 1 to 200 characters, however many bytes they take',
+    statement: 'update ideas set title = $1 where id = :idea',
+    refused: ['', long(201)],
+    accepted: ['a', long(200)],
+  },
+  {
+    constraint: 'ideas_body_check',
+    promise: 'a body has 1 to 10,000 characters',
+    statement: 'update ideas set body = $1 where id = :idea',
+    refused: ['', long(10_001)],
+    accepted: ['a', long(10_000)],
+  },
+  {
+    constraint: 'comments_body_check',
+    promise: 'a comment has 1 to 500 characters',
+    statement: 'insert into comments (account_id, idea_id, author_id, body) values (:account, :idea, :member, $1)',
+    refused: ['', long(501)],
+    accepted: ['a', long(500)],
+  },
+  {
+    constraint: 'votes_value_check',
+    promise: 'a vote is up, down or withdrawn',
+    statement: 'insert into votes (idea_id, voter_id, account_id, value) values (:idea, :voter, :account, $1)',
+    refused: [2, -2],
+    accepted: [1, -1, 0],
+  },
+  {
+    constraint: 'merges_not_self_check',
+    promise: 'a merge has two ideas',
+    statement: 'insert into merges (account_id, source_id, target_id) values (:account, :idea, $1::bigint)',
+    refused: [':idea'],
+    accepted: [':other_idea'],
+  },
+  {
+    constraint: 'statuses_board_id_key_key',
+    promise: 'a status key is there once on a board',
+    statement: `insert into statuses (account_id, board_id, key, category, label, position)
+      values (:account, :board, $1, 'planned', 'Planned', 9)`,
+    refused: ['planned'],
+    accepted: ['planned_later'],
+  },
+  {
+    constraint: 'statuses_key_check',
+    promise: 'a status key is 1 to 50 lower-case letters, digits, hyphens and underscores',
+    statement: `update statuses set key = $1 where board_id = :board and key = 'done'`,
+    refused: ['', 'Done', '-done', 'do ne', 'd'.repeat(51)],
+    accepted: ['1-done_2', 'd'.repeat(50)],
+  },
+  {
+    constraint: 'statuses_label_check',
+    promise: 'a status label has 1 to 60 characters',
+    statement: `update statuses set label = $1 where board_id = :board and key = 'done'`,
+    refused: ['', long(61)],
+    accepted: [long(60)],
+  },
+  {
+    constraint: 'statuses_category_check',
+    promise: 'a status is of one of the six categories',
+    statement: `update statuses set category = $1 where board_id = :board and key = 'done'`,
+    refused: ['open', 'done'],
+    accepted: ['inbox', 'planned', 'active', 'completed', 'declined', 'archived'],
+  },
+  {
+    constraint: 'boards_submissions_check',
+    promise: 'a submission window opens before it closes',
+    statement: `update boards set submissions_open_at = $1::timestamptz, submissions_close_at = '2026-01-02' where id = :board`,
+    refused: ['2026-01-02', '2026-01-03'],
+    accepted: ['2026-01-01', null],
+  },
+  {
+    constraint: 'boards_voting_check',
+    promise: 'a voting window opens before it closes',
+    statement: `update boards set voting_close_at = $1::timestamptz, voting_open_at = '2026-01-02' where id = :board`,
+    refused: ['2026-01-02', '2026-01-01'],
+    accepted: ['2026-01-03', null],
+  },
+  {
+    constraint: 'boards_account_id_slug_key',
+    promise: 'a slug names one board of an account',
+    statement: 'update boards set slug = $1 where id = :board',
+    refused: ['other-board'],
+    accepted: ['another-board', ':stranger_board_slug'],
+  },
+  {
+    constraint: 'boards_slug_check',
+    promise: 'the slug of a board is lower-case letters, digits and inner hyphens',
+    statement: 'update boards set slug = $1 where id = :board',
+    refused: ['', 'A', 'a-', '-a', 'a b', 'ä', 'a'.repeat(64)],
+    accepted: ['a', '1-b', 'a'.repeat(63)],
+  },
+  {
+    constraint: 'boards_name_check',
+    promise: 'the name of a board has 1 to 100 characters',
+    statement: 'update boards set name = $1 where id = :board',
+    refused: ['', long(101)],
+    accepted: [long(100)],
+  },
+  {
+    constraint: 'tags_board_id_name_key',
+    promise: 'a tag is there once on a board, whatever its case',
+    statement: `insert into tags (account_id, board_id, name, color) values (:account, :board, $1, '#000000')`,
+    refused: ['Billing', 'bILLING'],
+    accepted: ['Billings'],
+  },
+  {
+    constraint: 'tags_name_check',
+    promise: 'the name of a tag has 1 to 40 characters',
+    statement: `insert into tags (account_id, board_id, name, color) values (:account, :board, $1, '#000000')`,
+    refused: ['', long(41)],
+    accepted: [long(40)],
+  },
+  {
+    constraint: 'tags_color_check',
+    promise: 'a color is six hexadecimal digits in lower case',
+    statement: `insert into tags (account_id, board_id, name, color) values (:account, :board, 'A tag', $1)`,
+    refused: ['#FFFFFF', '#fff', 'red', '#0000000'],
+    accepted: ['#0f766e'],
+  },
+  {
+    constraint: 'users_placeholder_key',
+    promise: 'there is one placeholder for erased users',
+    statement: `insert into users (name, is_placeholder, email)
+      values ('Deleted user', $1::boolean, case when $1 then null else 'new@example.com' end)`,
+    refused: [true],
+    accepted: [false],
+  },
+  {
+    constraint: 'users_email_check',
+    promise: 'every user but the placeholder has an address',
+    statement: `insert into users (name, email) values ('Ada', $1)`,
+    refused: [null],
+    accepted: ['new@example.com'],
+  },
+  {
+    constraint: 'users_email_key',
+    promise: 'an address belongs to one user, whatever its case',
+    statement: `insert into users (name, email) values ('Ada', $1)`,
+    refused: ['ada@EXAMPLE.com'],
+    accepted: ['ada@example.org'],
+  },
+  {
+    constraint: 'users_name_check',
+    promise: 'the name of a user has 1 to 100 characters',
+    statement: 'update users set name = $1 where id = :member',
+    refused: ['', long(101)],
+    accepted: [long(100)],
+  },
+  {
+    constraint: 'accounts_slug_key',
+    promise: 'a slug names one account',
+    statement: 'update accounts set slug = $1 where id = :account',
+    refused: ['tidewater'],
+    accepted: ['tidewaters'],
+  },
+  {
+    constraint: 'accounts_slug_check',
+    promise: 'the slug of an account is lower-case letters, digits and inner hyphens',
+    statement: 'update accounts set slug = $1 where id = :account',
+    refused: ['', 'A', 'a-', '-a', 'a'.repeat(64)],
+    accepted: ['a', 'a'.repeat(63)],
+  },
+  {
+    constraint: 'accounts_name_check',
+    promise: 'the name of an account has 1 to 100 characters',
+    statement: 'update accounts set name = $1 where id = :account',
+    refused: ['', long(101)],
+    accepted: [long(100)],
+  },
+  {
+    constraint: 'memberships_role_check',
+    promise: 'a member is owner, admin, moderator or member',
+    statement: 'update memberships set role = $1 where user_id = :member',
+    refused: ['operator', ''],
+    accepted: ['owner', 'admin', 'moderator', 'member'],
+  },
+  {
+    constraint: 'voters_account_id_user_id_key',
+    promise: 'a user is one voter in an account',
+    statement: 'insert into voters (account_id, user_id) values ($1::bigint, :member)',
+    refused: [':account'],
+    accepted: [':stranger_account'],
+  },
+  {
+    constraint: 'api_tokens_voter_id_key',
+    promise: 'two tokens are two voters',
+    statement: `insert into api_tokens (account_id, issuer_id, voter_id, name, secret_hash)
+      values (:account, :owner, $1::bigint, 'A token', sha256('a'))`,
+    refused: [':token_voter'],
+    accepted: [':voter'],
+  },
+  {
+    constraint: 'api_tokens_kind_check',
+    promise: 'a token is of the API or of OAuth',
+    statement: 'update api_tokens set kind = $1 where id = :token',
+    refused: ['session'],
+    accepted: ['api', 'oauth'],
+  },
+  {
+    constraint: 'api_tokens_name_check',
+    promise: 'the name of a token has 1 to 100 characters',
+    statement: 'update api_tokens set name = $1 where id = :token',
+    refused: ['', long(101)],
+    accepted: [long(100)],
+  },
+  {
+    constraint: 'api_tokens_secret_hash_check',
+    promise: 'what is kept of a secret has the length of a SHA-256',
+    statement: 'update api_tokens set secret_hash = $1 where id = :token',
+    refused: [Buffer.alloc(31), Buffer.from('ib_1_plaintext')],
+    accepted: [Buffer.alloc(32)],
+  },
+  {
+    constraint: 'api_token_boards_level_check',
+    promise: 'a board is granted to read, write or moderate',
+    statement: 'update api_token_boards set level = $1 where token_id = :token',
+    refused: ['admin', ''],
+    accepted: ['read', 'write', 'moderate'],
+  },
+];
+
+async function filled(text: string): Promise<string> {
+  const [voters] = await db.sql<{ free: number; of_token: number }>(
+    `select (select voter_id from api_tokens where id = $1) as of_token,
+      (select id from voters where user_id = $2) as free`,
+    [tokenId, memberId],
+  );
+  const ids: Record<string, unknown> = {
+    account: world.accountId,
+    owner: world.ownerId,
+    member: memberId,
+    board: world.boardId,
+    other_board: otherBoardId,
+    stranger_account: stranger.accountId,
+    stranger_board: stranger.boardId,
+    stranger_board_slug: stranger.boardSlug,
+    idea: ideaId,
+    other_idea: otherIdeaId,
+    token: tokenId,
+    token_voter: voters?.of_token,
+    voter: voters?.free,
+  };
+  return text.replace(/(?<!:):([a-z]\w*)/g, (_, name: string) => String(ids[name]));
+}
+
+const filledValue = async (value: unknown) =>
+  typeof value === 'string' && value.startsWith(':') ? filled(value) : value;
+
+test.each(promises)('$promise ($constraint)', async ({ constraint, statement, refused, accepted }) => {
+  const text = await filled(statement);
+  for (const value of refused)
+    expect([value, await refusalOf(text, [await filledValue(value)])]).toEqual([value, constraint]);
+  for (const value of accepted) {
+    expect([value, await refusalOf(text, [await filledValue(value)])]).toEqual([value, undefined]);
+  }
+});
+
+test('every constraint of the schema that promises something is among the ones above', async () => {
+  const names = await db.sql<{ name: string }>(`
+    select conname as name from pg_constraint
+    where connamespace = 'public'::regnamespace and contype in ('c', 'u')
+    union
+    select indexrelid::regclass::text from pg_index i join pg_class c on c.oid = i.indrelid
+    where c.relnamespace = 'public'::regnamespace and i.indisunique and not i.indisprimary
+    order by 1`);
+  const tested = promises.map(({ constraint }) => constraint);
+  const others = names.map(({ name }) => name).filter(name => !tested.includes(name));
+  // The first lets a foreign key name the board beside the status; the second is tested below.
+  expect(others).toEqual(['merges_source_id_key', 'statuses_board_id_id_key']);
+});
+
+describe('a vote', () => {
+  test('is there once for each voter and idea', async () => {
+    const vote = 'insert into votes (idea_id, voter_id, account_id, value) values (:idea, :voter, :account, 1)';
+    expect(await refusalOf(await filled(`${vote}; ${vote}`))).toBe('votes_pkey');
+    expect(await refusalOf(await filled(`${vote}; ${vote.replace(':idea', ':other_idea')}`))).toBeUndefined();
+  });
+
+  test('counts in the score, which nobody can write', async () => {
+    const write = await refusalOf('update ideas set score = 5 where id = $1', [ideaId]);
+    expect(write).toMatch(/no constraint: column "score" can only be updated to DEFAULT/);
+    const [idea] = await db.sql(`update ideas set up_count = 2, down_count = 5 where id = $1 returning score`, [
+      ideaId,
+    ]);
+    expect(idea).toEqual({ score: -3 });
+    await db.sql('update ideas set up_count = 0, down_count = 0 where id = $1', [ideaId]);
+  });
+});
+
+describe('a merge', () => {
+  test('is in force once for each source, and can be made again after it was undone', async () => {
+    const merge = 'insert into merges (account_id, source_id, target_id) values (:account, :idea, :other_idea)';
+    const undo = 'update merges set unmerged_at = now() where source_id = :idea';
+    expect(await refusalOf(await filled(`${merge}; ${merge}`))).toBe('merges_source_id_key');
+    expect(await refusalOf(await filled(`${merge}; ${undo}; ${merge}`))).toBeUndefined();
+  });
+});
+
+describe('a status', () => {
+  test('has its key on every board of its own', async () => {
+    const [count] = await db.sql(`select count(*)::int from statuses where key = 'open'`);
+    expect(count).toEqual({ count: 3 });
+  });
+
+  test('cannot be removed while an idea has it', async () => {
+    const removal = `delete from statuses where board_id = :board and key = $1`;
+    expect(await refusalOf(await filled(removal), ['open'])).toBe('ideas_status_of_board_fkey');
+    expect(await refusalOf(await filled(removal), ['done'])).toBeUndefined();
+  });
+});
+
+describe('removing', () => {
+  test('a user who wrote something, or issued a token, is refused', async () => {
+    expect(await refusalOf('delete from users where id = $1', [world.ownerId])).toMatch(/_(author|issuer)_id_fkey$/);
+    expect(await refusalOf('delete from users where id = $1', [await createUser(db)])).toBeUndefined();
+  });
+
+  test('a user unlinks the votes, which stay', async () => {
+    const userId = await createMember(db, world.accountId, 'member');
+    const voterId = await db.database.transaction(async ({ em }) => {
+      const voter = em.create(Voter, { accountId: world.accountId, userId });
+      await em.flush();
+      em.create(Vote, { ideaId, voterId: voter.id, accountId: world.accountId, value: 1 });
+      return voter.id;
+    });
+    await db.sql('delete from users where id = $1', [userId]);
+    expect(await db.sql('select user_id from voters where id = $1', [voterId])).toEqual([{ user_id: null }]);
+    expect(await db.sql('select value from votes where voter_id = $1', [voterId])).toEqual([{ value: 1 }]);
+  });
+
+  test('an account removes everything that carries it, and nothing of another', async () => {
+    const gone = await createWorld(db);
+    const idea = await insertIdea(db, gone);
+    const second = await insertIdea(db, gone);
+    const tagId = await createTag(db, gone.accountId, gone.boardId);
+    const { id } = await issueToken(db, gone, 'write');
+    const voter = '(select voter_id from api_tokens where id = $2)';
+    await db.sql(`insert into votes (idea_id, voter_id, account_id, value) values ($3, ${voter}, $1, 1)`, [
+      gone.accountId,
+      id,
+      idea,
+    ]);
+    await db.sql('insert into comments (account_id, idea_id, author_id, body) values ($1, $2, $3, $4)', [
+      gone.accountId,
+      idea,
+      gone.ownerId,
+      'A comment',
+    ]);
+    await db.sql('insert into idea_tags (idea_id, tag_id, account_id) values ($1, $2, $3)', [
+      idea,
+      tagId,
+      gone.accountId,
+    ]);
+    await db.sql('insert into followers (idea_id, user_id, account_id) values ($1, $2, $3)', [
+      idea,
+      gone.ownerId,
+      gone.accountId,
+    ]);
+    await db.sql('insert into merges (account_id, source_id, target_id) values ($1, $2, $3)', [
+      gone.accountId,
+      second,
+      idea,
+    ]);
+    await db.sql('update ideas set merged_into_id = $1 where id = $2', [idea, second]);
+    await db.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [gone.accountId, memberId]);
+
+    const carrying = await db.sql<{ name: string }>(
+      `select table_name as name from information_schema.columns
+      where column_name = 'account_id' and table_schema = 'public' order by 1`,
+    );
+    const counts = (accountId: number) =>
+      Promise.all(
+        carrying.map(async ({ name }) => {
+          const [row] = await db.sql<{ n: number }>(`select count(*) as n from ${name} where account_id = $1`, [
+            accountId,
+          ]);
+          return [name, Number(row?.n)];
+        }),
+      );
+    const before = await counts(gone.accountId);
+    expect(before.filter(([, count]) => count === 0)).toEqual([]);
+    const others = await counts(world.accountId);
+
+    await db.sql('delete from accounts where id = $1', [gone.accountId]);
+    expect((await counts(gone.accountId)).filter(([, count]) => count !== 0)).toEqual([]);
+    expect(await db.sql('select from api_token_boards where token_id = $1', [id])).toEqual([]);
+    expect(await db.sql('select name from users where id = $1', [gone.ownerId])).toHaveLength(1);
+    expect(await counts(world.accountId)).toEqual(others);
+  });
+});

@@ -1,0 +1,327 @@
+import { once } from 'node:events';
+import type pg from 'pg';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { type Database, type DatabaseOptions, openDatabase } from '../../server/database/database.ts';
+import { statement } from '../../server/database/statement.ts';
+import { Tag } from '../../server/entities/tag.ts';
+import { connect, createTestDatabase, type TestDatabase } from '../helpers/database.ts';
+import { createTag, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import { type DatabaseProxy, startProxy } from '../helpers/proxy.ts';
+import { type Answer, request } from '../helpers/request.ts';
+import { startServerForTest, type TestServer } from '../helpers/server.ts';
+
+// Short, so that a test waits for them; the order of magnitude between them is what counts.
+const statementTimeoutMs = 400;
+/** The client gives a silent PostgreSQL a second more than PostgreSQL gives a statement. */
+const readTimeoutMs = statementTimeoutMs + 1000;
+const connectTimeoutMs = 1000;
+
+let db: TestDatabase;
+let world: World;
+let token: string;
+let ideaId: number;
+/** Connections outside the pools: one holds locks, one watches and ends the connections of others. */
+let outside: pg.Client;
+let watcher: pg.Client;
+
+beforeAll(async () => {
+  db = await createTestDatabase();
+  world = await createWorld(db);
+  ({ token } = await issueToken(db, world, 'moderate'));
+  ideaId = await insertIdea(db, world);
+  outside = await connect(db.url);
+  watcher = await connect(db.url);
+});
+afterAll(async () => {
+  await outside.end();
+  await watcher.end();
+  await db.drop();
+});
+
+const poolSize = 4;
+
+/** A database of its own pool, with the short limits. */
+async function open(url = db.url, options: Partial<DatabaseOptions> = {}): Promise<Database> {
+  const logger = pino({ level: 'silent' });
+  const database = await openDatabase({ url, poolSize, connectTimeoutMs, statementTimeoutMs, logger, ...options });
+  onTestFinished(() => database.close());
+  return database;
+}
+
+async function serve(url = db.url, options: Partial<DatabaseOptions> = {}): Promise<TestServer> {
+  const database = await open(url, options);
+  return startServerForTest({ on: { ...db, database } });
+}
+
+const vote = (server: TestServer, value: string) =>
+  request(server, `POST /api/v1/ideas/${ideaId}/vote`, { token, json: { value } });
+const read = (server: TestServer) => request(server, `GET /api/v1/ideas/${ideaId}`, { token });
+const create = (server: TestServer, title: string) =>
+  request(server, 'POST /api/v1/ideas', { token, json: { title, body: 'Whether it is kept.' } });
+
+/** Ends every connection of every pool. */
+async function terminateAll(): Promise<number> {
+  const { rowCount } = await watcher.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid() and application_name = 'idea-board'`,
+  );
+  return rowCount ?? 0;
+}
+
+const expectUnavailable = (answer: Answer) => {
+  expect(answer).toMatchObject({ status: 503, key: 'service_unavailable' });
+  expect(answer.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+  expect(Object.keys(answer.body.error).sort()).toEqual(['key', 'message']);
+};
+
+/** How long something took, beside what it answered. */
+async function timed<T>(work: Promise<T>): Promise<[T, number]> {
+  const start = performance.now();
+  return [await work, performance.now() - start];
+}
+
+describe('connections that PostgreSQL ends', () => {
+  test('while idle do not end the process, and the next query works', async () => {
+    const server = await serve();
+    const { pool } = server.database;
+    await Promise.all([...Array(8)].map(() => read(server)));
+    const idle = pool.idleCount;
+    expect(idle).toBeGreaterThan(1);
+    const lost: Error[] = [];
+    pool.on('error', error => lost.push(error));
+    expect(await terminateAll()).toBeGreaterThanOrEqual(idle);
+    await vi.waitFor(() => expect(lost).toHaveLength(idle));
+    expect(pool.totalCount).toBe(0);
+    expect(await read(server)).toMatchObject({ status: 200, body: { id: ideaId } });
+  });
+
+  test('in the middle of requests answer 503, write nothing, and keep no place in the pool', async () => {
+    const server = await serve(db.url, { statementTimeoutMs: 10_000 });
+    await outside.query('begin');
+    await outside.query('lock table followers in exclusive mode');
+    const creating = [...Array(poolSize)].map((_, n) => create(server, `Lost ${n}`));
+    await waiting(poolSize);
+    expect(await terminateAll()).toBeGreaterThanOrEqual(poolSize);
+    for (const answer of await Promise.all(creating)) expectUnavailable(answer);
+    await outside.query('rollback');
+
+    expect(await db.sql(`select from ideas where title like 'Lost%'`)).toEqual([]);
+    const answers = await Promise.all([...Array(2 * poolSize)].map((_, n) => create(server, `Kept ${n}`)));
+    expect(answers.map(({ status }) => status)).toEqual(Array(2 * poolSize).fill(201));
+    const { pool } = server.database;
+    expect(pool.idleCount).toBe(pool.totalCount);
+  });
+
+  test('in the middle of a vote leave the tally as it was', async () => {
+    const server = await serve(db.url, { statementTimeoutMs: 10_000 });
+    await outside.query('begin');
+    await outside.query('select from ideas where id = $1 for update', [ideaId]);
+    const voting = vote(server, 'up');
+    await waiting(1);
+    await terminateAll();
+    expectUnavailable(await voting);
+    await outside.query('rollback');
+    expect(await db.sql('select from votes where idea_id = $1', [ideaId])).toEqual([]);
+    expect(await vote(server, 'up')).toMatchObject({ status: 200, body: { up_count: 1 } });
+    expect(await vote(server, 'none')).toMatchObject({ status: 200, body: { up_count: 0 } });
+  });
+});
+
+/** Resolves when so many statements wait for a lock. */
+async function waiting(count: number) {
+  await vi.waitFor(
+    async () => {
+      const { rows } = await watcher.query(
+        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      );
+      expect(rows).toHaveLength(count);
+    },
+    { interval: 10, timeout: 5000 },
+  );
+}
+
+describe('a statement that runs too long', () => {
+  test('is ended by PostgreSQL, answers 503 with Retry-After, and leaves a usable pool', async () => {
+    const server = await serve();
+    await outside.query('begin');
+    await outside.query('select from ideas where id = $1 for update', [ideaId]);
+    // More than the pool has connections: each of them must be given back.
+    const answers = await Promise.all([...Array(6)].map((_, n) => (n % 2 ? vote(server, 'up') : vote(server, 'down'))));
+    for (const answer of answers) expectUnavailable(answer);
+    await outside.query('rollback');
+    expect(await db.sql('select from votes where idea_id = $1', [ideaId])).toEqual([]);
+
+    const reads = await Promise.all([...Array(12)].map(() => read(server)));
+    expect(reads.map(({ status }) => status)).toEqual(Array(12).fill(200));
+    expect(await vote(server, 'up')).toMatchObject({ status: 200, body: { up_count: 1, down_count: 0 } });
+    expect(await vote(server, 'none')).toMatchObject({ status: 200 });
+    expect(server.database.pool.waitingCount).toBe(0);
+  });
+
+  test('in a transaction answers 503 and rolls back what came before it', async () => {
+    const server = await serve();
+    await outside.query('begin');
+    await outside.query('lock table followers in exclusive mode');
+    expectUnavailable(await create(server, 'Too slow'));
+    await outside.query('rollback');
+    expect(await db.sql(`select from ideas where title = 'Too slow'`)).toEqual([]);
+    expect(await create(server, 'In time')).toMatchObject({ status: 201 });
+  });
+});
+
+describe('a database that', () => {
+  let proxy: DatabaseProxy;
+
+  beforeAll(async () => {
+    proxy = await startProxy(db.url);
+    return () => proxy.close();
+  });
+
+  test('goes silent is answered with 503 in time, by reads and writes, and works again when it speaks', async () => {
+    const server = await serve(proxy.url);
+    await Promise.all([...Array(4)].map(() => read(server)));
+    proxy.silence();
+    const silent = await Promise.all(
+      [read(server), vote(server, 'up'), create(server, 'Into the silence'), read(server)].map(timed),
+    );
+    for (const [answer, ms] of silent) {
+      expectUnavailable(answer);
+      expect(ms).toBeLessThan(readTimeoutMs + 1000);
+    }
+    // Connections that timed out are closed, so that these have to open new ones: in the same silence.
+    for (const [answer, ms] of await Promise.all([read(server), vote(server, 'up')].map(timed))) {
+      expectUnavailable(answer);
+      expect(ms).toBeLessThan(connectTimeoutMs + 1000);
+    }
+    proxy.resume();
+    expect(await read(server)).toMatchObject({ status: 200, body: { id: ideaId, up_count: 0 } });
+    expect(await vote(server, 'up')).toMatchObject({ status: 200, body: { up_count: 1 } });
+    expect(await vote(server, 'none')).toMatchObject({ status: 200 });
+    expect(await db.sql(`select from ideas where title = 'Into the silence'`)).toEqual([]);
+  });
+
+  test('goes silent in the middle of a transaction is answered with 503, and nothing is written', async () => {
+    const server = await serve(proxy.url, { statementTimeoutMs: 1500 });
+    await read(server);
+    await outside.query('begin');
+    await outside.query('lock table followers in exclusive mode');
+    const creating = create(server, 'Half written');
+    await waiting(1);
+    proxy.silence();
+    expectUnavailable(await creating);
+    await outside.query('rollback');
+    proxy.resume();
+    expect(await create(server, 'Written')).toMatchObject({ status: 201 });
+    expect(await db.sql(`select from ideas where title = 'Half written'`)).toEqual([]);
+  });
+
+  test('refuses connections is answered with 503 at once, and works again when it takes them', async () => {
+    const server = await serve(proxy.url);
+    await read(server);
+    proxy.sever();
+    await vi.waitFor(() => expect(server.database.pool.totalCount).toBe(0));
+    for (const [answer, ms] of await Promise.all([read(server), vote(server, 'up')].map(timed))) {
+      expectUnavailable(answer);
+      expect(ms).toBeLessThan(connectTimeoutMs);
+    }
+    proxy.restore();
+    expect(await read(server)).toMatchObject({ status: 200, body: { up_count: 0 } });
+  });
+});
+
+describe('a transaction', () => {
+  test('that cannot begin keeps no place in the pool', async () => {
+    const proxy = await startProxy(db.url);
+    onTestFinished(() => proxy.close());
+    const database = await open(proxy.url, { poolSize: 2 });
+    const nothing = () => database.transaction(async () => 'done');
+    await Promise.all([nothing(), nothing()]);
+    proxy.silence();
+    const lost = await Promise.allSettled([nothing(), nothing()]);
+    expect(lost.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    proxy.resume();
+    expect(await Promise.all([...Array(5)].map(nothing))).toEqual(Array(5).fill('done'));
+    expect(database.pool.idleCount).toBe(database.pool.totalCount);
+  });
+
+  const renameTag = statement<never>('test_rename_tag', 'update tags set name = $2 where id = $1');
+  const patience = statement<never>('test_patience', `select set_config('deadlock_timeout', $1, true)`);
+
+  test('that is chosen to break a deadlock runs again, and both are done', async () => {
+    const database = await open();
+    const tags = [
+      await createTag(db, world.accountId, world.boardId),
+      await createTag(db, world.accountId, world.boardId),
+    ];
+    let runs = 0;
+    let reached = 0;
+    const both = Promise.withResolvers<void>();
+    // Of the two only the impatient one looks for a deadlock, and so ends itself.
+    const rename = (first: number, second: number, name: string, deadlockTimeout: string) =>
+      database.transaction(async ({ query }) => {
+        runs++;
+        await query(patience, [deadlockTimeout]);
+        await query(renameTag, [tags[first], `${name} ${first}`]);
+        // The first time, each waits until the other has its first lock too: then neither can go on.
+        if (++reached === 2) both.resolve();
+        await both.promise;
+        await query(renameTag, [tags[second], `${name} ${second}`]);
+      });
+    await Promise.all([rename(0, 1, 'A', '20ms'), rename(1, 0, 'B', '10s')]);
+    expect(runs).toBe(3);
+    const rows = await db.sql<{ name: string }>('select name from tags where id = any($1) order by id', [tags]);
+    // The one that ran again came last.
+    expect(rows.map(({ name }) => name)).toEqual(['A 0', 'A 1']);
+  });
+
+  test('that deadlocks every time gives up, with the error', async () => {
+    const database = await open();
+    let runs = 0;
+    const failing = database.transaction(async ({ query }) => {
+      runs++;
+      await query(statement<never>('test_deadlock', `do $$ begin raise sqlstate '40P01'; end $$`), []);
+    });
+    await expect(failing).rejects.toMatchObject({ code: '40P01' });
+    expect(runs).toBe(3);
+  });
+
+  test('that throws rolls back entities and statements alike, and gives its connection back', async () => {
+    const database = await open(db.url, { poolSize: 2 });
+    const tagId = await createTag(db, world.accountId, world.boardId, 'Before');
+    for (let n = 0; n < 5; n++) {
+      const failing = database.transaction(async ({ em, query }) => {
+        em.create(Tag, { accountId: world.accountId, boardId: world.boardId, name: 'Of an entity', color: '#000000' });
+        await em.flush();
+        await query(renameTag, [tagId, 'After']);
+        throw new Error('no');
+      });
+      await expect(failing).rejects.toThrow('no');
+    }
+    const rows = await db.sql<{ name: string }>(`select name from tags where id = $1 or name = 'Of an entity'`, [
+      tagId,
+    ]);
+    expect(rows).toEqual([{ name: 'Before' }]);
+    expect(database.pool.idleCount).toBe(database.pool.totalCount);
+  });
+
+  test('shows a statement what the entity manager holds', async () => {
+    const database = await open();
+    const count = statement<{ count: number }>('test_count_tag', 'select count(*) from tags where name = $1');
+    const [row] = await database.transaction(async ({ em, query }) => {
+      em.create(Tag, { accountId: world.accountId, boardId: world.boardId, name: 'Not flushed', color: '#000000' });
+      return query(count, ['Not flushed']);
+    });
+    expect(row).toEqual({ count: 1 });
+  });
+});
+
+test('closing waits for what runs, and leaves no connection behind', async () => {
+  const logger = pino({ level: 'silent' });
+  const database = await openDatabase({ url: db.url, poolSize: 2, connectTimeoutMs, statementTimeoutMs, logger });
+  const slow = database.query(statement<{ done: string }>('test_slow', `select 'yes' as done from pg_sleep(0.1)`), []);
+  await once(database.pool, 'acquire');
+  await database.close();
+  expect(await slow).toEqual([{ done: 'yes' }]);
+  expect(database.pool.totalCount).toBe(0);
+});

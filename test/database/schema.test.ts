@@ -1,0 +1,180 @@
+import type { EntityMetadata, EntityProperty } from '@mikro-orm/core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { entities } from '../../server/entities/entities.ts';
+import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
+
+interface Column {
+  table_name: string;
+  column_name: string;
+  type: string;
+  is_nullable: boolean;
+  /** The default, or the expression that the column is generated from. */
+  expression: string | null;
+  is_generated: boolean;
+  has_identity: boolean;
+}
+
+let db: TestDatabase;
+
+beforeAll(async () => {
+  db = await createTestDatabase();
+});
+afterAll(() => db.drop());
+
+/** Where the tables stand that the entities describe, beside the migrated ones in public. */
+const described = 'described';
+
+describe('the migrated schema and the entities', () => {
+  let metadata: EntityMetadata[];
+
+  beforeAll(async () => {
+    const all = [...db.database.orm.getMetadata().getAll().values()] as EntityMetadata[];
+    metadata = all.filter(meta => meta.tableName !== undefined);
+    await db.sql(`create schema ${described}`);
+    // PostgreSQL itself reads what the entities say, so that two ways to write one type are one type.
+    for (const meta of metadata) await db.sql(tableOf(meta));
+  });
+
+  test('name the same tables', async () => {
+    const migrated = await tables('public');
+    expect(migrated).toContain('schema_migrations');
+    // The migrator's own, which no entity reads.
+    expect(migrated.filter(name => name !== 'schema_migrations')).toEqual(await tables(described));
+    expect(metadata).toHaveLength(entities.length);
+  });
+
+  test('agree on every column: type, null, default, identity and the expression it is generated from', async () => {
+    const migrated = await columns('public');
+    expect(migrated.filter(column => column.table_name !== 'schema_migrations')).toEqual(await columns(described));
+  });
+
+  test('agree on every primary key, in the order of its columns', async () => {
+    const migrated = await primaryKeys('public');
+    expect(migrated.filter(key => key.table_name !== 'schema_migrations')).toEqual(await primaryKeys(described));
+  });
+});
+
+describe('the migrated schema', () => {
+  /** Foreign keys whose columns lead no index of their own, and why none is needed. */
+  const withoutIndex: Record<string, string> = {
+    // Removing a status looks for its ideas by the board, for which ideas_board_id_idx is there, and happens rarely.
+    ideas_status_of_board_fkey: 'board_id leads ideas_board_id_idx',
+  };
+
+  test('has an index that begins with the columns of every foreign key, for removals and for joins', async () => {
+    const missing = await db.sql<{ name: string }>(`
+      select c.conname as name
+      from pg_constraint c
+      where c.contype = 'f' and c.connamespace = 'public'::regnamespace and not exists (
+        select from pg_index i
+        where i.indrelid = c.conrelid
+          and (select array_agg(k) from unnest(i.indkey::smallint[]) with ordinality as u (k, n)
+               where n <= cardinality(c.conkey)) <@ c.conkey
+          and i.indnkeyatts >= cardinality(c.conkey)
+          -- A partial index serves where it leaves out nothing but null.
+          and (i.indpred is null or pg_get_expr(i.indpred, i.indrelid) = format('(%I IS NOT NULL)', (
+            select attname from pg_attribute a where a.attrelid = c.conrelid and a.attnum = c.conkey[1]
+          )))
+      )`);
+    expect(missing.map(({ name }) => name)).toEqual(Object.keys(withoutIndex));
+    const [board] = await db.sql(`select indexdef from pg_indexes where indexname = 'ideas_board_id_idx'`);
+    expect(board).toEqual({ indexdef: 'CREATE INDEX ideas_board_id_idx ON public.ideas USING btree (board_id)' });
+  });
+
+  /** Tables without account_id, and why accounts can be spread over machines all the same. */
+  const withoutAccount: Record<string, string> = {
+    accounts: 'its id is the account',
+    users: 'a person may be a member of many accounts',
+    api_token_boards: 'a few rows for each token, which has the account',
+    idempotency_keys: 'kept for a day, and found by the token alone',
+    rate_limits: 'counters under keys of their own, of addresses too, forgotten within the hour',
+    heartbeats: 'one row for each periodic job',
+    schema_migrations: 'one row for each file',
+  };
+
+  test('carries account_id, never null, in every table that grows', async () => {
+    const all = await columns('public');
+    const carrying = all.filter(column => column.column_name === 'account_id');
+    const without = (await tables('public')).filter(table => !carrying.some(column => column.table_name === table));
+    expect(without.sort()).toEqual(Object.keys(withoutAccount).sort());
+    for (const column of carrying) expect(column).toMatchObject({ type: 'bigint', is_nullable: false });
+  });
+
+  /** An account_id without a foreign key is a copy, for spreading: the rows go with the idea that they belong to. */
+  const accountWithoutForeignKey = ['comments', 'followers', 'idea_tags', 'merges', 'votes'];
+
+  test('removes with the account what belongs to it, by its own foreign key or by that of the idea', async () => {
+    const rows = await db.sql<{ table_name: string; foreign_table: string; action: string }>(`
+      select c.conrelid::regclass::text as table_name, c.confrelid::regclass::text as foreign_table, c.confdeltype as action
+      from pg_constraint c where c.contype = 'f' and c.connamespace = 'public'::regnamespace`);
+    const cascading = (foreign: string) =>
+      rows.filter(row => row.foreign_table === foreign && row.action === 'c').map(row => row.table_name);
+    const carrying = (await columns('public')).filter(column => column.column_name === 'account_id');
+    const withKey = carrying.map(column => column.table_name).filter(table => cascading('accounts').includes(table));
+    const withoutKey = carrying.map(column => column.table_name).filter(table => !withKey.includes(table));
+    expect(withoutKey).toEqual(accountWithoutForeignKey);
+    expect(cascading('ideas')).toEqual(expect.arrayContaining(accountWithoutForeignKey));
+  });
+
+  test('keeps times to the millisecond, as a Date and a cursor hold them, and the counters out of the log', async () => {
+    const times = (await columns('public')).filter(column => column.type.startsWith('timestamp'));
+    expect(new Set(times.map(({ type }) => type))).toEqual(new Set(['timestamp(3) with time zone']));
+    const [counters] = await db.sql(`select relpersistence from pg_class where oid = 'rate_limits'::regclass`);
+    expect(counters).toEqual({ relpersistence: 'u' });
+  });
+});
+
+function tableOf(meta: EntityMetadata): string {
+  const key = meta.primaryKeys.map(name => columnName((meta.properties as Record<string, EntityProperty>)[name]));
+  const lines = [...meta.props.map(columnOf), `primary key (${key.join(', ')})`];
+  return `create table ${described}.${meta.tableName} (${lines.join(', ')})`;
+}
+
+function columnName(property: EntityProperty | undefined): string {
+  const [name] = property?.fieldNames ?? [];
+  if (name === undefined) throw new Error(`${property?.name} has no column`);
+  return name;
+}
+
+function columnOf(property: EntityProperty): string {
+  const { columnTypes, nullable, autoincrement, generated, defaultRaw } = property;
+  const type = autoincrement ? 'bigint generated always as identity' : columnTypes[0];
+  // The default of a generated column only tells the ORM that a new row need not bring it.
+  const value = generated ? `generated ${generated}` : defaultRaw === undefined ? '' : `default ${defaultRaw}`;
+  return `${columnName(property)} ${type} ${value} ${nullable ? 'null' : 'not null'}`;
+}
+
+async function tables(schema: string): Promise<string[]> {
+  const rows = await db.sql<{ name: string }>(
+    `select relname as name from pg_class where relnamespace = $1::regnamespace and relkind in ('r', 'p') order by 1`,
+    [schema],
+  );
+  return rows.map(({ name }) => name);
+}
+
+function columns(schema: string): Promise<Column[]> {
+  return db.sql<Column>(
+    `select c.relname as table_name, a.attname as column_name, format_type(a.atttypid, a.atttypmod) as type,
+      not a.attnotnull as is_nullable, pg_get_expr(d.adbin, d.adrelid) as expression,
+      a.attgenerated <> '' as is_generated, a.attidentity <> '' as has_identity
+    from pg_class c
+    join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+    left join pg_attrdef d on d.adrelid = c.oid and d.adnum = a.attnum
+    where c.relnamespace = $1::regnamespace and c.relkind in ('r', 'p')
+    order by 1, 2`,
+    [schema],
+  );
+}
+
+function primaryKeys(schema: string): Promise<{ table_name: string; columns: string[] }[]> {
+  return db.sql(
+    `select c.relname as table_name, array_agg(a.attname::text order by k.n) as columns
+    from pg_constraint p
+    join pg_class c on c.oid = p.conrelid
+    cross join unnest(p.conkey) with ordinality as k (attnum, n)
+    join pg_attribute a on a.attrelid = c.oid and a.attnum = k.attnum
+    where p.contype = 'p' and p.connamespace = $1::regnamespace
+    group by 1 order by 1`,
+    [schema],
+  );
+}

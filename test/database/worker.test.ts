@@ -1,0 +1,140 @@
+import { beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { startWorker } from '../../server/jobs/worker.ts';
+import { buildLogger } from '../../server/observability/logger.ts';
+import { connect, createTestDatabase, type TestDatabase } from '../helpers/database.ts';
+import { startProxy } from '../helpers/proxy.ts';
+
+let db: TestDatabase;
+
+beforeAll(async () => {
+  db = await createTestDatabase();
+  return () => db.drop();
+});
+
+async function start(url = db.url) {
+  const lines: string[] = [];
+  const logger = buildLogger({ LOG_LEVEL: 'warn' }, { write: line => lines.push(line) });
+  const worker = await startWorker({ url, config: { DATABASE_CONNECT_TIMEOUT_MS: 1000 }, logger });
+  return { worker, lines };
+}
+
+const backends = `from pg_stat_activity where datname = current_database() and application_name = 'idea-board worker'`;
+
+/** Resolves when the heartbeat was recorded anew. */
+async function heartbeat() {
+  await vi.waitFor(async () => expect(await db.sql(`select from heartbeats where name = 'cron'`)).toHaveLength(1), {
+    timeout: 15_000,
+    interval: 20,
+  });
+}
+
+/** Has a heartbeat recorded by a job, as the cron does each minute. */
+async function beat() {
+  await db.sql('delete from heartbeats');
+  await db.sql(`select graphile_worker.add_job('heartbeat')`);
+  await heartbeat();
+}
+
+test('a worker records a heartbeat at its start, and leaves no connection behind when it stops', async () => {
+  const { worker, lines } = await start();
+  await heartbeat();
+  expect((await db.sql(`select ${backends}`)).length).toBeGreaterThan(0);
+  await worker.stop();
+  await vi.waitFor(async () => expect(await db.sql(`select ${backends}`)).toEqual([]));
+  expect(await db.sql('select from graphile_worker._private_jobs where locked_at is not null')).toEqual([]);
+  expect(lines).toEqual([]);
+});
+
+test('a heartbeat never goes back', async () => {
+  const { worker } = await start();
+  onTestFinished(() => worker.stop());
+  await beat();
+  await db.sql(`update heartbeats set recorded_at = '2100-01-01'`);
+  await db.sql(`select graphile_worker.add_job('heartbeat')`);
+  await vi.waitFor(async () => expect(await db.sql('select from graphile_worker._private_jobs')).toEqual([]));
+  const [row] = await db.sql('select recorded_at from heartbeats');
+  expect(row).toEqual({ recorded_at: '2100-01-01 00:00:00+00' });
+});
+
+test('a worker whose connections PostgreSQL ended lives on, and runs the next job', async () => {
+  const { worker, lines } = await start();
+  onTestFinished(() => worker.stop());
+  await beat();
+  const ended = await db.sql(`select pg_terminate_backend(pid) ${backends}`);
+  expect(ended.length).toBeGreaterThan(0);
+  await beat();
+  expect(lines.join('')).toContain('lost a connection');
+});
+
+test('a worker that loses its connection between the end of a job and the note of it lives on', async () => {
+  const { worker, lines } = await start();
+  onTestFinished(() => worker.stop());
+  await beat();
+  const outside = await connect(db.url);
+  const watcher = await connect(db.url);
+  onTestFinished(async () => {
+    await outside.end();
+    await watcher.end();
+  });
+  const waitingFor = (statement: string) =>
+    vi.waitFor(
+      async () => {
+        const { rows } = await watcher.query(`select ${backends} and wait_event_type = 'Lock' and query ~ $1`, [
+          statement,
+        ]);
+        expect(rows).toHaveLength(1);
+      },
+      { timeout: 5000, interval: 10 },
+    );
+
+  await outside.query('begin');
+  await outside.query('lock table heartbeats');
+  await db.sql(`select graphile_worker.add_job('heartbeat')`);
+  await waitingFor('insert into heartbeats');
+  const jobs = await connect(db.url);
+  onTestFinished(() => jobs.end());
+  await jobs.query('begin');
+  await jobs.query('lock table graphile_worker._private_jobs in share mode');
+  await outside.query('commit');
+  await waitingFor('delete from');
+  await watcher.query(`select pg_terminate_backend(pid) ${backends}`);
+  await jobs.query('rollback');
+  await vi.waitFor(() => expect(lines.join('')).toContain('Failed to complete jobs'));
+  await beat();
+});
+
+test('a worker whose PostgreSQL was away goes on when it is back', async () => {
+  const proxy = await startProxy(db.url);
+  const { worker, lines } = await start(proxy.url);
+  onTestFinished(async () => {
+    await worker.stop();
+    await proxy.close();
+  });
+  await beat();
+  proxy.sever();
+  // Long enough to have looked for it in vain, more than once.
+  const tries = () => lines.filter(line => line.includes('trying again in')).length;
+  await vi.waitFor(() => expect(tries()).toBeGreaterThan(2), { timeout: 10_000 });
+  proxy.restore();
+  await beat();
+});
+
+test('a worker that is stopped while PostgreSQL is away stops', async () => {
+  const proxy = await startProxy(db.url);
+  const { worker } = await start(proxy.url);
+  await beat();
+  proxy.sever();
+  await expect(worker.stop()).resolves.toBeUndefined();
+  await proxy.close();
+});
+
+test('expired counters and answers are cleared, and the others kept', async () => {
+  const { worker } = await start();
+  onTestFinished(() => worker.stop());
+  await db.sql(`insert into rate_limits (key, window_started_at, expires_at, count) values
+    ('ip:expired', now(), now() - interval '1 second', 1), ('ip:kept', now(), now() + interval '1 minute', 1)`);
+  await db.sql(`select graphile_worker.add_job('clear_expired')`);
+  await vi.waitFor(async () => {
+    expect(await db.sql(`select key from rate_limits where key like 'ip:%'`)).toEqual([{ key: 'ip:kept' }]);
+  });
+});

@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createAccount } from '../../../server/domain/accounts/create-account.ts';
+import { requireAccount } from '../../../server/domain/accounts/find-account.ts';
+import { updateAccount } from '../../../server/domain/accounts/update-account.ts';
+import { createTestDatabase, type TestDatabase } from '../../helpers/database.ts';
+import { administer, expectRefusal } from './administer.ts';
+
+let db: TestDatabase;
+
+beforeAll(async () => {
+  db = await createTestDatabase();
+});
+afterAll(() => db.drop());
+
+const owner = { email: 'ada@example.com', name: 'Ada' };
+
+test('an account is created with its owner, who is found by the address whatever its case', async () => {
+  await administer(db, admin => createAccount(admin, { name: ' First ', slug: 'first', owner }));
+  await administer(db, admin =>
+    createAccount(admin, { name: 'Second', slug: 'second', plan: 'business', owner: { email: 'ADA@Example.com' } }),
+  );
+  expect(
+    await db.sql(`select a.slug, a.name, a.plan, m.role, u.email from accounts a
+      join memberships m on m.account_id = a.id join users u on u.id = m.user_id order by a.slug`),
+  ).toEqual([
+    { slug: 'first', name: 'First', plan: 'community', role: 'owner', email: 'ada@example.com' },
+    { slug: 'second', name: 'Second', plan: 'business', role: 'owner', email: 'ada@example.com' },
+  ]);
+});
+
+test('what an account cannot be created from is refused, and leaves neither account nor user', async () => {
+  const refuse = (input: object, reason: 'invalid' | 'conflict', message: string) =>
+    expectRefusal(
+      db,
+      admin =>
+        createAccount(admin, { name: 'A', slug: 'a', owner: { email: 'new@example.com', name: 'New' }, ...input }),
+      reason,
+      message,
+    );
+  await refuse({ slug: 'first' }, 'conflict', 'Another account has the slug first');
+  for (const slug of ['', 'Upper', '-a', 'a-', 'a b', 'é', 'a'.repeat(64), 'a\n']) {
+    await refuse({ slug }, 'invalid', 'The slug .* must be 1 to 63 lower-case letters');
+  }
+  await refuse({ name: '  ' }, 'invalid', 'The name must not be empty');
+  await refuse({ name: 'x'.repeat(101) }, 'invalid', 'The name must have at most 100 characters; it has 101');
+  await refuse({ name: 'a\nb' }, 'invalid', 'The name must be on one line');
+  await refuse({ name: 'a\0b' }, 'invalid', 'a character that cannot be stored');
+  await refuse({ plan: 'pro,team' }, 'invalid', 'The plan .* must be');
+  await refuse({ owner: { email: 'nobody', name: 'N' } }, 'invalid', '"nobody" is not an e-mail address');
+  await refuse({ owner: { email: 'new@example.com' } }, 'invalid', 'There is no user new@example.com yet');
+});
+
+test('the bounds of what is checked are those of the schema: the longest slug and name are stored', async () => {
+  const slug = `a${'-'.repeat(61)}z`;
+  const name = '🎈'.repeat(100);
+  await administer(db, admin => createAccount(admin, { name, slug, owner }));
+  expect(await db.sql('select name from accounts where slug = $1', [slug])).toEqual([{ name }]);
+});
+
+test('scheduling a deletion again keeps the time of the first, and cancelling ends it', async () => {
+  const at = async (changes: { isDeletionScheduled?: boolean; name?: string }, now: Date) => {
+    await administer(db, async admin => updateAccount(admin, await requireAccount(admin, 'second'), changes), now);
+    const [row] = await db.sql<{ deletion_scheduled_at: string | null }>(
+      `select deletion_scheduled_at from accounts where slug = 'second'`,
+    );
+    return row?.deletion_scheduled_at ? new Date(row.deletion_scheduled_at) : null;
+  };
+  const first = new Date('2026-03-01T00:00:00Z');
+  const second = new Date('2026-03-02T00:00:00Z');
+  expect(await at({ isDeletionScheduled: true }, first)).toEqual(first);
+  expect(await at({ isDeletionScheduled: true }, second)).toEqual(first);
+  expect(await at({ name: 'Renamed' }, second)).toEqual(first);
+  expect(await at({ isDeletionScheduled: false }, second)).toBe(null);
+});
+
+test('an account cannot take the slug of another', async () => {
+  await expectRefusal(
+    db,
+    async admin => updateAccount(admin, await requireAccount(admin, 'second'), { name: 'B', slug: 'first' }),
+    'conflict',
+    'Another account has the slug first',
+  );
+});

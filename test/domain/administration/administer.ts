@@ -1,0 +1,63 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'vitest';
+import { type Administration, AdministrationError } from '../../../server/domain/administration.ts';
+import type { TestDatabase } from '../../helpers/database.ts';
+import { snapshot } from '../../helpers/snapshot.ts';
+
+/** Runs administrative work in one transaction, as the command line does. */
+export function administer<T>(
+  { database }: TestDatabase,
+  work: (admin: Administration) => Promise<T>,
+  now = new Date(),
+): Promise<T> {
+  return database.transaction(({ em, query }) => work({ em, query, now }));
+}
+
+/**
+ * Runs two pieces of work at the same time, in the order that does the most harm: the second begins when the first has
+ * done everything but commit, and the first commits when the second waits for it, or has not waited and is done.
+ */
+export async function administerAtOnce(
+  db: TestDatabase,
+  first: (admin: Administration) => Promise<unknown>,
+  second: (admin: Administration) => Promise<unknown>,
+): Promise<PromiseSettledResult<unknown>[]> {
+  let others: Promise<unknown> | undefined;
+  const commits = administer(db, async admin => {
+    await first(admin);
+    others = administer(db, second);
+    let isDone = false;
+    const done = () => {
+      isDone = true;
+    };
+    others.then(done, done);
+    while (!isDone && !(await isSomebodyWaiting(db))) await sleep(5);
+  });
+  await commits;
+  return Promise.allSettled([commits, others]);
+}
+
+async function isSomebodyWaiting({ sql }: TestDatabase): Promise<boolean> {
+  const waiting = await sql(
+    `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+  );
+  return waiting.length > 0;
+}
+
+/** Expects work to be refused with a message of one line, and to leave nothing behind. */
+export async function expectRefusal(
+  db: TestDatabase,
+  work: (admin: Administration) => Promise<unknown>,
+  reason: AdministrationError['reason'],
+  message: string | RegExp,
+) {
+  const before = await snapshot(db);
+  const failure = await administer(db, work).then(
+    () => undefined,
+    error => error,
+  );
+  expect(failure).toBeInstanceOf(AdministrationError);
+  expect(failure).toMatchObject({ reason, message: expect.stringMatching(message) });
+  expect(failure.message).not.toContain('\n');
+  expect(await snapshot(db)).toEqual(before);
+}

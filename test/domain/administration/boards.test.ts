@@ -1,0 +1,244 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { statusOfCategory } from '../../../contract/status.ts';
+import type { Administration } from '../../../server/domain/administration.ts';
+import { createBoard } from '../../../server/domain/boards/create-board.ts';
+import { requireBoard } from '../../../server/domain/boards/find-board.ts';
+import { type BoardChanges, updateBoard } from '../../../server/domain/boards/update-board.ts';
+import {
+  addStatus,
+  removeStatus,
+  requireStatus,
+  type StatusFields,
+  updateStatus,
+} from '../../../server/domain/statuses/edit-statuses.ts';
+import { listStatuses } from '../../../server/domain/statuses/list-statuses.ts';
+import { addTag, removeTag, requireTag, updateTag } from '../../../server/domain/tags/edit-tags.ts';
+import { createTestDatabase, type TestDatabase } from '../../helpers/database.ts';
+import { createWorld, insertIdea, type World } from '../../helpers/fixtures.ts';
+import { administer, administerAtOnce, expectRefusal } from './administer.ts';
+
+let db: TestDatabase;
+let world: World;
+let board: { id: number; accountId: number };
+
+beforeAll(async () => {
+  db = await createTestDatabase();
+});
+beforeEach(async () => {
+  world = await createWorld(db);
+  board = { id: world.boardId, accountId: world.accountId };
+});
+afterAll(() => db.drop());
+
+const update = (changes: BoardChanges) =>
+  administer(db, async admin =>
+    updateBoard(admin, await requireBoard(admin, world.accountId, world.boardSlug), changes),
+  );
+const refuseUpdate = (changes: BoardChanges, reason: 'invalid' | 'conflict', message: string) =>
+  expectRefusal(
+    db,
+    async admin => updateBoard(admin, await requireBoard(admin, world.accountId, world.boardSlug), changes),
+    reason,
+    message,
+  );
+
+test('a new board has the six default statuses, whose keys are the values of status for their categories', async () => {
+  const statuses = await administer(db, async admin => {
+    const { id } = await createBoard(admin, { accountId: world.accountId, slug: 'new', name: 'New' });
+    return listStatuses(admin, id);
+  });
+  expect(Object.fromEntries(statuses.map(({ category, key }) => [category, key]))).toEqual(statusOfCategory);
+  expect(statuses.map(({ label }) => label)).toEqual([
+    'Open',
+    'Planned',
+    'In progress',
+    'Done',
+    'Declined',
+    'Archived',
+  ]);
+});
+
+test('a slug is taken within its account alone', async () => {
+  const { accountId: otherAccountId } = await createWorld(db);
+  const input = { slug: world.boardSlug, name: 'Same' };
+  await administer(db, admin => createBoard(admin, { ...input, accountId: otherAccountId }));
+  await expectRefusal(
+    db,
+    admin => createBoard(admin, { ...input, accountId: world.accountId }),
+    'conflict',
+    'Another board of the account has the slug',
+  );
+  await expectRefusal(
+    db,
+    async admin => updateBoard(admin, await requireBoard(admin, otherAccountId, 'elsewhere'), {}),
+    'not_found',
+    'The account has no board "elsewhere"',
+  );
+});
+
+test('a window opens before it closes, also when only one end is moved', async () => {
+  const [early, late] = [new Date('2026-03-01T00:00:00Z'), new Date('2026-04-01T00:00:00Z')];
+  for (const which of ['submission', 'voting'] as const) {
+    const prefix = which === 'submission' ? 'submissions' : 'voting';
+    const ends = (openAt: Date | null, closeAt: Date | null) =>
+      ({ [`${prefix}OpenAt`]: openAt, [`${prefix}CloseAt`]: closeAt }) as BoardChanges;
+    await refuseUpdate(ends(late, early), 'invalid', `The ${which} window must open before it closes`);
+    await refuseUpdate(ends(early, early), 'invalid', `The ${which} window must open before it closes`);
+    await update(ends(early, late));
+    await refuseUpdate({ [`${prefix}OpenAt`]: late } as BoardChanges, 'invalid', 'must open before it closes');
+    await update({ [`${prefix}CloseAt`]: null } as BoardChanges);
+    await update({ [`${prefix}OpenAt`]: late } as BoardChanges);
+  }
+  expect(
+    await db.sql(
+      `select submissions_open_at = $2 and voting_open_at = $2 as is_moved, submissions_close_at, voting_close_at
+      from boards where id = $1`,
+      [world.boardId, late],
+    ),
+  ).toEqual([{ is_moved: true, submissions_close_at: null, voting_close_at: null }]);
+});
+
+test('an update changes what it names and nothing else', async () => {
+  await update({ isFrozen: true, preModeration: true, description: 'What next?' });
+  await update({ name: 'Renamed' });
+  expect(
+    await db.sql('select slug, name, description, is_frozen, pre_moderation from boards where id = $1', [board.id]),
+  ).toEqual([
+    { slug: world.boardSlug, name: 'Renamed', description: 'What next?', is_frozen: true, pre_moderation: true },
+  ]);
+  await refuseUpdate({ name: 'Lost', description: 'x'.repeat(5001) }, 'invalid', 'at most 5000 characters');
+});
+
+const keys = async () => (await administer(db, admin => listStatuses(admin, board.id))).map(({ key }) => key);
+const change = (key: string, changes: Partial<StatusFields>) =>
+  administer(db, async admin => updateStatus(admin, await requireStatus(admin, board.id, key), changes));
+const remove = (key: string) =>
+  administer(db, async admin => removeStatus(admin, await requireStatus(admin, board.id, key)));
+const refuseChange = (key: string, changes: Partial<StatusFields>, message: string) =>
+  expectRefusal(
+    db,
+    async admin => updateStatus(admin, await requireStatus(admin, board.id, key), changes),
+    'conflict',
+    message,
+  );
+const refuseRemoval = (key: string, message: string) =>
+  expectRefusal(db, async admin => removeStatus(admin, await requireStatus(admin, board.id, key)), 'conflict', message);
+
+test('a status stands where it is put, and the last place is the default', async () => {
+  const add = (key: string, position?: number) =>
+    administer(db, admin =>
+      addStatus(admin, board, { key, category: 'active', label: key, ...(position && { position }) }),
+    );
+  await add('last');
+  await add('third', 3);
+  await add('far', 1000);
+  expect(await keys()).toEqual([
+    'open',
+    'planned',
+    'third',
+    'in_progress',
+    'done',
+    'declined',
+    'archived',
+    'last',
+    'far',
+  ]);
+  await change('far', { position: 1 });
+  await change('open', { position: 3 });
+  expect((await keys()).slice(0, 4)).toEqual(['far', 'planned', 'open', 'third']);
+});
+
+test('a status that an idea has cannot be removed, not even for an idea that nobody sees', async () => {
+  await insertIdea(db, world, { status: 'planned', moderationState: 'rejected' });
+  await refuseRemoval('planned', '1 idea has the status planned: move them to another first');
+  await remove('declined');
+  expect(await keys()).toEqual(['open', 'planned', 'in_progress', 'done', 'archived']);
+});
+
+test('a board keeps a status of the category inbox, where new ideas start', async () => {
+  await refuseRemoval('open', "open is the board's last status of the category inbox");
+  await refuseChange('open', { category: 'planned' }, "open is the board's last status of the category inbox");
+  await change('open', { category: 'inbox', label: 'New' });
+  await change('planned', { category: 'inbox' });
+  await change('open', { category: 'planned' });
+  await refuseRemoval('planned', "planned is the board's last status of the category inbox");
+});
+
+test('two who remove the last two inbox statuses at the same time leave one', async () => {
+  await change('planned', { category: 'inbox' });
+  const removal = (key: string) => async (admin: Administration) =>
+    removeStatus(admin, await requireStatus(admin, board.id, key));
+  const results = await administerAtOnce(db, removal('open'), removal('planned'));
+  expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
+});
+
+test('a key is unique on its board, and has the form of one', async () => {
+  await refuseChange('done', { key: 'open', label: 'Lost' }, 'Another status of the board has the key open');
+  for (const key of ['', 'A', '_a', 'a b', 'é', 'a'.repeat(51)]) {
+    await expectRefusal(
+      db,
+      admin => addStatus(admin, board, { key, category: 'active', label: 'A' }),
+      'invalid',
+      'The key .* must be 1 to 50',
+    );
+  }
+  await expectRefusal(
+    db,
+    admin => addStatus(admin, board, { key: 'a', category: 'active', label: 'a'.repeat(61) }),
+    'invalid',
+    'The label must have at most 60 characters',
+  );
+  await change('done', { key: '0-done_', isHidden: true, allowVotes: false, allowComments: false });
+  expect(
+    await db.sql(
+      `select key, category, label, is_hidden, allow_votes, allow_comments from statuses
+      where board_id = $1 and key = '0-done_'`,
+      [board.id],
+    ),
+  ).toEqual([
+    {
+      key: '0-done_',
+      category: 'completed',
+      label: 'done',
+      is_hidden: true,
+      allow_votes: false,
+      allow_comments: false,
+    },
+  ]);
+});
+
+test('a tag has a name of its own on its board and a color in lower case', async () => {
+  await administer(db, admin => addTag(admin, board, { name: ' Billing ', color: '#0F766E' }));
+  await administer(db, admin => addTag(admin, board, { name: 'Other', color: '#000000' }));
+  await expectRefusal(
+    db,
+    admin => addTag(admin, board, { name: 'BILLING', color: '#000000' }),
+    'conflict',
+    'Another tag of the board has the name "BILLING"',
+  );
+  await expectRefusal(
+    db,
+    async admin => updateTag(admin, await requireTag(admin, board.id, 'other'), { name: 'billing' }),
+    'conflict',
+    'Another tag',
+  );
+  for (const color of ['', 'red', '#fff', '0f766e', '#0f766g', '#0f766e0']) {
+    await expectRefusal(db, admin => addTag(admin, board, { name: 'C', color }), 'invalid', 'The color .* must be #');
+  }
+  expect(await db.sql('select name, color from tags where board_id = $1 order by id', [board.id])).toEqual([
+    { name: 'Billing', color: '#0f766e' },
+    { name: 'Other', color: '#000000' },
+  ]);
+});
+
+test('removing a tag takes it from the ideas that have it, and leaves the ideas', async () => {
+  const ideaId = await insertIdea(db, world);
+  await administer(db, admin => addTag(admin, board, { name: 'Billing', color: '#0f766e' }));
+  await db.sql(
+    'insert into idea_tags (idea_id, tag_id, account_id) select $1, id, account_id from tags where board_id = $2',
+    [ideaId, board.id],
+  );
+  await administer(db, async admin => removeTag(admin, await requireTag(admin, board.id, 'billing')));
+  expect(await db.sql('select * from idea_tags where idea_id = $1', [ideaId])).toEqual([]);
+  expect(await db.sql('select id from ideas where id = $1', [ideaId])).toHaveLength(1);
+});

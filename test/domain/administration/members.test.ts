@@ -1,0 +1,118 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { addMember, removeMember, setMemberRole } from '../../../server/domain/members/change-members.ts';
+import { blockUser, unblockUser } from '../../../server/domain/users/block-user.ts';
+import { createUser } from '../../../server/domain/users/create-user.ts';
+import { requireUser } from '../../../server/domain/users/find-user.ts';
+import { listUsers } from '../../../server/domain/users/list-users.ts';
+import { updateUser } from '../../../server/domain/users/update-user.ts';
+import { createTestDatabase, type TestDatabase } from '../../helpers/database.ts';
+import { createMember, createWorld, createUser as insertUser, type World } from '../../helpers/fixtures.ts';
+import { administer, administerAtOnce, expectRefusal } from './administer.ts';
+
+let db: TestDatabase;
+let world: World;
+
+beforeAll(async () => {
+  db = await createTestDatabase();
+});
+beforeEach(async () => {
+  world = await createWorld(db);
+});
+afterAll(() => db.drop());
+
+const roleOf = async (userId: number) =>
+  (await db.sql<{ role: string }>('select role from memberships where user_id = $1', [userId]))[0]?.role;
+
+test('the last owner can be neither removed nor demoted, and an owner beside another can', async () => {
+  const { accountId, ownerId } = world;
+  const last = { accountId, userId: ownerId };
+  await expectRefusal(db, admin => removeMember(admin, last), 'conflict', 'The last owner .* cannot be removed');
+  await expectRefusal(db, admin => setMemberRole(admin, last, 'admin'), 'conflict', 'The last owner .* demoted');
+  await administer(db, admin => setMemberRole(admin, last, 'owner'));
+
+  const other = { accountId, userId: await createMember(db, accountId, 'owner') };
+  await administer(db, admin => setMemberRole(admin, last, 'member'));
+  expect(await roleOf(ownerId)).toBe('member');
+  await expectRefusal(db, admin => removeMember(admin, other), 'conflict', 'The last owner');
+});
+
+test('two owners who remove each other at the same time leave one', async () => {
+  const { accountId, ownerId } = world;
+  const otherId = await createMember(db, accountId, 'owner');
+  const results = await administerAtOnce(
+    db,
+    admin => removeMember(admin, { accountId, userId: ownerId }),
+    admin => removeMember(admin, { accountId, userId: otherId }),
+  );
+  expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
+  expect(await db.sql('select role from memberships where account_id = $1', [accountId])).toEqual([{ role: 'owner' }]);
+});
+
+test('a user is a member once, and who is none can be neither changed nor removed', async () => {
+  const member = { accountId: world.accountId, userId: await insertUser(db) };
+  const noMember = 'not a member of the account';
+  await expectRefusal(db, admin => removeMember(admin, member), 'not_found', noMember);
+  await expectRefusal(db, admin => setMemberRole(admin, member, 'admin'), 'not_found', noMember);
+  await administer(db, admin => addMember(admin, member, 'moderator'));
+  await expectRefusal(db, admin => addMember(admin, member, 'admin'), 'conflict', 'a member of the account already');
+  expect(await roleOf(member.userId)).toBe('moderator');
+  await administer(db, admin => removeMember(admin, member));
+  expect(await roleOf(member.userId)).toBe(undefined);
+});
+
+test('a block is of one account, keeps its reason until another is given, and ends', async () => {
+  const blocking = { accountId: world.accountId, userId: await insertUser(db, 'Mallory') };
+  const reasons = () => db.sql('select account_id, reason from user_blocks where user_id = $1', [blocking.userId]);
+  await administer(db, admin => blockUser(admin, blocking, 'Spam'));
+  await administer(db, admin => blockUser(admin, blocking));
+  expect(await reasons()).toEqual([{ account_id: world.accountId, reason: 'Spam' }]);
+  await administer(db, admin => blockUser(admin, blocking, 'More spam'));
+  expect(await reasons()).toEqual([{ account_id: world.accountId, reason: 'More spam' }]);
+
+  const listed = await administer(db, admin => listUsers(admin, world.accountId, 10));
+  expect(listed.map(({ name, accounts }) => [name, accounts[0]?.role, accounts[0]?.is_blocked]).sort()).toEqual([
+    ['Mallory', null, true],
+    ['The owner', 'owner', false],
+  ]);
+
+  await administer(db, admin => unblockUser(admin, blocking));
+  await administer(db, admin => unblockUser(admin, blocking));
+  expect(await reasons()).toEqual([]);
+});
+
+test('an address belongs to one user, whatever its case', async () => {
+  const input = { email: `grace-${world.accountId}@example.com`, name: 'Grace' };
+  await administer(db, admin => createUser(admin, input));
+  const upper = input.email.toUpperCase();
+  await expectRefusal(db, admin => createUser(admin, { ...input, email: upper }), 'conflict', 'Another user has');
+  await administer(db, admin => createUser(admin, { email: `other-${input.email}`, name: 'Other' }));
+  await expectRefusal(
+    db,
+    async admin => updateUser(admin, await requireUser(admin, `other-${input.email}`), { email: upper }),
+    'conflict',
+    'Another user has',
+  );
+  for (const email of [
+    '',
+    'a',
+    '@example.com',
+    'a@',
+    'a b@example.com',
+    'a@b@c',
+    'a\u0007@b',
+    `${'a'.repeat(250)}@b.co`,
+  ]) {
+    await expectRefusal(db, admin => createUser(admin, { email, name: 'A' }), 'invalid', 'is not an e-mail address');
+  }
+});
+
+test('the address for notifications can be set and taken away', async () => {
+  const email = `hedy-${world.accountId}@example.com`;
+  await administer(db, admin => createUser(admin, { email, name: 'Hedy' }));
+  const update = async (notificationEmail: string | null) => {
+    await administer(db, async admin => updateUser(admin, await requireUser(admin, email), { notificationEmail }));
+    return db.sql('select notification_email as to from users where email = $1', [email]);
+  };
+  expect(await update('hedy+ideas@example.com')).toEqual([{ to: 'hedy+ideas@example.com' }]);
+  expect(await update(null)).toEqual([{ to: null }]);
+});

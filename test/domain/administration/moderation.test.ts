@@ -1,0 +1,113 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { approveIdea } from '../../../server/domain/moderation/approve-idea.ts';
+import { listPendingIdeas } from '../../../server/domain/moderation/list-pending-ideas.ts';
+import { rejectIdea } from '../../../server/domain/moderation/reject-idea.ts';
+import { createTestDatabase, type TestDatabase } from '../../helpers/database.ts';
+import { createBoard, createWorld, insertIdea, type World } from '../../helpers/fixtures.ts';
+import { snapshot } from '../../helpers/snapshot.ts';
+import { administer, administerAtOnce, expectRefusal } from './administer.ts';
+
+let db: TestDatabase;
+let world: World;
+
+beforeAll(async () => {
+  db = await createTestDatabase();
+  world = await createWorld(db, { preModeration: true });
+});
+afterAll(() => db.drop());
+
+const now = new Date('2026-03-01T12:00:00.123Z');
+const submit = () => insertIdea(db, world, { moderationState: 'pending' });
+const approve = (ideaId: number) => administer(db, admin => approveIdea(admin, world.accountId, ideaId), now);
+const reject = (ideaId: number, reason: string) =>
+  administer(db, admin => rejectIdea(admin, world.accountId, ideaId, reason), now);
+const stored = async (ideaId: number) => {
+  const [row] = await db.sql<{ moderation_state: string; rejection_reason: string | null; updated_at: string }>(
+    'select moderation_state, rejection_reason, updated_at from ideas where id = $1',
+    [ideaId],
+  );
+  return row && { ...row, updated_at: new Date(row.updated_at) };
+};
+
+test('approving publishes a pending idea once', async () => {
+  const ideaId = await submit();
+  const results = await Promise.all([approve(ideaId), approve(ideaId), approve(ideaId)]);
+  expect(results.filter(isChanged => isChanged)).toHaveLength(1);
+  expect(await stored(ideaId)).toEqual({ moderation_state: 'published', rejection_reason: null, updated_at: now });
+});
+
+test('rejecting keeps the reason, and the first one', async () => {
+  const ideaId = await submit();
+  expect(await reject(ideaId, ' Spam ')).toBe(true);
+  expect(await reject(ideaId, 'Again')).toBe(false);
+  expect(await stored(ideaId)).toEqual({ moderation_state: 'rejected', rejection_reason: 'Spam', updated_at: now });
+});
+
+test('an idea that is published stays as it is', async () => {
+  const ideaId = await insertIdea(db, world);
+  const before = await snapshot(db);
+  expect(await approve(ideaId)).toBe(false);
+  expect(await snapshot(db)).toEqual(before);
+  await expectRefusal(
+    db,
+    admin => rejectIdea(admin, world.accountId, ideaId, 'No'),
+    'conflict',
+    'is published: only a pending one can be rejected',
+  );
+});
+
+test('an idea that was rejected cannot be approved', async () => {
+  const ideaId = await submit();
+  await reject(ideaId, 'No');
+  await expectRefusal(
+    db,
+    admin => approveIdea(admin, world.accountId, ideaId),
+    'conflict',
+    'was rejected: only a pending one can be approved',
+  );
+});
+
+test('an approval and a rejection at the same time: one of them wins, and the other is told', async () => {
+  const ideaId = await submit();
+  const results = await administerAtOnce(
+    db,
+    admin => approveIdea(admin, world.accountId, ideaId),
+    admin => rejectIdea(admin, world.accountId, ideaId, 'No'),
+  );
+  expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
+  expect(await stored(ideaId)).toMatchObject({ moderation_state: 'published', rejection_reason: null });
+});
+
+test('an idea that is missing, of another account, or on a frozen board is refused', async () => {
+  const other = await createWorld(db);
+  const ideaId = await submit();
+  const frozenBoard = await createBoard(db, world.accountId, { isFrozen: true });
+  const frozen = await insertIdea(db, { ...world, boardId: frozenBoard.id }, { moderationState: 'pending' });
+  for (const change of [approveIdea, rejectIdea]) {
+    await expectRefusal(db, admin => change(admin, world.accountId, 2 ** 52, 'No'), 'not_found', 'has no idea');
+    await expectRefusal(db, admin => change(admin, other.accountId, ideaId, 'No'), 'not_found', 'has no idea');
+    await expectRefusal(db, admin => change(admin, world.accountId, frozen, 'No'), 'conflict', 'is frozen');
+  }
+  await expectRefusal(
+    db,
+    admin => rejectIdea(admin, world.accountId, ideaId, ' '),
+    'invalid',
+    'The reason must not be empty',
+  );
+});
+
+test('the queue shows the pending ideas of an account, those that waited longest first', async () => {
+  const own = await createWorld(db, { preModeration: true });
+  const second = await createBoard(db, own.accountId);
+  const add = (day: number, boardId = own.boardId, moderationState: 'pending' | 'published' = 'pending') =>
+    insertIdea(db, { ...own, boardId }, { moderationState, createdAt: new Date(Date.UTC(2026, 2, day)) });
+  const late = await add(3);
+  const early = await add(1);
+  const elsewhere = await add(2, second.id);
+  await add(1, own.boardId, 'published');
+  const queue = async (boardId: number | null, limit = 10) =>
+    (await administer(db, admin => listPendingIdeas(admin, own.accountId, boardId, limit))).map(({ id }) => id);
+  expect(await queue(null)).toEqual([early, elsewhere, late]);
+  expect(await queue(own.boardId)).toEqual([early, late]);
+  expect(await queue(null, 1)).toEqual([early]);
+});

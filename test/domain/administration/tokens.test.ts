@@ -1,0 +1,141 @@
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createToken, type NewToken } from '../../../server/domain/tokens/create-token.ts';
+import { listTokens } from '../../../server/domain/tokens/list-tokens.ts';
+import { revokeToken } from '../../../server/domain/tokens/revoke-token.ts';
+import { createTestDatabase, type TestDatabase } from '../../helpers/database.ts';
+import { createBoard, createMember, createUser, createWorld, type World } from '../../helpers/fixtures.ts';
+import { administer, expectRefusal } from './administer.ts';
+
+let db: TestDatabase;
+let world: World;
+let input: NewToken;
+
+beforeAll(async () => {
+  db = await createTestDatabase();
+  world = await createWorld(db);
+  input = {
+    accountId: world.accountId,
+    issuerId: world.ownerId,
+    name: 'Bot',
+    boards: [{ boardId: world.boardId, grant: 'write' }],
+  };
+});
+afterAll(() => db.drop());
+
+const refuse = (changes: Partial<NewToken>, reason: 'invalid' | 'not_found' | 'forbidden', message: string) =>
+  expectRefusal(db, admin => createToken(admin, { ...input, ...changes }), reason, message);
+
+test('only an owner or admin of the account issues a token', async () => {
+  const adminId = await createMember(db, world.accountId, 'admin');
+  await administer(db, admin => createToken(admin, { ...input, issuerId: adminId }));
+  const other = await createWorld(db);
+  const others = [
+    await createMember(db, world.accountId, 'moderator'),
+    await createMember(db, world.accountId, 'member'),
+    await createUser(db),
+    other.ownerId,
+  ];
+  for (const issuerId of others) await refuse({ issuerId }, 'forbidden', 'issued by an owner or admin of the account');
+});
+
+test('a token grants at least one board, each once, and only boards of its account', async () => {
+  const other = await createWorld(db);
+  const own = { boardId: world.boardId, grant: 'read' as const };
+  await refuse({ boards: [] }, 'invalid', 'A token needs at least one board');
+  await refuse({ boards: [own, own] }, 'invalid', 'A board is named twice');
+  await refuse({ boards: [own, { boardId: other.boardId, grant: 'read' }] }, 'not_found', 'not one of the account');
+  const { id: second } = await createBoard(db, world.accountId);
+  const { token } = await administer(db, admin =>
+    createToken(admin, { ...input, boards: [own, { boardId: second, grant: 'moderate' }] }),
+  );
+  expect(
+    await db.sql('select board_id, level from api_token_boards where token_id = $1 order by board_id', [token.id]),
+  ).toEqual([
+    { board_id: world.boardId, level: 'read' },
+    { board_id: second, level: 'moderate' },
+  ]);
+});
+
+test('a plan without the Agent API gets no token, and the community plan always does', async () => {
+  const plan = (name: string) => db.sql('update accounts set plan = $2 where id = $1', [world.accountId, name]);
+  await plan('free');
+  await expectRefusal(
+    db,
+    admin => createToken(admin, input, ['free', 'trial']),
+    'forbidden',
+    'The plan free of the account does not allow the Agent API',
+  );
+  await administer(db, admin => createToken(admin, input, ['trial']));
+  await plan('community');
+  await administer(db, admin => createToken(admin, input, ['community']));
+});
+
+test('a token ends in the future', async () => {
+  const now = new Date('2026-03-01T00:00:00Z');
+  const create = (expiresAt: Date) => administer(db, admin => createToken(admin, { ...input, expiresAt }), now);
+  await expect(create(now)).rejects.toThrow('would have expired already');
+  const { token } = await create(new Date(now.getTime() + 1));
+  expect(token.expiresAt).toEqual(new Date('2026-03-01T00:00:00.001Z'));
+});
+
+test('the plaintext is stored nowhere: the row has the SHA-256 of its secret', async () => {
+  const { token, plaintext } = await administer(db, admin => createToken(admin, { ...input, name: ' Padded ' }));
+  const secret = plaintext.split('_').slice(2).join('_');
+  const [row] = await db.sql<{ row: string; secret_hash: Buffer; name: string }>(
+    'select t::text as row, secret_hash, name from api_tokens t where id = $1',
+    [token.id],
+  );
+  expect(row?.secret_hash).toEqual(createHash('sha256').update(secret).digest());
+  expect(row?.row).not.toContain(secret);
+  expect(row?.name).toBe('Padded');
+});
+
+test('a list says of each token who, where, and whether it is in use, and nothing of its secret', async () => {
+  const own = await createWorld(db);
+  const now = new Date('2026-03-01T00:00:00Z');
+  const make = (name: string, expiresAt?: Date) =>
+    administer(
+      db,
+      admin =>
+        createToken(admin, {
+          accountId: own.accountId,
+          issuerId: own.ownerId,
+          name,
+          boards: [{ boardId: own.boardId, grant: 'write' }],
+          ...(expiresAt && { expiresAt }),
+        }),
+      now,
+    );
+  const active = await make('Active');
+  const expired = await make('Expired', new Date(now.getTime() + 1000));
+  const revoked = await make('Revoked');
+  await administer(db, admin => revokeToken(admin, own.accountId, revoked.token.id), now);
+  const later = new Date(now.getTime() + 1000);
+  await administer(db, admin => revokeToken(admin, own.accountId, revoked.token.id), later);
+
+  const tokens = await administer(db, admin => listTokens(admin, own.accountId), later);
+  expect(tokens.map(({ name, state, boards }) => ({ name, state, boards }))).toEqual(
+    ['Active', 'Expired', 'Revoked'].map(name => ({
+      name,
+      state: name.toLowerCase(),
+      boards: [{ slug: own.boardSlug, level: 'write' }],
+    })),
+  );
+  expect(new Date(tokens[2]?.revoked_at ?? 0)).toEqual(now);
+  for (const { plaintext, token } of [active, expired, revoked]) {
+    expect(JSON.stringify(tokens)).not.toContain(plaintext.slice(plaintext.indexOf('_', 3) + 1));
+    expect(JSON.stringify(tokens)).not.toContain(token.secretHash.toString('hex'));
+  }
+});
+
+test('a token of another account cannot be revoked', async () => {
+  const other = await createWorld(db);
+  const { token } = await administer(db, admin => createToken(admin, input));
+  await expectRefusal(
+    db,
+    admin => revokeToken(admin, other.accountId, token.id),
+    'not_found',
+    `The account has no token ${token.id}`,
+  );
+});

@@ -1,0 +1,334 @@
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { createBoard, createMember, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import { expectInvariants } from '../helpers/invariants.ts';
+import { request } from '../helpers/request.ts';
+import { startServer, type TestServer } from '../helpers/server.ts';
+import { snapshot } from '../helpers/snapshot.ts';
+
+let server: TestServer;
+let world: World;
+let token: string;
+let memberId: number;
+
+beforeAll(async () => {
+  server = await startServer();
+  world = await createWorld(server);
+  memberId = await createMember(server, world.accountId, 'admin', 'Ada Osei');
+  ({ token } = await issueToken(server, world, 'write', { issuerId: memberId }));
+});
+afterEach(() => expectInvariants(server));
+afterAll(() => server.close());
+
+const comment = (ideaId: number, body: unknown, by = token) =>
+  request(server, `POST /api/v1/ideas/${ideaId}/comments`, { token: by, json: { body } });
+const list = (ideaId: number, query = '', by = token) =>
+  request(server, `GET /api/v1/ideas/${ideaId}/comments${query}`, { token: by });
+const stored = (ideaId: number) =>
+  server.sql<{ author_id: number; body: string }>(
+    'select author_id, body from comments where idea_id = $1 order by id',
+    [ideaId],
+  );
+
+test('a comment is attributed to the user who issued the token, and is read back', async () => {
+  const ideaId = await insertIdea(server, world);
+  const answer = await comment(ideaId, '  A semicolon would help.\n');
+  expect(answer.status).toBe(201);
+  expect(answer.body).toEqual({
+    id: expect.any(Number),
+    idea_id: ideaId,
+    body: 'A semicolon would help.',
+    author: { id: memberId, name: 'Ada Osei' },
+    created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+  });
+  expect(await stored(ideaId)).toEqual([{ author_id: memberId, body: 'A semicolon would help.' }]);
+  expect((await list(ideaId)).body.data).toEqual([answer.body]);
+});
+
+test('a comment is counted on its idea, and who wrote it follows the idea', async () => {
+  const ideaId = await insertIdea(server, world);
+  await comment(ideaId, 'First.');
+  const idea = await request(server, `GET /api/v1/ideas/${ideaId}`, { token });
+  expect(idea.body.comment_count).toBe(1);
+  const followers = await server.sql('select user_id from followers where idea_id = $1', [ideaId]);
+  expect(followers).toEqual([{ user_id: memberId }]);
+});
+
+const combining = 'e\u0301';
+const family = '👩‍👩‍👧‍👦';
+
+test.each([
+  ['one letter', 'x'],
+  ['one emoji outside the basic plane', '🦄'],
+  ['500 letters', 'x'.repeat(500)],
+  ['500 emoji, which are 1,000 UTF-16 units and 2,000 bytes', '🦄'.repeat(500)],
+  ['250 letters with a combining mark each, which are 500 code points', combining.repeat(250)],
+  ['a family of 7 code points, 71 times, and 3 more', family.repeat(71) + 'xyz'],
+  ['500 letters between white space', ` \n\t${'x'.repeat(500)}\u00a0 `],
+])('a comment may be %s', async (_what, body) => {
+  const ideaId = await insertIdea(server, world);
+  const answer = await comment(ideaId, body);
+  expect(answer.status).toBe(201);
+  expect(answer.body.body).toBe(body.trim());
+  expect(await stored(ideaId)).toEqual([{ author_id: memberId, body: body.trim() }]);
+});
+
+test.each([
+  ['empty', ''],
+  ['nothing but white space', ' \n\t\u00a0\u3000'],
+  ['501 letters', 'x'.repeat(501)],
+  ['501 emoji', '🦄'.repeat(501)],
+  ['251 letters with a combining mark each, which are 502 code points', combining.repeat(251)],
+  ['a family of 7 code points, 72 times', family.repeat(72)],
+])('a comment may not be %s', async (_what, body) => {
+  const ideaId = await insertIdea(server, world);
+  const before = await snapshot(server);
+  const answer = await comment(ideaId, body);
+  expect([answer.status, answer.key]).toEqual([422, 'validation_failed']);
+  expect(answer.body.error.issues).toEqual([
+    { path: ['body', 'body'], code: expect.any(String), message: expect.any(String) },
+  ]);
+  expect(await snapshot(server)).toEqual(before);
+});
+
+test('a comment is plain text: markup is kept as it was written', async () => {
+  const ideaId = await insertIdea(server, world);
+  const body = '<b>bold</b> & *stars* \\n';
+  expect((await comment(ideaId, body)).body.body).toBe(body);
+});
+
+test('a second comment in a row by the same user is refused, and by another is not', async () => {
+  const ideaId = await insertIdea(server, world);
+  const other = await issueToken(server, world, 'write');
+  expect((await comment(ideaId, 'One.')).status).toBe(201);
+  const before = await snapshot(server);
+  const second = await comment(ideaId, 'Two.');
+  expect([second.status, second.key]).toEqual([422, 'consecutive_comment']);
+  expect(await snapshot(server)).toEqual(before);
+  for (const by of [other.token, token, other.token]) expect((await comment(ideaId, 'Next.', by)).status).toBe(201);
+  expect((await stored(ideaId)).map(({ author_id }) => author_id)).toEqual([
+    memberId,
+    world.ownerId,
+    memberId,
+    world.ownerId,
+  ]);
+  expect((await request(server, `GET /api/v1/ideas/${ideaId}`, { token })).body.comment_count).toBe(4);
+});
+
+test('two tokens of one user are one commenter', async () => {
+  const ideaId = await insertIdea(server, world);
+  const second = await issueToken(server, world, 'moderate', { issuerId: memberId });
+  expect((await comment(ideaId, 'One.')).status).toBe(201);
+  expect((await comment(ideaId, 'Two.', second.token)).key).toBe('consecutive_comment');
+  expect(await stored(ideaId)).toHaveLength(1);
+});
+
+test('the rule against two in a row looks at one idea alone', async () => {
+  const first = await insertIdea(server, world);
+  const second = await insertIdea(server, world);
+  expect((await comment(first, 'Here.')).status).toBe(201);
+  expect((await comment(second, 'And there.')).status).toBe(201);
+});
+
+test('of 20 parallel comments by one user, through two tokens, exactly one is written', async () => {
+  const ideaId = await insertIdea(server, world);
+  const second = await issueToken(server, world, 'write', { issuerId: memberId });
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_, n) => comment(ideaId, `Number ${n}.`, n % 2 ? token : second.token)),
+  );
+  expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(19).fill(422)]);
+  expect(new Set(answers.map(({ key }) => key))).toEqual(new Set([undefined, 'consecutive_comment']));
+  expect(await stored(ideaId)).toHaveLength(1);
+  expect((await request(server, `GET /api/v1/ideas/${ideaId}`, { token })).body.comment_count).toBe(1);
+});
+
+test('parallel comments by many users are all written, and counted exactly', async () => {
+  const ideaId = await insertIdea(server, world);
+  const tokens = await Promise.all(
+    Array.from({ length: 10 }, async () => {
+      const issuerId = await createMember(server, world.accountId, 'admin');
+      return (await issueToken(server, world, 'write', { issuerId })).token;
+    }),
+  );
+  const answers = await Promise.all(tokens.map(by => comment(ideaId, 'Me too.', by)));
+  expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(201));
+  expect(await stored(ideaId)).toHaveLength(10);
+  expect((await request(server, `GET /api/v1/ideas/${ideaId}`, { token })).body.comment_count).toBe(10);
+});
+
+test('a status that is closed for comments refuses them, and shows those that are there', async () => {
+  const { id: boardId, slug } = await createBoard(server, world.accountId, {
+    statuses: [
+      { key: 'open', category: 'inbox', label: 'Open' },
+      { key: 'quiet', category: 'active', label: 'Quiet', allowComments: false },
+    ],
+  });
+  const board = { ...world, boardId, boardSlug: slug };
+  const { token: moderator } = await issueToken(server, board, 'moderate');
+  const ideaId = await insertIdea(server, board);
+  expect((await comment(ideaId, 'Early.', moderator)).status).toBe(201);
+  await request(server, `POST /api/v1/ideas/${ideaId}/status`, { token: moderator, json: { status: 'quiet' } });
+
+  const other = await issueToken(server, board, 'write', { issuerId: memberId });
+  const before = await snapshot(server);
+  for (const by of [moderator, other.token]) {
+    const refused = await comment(ideaId, 'Late.', by);
+    expect([refused.status, refused.key]).toEqual([423, 'status_comments_closed']);
+  }
+  expect(await snapshot(server)).toEqual(before);
+  expect((await list(ideaId, '', moderator)).body.data).toHaveLength(1);
+});
+
+test('a pending idea is not there for a commenter, and no idea for a moderator to comment on yet', async () => {
+  const ideaId = await insertIdea(server, world, { moderationState: 'pending' });
+  const moderator = await issueToken(server, world, 'moderate');
+  const before = await snapshot(server);
+  const unseen = await comment(ideaId, 'Hello?');
+  expect([unseen.status, unseen.key]).toEqual([404, 'not_found']);
+  const seen = await comment(ideaId, 'Hello?', moderator.token);
+  expect([seen.status, seen.key]).toEqual([422, 'idea_not_published']);
+  expect(await snapshot(server)).toEqual(before);
+});
+
+test('a merged idea takes no comments and keeps the ones it has', async () => {
+  const ideaId = await insertIdea(server, world);
+  const targetId = await insertIdea(server, world);
+  const moderator = await issueToken(server, world, 'moderate');
+  await comment(ideaId, 'Before the merge.');
+  await request(server, `POST /api/v1/ideas/${ideaId}/merge`, {
+    token: moderator.token,
+    json: { target_id: targetId },
+  });
+  const before = await snapshot(server);
+  const refused = await comment(ideaId, 'After the merge.', moderator.token);
+  expect([refused.status, refused.key]).toEqual([422, 'idea_already_merged']);
+  expect(await snapshot(server)).toEqual(before);
+  expect((await list(ideaId)).body.data.map(({ body }: { body: string }) => body)).toEqual(['Before the merge.']);
+  expect((await list(targetId)).body.data).toEqual([]);
+});
+
+async function ideaWithComments(count: number) {
+  const ideaId = await insertIdea(server, world);
+  await server.sql(
+    `insert into comments (account_id, idea_id, author_id, body)
+    select $1, $2, case when n % 2 = 0 then $3 else $4 end::bigint, 'Comment ' || n from generate_series(1, $5) n`,
+    [world.accountId, ideaId, world.ownerId, memberId, count],
+  );
+  await server.sql('update ideas set comment_count = $2 where id = $1', [ideaId, count]);
+  await server.sql(
+    `insert into followers (idea_id, user_id, account_id) select $1, unnest($2::bigint[]), $3`,
+    [ideaId, count > 0 ? [world.ownerId, memberId] : [], world.accountId],
+  );
+  return ideaId;
+}
+
+const bodiesOf = (answer: { body: { data: { body: string }[] } }) => answer.body.data.map(({ body }) => body);
+
+test('comments are listed oldest first, in the envelope of every list', async () => {
+  const empty = await ideaWithComments(0);
+  expect((await list(empty)).body).toEqual({ data: [], page: 1, per_page: 20, has_more: false, next_cursor: null });
+
+  const ideaId = await ideaWithComments(21);
+  const first = await list(ideaId);
+  expect(first.status).toBe(200);
+  expect(first.body).toMatchObject({ page: 1, per_page: 20, has_more: true, next_cursor: expect.any(String) });
+  expect(bodiesOf(first)).toEqual(Array.from({ length: 20 }, (_, n) => `Comment ${n + 1}`));
+  const second = await list(ideaId, '?page=2');
+  expect(second.body).toMatchObject({ page: 2, per_page: 20, has_more: false, next_cursor: null });
+  expect(bodiesOf(second)).toEqual(['Comment 21']);
+  const third = await list(ideaId, '?page=3');
+  expect(third.body).toEqual({ data: [], page: 3, per_page: 20, has_more: false, next_cursor: null });
+});
+
+test('the cursors lead through every comment once, also while one is added', async () => {
+  const ideaId = await ideaWithComments(7);
+  const seen: string[] = [];
+  let answer = await list(ideaId, '?per_page=3');
+  seen.push(...bodiesOf(answer));
+  expect((await comment(ideaId, 'Added.', (await issueToken(server, world, 'write')).token)).status).toBe(201);
+  while (answer.body.next_cursor) {
+    answer = await list(ideaId, `?per_page=3&cursor=${answer.body.next_cursor}`);
+    expect(answer.body.page).toBeNull();
+    seen.push(...bodiesOf(answer));
+  }
+  expect(seen).toEqual([...Array.from({ length: 7 }, (_, n) => `Comment ${n + 1}`), 'Added.']);
+});
+
+test('a cursor of another list, or one that was tampered with, is refused', async () => {
+  const ideaId = await ideaWithComments(3);
+  const { next_cursor: ofComments } = (await list(ideaId, '?per_page=1')).body;
+  await insertIdea(server, world);
+  const cursors = [
+    (await request(server, 'GET /api/v1/ideas?per_page=1', { token })).body.next_cursor,
+    (await request(server, 'GET /api/v1/ideas?per_page=1&sort=top', { token })).body.next_cursor,
+    ofComments.slice(1),
+    'x',
+    Buffer.from('["oldest",0]').toString('base64url'),
+    Buffer.from('["oldest",0,"1"]').toString('base64url'),
+    Buffer.from('["oldest",0,1e300]').toString('base64url'),
+  ];
+  for (const cursor of cursors) {
+    expect(cursor).toEqual(expect.any(String));
+    const answer = await list(ideaId, `?cursor=${cursor}`);
+    expect([answer.status, answer.key, cursor]).toEqual([422, 'validation_failed', cursor]);
+  }
+  for (const sort of ['newest', 'top']) {
+    const answer = await request(server, `GET /api/v1/ideas?sort=${sort}&cursor=${ofComments}`, { token });
+    expect([answer.status, answer.key]).toEqual([422, 'validation_failed']);
+  }
+  expect((await list(ideaId, `?page=1&cursor=${ofComments}`)).key).toBe('validation_failed');
+});
+
+test('the comments of an idea that is not there, or not for this token, are not found', async () => {
+  const pending = await insertIdea(server, world, { moderationState: 'pending' });
+  const rejected = await insertIdea(server, world, { moderationState: 'rejected' });
+  const elsewhere = await insertIdea(server, await createWorld(server));
+  const moderator = await issueToken(server, world, 'moderate');
+  for (const [ideaId, by] of [
+    [999_999_999, token],
+    [pending, token],
+    [rejected, moderator.token],
+    [elsewhere, moderator.token],
+  ] as const) {
+    const answer = await list(ideaId, '', by);
+    expect([answer.status, answer.key]).toEqual([404, 'not_found']);
+  }
+  expect((await list(pending, '', moderator.token)).status).toBe(200);
+});
+
+test('a read token reads comments and writes none', async () => {
+  const ideaId = await ideaWithComments(1);
+  const reader = await issueToken(server, world, 'read');
+  expect(bodiesOf(await list(ideaId, '', reader.token))).toEqual(['Comment 1']);
+  const refused = await comment(ideaId, 'Mine.', reader.token);
+  expect([refused.status, refused.key]).toEqual([403, 'insufficient_scope']);
+  expect(await stored(ideaId)).toHaveLength(1);
+});
+
+test('reading comments charges the read bucket, writing one the write bucket', async () => {
+  const ideaId = await ideaWithComments(1);
+  const one = await issueToken(server, world, 'write');
+  const policyOf = (answer: { headers: Headers }) => answer.headers.get('ratelimit-policy')?.split(';')[0];
+  expect(policyOf(await list(ideaId, '', one.token))).toBe('"apitoken:read"');
+  expect(policyOf(await comment(ideaId, 'Mine.', one.token))).toBe('"apitoken:write"');
+  const counters = await server.sql(
+    `select key, count from rate_limits where key like 'apitoken:%:' || $1 order by key`,
+    [String(one.id)],
+  );
+  expect(counters).toEqual([
+    { key: `apitoken:read:${one.id}`, count: 1 },
+    { key: `apitoken:write:${one.id}`, count: 1 },
+  ]);
+});
+
+test('the comments answer 304 to who has them, until one is added', async () => {
+  const ideaId = await ideaWithComments(1);
+  const first = await list(ideaId);
+  const etag = first.headers.get('etag') ?? '';
+  expect(etag).toMatch(/^W\/"/);
+  const conditional = () =>
+    request(server, `GET /api/v1/ideas/${ideaId}/comments`, { token, headers: { 'if-none-match': etag } });
+  const same = await conditional();
+  expect([same.status, same.text]).toEqual([304, '']);
+  expect((await comment(ideaId, 'More.', (await issueToken(server, world, 'write')).token)).status).toBe(201);
+  expect((await conditional()).status).toBe(200);
+});

@@ -1,0 +1,178 @@
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { createBoard, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import { expectInvariants } from '../helpers/invariants.ts';
+import { request } from '../helpers/request.ts';
+import { startServer, type TestServer } from '../helpers/server.ts';
+import { snapshot } from '../helpers/snapshot.ts';
+
+let server: TestServer;
+let world: World;
+let token: string;
+
+/** A board whose keys are its own; two of them share a category. */
+const statuses = [
+  { key: 'new', category: 'inbox', label: 'Fresh in' },
+  { key: 'next', category: 'planned', label: 'Next up' },
+  { key: 'next-year', category: 'planned', label: 'Next year' },
+  { key: 'doing_1', category: 'active', label: 'In the works' },
+  { key: 'shipped', category: 'completed', label: 'Shipped', allowVotes: false },
+  { key: 'no', category: 'declined', label: 'Not for us' },
+  { key: 'attic', category: 'archived', label: 'Attic', isHidden: true },
+] as const;
+
+const statusOfKey = {
+  new: 'open',
+  next: 'planned',
+  'next-year': 'planned',
+  doing_1: 'in_progress',
+  shipped: 'done',
+  no: 'declined',
+  attic: 'archived',
+} as const;
+
+beforeAll(async () => {
+  server = await startServer();
+  world = await createWorld(server, { statuses: [...statuses] });
+  ({ token } = await issueToken(server, world, 'moderate'));
+});
+afterEach(() => expectInvariants(server));
+afterAll(() => server.close());
+
+const setStatus = (ideaId: number, status: unknown, by = token) =>
+  request(server, `POST /api/v1/ideas/${ideaId}/status`, { token: by, json: { status } });
+const read = (ideaId: number) => request(server, `GET /api/v1/ideas/${ideaId}`, { token });
+
+test.each(statuses)('the custom status $key is set, with its category and label', async ({ key, category, label }) => {
+  const ideaId = await insertIdea(server, world, { status: key === 'new' ? 'no' : 'new' });
+  const answer = await setStatus(ideaId, key);
+  expect(answer.status).toBe(200);
+  const expected = {
+    id: ideaId,
+    status: statusOfKey[key],
+    status_key: key,
+    status_category: category,
+    status_label: label,
+  };
+  expect(answer.body).toMatchObject(expected);
+  expect((await read(ideaId)).body).toEqual(answer.body);
+  const rows = await server.sql(
+    'select s.key from ideas i join statuses s on s.id = i.status_id and s.board_id = i.board_id where i.id = $1',
+    [ideaId],
+  );
+  expect(rows).toEqual([{ key }]);
+});
+
+test.each(['open', 'planned', 'NEW', 'new ', '', 'Fresh in', 'next%', 'no\u0301', 'x'.repeat(50)])(
+  'the key %j, which is not in the registry of the board, is refused and changes nothing',
+  async key => {
+    const ideaId = await insertIdea(server, world, { status: 'new' });
+    const before = await snapshot(server);
+    const answer = await setStatus(ideaId, key);
+    expect([answer.status, answer.key]).toEqual([422, 'invalid_status']);
+    expect(await snapshot(server)).toEqual(before);
+  },
+);
+
+test('a key of another board of the same account is refused', async () => {
+  await createBoard(server, world.accountId, { statuses: [{ key: 'elsewhere', category: 'inbox', label: 'Elsewhere' }] });
+  const ideaId = await insertIdea(server, world, { status: 'new' });
+  const answer = await setStatus(ideaId, 'elsewhere');
+  expect([answer.status, answer.key]).toEqual([422, 'invalid_status']);
+});
+
+test('a status moves updated_at; the status that an idea has changes nothing', async () => {
+  const ideaId = await insertIdea(server, world, { status: 'new', createdAt: new Date('2026-01-01T00:00:00Z') });
+  await server.sql(`update ideas set updated_at = '2026-01-01T00:00:00Z' where id = $1`, [ideaId]);
+  const first = await setStatus(ideaId, 'next');
+  expect(Date.parse(first.body.updated_at)).toBeGreaterThan(Date.parse('2026-01-01T00:00:00Z'));
+
+  await server.sql(`update ideas set updated_at = '2026-02-02T00:00:00Z' where id = $1`, [ideaId]);
+  const before = await snapshot(server);
+  const again = await setStatus(ideaId, 'next');
+  expect(again.status).toBe(200);
+  expect(again.body).toEqual({ ...first.body, updated_at: '2026-02-02T00:00:00.000Z' });
+  expect(await snapshot(server)).toEqual(before);
+});
+
+test('from any status every other one can be reached', async () => {
+  const ideaId = await insertIdea(server, world, { status: 'new' });
+  for (const { key: from } of statuses) {
+    for (const { key: to } of statuses) {
+      await setStatus(ideaId, from);
+      expect((await setStatus(ideaId, to)).body.status_key).toBe(to);
+    }
+  }
+});
+
+test('a status that is closed for votes stops them from the next request on, and keeps those that were cast', async () => {
+  const ideaId = await insertIdea(server, world, { status: 'new' });
+  const vote = (value: string) => request(server, `POST /api/v1/ideas/${ideaId}/vote`, { token, json: { value } });
+  expect((await vote('up')).status).toBe(200);
+  await setStatus(ideaId, 'shipped');
+  for (const value of ['down', 'none', 'up']) {
+    const refused = await vote(value);
+    expect([refused.status, refused.key]).toEqual([423, 'status_votes_closed']);
+  }
+  expect((await read(ideaId)).body).toMatchObject({ my_vote: 'up', up_count: 1 });
+  await setStatus(ideaId, 'doing_1');
+  expect((await vote('down')).body).toEqual({ score: -1, my_vote: 'down', up_count: 0, down_count: 1 });
+});
+
+test('an idea in a hidden status leaves the list, and is there for who asks for the status', async () => {
+  const ideaId = await insertIdea(server, world, { status: 'new' });
+  await setStatus(ideaId, 'attic');
+  const listed = async (query: string) => {
+    const { body } = await request(server, `GET /api/v1/ideas?per_page=100${query}`, { token });
+    return body.data.some(({ id }: { id: number }) => id === ideaId);
+  };
+  expect(await listed('')).toBe(false);
+  expect(await listed('&status=archived')).toBe(true);
+  expect(await listed('&status_key=attic')).toBe(true);
+  expect((await read(ideaId)).status).toBe(200);
+});
+
+test('of parallel changes the last one stands, and each answers the status that it set', async () => {
+  const ideaId = await insertIdea(server, world, { status: 'new' });
+  const keys = Array.from({ length: 14 }, (_, n) => statuses[n % statuses.length]?.key ?? 'new');
+  const answers = await Promise.all(keys.map(key => setStatus(ideaId, key)));
+  expect(answers.map(({ body }) => body.status_key)).toEqual(keys);
+  expect(keys).toContain((await read(ideaId)).body.status_key);
+});
+
+test('a pending idea, a merged idea and one that is not there have no status to set', async () => {
+  const pending = await insertIdea(server, world, { status: 'new', moderationState: 'pending' });
+  const rejected = await insertIdea(server, world, { status: 'new', moderationState: 'rejected' });
+  const merged = await insertIdea(server, world, { status: 'new' });
+  const targetId = await insertIdea(server, world, { status: 'new' });
+  await request(server, `POST /api/v1/ideas/${merged}/merge`, { token, json: { target_id: targetId } });
+  const before = await snapshot(server);
+  for (const [ideaId, status, key] of [
+    [pending, 422, 'idea_not_published'],
+    [merged, 422, 'idea_already_merged'],
+    [rejected, 404, 'not_found'],
+    [999_999_999, 404, 'not_found'],
+  ] as const) {
+    for (const wanted of ['next', 'unknown']) {
+      const answer = await setStatus(ideaId, wanted);
+      expect([answer.status, answer.key]).toEqual([status, key]);
+    }
+  }
+  expect(await snapshot(server)).toEqual(before);
+});
+
+test('a write token sets no status', async () => {
+  const ideaId = await insertIdea(server, world, { status: 'new' });
+  const writer = await issueToken(server, world, 'write');
+  const answer = await setStatus(ideaId, 'next', writer.token);
+  expect([answer.status, answer.key]).toEqual([403, 'insufficient_scope']);
+  expect((await read(ideaId)).body.status_key).toBe('new');
+});
+
+test('on a board with the default statuses the key equals the status', async () => {
+  const board = await createWorld(server);
+  const moderator = await issueToken(server, board, 'moderate');
+  const ideaId = await insertIdea(server, board);
+  for (const key of ['planned', 'in_progress', 'done', 'declined', 'archived', 'open']) {
+    expect((await setStatus(ideaId, key, moderator.token)).body).toMatchObject({ status: key, status_key: key });
+  }
+});

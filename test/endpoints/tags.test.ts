@@ -1,0 +1,163 @@
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { createBoard, createTag, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import { expectInvariants } from '../helpers/invariants.ts';
+import { request } from '../helpers/request.ts';
+import { startServer, type TestServer } from '../helpers/server.ts';
+import { snapshot } from '../helpers/snapshot.ts';
+
+let server: TestServer;
+let world: World;
+let token: string;
+let billing: number;
+let access: number;
+
+beforeAll(async () => {
+  server = await startServer();
+  world = await createWorld(server);
+  billing = await createTag(server, world.accountId, world.boardId, 'Billing');
+  access = await createTag(server, world.accountId, world.boardId, 'access');
+  ({ token } = await issueToken(server, world, 'moderate'));
+});
+afterEach(() => expectInvariants(server));
+afterAll(() => server.close());
+
+const add = (ideaId: number, tagId: unknown, by = token) =>
+  request(server, `POST /api/v1/ideas/${ideaId}/tags`, { token: by, json: { tag_id: tagId } });
+const remove = (ideaId: number, tagId: number | string, by = token) =>
+  request(server, `DELETE /api/v1/ideas/${ideaId}/tags/${tagId}`, { token: by });
+const read = (ideaId: number) => request(server, `GET /api/v1/ideas/${ideaId}`, { token });
+const stored = (ideaId: number) =>
+  server.sql('select tag_id, account_id from idea_tags where idea_id = $1 order by tag_id', [ideaId]);
+
+const longAgo = '2026-01-01T00:00:00.000Z';
+const setLongAgo = (ideaId: number) => server.sql('update ideas set updated_at = $2 where id = $1', [ideaId, longAgo]);
+
+test('a tag is assigned and removed, and the idea answers its tags by name', async () => {
+  const ideaId = await insertIdea(server, world);
+  await setLongAgo(ideaId);
+  const first = await add(ideaId, billing);
+  expect(first.status).toBe(200);
+  expect(first.body).toMatchObject({ id: ideaId, tags: [{ id: billing, name: 'Billing', color: '#0f766e' }] });
+  expect(first.body.updated_at > longAgo).toBe(true);
+
+  const second = await add(ideaId, access);
+  expect(second.body.tags.map(({ name }: { name: string }) => name)).toEqual(['access', 'Billing']);
+  expect((await read(ideaId)).body).toEqual(second.body);
+  expect(await stored(ideaId)).toEqual(
+    [billing, access].sort((a, b) => a - b).map(tag_id => ({ tag_id, account_id: world.accountId })),
+  );
+
+  await setLongAgo(ideaId);
+  const third = await remove(ideaId, billing);
+  expect(third.status).toBe(200);
+  expect(third.body.tags).toEqual([{ id: access, name: 'access', color: '#0f766e' }]);
+  expect(third.body.updated_at > longAgo).toBe(true);
+  expect(await stored(ideaId)).toEqual([{ tag_id: access, account_id: world.accountId }]);
+});
+
+test('assigning a tag again changes nothing, updated_at included', async () => {
+  const ideaId = await insertIdea(server, world);
+  await add(ideaId, billing);
+  await setLongAgo(ideaId);
+  const before = await snapshot(server);
+  const again = await add(ideaId, billing);
+  expect(again.status).toBe(200);
+  expect(again.body).toEqual((await read(ideaId)).body);
+  expect(again.body.updated_at).toBe(longAgo);
+  expect(again.body.tags).toHaveLength(1);
+  expect(await snapshot(server)).toEqual(before);
+});
+
+test('removing a tag that is not assigned changes nothing, updated_at included', async () => {
+  const ideaId = await insertIdea(server, world);
+  await add(ideaId, billing);
+  await setLongAgo(ideaId);
+  const elsewhere = await createWorld(server);
+  const foreign = await createTag(server, elsewhere.accountId, elsewhere.boardId);
+  const before = await snapshot(server);
+  for (const tagId of [access, foreign, 999_999_999]) {
+    const answer = await remove(ideaId, tagId);
+    expect(answer.status).toBe(200);
+    expect(answer.body).toMatchObject({ updated_at: longAgo, tags: [{ id: billing }] });
+  }
+  expect(await snapshot(server)).toEqual(before);
+});
+
+test('a tag of another board, of another account, or of nobody is refused and changes nothing', async () => {
+  const ideaId = await insertIdea(server, world);
+  const sibling = await createBoard(server, world.accountId);
+  const ofSibling = await createTag(server, world.accountId, sibling.id);
+  const stranger = await createWorld(server);
+  const ofStranger = await createTag(server, stranger.accountId, stranger.boardId);
+  // Also a token that moderates both boards assigns no tag across them.
+  const both = await issueToken(server, world, { [world.boardId]: 'moderate', [sibling.id]: 'moderate' });
+  const before = await snapshot(server);
+  for (const tagId of [ofSibling, ofStranger, 999_999_999, Number.MAX_SAFE_INTEGER]) {
+    const answer = await add(ideaId, tagId);
+    expect([answer.status, answer.key]).toEqual([422, 'invalid_tag']);
+    const across = await request(server, `POST /api/v1/ideas/${ideaId}/tags?board=${world.boardSlug}`, {
+      token: both.token,
+      json: { tag_id: tagId },
+    });
+    expect([across.status, across.key]).toEqual([422, 'invalid_tag']);
+  }
+  expect(await snapshot(server)).toEqual(before);
+});
+
+test('of parallel assignments of one tag one takes effect, and all answer it', async () => {
+  const ideaId = await insertIdea(server, world);
+  const answers = await Promise.all(Array.from({ length: 20 }, () => add(ideaId, billing)));
+  expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));
+  for (const { body } of answers) expect(body.tags).toEqual([{ id: billing, name: 'Billing', color: '#0f766e' }]);
+  expect(new Set(answers.map(({ body }) => body.updated_at)).size).toBe(1);
+  expect(await stored(ideaId)).toHaveLength(1);
+});
+
+test('parallel assignments of many tags lose none', async () => {
+  const ideaId = await insertIdea(server, world);
+  const tagIds = await Promise.all(Array.from({ length: 12 }, () => createTag(server, world.accountId, world.boardId)));
+  await Promise.all(tagIds.map(tagId => add(ideaId, tagId)));
+  expect((await read(ideaId)).body.tags).toHaveLength(12);
+  await Promise.all(tagIds.slice(0, 6).map(tagId => remove(ideaId, tagId)));
+  expect((await read(ideaId)).body.tags.map(({ id }: { id: number }) => id).sort()).toEqual(tagIds.slice(6).sort());
+});
+
+test('assigning and removing one tag in parallel ends in one of both, without a failure', async () => {
+  const ideaId = await insertIdea(server, world);
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_, n) => (n % 2 ? add(ideaId, billing) : remove(ideaId, billing))),
+  );
+  expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));
+  answers.forEach(({ body }, n) => expect(body.tags).toHaveLength(n % 2));
+});
+
+test('a pending idea, a merged idea and one that is not there take and lose no tag', async () => {
+  const pending = await insertIdea(server, world, { moderationState: 'pending' });
+  const rejected = await insertIdea(server, world, { moderationState: 'rejected' });
+  const merged = await insertIdea(server, world);
+  await add(merged, billing);
+  const targetId = await insertIdea(server, world);
+  await request(server, `POST /api/v1/ideas/${merged}/merge`, { token, json: { target_id: targetId } });
+  const before = await snapshot(server);
+  for (const [ideaId, status, key] of [
+    [pending, 422, 'idea_not_published'],
+    [merged, 422, 'idea_already_merged'],
+    [rejected, 404, 'not_found'],
+    [999_999_999, 404, 'not_found'],
+  ] as const) {
+    for (const answer of [await add(ideaId, billing), await add(ideaId, 999_999_999), await remove(ideaId, billing)]) {
+      expect([answer.status, answer.key]).toEqual([status, key]);
+    }
+  }
+  expect(await snapshot(server)).toEqual(before);
+});
+
+test('a write token assigns and removes no tag', async () => {
+  const ideaId = await insertIdea(server, world);
+  await add(ideaId, billing);
+  const writer = await issueToken(server, world, 'write');
+  for (const answer of [await add(ideaId, access, writer.token), await remove(ideaId, billing, writer.token)]) {
+    expect([answer.status, answer.key]).toEqual([403, 'insufficient_scope']);
+  }
+  expect(await stored(ideaId)).toEqual([{ tag_id: billing, account_id: world.accountId }]);
+});

@@ -1,0 +1,180 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createBoard, createMember, createTag, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
+import { expectInvariants } from '../helpers/invariants.ts';
+import { rawRequest } from '../helpers/raw-request.ts';
+import type { Answer } from '../helpers/request.ts';
+import { startServer, type TestServer } from '../helpers/server.ts';
+import { document, type FuzzRequest, type FuzzWorld, fuzzRequest, operations, resolve } from './requests.ts';
+
+/** 20,000 as the long run: FUZZ_REQUESTS=20000 vitest run test/fuzz; another one: FUZZ_SEED=$RANDOM. */
+const count = Number(process.env.FUZZ_REQUESTS ?? 4000);
+const seed = Number(process.env.FUZZ_SEED ?? 20_260_314);
+const parallel = 16;
+
+let server: TestServer;
+let world: FuzzWorld;
+
+beforeAll(async () => {
+  server = await startServer();
+  world = await createFuzzWorld();
+});
+afterAll(() => server.close());
+
+/** Boards in every state, an account next door, and tokens of every kind. */
+async function createFuzzWorld(): Promise<FuzzWorld> {
+  const open = await createWorld(server);
+  const day = 86_400_000;
+  const at = (days: number) => new Date(Date.now() + days * day);
+  const others = [
+    { preModeration: true },
+    { isFrozen: true },
+    { submissionsOpenAt: at(1), votingOpenAt: at(1) },
+    { submissionsCloseAt: at(-1), votingCloseAt: at(-1) },
+    {
+      statuses: [
+        { key: 'new', category: 'inbox', label: 'New' },
+        { key: 'quiet', category: 'active', label: 'Quiet', allowVotes: false, allowComments: false },
+        { key: 'open', category: 'archived', label: 'Hidden', isHidden: true },
+      ],
+    },
+  ] satisfies Parameters<typeof createBoard>[2][];
+  const boards = [{ id: open.boardId, slug: open.boardSlug }];
+  for (const settings of others) boards.push(await createBoard(server, open.accountId, settings));
+  const custom = boards.at(-1);
+  const stranger = await createWorld(server);
+
+  let maxIdeaId = 0;
+  let maxTagId = 0;
+  for (const { id: boardId } of boards) {
+    const world = { ...open, boardId };
+    const status = boardId === custom?.id ? 'new' : 'open';
+    for (let n = 0; n < 8; n++) {
+      const moderationState = n === 0 ? 'pending' : n === 1 ? 'rejected' : 'published';
+      maxIdeaId = await insertIdea(server, world, { status, moderationState });
+    }
+    for (let n = 0; n < 3; n++) maxTagId = await createTag(server, open.accountId, boardId);
+  }
+  maxIdeaId = await insertIdea(server, stranger);
+  maxTagId = await createTag(server, stranger.accountId, stranger.boardId);
+
+  const member = await createMember(server, open.accountId, 'admin');
+  const demoted = await createMember(server, open.accountId, 'owner');
+  const blocked = await createMember(server, open.accountId, 'owner');
+  const everywhere = Object.fromEntries(boards.map(({ id }) => [id, 'moderate' as const]));
+  const slugs = boards.map(({ slug }) => slug);
+  const here = [open.boardSlug];
+  const token = async (...given: [grant: Parameters<typeof issueToken>[2], issuerId?: number]) =>
+    (await issueToken(server, open, given[0], given[1] === undefined ? {} : { issuerId: given[1] })).token;
+  const revoked = await issueToken(server, open, 'moderate');
+  const tokens = [
+    { token: await token(everywhere), slugs },
+    { token: await token('moderate', member), slugs: here },
+    { token: await token('moderate'), slugs: here },
+    { token: await token('write', member), slugs: here },
+    { token: await token('write'), slugs: here },
+    { token: await token('read'), slugs: here },
+    { token: await token('moderate', demoted), slugs: here },
+    { token: await token('moderate', blocked), slugs: here },
+    { token: (await issueToken(server, stranger, 'moderate')).token, slugs: [stranger.boardSlug] },
+  ];
+  await server.sql(`update memberships set role = 'member' where user_id = $1`, [demoted]);
+  await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [open.accountId, blocked]);
+  await server.sql('update api_tokens set revoked_at = now() where id = $1', [revoked.id]);
+  // For the readiness probe the cron has run just now.
+  await server.sql(`insert into heartbeats (name, recorded_at) values ('cron', now())`);
+  const cursors = await Promise.all(
+    ['', '&sort=top'].map(async query => {
+      const path = `/api/v1/ideas?per_page=1${query}`;
+      return (await rawRequest(server, 'GET', path, { token: tokens[1]?.token })).body.next_cursor as string;
+    }),
+  );
+  return {
+    tokens,
+    badTokens: [revoked.token, 'x', '', 'ib_1_x', `${tokens[1]?.token}x`, `ib_99999_${'A'.repeat(43)}`],
+    statusKeys: ['open', 'planned', 'in_progress', 'done', 'declined', 'archived', 'new', 'quiet', 'unknown'],
+    // Ideas that the run creates, and a few that are not there yet, are asked for too.
+    maxIdeaId: maxIdeaId + 60,
+    maxTagId: maxTagId + 2,
+    cursors,
+  };
+}
+
+const patterns = operations.map(one => ({
+  ...one,
+  pattern: new RegExp(`^${one.path.replace(/\{\w+\}/g, '[^/]*')}$`),
+}));
+
+const invalidKeys = new Set<string | undefined>([
+  'validation_failed',
+  'malformed_json',
+  'payload_too_large',
+  'unsupported_media_type',
+  'method_not_allowed',
+]);
+
+/** What is wrong with an answer, going by the document alone. */
+function problemOf({ method, path, isValid }: FuzzRequest, answer: Answer): string | undefined {
+  if (answer.status >= 500) return 'the server failed';
+  if (isValid && invalidKeys.has(answer.key)) return 'what the document allows is not valid';
+  const pathname = path.split('?')[0] ?? '';
+  const read = method === 'HEAD' ? 'GET' : method;
+  const declared = patterns.find(one => one.method === read && one.pattern.test(pathname));
+  if (!declared) return [404, 405].includes(answer.status) ? undefined : 'a path that is none was answered';
+  const response = declared.operation.responses[answer.status];
+  if (!response) return 'the status is not declared';
+  if (method === 'HEAD' || answer.status === 304) return answer.text === '' ? undefined : 'there is a body';
+  const schema = response.content?.['application/json']?.schema;
+  if (!schema || answer.body === null) return 'there is no body, or none is declared';
+  const { properties } = resolve(schema);
+  for (const field of Object.keys(answer.body)) if (!properties?.[field]) return `the field ${field} is not declared`;
+  const keys = properties?.error?.properties?.key?.enum;
+  if (answer.key && !keys?.includes(answer.key)) return `the key ${answer.key} is not declared`;
+  if (answer.status >= 400 && !answer.key) return 'an error without a key';
+  return undefined;
+}
+
+test(
+  `${count} requests, valid and not, end in no failure, in no answer that is not declared, and in sound data`,
+  { timeout: 60_000 + count * 20 },
+  async () => {
+    const problems: unknown[] = [];
+    const seen = new Map<string, Map<number, number>>();
+    let next = 0;
+    const client = async () => {
+      for (let number = next++; number < count; number = next++) {
+        const one = fuzzRequest(seed, number, world);
+        const answer = await rawRequest(server, one.method, one.path, one);
+        const problem = problemOf(one, answer);
+        if (problem) problems.push({ seed, number, problem, request: one, status: answer.status, text: answer.text });
+        const statuses = seen.get(one.operationId) ?? new Map<number, number>();
+        seen.set(one.operationId, statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1));
+      }
+    };
+    await Promise.all(Array.from({ length: parallel }, client));
+    expect(problems.slice(0, 5), `with FUZZ_SEED=${seed}`).toEqual([]);
+    await expectInvariants(server);
+    expect(server.logLines.filter(line => /"level":(50|60)/.test(line))).toEqual([]);
+    expectToHaveReached(seen);
+  },
+);
+
+/** A run that only bounces off the first check proves nothing: each operation succeeded and was refused many times. */
+function expectToHaveReached(seen: Map<string, Map<number, number>>) {
+  const total = (wanted: (status: number) => boolean) =>
+    [...seen.values()].flatMap(statuses => [...statuses]).reduce((sum, [status, n]) => sum + (wanted(status) ? n : 0), 0);
+  expect(seen.size).toBe(operations.length);
+  expect(total(status => status < 300) / count).toBeGreaterThan(0.2);
+  expect(total(status => status === 422) / count).toBeGreaterThan(0.1);
+  for (const { operation } of operations) {
+    const statuses = seen.get(operation.operationId) ?? new Map();
+    const isProbe = operation.responses[401] === undefined;
+    const expected = isProbe ? [] : [200, 401, 422].map(status => (status === 200 && operation.responses[201] ? 201 : status));
+    for (const status of expected) expect([operation.operationId, status, statuses.has(status)]).toEqual([operation.operationId, status, true]);
+  }
+}
+
+test('every reference of the document leads to a schema', () => {
+  for (const [, name] of JSON.stringify(document).matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
+    expect(document.components.schemas).toHaveProperty(name ?? '');
+  }
+});

@@ -1,0 +1,31 @@
+/** A source of numbers that a seed determines, and so everything that is drawn from it. */
+export class Random {
+  private state: number;
+
+  constructor(seed: number) {
+    this.state = seed >>> 0;
+  }
+
+  /** From 0 to 1, without 1 (mulberry32). */
+  next(): number {
+    this.state = (this.state + 0x6d2b79f5) >>> 0;
+    let t = this.state;
+    t = Math.imul(t ^ (t >>> 15), t | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  }
+
+  /** A whole number from min to max, both included. */
+  integer(min: number, max: number): number {
+    return min + Math.floor(this.next() * (max - min + 1));
+  }
+
+  chance(probability: number): boolean {
+    return this.next() < probability;
+  }
+
+  pick<T>(values: readonly T[]): T {
+    if (values.length === 0) throw new Error('There is nothing to pick from');
+    return values[this.integer(0, values.length - 1)] as T;
+  }
+}

@@ -1,0 +1,255 @@
+import { readFileSync } from 'node:fs';
+import { Random } from './random.ts';
+
+type Json = Record<string, unknown>;
+
+export interface OperationObject {
+  operationId: string;
+  parameters?: { name: string; in: 'path' | 'query' | 'header'; required?: boolean; schema: Schema }[];
+  requestBody?: { content: Record<string, { schema: Schema }> };
+  responses: Record<string, { content?: Record<string, { schema: Schema }> }>;
+}
+
+export interface Schema {
+  $ref?: string;
+  type?: string;
+  const?: unknown;
+  enum?: unknown[];
+  properties?: Record<string, Schema>;
+  required?: string[];
+  minLength?: number;
+  maxLength?: number;
+  minimum?: number;
+  maximum?: number;
+  pattern?: string;
+}
+
+interface Document {
+  paths: Record<string, Record<string, OperationObject>>;
+  components: { schemas: Record<string, Schema> };
+}
+
+export const document = JSON.parse(
+  readFileSync(new URL('../../contract/openapi.json', import.meta.url), 'utf8'),
+) as Document;
+
+export const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
+);
+
+export function resolve(schema: Schema): Schema {
+  const name = schema.$ref?.split('/').at(-1);
+  return name ? (document.components.schemas[name] ?? schema) : schema;
+}
+
+export interface FuzzRequest {
+  operationId: string;
+  method: string;
+  path: string;
+  token: string | undefined;
+  headers: Record<string, string>;
+  body: string | Uint8Array | undefined;
+  /** Whether nothing was done to it that its schema forbids. */
+  isValid: boolean;
+}
+
+/** What there is to ask for: some of it by one token alone. */
+export interface FuzzWorld {
+  /** Tokens with the slugs that each may name; the first ones may do the most. */
+  tokens: { token: string; slugs: string[] }[];
+  badTokens: (string | undefined)[];
+  statusKeys: string[];
+  maxIdeaId: number;
+  maxTagId: number;
+  cursors: string[];
+}
+
+/** The request of a number, always the same for the same seed and world. */
+export function fuzzRequest(seed: number, number: number, world: FuzzWorld): FuzzRequest {
+  const random = new Random(seed + Math.imul(number, 0x9e3779b1));
+  return new RequestMaker(random, world).make();
+}
+
+const letters = [...'abcdefghijklmnopqrstuvwxyz  ABC 0123456789 .,:;!?\'"\\/<>&%$#@*()[]{}|^~`_-+='];
+const rarities = ['🦄', 'e\u0301', 'ß', 'İ', '\u202e', '\ufeff', '\u0001', '\n', '\t', '漢', '\u00a0', '👩‍👩‍👧', '\ufffd'];
+
+class RequestMaker {
+  private readonly random: Random;
+  private readonly world: FuzzWorld;
+
+  constructor(random: Random, world: FuzzWorld) {
+    this.random = random;
+    this.world = world;
+  }
+
+  make(): FuzzRequest {
+    const { random } = this;
+    const { path, method, operation } = random.pick(operations);
+    const { token, slugs } = random.chance(0.6) ? random.pick(this.world.tokens.slice(0, 2)) : random.pick(this.world.tokens);
+    const parameters = operation.parameters ?? [];
+    const query: [string, string][] = [];
+    const headers: Record<string, string> = {};
+    for (const parameter of parameters) {
+      if (parameter.in === 'query') {
+        const isNeeded = parameter.name === 'board' && slugs.length > 1;
+        if (isNeeded || random.chance(0.15)) query.push([parameter.name, this.queryValue(parameter.name, parameter.schema, slugs)]);
+      }
+      if (parameter.in === 'header' && random.chance(0.2)) headers[parameter.name] = this.headerValue(parameter.name);
+    }
+    // Whether a cursor fits the list, and stands alone, is more than the schema says.
+    const hasCursor = query.some(([name]) => name === 'cursor');
+
+    const schema = operation.requestBody?.content['application/json']?.schema;
+    const body = schema && (this.value(schema, 'body') as Json);
+    if (body) headers['content-type'] = 'application/json';
+    const request: FuzzRequest = {
+      operationId: operation.operationId,
+      method: method === 'GET' && random.chance(0.05) ? 'HEAD' : method,
+      path: `${path.replace(/\{(\w+)\}/g, (_, name: string) => String(this.id(name)))}${queryText(query)}`,
+      token,
+      headers,
+      body: body && JSON.stringify(body),
+      isValid: !hasCursor,
+    };
+    return random.chance(0.55) ? request : this.spoil(request, body);
+  }
+
+  /** A value of a schema; names say what stands for something in the world. */
+  private value(given: Schema, name: string): unknown {
+    const schema = resolve(given);
+    const { random } = this;
+    if (schema.const !== undefined) return schema.const;
+    if (schema.enum) return random.pick(schema.enum);
+    if (schema.type === 'object') {
+      const entries = Object.entries(schema.properties ?? {});
+      return Object.fromEntries(entries.map(([key, property]) => [key, this.value(property, key)]));
+    }
+    if (schema.type === 'integer') {
+      if (name.endsWith('_id')) return this.id(name);
+      return random.integer(schema.minimum ?? 0, Math.min(schema.maximum ?? 50, 50));
+    }
+    if (name === 'status' || name === 'status_key') return random.pick(this.world.statusKeys);
+    return this.text(schema.minLength ?? 0, schema.maxLength ?? 100);
+  }
+
+  private text(min: number, max: number): string {
+    const { random } = this;
+    const length = random.chance(0.1) ? random.pick([min, max]) : random.integer(min, Math.min(max, min + 60));
+    let text = '';
+    for (let n = 0; n < length; n++) {
+      const letter = random.chance(0.05) ? [...random.pick(rarities)][0] : random.pick(letters);
+      text += letter ?? 'x';
+    }
+    // A text that must not be empty has something in it that is not white space.
+    return min > 0 && text.trim() === '' ? `x${text.slice(1)}` : text;
+  }
+
+  private id(name: string): number {
+    const { maxIdeaId, maxTagId } = this.world;
+    return this.random.integer(1, name.toLowerCase().startsWith('tag') ? maxTagId : maxIdeaId);
+  }
+
+  private queryValue(name: string, schema: Schema, slugs: string[]): string {
+    if (name === 'board') return this.random.pick(slugs);
+    if (name === 'cursor') return this.random.pick(this.world.cursors);
+    return String(this.value(schema, name));
+  }
+
+  private headerValue(name: string): string {
+    if (name === 'idempotency-key') return `key-${this.random.integer(1, 40)}`;
+    return this.random.pick(['*', 'W/"x"', '"x"', 'W/"x", "y"', '', ',,,']);
+  }
+
+  /** Does to a request what a careless or hostile client might. */
+  private spoil(request: FuzzRequest, body: Json | undefined): FuzzRequest {
+    const spoiled = { ...request, headers: { ...request.headers }, isValid: false };
+    const ways = body ? [...this.anywhere, ...this.inBody] : this.anywhere;
+    for (let times = this.random.integer(1, 2); times > 0; times--) this.random.pick(ways)(spoiled, body ?? {});
+    return spoiled;
+  }
+
+  private readonly anywhere: ((request: FuzzRequest, body: Json) => void)[] = [
+    request => {
+      request.token = this.random.pick([...this.world.badTokens, undefined]);
+    },
+    request => {
+      const junk = ['0', '-1', '1e3', '+1', '9'.repeat(30), '9007199254740993', 'x', '%00', '%', '%C3%28', '1.0', '', '..', "'"];
+      request.path = request.path.replace(/\/\d+(?=\/|\?|$)/, () => `/${this.random.pick(junk)}`);
+    },
+    request => {
+      const junk = [
+        'unknown=1', 'board=a&board=b', 'board=%00', '__proto__=1', 'page=0', 'page=1&page=2', 'per_page=101', 'cursor=!!!',
+        'cursor=WyJuZXdlc3QiLDEsMV0', 'q=%00', 'q=a&q=b', 'sort=oldest', 'status=inbox', 'moderation_state=published',
+        'page=99999999999999999999', '%', '=', '&&', 'board[]=x', `q=${'x'.repeat(101)}`, '%ED%A0%80=1', 'q=%ED%A0%80',
+      ];
+      request.path += `${request.path.includes('?') ? '&' : '?'}${this.random.pick(junk)}`;
+    },
+    request => {
+      request.method = this.random.pick(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+    },
+    request => {
+      request.path = this.random.pick(['/', '//', '/api/v1', '/api/v1/ideas/', '/api/v1/nothing', '/api/v1/ideas/1/1']);
+    },
+    request => {
+      request.headers['content-type'] = this.random.pick([
+        'text/plain', 'application/json; charset=utf-8', 'application/json;charset=latin1', '', 'x', 'multipart/form-data',
+      ]);
+      request.body ??= '{}';
+    },
+    request => {
+      request.body = this.random.pick(['', '{}', 'null', '[]', '{"a":1}', '{"a"', '\0', '"', '{"__proto__":1}', '[[[[[[']);
+      request.headers['content-type'] = 'application/json';
+    },
+    request => {
+      request.headers['idempotency-key'] = this.random.pick(['', 'a b', 'x'.repeat(256), 'é', '\t']);
+    },
+    request => {
+      request.headers['x-request-id'] = this.random.pick(['a b', '', 'x'.repeat(200), '{}', 'fine-1']);
+    },
+    request => {
+      request.headers.authorization = this.random.pick(['Bearer', 'Basic eDp5', 'Bearer  ib_1_x', 'bearer x', 'Bearer a b']);
+      request.token = undefined;
+    },
+  ];
+
+  private readonly inBody: ((request: FuzzRequest, body: Json) => void)[] = [
+    (request, body) => {
+      const field = this.random.pick(Object.keys(body));
+      const junk = [
+        null, true, false, 0, -1, 1.5, 1e300, [], {}, [1], { a: 1 }, '', ' ', 'x'.repeat(10_001), 'x\0', '\ud83d', '\ude00x',
+        2 ** 53, '1', 'none ', ['up'],
+      ];
+      request.body = JSON.stringify({ ...body, [field]: this.random.pick<unknown>(junk.map(value => value ?? 'null')) });
+      if (this.random.chance(0.1)) request.body = JSON.stringify({ ...body, [field]: null });
+    },
+    (request, body) => {
+      const field = this.random.pick(Object.keys(body));
+      const { [field]: _, ...rest } = body;
+      request.body = JSON.stringify(rest);
+    },
+    (request, body) => {
+      const names = ['extra', 'id', 'constructor', 'toString', '__proto__', '', 'account_id'];
+      request.body = JSON.stringify(body).replace('{', `{${JSON.stringify(this.random.pick(names))}:1,`);
+    },
+    (request, body) => {
+      const text = JSON.stringify(body);
+      request.body = text.slice(0, this.random.integer(0, text.length - 1));
+    },
+    (request, body) => {
+      const bytes = Buffer.from(JSON.stringify(body));
+      for (let n = this.random.integer(1, 3); n > 0; n--) bytes[this.random.integer(0, bytes.length - 1)] = this.random.integer(0, 255);
+      request.body = bytes;
+    },
+    (request, body) => {
+      request.body = JSON.stringify({ ...body, padding: 'x'.repeat(this.random.integer(60_000, 70_000)) });
+    },
+    (request, body) => {
+      request.body = `${'['.repeat(2000)}${JSON.stringify(body)}${']'.repeat(2000)}`;
+    },
+  ];
+}
+
+function queryText(query: [string, string][]): string {
+  if (query.length === 0) return '';
+  return `?${query.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&')}`;
+}

@@ -1,0 +1,117 @@
+/** What votes and merges mean, in the plainest words: no tallies are kept and no vote is carried; all is looked up. */
+export type Command =
+  | { kind: 'vote'; voter: number; idea: number; value: VoteWord }
+  | { kind: 'merge'; idea: number; target: number }
+  | { kind: 'unmerge'; idea: number };
+
+export type VoteWord = 'up' | 'down' | 'none';
+
+/** What an idea shows to a voter. */
+export interface IdeaState {
+  up_count: number;
+  down_count: number;
+  merged_into: number | null;
+  my_vote: VoteWord;
+}
+
+export type Outcome =
+  | { status: 200; tally: { up_count: number; down_count: number; my_vote: VoteWord } }
+  | { status: 200; idea: IdeaState; target: IdeaState | null }
+  | { status: 404 | 422; key: string };
+
+export class VoteModel {
+  readonly ideas: number;
+  readonly voters: number;
+  /** For each idea, what voters said there themselves; 'none' is a vote withdrawn while others were merged into it. */
+  private readonly own: Map<number, VoteWord>[];
+  /** Merges in force, the first one first. */
+  private merges: { source: number; target: number }[] = [];
+
+  constructor(ideas: number, voters: number) {
+    this.ideas = ideas;
+    this.voters = voters;
+    this.own = Array.from({ length: ideas }, () => new Map());
+  }
+
+  copy(): VoteModel {
+    const copy = new VoteModel(this.ideas, this.voters);
+    for (const [idea, votes] of this.own.entries()) {
+      for (const [voter, value] of votes) copy.ownOf(idea).set(voter, value);
+    }
+    copy.merges = [...this.merges];
+    return copy;
+  }
+
+  /** Runs a command as moderator, who votes as that voter, would see it answered. */
+  run(command: Command, moderator: number): Outcome {
+    if (command.kind === 'vote') return this.vote(command.idea, command.voter, command.value);
+    if (command.kind === 'merge') return this.merge(command.idea, command.target, moderator);
+    return this.unmerge(command.idea, moderator);
+  }
+
+  state(idea: number, voter: number): IdeaState {
+    return { ...this.tally(idea), merged_into: this.mergedInto(idea), my_vote: this.voteOf(idea, voter) };
+  }
+
+  private vote(idea: number, voter: number, value: VoteWord): Outcome {
+    if (this.mergedInto(idea) !== null) return { status: 404, key: 'not_found' };
+    if (value !== 'none') this.ownOf(idea).set(voter, value);
+    else if (this.sourcesOf(idea).length === 0) this.ownOf(idea).delete(voter);
+    else if (this.ownOf(idea).has(voter) || this.voteOf(idea, voter) !== 'none') this.ownOf(idea).set(voter, 'none');
+    return { status: 200, tally: { ...this.tally(idea), my_vote: value } };
+  }
+
+  private merge(idea: number, target: number, moderator: number): Outcome {
+    if (idea === target) return { status: 422, key: 'merge_into_self' };
+    const mergedInto = this.mergedInto(idea);
+    if (mergedInto !== target) {
+      if (mergedInto !== null || this.mergedInto(target) !== null) return { status: 422, key: 'idea_already_merged' };
+      this.merges.push({ source: idea, target });
+    }
+    return { status: 200, idea: this.state(idea, moderator), target: this.state(target, moderator) };
+  }
+
+  private unmerge(idea: number, moderator: number): Outcome {
+    const target = this.mergedInto(idea);
+    if (target === null) return { status: 200, idea: this.state(idea, moderator), target: null };
+    this.merges = this.merges.filter(({ source }) => source !== idea);
+    // A withdrawn vote has nothing left to keep away.
+    if (this.sourcesOf(target).length === 0) {
+      for (const [voter, value] of this.ownOf(target)) if (value === 'none') this.ownOf(target).delete(voter);
+    }
+    return { status: 200, idea: this.state(idea, moderator), target: this.state(target, moderator) };
+  }
+
+  /** The own vote wins, a withdrawn one included; then the first merged idea on which the voter has one. */
+  private voteOf(idea: number, voter: number): VoteWord {
+    const own = this.ownOf(idea).get(voter);
+    if (own !== undefined) return own;
+    for (const source of this.sourcesOf(idea)) {
+      const carried = this.voteOf(source, voter);
+      if (carried !== 'none') return carried;
+    }
+    return 'none';
+  }
+
+  private tally(idea: number) {
+    const votes = Array.from({ length: this.voters }, (_, voter) => this.voteOf(idea, voter));
+    return {
+      up_count: votes.filter(value => value === 'up').length,
+      down_count: votes.filter(value => value === 'down').length,
+    };
+  }
+
+  private mergedInto(idea: number): number | null {
+    return this.merges.find(({ source }) => source === idea)?.target ?? null;
+  }
+
+  private sourcesOf(idea: number): number[] {
+    return this.merges.filter(({ target }) => target === idea).map(({ source }) => source);
+  }
+
+  private ownOf(idea: number): Map<number, VoteWord> {
+    const votes = this.own[idea];
+    if (!votes) throw new Error(`The model has no idea ${idea}`);
+    return votes;
+  }
+}

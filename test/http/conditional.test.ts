@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createWorld, issueToken, type World } from '../helpers/fixtures.ts';
+import { createTargets, reads, requestOf, type Targets, writes } from '../helpers/operations.ts';
+import { request } from '../helpers/request.ts';
+import { startServer, type TestServer } from '../helpers/server.ts';
+
+let server: TestServer;
+let world: World;
+let targets: Targets;
+let token: string;
+let tokenId: number;
+
+beforeAll(async () => {
+  server = await startServer();
+});
+beforeEach(async () => {
+  world = await createWorld(server);
+  targets = await createTargets(server, world);
+  ({ token, id: tokenId } = await issueToken(server, world, 'moderate'));
+});
+afterAll(() => server.close());
+
+async function charged(): Promise<number> {
+  const [row] = await server.sql<{ count: number }>('select count from rate_limits where key = $1', [
+    `apitoken:read:${tokenId}`,
+  ]);
+  return row?.count ?? 0;
+}
+
+const ask = (line: string, ifNoneMatch?: string, by = token) =>
+  request(server, line, { token: by, headers: ifNoneMatch === undefined ? {} : { 'if-none-match': ifNoneMatch } });
+
+describe.each(reads)('$method $path', operation => {
+  test('answers 304, without a body and without charge, to who has the answer', async () => {
+    const { line } = requestOf(operation, targets);
+    const first = await ask(line);
+    const etag = first.headers.get('etag') ?? '';
+    expect(etag).toMatch(/^W\/"[\w-]+"$/);
+    expect(first.headers.get('cache-control')).toBe('private, no-cache');
+    expect((await ask(line)).headers.get('etag')).toBe(etag);
+    expect(await charged()).toBe(2);
+
+    for (const known of [etag, etag.slice(2), `"other", ${etag}`, `${etag},"other"`, '*', ' * ']) {
+      const same = await ask(line, known);
+      expect([known, same.status, same.text]).toEqual([known, 304, '']);
+      expect(same.headers.get('etag')).toBe(etag);
+      expect(same.headers.get('content-type')).toBeNull();
+      expect(same.headers.get('x-ratelimit-remaining')).toBe(String(server.config.RATE_LIMIT_READ - 2));
+    }
+    expect(await charged()).toBe(2);
+
+    for (const unknown of ['"other"', 'W/"other"', '', 'W/""', etag.slice(3, -1), etag.toUpperCase()]) {
+      expect([unknown, (await ask(line, unknown)).status]).toEqual([unknown, 200]);
+    }
+    expect(await charged()).toBe(8);
+  });
+
+  test('answers HEAD as GET, without a body, and with 304 too', async () => {
+    const { line } = requestOf(operation, targets);
+    const head = line.replace('GET', 'HEAD');
+    const full = await ask(line);
+    const empty = await ask(head);
+    expect([empty.status, empty.text]).toEqual([200, '']);
+    for (const name of ['etag', 'content-type', 'content-length', 'cache-control']) {
+      expect([name, empty.headers.get(name)]).toEqual([name, full.headers.get(name)]);
+    }
+    const same = await ask(head, full.headers.get('etag') ?? '');
+    expect([same.status, same.text, same.headers.get('etag')]).toEqual([304, '', full.headers.get('etag')]);
+    expect(await charged()).toBe(2);
+  });
+});
+
+test('what changes an answer changes its ETag', async () => {
+  for (const operation of writes) {
+    const fresh = await createTargets(server, world);
+    const { line, json } = requestOf(operation, fresh);
+    const lists = ['GET /api/v1/ideas', `GET /api/v1/ideas/${operation.id === 'unmergeIdea' ? fresh.mergedId : fresh.ideaId}`];
+    const before = await Promise.all(lists.map(async one => (await ask(one)).headers.get('etag') ?? ''));
+    expect((await request(server, line, { token, json })).status).toBeLessThan(300);
+    const after = await Promise.all(lists.map((one, n) => ask(one, before[n])));
+    const changed = operation.id === 'createIdea' ? [200, 304] : [200, 200];
+    expect([operation.id, ...after.map(({ status }) => status)]).toEqual([operation.id, ...changed]);
+  }
+});
+
+test('an answer is kept apart from what another token is answered', async () => {
+  const other = await issueToken(server, world, 'read');
+  const line = `GET /api/v1/ideas/${targets.ideaId}`;
+  await request(server, `POST /api/v1/ideas/${targets.ideaId}/vote`, { token, json: { value: 'up' } });
+  const mine = (await ask(line)).headers.get('etag') ?? '';
+  expect((await ask(line, mine, other.token)).body.my_vote).toBe('none');
+});
+
+test('a refusal has no ETag, and neither has what a token is or what was written', async () => {
+  for (const line of ['GET /api/v1/ideas/999999999', 'GET /api/v1/ideas?page=0', 'GET /api/v1/token']) {
+    const answer = await ask(line, '*');
+    expect([line, answer.status === 304, answer.headers.get('etag')]).toEqual([line, false, null]);
+  }
+  const vote = await request(server, `POST /api/v1/ideas/${targets.ideaId}/vote`, {
+    token,
+    json: { value: 'up' },
+    headers: { 'if-none-match': '*' },
+  });
+  expect([vote.status, vote.headers.get('etag')]).toEqual([200, null]);
+  expect((await ask('GET /api/v1/board', '*', `${token}x`)).status).toBe(401);
+});

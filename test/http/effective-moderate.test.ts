@@ -1,0 +1,253 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { testClock } from '../helpers/clock.ts';
+import { createAccount, createBoard, createMember, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import { createTargets, operations, requestOf } from '../helpers/operations.ts';
+import { request } from '../helpers/request.ts';
+import { startServer, type TestServer } from '../helpers/server.ts';
+import { snapshot } from '../helpers/snapshot.ts';
+
+const clock = testClock('2026-05-01T08:00:00Z');
+let server: TestServer;
+let world: World;
+let issuerId: number;
+let tokenId: number;
+let token: string;
+let pendingId: number;
+
+beforeAll(async () => {
+  server = await startServer({ clock, environment: { PLANS_WITHOUT_AGENT_API: 'free,starter' } });
+});
+beforeEach(async () => {
+  const { accountId } = await createAccount(server, 'business');
+  const ownerId = await createMember(server, accountId, 'owner');
+  const { id: boardId, slug: boardSlug } = await createBoard(server, accountId, { preModeration: true });
+  world = { accountId, ownerId, boardId, boardSlug };
+  issuerId = await createMember(server, accountId, 'admin');
+  const expiresAt = new Date(Date.now() + 365 * 86_400_000);
+  ({ id: tokenId, token } = await issueToken(server, world, 'moderate', { issuerId, expiresAt }));
+  pendingId = await insertIdea(server, world, { moderationState: 'pending' });
+});
+afterAll(() => server.close());
+
+const setRole = (role: string) =>
+  server.sql('update memberships set role = $3 where account_id = $1 and user_id = $2', [
+    world.accountId,
+    issuerId,
+    role,
+  ]);
+
+const moderating = operations.filter(({ grant }) => grant === 'moderate');
+
+/** What the token may do now, each as the status and the key that the very next request is answered with. */
+async function abilities() {
+  const targets = await createTargets(server, world);
+  const untouchedId = await insertIdea(server, world);
+  const outcome = async (line: string, json?: unknown) => {
+    const answer = await request(server, line, { token, json });
+    return answer.key ?? (answer.body.moderation_state === 'pending' ? 'pending' : answer.status);
+  };
+  const moderatorActions = new Set<unknown>();
+  for (const operation of moderating) {
+    const { line, json } = requestOf(operation, targets);
+    moderatorActions.add(await outcome(line, json));
+  }
+  const ownToken = await request(server, 'GET /api/v1/token', { token });
+  return {
+    moderatorActions: [...moderatorActions],
+    readsPending: (await outcome(`GET /api/v1/ideas/${pendingId}`)) === 'pending',
+    readsCommentsOfPending: await outcome(`GET /api/v1/ideas/${pendingId}/comments`),
+    listsPending: await outcome('GET /api/v1/ideas?moderation_state=pending'),
+    lists: await outcome('GET /api/v1/ideas'),
+    creates: await outcome('POST /api/v1/ideas', { title: 'Mine', body: 'It is.' }),
+    votes: await outcome(`POST /api/v1/ideas/${untouchedId}/vote`, { value: 'up' }),
+    comments: await outcome(`POST /api/v1/ideas/${untouchedId}/comments`, { body: 'Yes.' }),
+    saysItModerates: ownToken.body.boards?.[0]?.is_moderate_effective,
+  };
+}
+
+const everything = {
+  moderatorActions: [200],
+  readsPending: true,
+  readsCommentsOfPending: 200,
+  listsPending: 200,
+  lists: 200,
+  creates: 201,
+  votes: 200,
+  comments: 201,
+  saysItModerates: true,
+};
+
+/** As a regular member: what is created awaits approval, and what awaits approval is not there. */
+const asMember = {
+  moderatorActions: ['token_issuer_not_moderator'],
+  readsPending: false,
+  readsCommentsOfPending: 'not_found',
+  listsPending: 'token_issuer_not_moderator',
+  lists: 200,
+  creates: 'pending',
+  votes: 200,
+  comments: 201,
+  saysItModerates: false,
+};
+
+const refusedWith = (key: string) => ({
+  moderatorActions: [key],
+  readsPending: false,
+  readsCommentsOfPending: key,
+  listsPending: key,
+  lists: key,
+  creates: key,
+  votes: key,
+  comments: key,
+  saysItModerates: undefined,
+});
+
+test('a moderate token of a moderator may do everything', async () => {
+  expect(await abilities()).toEqual(everything);
+});
+
+test.each(['owner', 'admin', 'moderator'])('the role %s makes the moderate grant effective', async role => {
+  await setRole(role);
+  expect(await abilities()).toEqual(everything);
+});
+
+test('the very next request sees that the role is lost, and that it is regained', async () => {
+  expect(await abilities()).toEqual(everything);
+  await setRole('member');
+  expect(await abilities()).toEqual(asMember);
+  await setRole('moderator');
+  expect(await abilities()).toEqual(everything);
+});
+
+test('the very next request sees that the membership is removed, and that it is back', async () => {
+  expect(await abilities()).toEqual(everything);
+  await server.sql('delete from memberships where account_id = $1 and user_id = $2', [world.accountId, issuerId]);
+  expect(await abilities()).toEqual(asMember);
+  await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'owner')`, [
+    world.accountId,
+    issuerId,
+  ]);
+  expect(await abilities()).toEqual(everything);
+});
+
+test('a role in another account counts for nothing', async () => {
+  const other = await createAccount(server);
+  await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'owner')`, [
+    other.accountId,
+    issuerId,
+  ]);
+  await setRole('member');
+  expect(await abilities()).toEqual(asMember);
+});
+
+test('the very next request sees that the issuer is blocked: nothing is written, all is read', async () => {
+  expect(await abilities()).toEqual(everything);
+  await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, issuerId]);
+  expect(await abilities()).toEqual({
+    ...everything,
+    moderatorActions: ['user_blocked'],
+    creates: 'user_blocked',
+    votes: 'user_blocked',
+    comments: 'user_blocked',
+  });
+  await server.sql('delete from user_blocks where account_id = $1 and user_id = $2', [world.accountId, issuerId]);
+  expect(await abilities()).toEqual(everything);
+});
+
+test('a block in another account stops nothing', async () => {
+  const other = await createAccount(server);
+  await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [other.accountId, issuerId]);
+  expect(await abilities()).toEqual(everything);
+});
+
+test('the very next request sees that the plan allows no Agent API, and that it does again', async () => {
+  expect(await abilities()).toEqual(everything);
+  const setPlan = (plan: string) => server.sql('update accounts set plan = $2 where id = $1', [world.accountId, plan]);
+  await setPlan('starter');
+  expect(await abilities()).toEqual(refusedWith('agent_api_unavailable'));
+  await setPlan('community');
+  expect(await abilities()).toEqual(everything);
+});
+
+test('the very next request sees that the token is revoked', async () => {
+  expect(await abilities()).toEqual(everything);
+  await server.sql('update api_tokens set revoked_at = now() where id = $1', [tokenId]);
+  expect(await abilities()).toEqual(refusedWith('unauthorized'));
+});
+
+test('the very next request sees that the token has expired, to the millisecond', async () => {
+  const expiry = new Date('2026-05-02T00:00:00Z');
+  await server.sql('update api_tokens set expires_at = $2 where id = $1', [tokenId, expiry]);
+  clock.set(new Date(expiry.getTime() - 1));
+  expect(await abilities()).toEqual(everything);
+  clock.set(expiry);
+  expect(await abilities()).toEqual(refusedWith('unauthorized'));
+  clock.set('2026-05-01T08:00:00Z');
+});
+
+describe('the very next request sees that the grant', () => {
+  const setLevel = (level: string) =>
+    server.sql('update api_token_boards set level = $2 where token_id = $1', [tokenId, level]);
+
+  test('is lowered to write', async () => {
+    expect(await abilities()).toEqual(everything);
+    await setLevel('write');
+    expect(await abilities()).toEqual({
+      ...asMember,
+      moderatorActions: ['insufficient_scope'],
+      listsPending: 'insufficient_scope',
+    });
+  });
+
+  test('is lowered to read', async () => {
+    await setLevel('read');
+    expect(await abilities()).toEqual({
+      ...asMember,
+      moderatorActions: ['insufficient_scope'],
+      listsPending: 'insufficient_scope',
+      creates: 'insufficient_scope',
+      votes: 'insufficient_scope',
+      comments: 'insufficient_scope',
+    });
+  });
+
+  test('is taken away', async () => {
+    await server.sql('delete from api_token_boards where token_id = $1', [tokenId]);
+    expect(await abilities()).toEqual(refusedWith('board_not_granted'));
+  });
+});
+
+test('write never implies moderate, whatever the role of the issuer', async () => {
+  ({ token } = await issueToken(server, world, 'write'));
+  expect(await abilities()).toMatchObject({
+    moderatorActions: ['insufficient_scope'],
+    listsPending: 'insufficient_scope',
+    readsPending: false,
+    creates: 'pending',
+    saysItModerates: false,
+  });
+});
+
+test('the moderate grant on one board gives nothing on another', async () => {
+  const { id: secondId, slug } = await createBoard(server, world.accountId, { preModeration: true });
+  const second = { ...world, boardId: secondId };
+  const pending = await insertIdea(server, second, { moderationState: 'pending' });
+  const both = await issueToken(server, world, { [world.boardId]: 'moderate', [secondId]: 'write' });
+  const on = (line: string, json?: unknown) => request(server, `${line}?board=${slug}`, { token: both.token, json });
+  expect((await on(`GET /api/v1/ideas/${pending}`)).status).toBe(404);
+  expect((await on(`POST /api/v1/ideas/${pending}/status`, { status: 'planned' })).key).toBe('insufficient_scope');
+  expect((await on('POST /api/v1/ideas', { title: 'Mine', body: 'It is.' })).body.moderation_state).toBe('pending');
+  const first = await request(server, `GET /api/v1/ideas/${pendingId}?board=${world.boardSlug}`, { token: both.token });
+  expect(first.body.moderation_state).toBe('pending');
+});
+
+test('what a moderator lost the right to do leaves no trace', async () => {
+  await setRole('member');
+  const targets = await createTargets(server, world);
+  const before = await snapshot(server);
+  for (const operation of moderating) {
+    const { line, json } = requestOf(operation, targets);
+    expect((await request(server, line, { token, json })).status).toBe(403);
+  }
+  expect(await snapshot(server)).toEqual(before);
+});

@@ -1,0 +1,334 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { testClock } from '../helpers/clock.ts';
+import { createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import { expectInvariants } from '../helpers/invariants.ts';
+import { type ArrangedRequest, createTargets, posts, reads, requestOf, type Targets } from '../helpers/operations.ts';
+import { rawRequest } from '../helpers/raw-request.ts';
+import { type Answer, request } from '../helpers/request.ts';
+import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
+import { snapshot } from '../helpers/snapshot.ts';
+
+const clock = testClock('2026-05-01T08:00:00Z');
+let server: TestServer;
+let world: World;
+let targets: Targets;
+let token: string;
+let tokenId: number;
+
+beforeAll(async () => {
+  server = await startServer({ clock });
+});
+beforeEach(async () => {
+  clock.set('2026-05-01T08:00:00Z');
+  world = await createWorld(server);
+  targets = await createTargets(server, world);
+  ({ token, id: tokenId } = await issueToken(server, world, 'moderate'));
+});
+afterEach(() => expectInvariants(server));
+afterAll(() => server.close());
+
+function send({ line, json }: ArrangedRequest, key: string, by = token): Promise<Answer> {
+  return request(server, line, { token: by, json, headers: { 'idempotency-key': key } });
+}
+
+const create: ArrangedRequest = { line: 'POST /api/v1/ideas', json: { title: 'Once', body: 'And never again.' } };
+
+/** How many requests the token was charged for in its write bucket. */
+async function charged(): Promise<number> {
+  const [row] = await server.sql<{ count: number }>('select count from rate_limits where key = $1', [
+    `apitoken:write:${tokenId}`,
+  ]);
+  return row?.count ?? 0;
+}
+
+const isReplayed = (answer: Answer) => answer.headers.get('idempotency-replayed') === 'true';
+const storedKeys = () => server.sql('select path, key, status from idempotency_keys where token_id = $1', [tokenId]);
+
+/** A valid request to the same path that differs. */
+function another(id: string, { line, json }: ArrangedRequest): ArrangedRequest {
+  const otherBodies: Record<string, Record<string, unknown>> = {
+    createIdea: { ...json, title: 'Another title' },
+    voteIdea: { value: 'down' },
+    commentOnIdea: { body: 'Another comment.' },
+    setIdeaStatus: { status: 'done' },
+    addIdeaTag: { tag_id: targets.assignedTagId },
+    mergeIdea: { target_id: targets.mergedId },
+  };
+  const body = otherBodies[id];
+  return body ? { line, json: body } : { line: `${line}?board=${world.boardSlug}` };
+}
+
+describe.each(posts)('a repeated $method $path', operation => {
+  test('answers the same, changes nothing and is not charged', async () => {
+    const sent = requestOf(operation, targets);
+    const first = await send(sent, 'a-key');
+    expect(first.status).toBeLessThan(300);
+    expect(isReplayed(first)).toBe(false);
+    expect(await charged()).toBe(1);
+    const after = await snapshot(server);
+    for (let n = 0; n < 2; n++) {
+      const replay = await send(sent, 'a-key');
+      expect([replay.status, replay.text]).toEqual([first.status, first.text]);
+      expect(isReplayed(replay)).toBe(true);
+      expect(replay.headers.get('x-ratelimit-remaining')).toBe(first.headers.get('x-ratelimit-remaining'));
+    }
+    expect(await snapshot(server)).toEqual(after);
+    expect(await charged()).toBe(1);
+  });
+
+  test('with another content is refused, changes nothing and is charged', async () => {
+    const sent = requestOf(operation, targets);
+    await send(sent, 'a-key');
+    const after = await snapshot(server);
+    const refused = await send(another(operation.id, sent), 'a-key');
+    expect([refused.status, refused.key]).toEqual([422, 'idempotency_key_reused']);
+    expect(isReplayed(refused)).toBe(false);
+    expect(await snapshot(server)).toEqual(after);
+    expect(await charged()).toBe(2);
+    expect(isReplayed(await send(sent, 'a-key'))).toBe(true);
+  });
+
+  test('that is not valid is refused as ever and charged', async () => {
+    const sent = requestOf(operation, targets);
+    await send(sent, 'a-key');
+    const after = await snapshot(server);
+    const invalid = await send({ line: sent.line, json: { ...sent.json, extra: 1 } }, 'a-key');
+    expect(invalid.key).toBe('validation_failed');
+    expect(await charged()).toBe(2);
+    expect(invalid.headers.get('x-ratelimit-remaining')).toBe(String(server.config.RATE_LIMIT_WRITE - 2));
+    const [method = '', path = ''] = sent.line.split(' ');
+    const malformed = await rawRequest(server, method, path, {
+      token,
+      body: '{',
+      headers: { 'content-type': 'application/json', 'idempotency-key': 'a-key' },
+    });
+    expect(malformed.key).toBe('malformed_json');
+    expect(await charged()).toBe(3);
+    await server.sql(`update api_token_boards set level = 'read' where token_id = $1`, [tokenId]);
+    expect((await send(sent, 'a-key')).key).toBe('insufficient_scope');
+    expect(await charged()).toBe(4);
+    await server.sql(`update api_token_boards set level = 'moderate' where token_id = $1`, [tokenId]);
+    expect(await snapshot(server)).toEqual(after);
+  });
+
+  test('20 times at once has one effect; the others are replayed or told to wait', async () => {
+    const sent = requestOf(operation, targets);
+    const answers = await Promise.all(Array.from({ length: 20 }, () => send(sent, 'a-key')));
+    const original = answers.filter(answer => answer.status < 300 && !isReplayed(answer));
+    expect(original).toHaveLength(1);
+    for (const answer of answers) {
+      if (answer.status < 300) expect(answer.text).toBe(original[0]?.text);
+      else expect([answer.status, answer.key]).toEqual([409, 'idempotency_key_in_use']);
+    }
+    expect(await storedKeys()).toHaveLength(1);
+    const waiting = answers.filter(({ status }) => status === 409).length;
+    expect(await charged()).toBe(1 + waiting);
+    const replay = await send(sent, 'a-key');
+    expect([isReplayed(replay), replay.text]).toEqual([true, original[0]?.text]);
+  });
+
+  test('leaves nothing behind when its answer cannot be kept, and works when it can', async () => {
+    const sent = requestOf(operation, targets);
+    const before = await snapshot(server);
+    const failures = {
+      'the insert fails': `before insert on idempotency_keys for each row execute function fail()`,
+      'the connection is lost': `after insert on idempotency_keys for each row execute function disconnect()`,
+      'the commit fails': `after insert on idempotency_keys deferrable initially deferred for each row execute function fail()`,
+    };
+    await server.sql(`
+      create or replace function fail() returns trigger language plpgsql as $$ begin raise 'not today'; end $$;
+      create or replace function disconnect() returns trigger language plpgsql as $$
+      begin perform pg_terminate_backend(pg_backend_pid()); return null; end $$`);
+    for (const [what, trigger] of Object.entries(failures)) {
+      const constraint = what === 'the commit fails' ? 'constraint' : '';
+      await server.sql(`create ${constraint} trigger failure ${trigger}`);
+      const answer = await send(sent, 'a-key');
+      await server.sql('drop trigger failure on idempotency_keys');
+      expect([what, answer.key]).toEqual([
+        what,
+        what === 'the connection is lost' ? 'service_unavailable' : 'internal_error',
+      ]);
+      expect([what, await snapshot(server)]).toEqual([what, before]);
+    }
+    const answer = await send(sent, 'a-key');
+    expect([answer.status < 300, isReplayed(answer)]).toEqual([true, false]);
+  });
+
+  test('is none on a frozen board or after a refusal: what failed is not kept', async () => {
+    const sent = requestOf(operation, targets);
+    await server.sql('update boards set is_frozen = true where id = $1', [world.boardId]);
+    expect((await send(sent, 'a-key')).key).toBe('board_frozen');
+    await server.sql('update boards set is_frozen = false where id = $1', [world.boardId]);
+    expect(await storedKeys()).toEqual([]);
+    await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, world.ownerId]);
+    expect((await send(sent, 'a-key')).key).toBe('user_blocked');
+    await server.sql('delete from user_blocks where account_id = $1', [world.accountId]);
+    expect((await send({ ...sent, json: { ...sent.json, extra: 1 } }, 'a-key')).key).toBe('validation_failed');
+    expect(await storedKeys()).toEqual([]);
+    const answer = await send(sent, 'a-key');
+    expect([answer.status < 300, isReplayed(answer)]).toEqual([true, false]);
+  });
+
+  test('with a key that is no key is not valid, and writes nothing', async () => {
+    const { line, json } = requestOf(operation, targets);
+    const [method = '', path = ''] = line.split(' ');
+    const before = await snapshot(server);
+    for (const key of ['', 'x'.repeat(256), 'a key', 'a\tkey', 'schlüssel', ['one', 'two']]) {
+      const answer = await rawRequest(server, method, path, {
+        token,
+        body: JSON.stringify(json ?? {}),
+        headers: { 'content-type': 'application/json', 'idempotency-key': key },
+      });
+      expect([key, answer.status, answer.key]).toEqual([key, 422, 'validation_failed']);
+      expect(answer.body.error.issues[0].path).toEqual(['headers', 'idempotency-key']);
+    }
+    expect(await snapshot(server)).toEqual(before);
+  });
+});
+
+test('a key may have 255 characters of any printable ASCII', async () => {
+  const printable = Array.from({ length: 94 }, (_, n) => String.fromCharCode(33 + n)).join('');
+  for (const key of [
+    printable.repeat(3).slice(0, 255),
+    'x'.repeat(255),
+    '0',
+    "'; drop table ideas; --".replaceAll(' ', ''),
+  ]) {
+    expect((await send(create, key)).status).toBe(201);
+    expect(isReplayed(await send(create, key))).toBe(true);
+  }
+});
+
+test('the order of fields, white space and escapes make no other request', async () => {
+  const first = await send(create, 'a-key');
+  const same = [
+    '{"body":"And never again.","title":"Once"}',
+    ' {\n\t"title" : "Once" ,\r\n "body" : "And never again." } ',
+    '{"title":"\\u004fnce","body":"And never again."}',
+  ];
+  for (const body of same) {
+    const answer = await rawRequest(server, 'POST', '/api/v1/ideas', {
+      token,
+      body,
+      headers: { 'content-type': 'application/json; charset=utf-8', 'idempotency-key': 'a-key' },
+    });
+    expect([isReplayed(answer), answer.text]).toEqual([true, first.text]);
+  }
+});
+
+test('a replay answers what was answered then, whatever has changed since', async () => {
+  const vote = { line: `POST /api/v1/ideas/${targets.ideaId}/vote`, json: { value: 'up' } };
+  const first = await send(vote, 'a-key');
+  const other = await issueToken(server, world, 'write');
+  await request(server, vote.line, { token: other.token, json: { value: 'up' } });
+  await request(server, vote.line, { token, json: { value: 'down' } });
+  await server.sql('update boards set is_frozen = true where id = $1', [world.boardId]);
+  const replay = await send(vote, 'a-key');
+  expect([isReplayed(replay), replay.text]).toEqual([true, first.text]);
+  const idea = await request(server, `GET /api/v1/ideas/${targets.ideaId}`, { token });
+  expect(idea.body).toMatchObject({ my_vote: 'down', up_count: 1, down_count: 1 });
+});
+
+test('refusals of the domain are not kept', async () => {
+  const pendingId = await insertIdea(server, world, { moderationState: 'pending' });
+  const comment = { line: `POST /api/v1/ideas/${pendingId}/comments`, json: { body: 'Early.' } };
+  expect((await send(comment, 'a-key')).key).toBe('idea_not_published');
+  await server.sql(`update ideas set moderation_state = 'published' where id = $1`, [pendingId]);
+  expect((await send(comment, 'a-key')).status).toBe(201);
+
+  const missing = { line: `POST /api/v1/ideas/${pendingId + 1}/vote`, json: { value: 'up' } };
+  expect((await send(missing, 'a-key')).status).toBe(404);
+  expect(await insertIdea(server, world)).toBe(pendingId + 1);
+  expect((await send(missing, 'a-key')).status).toBe(200);
+});
+
+test('a key holds for 24 hours, to the millisecond, and then for a new request', async () => {
+  const first = await send(create, 'a-key');
+  clock.advance(24 * 3_600_000 - 1);
+  expect(isReplayed(await send(create, 'a-key'))).toBe(true);
+  clock.advance(1);
+  const second = await send(create, 'a-key');
+  expect([second.status, isReplayed(second)]).toEqual([201, false]);
+  expect(second.body.id).not.toBe(first.body.id);
+  const replay = await send(create, 'a-key');
+  expect([isReplayed(replay), replay.body.id]).toEqual([true, second.body.id]);
+  clock.advance(24 * 3_600_000);
+  const different = await send({ ...create, json: { ...create.json, title: 'Twice' } }, 'a-key');
+  expect([different.status, isReplayed(different)]).toEqual([201, false]);
+});
+
+test('a key belongs to its token', async () => {
+  const other = await issueToken(server, world, 'write');
+  const mine = await send(create, 'a-key');
+  const theirs = await send(create, 'a-key', other.token);
+  expect([theirs.status, isReplayed(theirs)]).toEqual([201, false]);
+  expect(theirs.body.id).not.toBe(mine.body.id);
+});
+
+test('a key belongs to its path', async () => {
+  for (const id of [targets.ideaId, targets.targetId]) {
+    for (const action of [
+      { line: `POST /api/v1/ideas/${id}/vote`, json: { value: 'up' } },
+      { line: `POST /api/v1/ideas/${id}/comments`, json: { body: 'Here.' } },
+    ]) {
+      const answer = await send(action, 'a-key');
+      expect([answer.status < 300, isReplayed(answer)]).toEqual([true, false]);
+    }
+  }
+  expect(await storedKeys()).toHaveLength(4);
+});
+
+test('a replay needs a valid token that may still write', async () => {
+  await send(create, 'a-key');
+  await server.sql(`update api_token_boards set level = 'read' where token_id = $1`, [tokenId]);
+  expect((await send(create, 'a-key')).key).toBe('insufficient_scope');
+  await server.sql('update api_tokens set revoked_at = now() where id = $1', [tokenId]);
+  expect((await send(create, 'a-key')).key).toBe('unauthorized');
+});
+
+test('without a key nothing is kept, and each request has its effect', async () => {
+  const ids = [
+    await request(server, create.line, { token, json: create.json }),
+    await request(server, create.line, { token, json: create.json }),
+  ];
+  expect(new Set(ids.map(({ body }) => body.id)).size).toBe(2);
+  expect(await storedKeys()).toEqual([]);
+});
+
+test('a key is ignored where nothing is posted', async () => {
+  const removal = { line: `DELETE /api/v1/ideas/${targets.ideaId}/tags/${targets.assignedTagId}` };
+  for (const key of ['a-key', 'a-key', 'not a key']) {
+    for (const sent of [...reads.map(operation => requestOf(operation, targets)), removal]) {
+      const answer = await send(sent, key);
+      expect([sent.line, answer.status, isReplayed(answer)]).toEqual([sent.line, 200, false]);
+    }
+  }
+  expect(await storedKeys()).toEqual([]);
+});
+
+test('a replay is answered also when the bucket is empty', async () => {
+  const limited = await startServerForTest({ environment: { RATE_LIMIT_WRITE: '2' } });
+  const { token: writer } = await issueToken(limited, await createWorld(limited), 'write');
+  const post = (key: string) =>
+    request(limited, create.line, { token: writer, json: create.json, headers: { 'idempotency-key': key } });
+  const first = await post('one');
+  expect((await post('two')).status).toBe(201);
+  expect((await post('three')).key).toBe('rate_limited');
+  const replay = await post('one');
+  expect([replay.status, isReplayed(replay), replay.text]).toEqual([201, true, first.text]);
+});
+
+test('replays at once, with every connection busy, wait for none that they hold', async () => {
+  const crowded = await startServerForTest();
+  const there = await createWorld(crowded);
+  const tokens = await Promise.all(Array.from({ length: 40 }, () => issueToken(crowded, there, 'write')));
+  const answers = await Promise.all(
+    tokens.flatMap(({ token: by }) =>
+      Array.from({ length: 4 }, () =>
+        request(crowded, create.line, { token: by, json: create.json, headers: { 'idempotency-key': 'a-key' } }),
+      ),
+    ),
+  );
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201, 409]));
+  expect(await crowded.sql('select count(*)::int as count from ideas')).toEqual([{ count: 40 }]);
+});

@@ -1,0 +1,248 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createBoard, createTag, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import { boardOperations, createTargets, operations, requestOf, type Targets } from '../helpers/operations.ts';
+import { type Answer, request } from '../helpers/request.ts';
+import { startServer, type TestServer } from '../helpers/server.ts';
+import { snapshot } from '../helpers/snapshot.ts';
+
+/** An id that no idea and no tag has, with as many digits as those that exist. */
+const missing = 999;
+
+let server: TestServer;
+let world: World;
+let token: string;
+let targets: Targets;
+/** Ideas and tags where the token has no business: of another account, and of another board of its own account. */
+let elsewhere: Record<string, Targets>;
+/** A second board of the account, whose other tokens are none of the first token's business. */
+let sibling: World;
+
+beforeAll(async () => {
+  server = await startServer();
+  // Ids of one length, so that an answer does not differ by the length of what it repeats.
+  for (const table of ['ideas', 'tags']) await server.sql(`alter table ${table} alter column id restart with 100`);
+  world = await createWorld(server);
+  const { id: boardId, slug: boardSlug } = await createBoard(server, world.accountId);
+  sibling = { ...world, boardId, boardSlug };
+  const stranger = await createWorld(server);
+  targets = await createTargets(server, world);
+  elsewhere = {
+    'another account': await createTargets(server, stranger),
+    'another board of the account': await createTargets(server, sibling),
+  };
+  // What is there has comments and votes that an answer could give away.
+  for (const [place, where] of [
+    ['another account', stranger],
+    ['another board of the account', sibling],
+  ] as const) {
+    const there = await issueToken(server, where, 'moderate');
+    const { ideaId } = elsewhere[place] as Targets;
+    await request(server, `POST /api/v1/ideas/${ideaId}/vote`, { token: there.token, json: { value: 'up' } });
+    await request(server, `POST /api/v1/ideas/${ideaId}/comments`, { token: there.token, json: { body: 'Secret.' } });
+  }
+  ({ token } = await issueToken(server, world, 'moderate'));
+});
+afterAll(() => server.close());
+
+/** What is new with every answer, whatever it says. */
+const changing = ['x-request-id', 'date', 'ratelimit', 'x-ratelimit-remaining', 'x-ratelimit-reset', 'keep-alive'];
+
+/** An answer as its receiver could compare it: status, headers in their order, and the body's bytes. */
+function comparable({ status, headers, text }: Answer) {
+  return { status, headers: [...headers].filter(([name]) => !changing.includes(name)), text };
+}
+
+const places = ['another account', 'another board of the account'];
+
+describe.each(boardOperations.filter(({ hasIdeaId }) => hasIdeaId))('$method $path', operation => {
+  test.each(places)('answers the idea of %s exactly as a missing one, and touches nothing', async place => {
+    const there = elsewhere[place] as Targets;
+    const before = await snapshot(server);
+    const absent = requestOf(operation, targets, { id: missing });
+    const expected = comparable(await request(server, absent.line, { token, json: absent.json }));
+    expect(expected).toMatchObject({ status: 404, text: expect.stringContaining('"not_found"') });
+    for (const id of [there.ideaId, there.mergedId]) {
+      const { line, json } = requestOf(operation, targets, { id });
+      expect(comparable(await request(server, line, { token, json }))).toEqual(expected);
+    }
+    expect(await snapshot(server)).toEqual(before);
+  });
+
+  test('answers a pending idea exactly as a missing one to a token without moderate', async () => {
+    const pendingId = await insertIdea(server, world, { moderationState: 'pending' });
+    const writer = await issueToken(server, world, 'write');
+    const before = await snapshot(server);
+    const absent = requestOf(operation, targets, { id: missing });
+    const { line, json } = requestOf(operation, targets, { id: pendingId });
+    const expected = comparable(await request(server, absent.line, { token: writer.token, json: absent.json }));
+    expect(expected.status).toBe(operation.grant === 'moderate' ? 403 : 404);
+    expect(comparable(await request(server, line, { token: writer.token, json }))).toEqual(expected);
+    expect(await snapshot(server)).toEqual(before);
+  });
+});
+
+test.each(places)('a merge into an idea of %s answers exactly as one into a missing idea', async place => {
+  const before = await snapshot(server);
+  const into = (target_id: number) =>
+    request(server, `POST /api/v1/ideas/${targets.ideaId}/merge`, { token, json: { target_id } });
+  const expected = comparable(await into(missing));
+  expect(expected.status).toBe(404);
+  const there = elsewhere[place] as Targets;
+  for (const id of [there.ideaId, there.mergedId]) expect(comparable(await into(id))).toEqual(expected);
+  expect(await snapshot(server)).toEqual(before);
+});
+
+test.each(places)('a tag of %s is answered exactly as a missing one', async place => {
+  const before = await snapshot(server);
+  const { tagId, assignedTagId } = elsewhere[place] as Targets;
+  const add = (tag_id: number) =>
+    request(server, `POST /api/v1/ideas/${targets.ideaId}/tags`, { token, json: { tag_id } });
+  const remove = (id: number) => request(server, `DELETE /api/v1/ideas/${targets.ideaId}/tags/${id}`, { token });
+  const added = comparable(await add(missing));
+  const removed = comparable(await remove(missing));
+  expect([added.status, removed.status]).toEqual([422, 200]);
+  for (const id of [tagId, assignedTagId]) {
+    expect(comparable(await add(id))).toEqual(added);
+    expect(comparable(await remove(id))).toEqual(removed);
+  }
+  expect(await snapshot(server)).toEqual(before);
+});
+
+test('a board that is not granted is answered exactly as one that does not exist', async () => {
+  const stranger = await createWorld(server);
+  for (const operation of boardOperations) {
+    const ask = async (slug: string) => {
+      const { line, json } = requestOf(operation, targets, { query: `board=${slug}` });
+      return comparable(await request(server, line, { token, json }));
+    };
+    const expected = await ask('board-0123456789');
+    expect(expected).toMatchObject({ status: 403, text: expect.stringContaining('"board_not_granted"') });
+    for (const { boardSlug } of [sibling, stranger]) expect(await ask(boardSlug)).toEqual(expected);
+  }
+});
+
+test('no list and no board shows anything of another board', async () => {
+  const moderator = { token };
+  const { body: ideas } = await request(server, 'GET /api/v1/ideas?per_page=100', moderator);
+  const foreign = Object.values(elsewhere).flatMap(({ ideaId, targetId, mergedId }) => [ideaId, targetId, mergedId]);
+  expect(ideas.data.length).toBeGreaterThan(0);
+  for (const { id } of ideas.data) expect(foreign).not.toContain(id);
+  for (const query of ['status_key=open', 'status=open', 'q=the', 'moderation_state=pending', 'sort=top']) {
+    const { body } = await request(server, `GET /api/v1/ideas?per_page=100&${query}`, moderator);
+    for (const { id } of body.data) expect(foreign).not.toContain(id);
+  }
+  const { body: board } = await request(server, 'GET /api/v1/board', moderator);
+  expect(board.board.id).toBe(world.boardId);
+  const tagIds = board.tags.map(({ id }: { id: number }) => id);
+  expect(tagIds.sort()).toEqual([targets.tagId, targets.assignedTagId].sort());
+});
+
+test('a token of two boards reaches each only under its own name', async () => {
+  const both = await issueToken(server, world, { [world.boardId]: 'moderate', [sibling.boardId]: 'moderate' });
+  const there = elsewhere['another board of the account'] as Targets;
+  const before = await snapshot(server);
+  for (const operation of boardOperations.filter(({ hasIdeaId }) => hasIdeaId)) {
+    for (const [slug, id] of [
+      [world.boardSlug, there.ideaId],
+      [sibling.boardSlug, targets.ideaId],
+    ] as const) {
+      const { line, json } = requestOf(operation, targets, { id, query: `board=${slug}` });
+      expect((await request(server, line, { token: both.token, json })).status).toBe(404);
+    }
+  }
+  expect(await snapshot(server)).toEqual(before);
+});
+
+describe.each(operations)('$method $path', operation => {
+  test('does not work without a valid token', async () => {
+    const revoked = await issueToken(server, world, 'moderate');
+    await server.sql('update api_tokens set revoked_at = now() where id = $1', [revoked.id]);
+    const expired = await issueToken(server, world, 'moderate');
+    await server.sql(`update api_tokens set expires_at = now() - interval '1 second' where id = $1`, [expired.id]);
+    const oauth = await issueToken(server, world, 'moderate');
+    await server.sql(`update api_tokens set kind = 'oauth' where id = $1`, [oauth.id]);
+    const [, id, secret] = /^ib_(\d+)_(.*)$/.exec(token) ?? [];
+    const { line, json } = requestOf(operation, targets);
+    const before = await snapshot(server);
+
+    const headers: Record<string, string>[] = [
+      {},
+      { authorization: '' },
+      { authorization: token },
+      { authorization: 'Bearer' },
+      { authorization: `Basic ${Buffer.from(`${token}:`).toString('base64')}` },
+      { authorization: `Token ${token}` },
+      { authorization: `Bearer ${token} ${token}` },
+      { cookie: `token=${token}; session=${token}` },
+      ...[
+        revoked.token,
+        expired.token,
+        oauth.token,
+        `${token}x`,
+        token.slice(0, -1),
+        `ib_${id}_${'A'.repeat(43)}`,
+        `ib_${Number(id) + 100_000}_${secret}`,
+        `ib_0${id}_${secret}`,
+        `ib_${'9'.repeat(30)}_${secret}`,
+      ].map(one => ({ authorization: `Bearer ${one}` })),
+    ];
+    for (const given of headers) {
+      const answer = await request(server, line, { headers: given, json });
+      expect([given, answer.status, answer.key]).toEqual([given, 401, 'unauthorized']);
+    }
+    const inQuery = await request(server, `${line}?token=${token}&access_token=${token}`, { json });
+    expect(inQuery.status).toBe(401);
+    expect(await snapshot(server)).toEqual(before);
+  });
+
+  test('says no more to who has no token than that it needs one', async () => {
+    const answers = [missing, targets.ideaId, 'x'].map(async id => {
+      const { line, json } = requestOf(operation, targets, { id });
+      return comparable(await request(server, line, { json }));
+    });
+    const [first, ...others] = await Promise.all(answers);
+    for (const other of others) expect(other).toEqual(first);
+  });
+});
+
+describe.each(boardOperations.filter(({ grant }) => grant !== 'read'))('$method $path', operation => {
+  test(`does not work with a lower grant than ${operation.grant}`, async () => {
+    const { line, json } = requestOf(operation, targets);
+    const lower = operation.grant === 'moderate' ? (['read', 'write'] as const) : (['read'] as const);
+    const tokens = await Promise.all(lower.map(grant => issueToken(server, world, grant)));
+    const before = await snapshot(server);
+    for (const { token: low } of tokens) {
+      const answer = await request(server, line, { token: low, json });
+      expect([answer.status, answer.key]).toEqual([403, 'insufficient_scope']);
+    }
+    expect(await snapshot(server)).toEqual(before);
+  });
+});
+
+test('the approval queue needs the moderate grant', async () => {
+  for (const grant of ['read', 'write'] as const) {
+    const { token: low } = await issueToken(server, world, grant);
+    const answer = await request(server, 'GET /api/v1/ideas?moderation_state=pending', { token: low });
+    expect([answer.status, answer.key]).toEqual([403, 'insufficient_scope']);
+  }
+});
+
+test('each operation works with the lowest grant that it asks for', async () => {
+  for (const operation of boardOperations) {
+    const fresh = await createTargets(server, world);
+    const { token: just } = await issueToken(server, world, operation.grant ?? 'read');
+    const { line, json } = requestOf(operation, fresh);
+    expect([operation.id, (await request(server, line, { token: just, json })).status]).toEqual([
+      operation.id,
+      ['createIdea', 'commentOnIdea'].includes(operation.id) ? 201 : 200,
+    ]);
+  }
+});
+
+test('a tag is not assigned across boards even when their names are equal', async () => {
+  const name = 'The same name';
+  await createTag(server, world.accountId, world.boardId, name);
+  const there = await createTag(server, sibling.accountId, sibling.boardId, name);
+  const answer = await request(server, `POST /api/v1/ideas/${targets.ideaId}/tags`, { token, json: { tag_id: there } });
+  expect(answer.key).toBe('invalid_tag');
+});

@@ -1,0 +1,133 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createWorld, issueToken, type World } from '../helpers/fixtures.ts';
+import { createTargets, operations, posts, reads, requestOf, type Targets, writes } from '../helpers/operations.ts';
+import { request } from '../helpers/request.ts';
+import { startServer, type TestServer } from '../helpers/server.ts';
+import { type LoggedStatement, logStatements } from '../helpers/statement-log.ts';
+
+let server: TestServer;
+let world: World;
+let targets: Targets;
+let token: string;
+
+beforeAll(async () => {
+  server = await startServer();
+  world = await createWorld(server);
+  targets = await createTargets(server, world);
+  ({ token } = await issueToken(server, world, 'moderate'));
+  await forgoNotes();
+});
+afterAll(() => server.close());
+
+/** The first request of a minute also notes that its token was used, at some time: here it is noted already. */
+const forgoNotes = () => server.sql(`update api_tokens set last_used_at = now() + interval '1 day'`);
+
+const isControl = ({ text }: LoggedStatement) =>
+  /^(begin|start transaction|commit|rollback|savepoint|release)\b/i.test(text);
+const isAuthentication = ({ text }: LoggedStatement) => text.startsWith('with token as materialized');
+const isWriting = ({ text }: LoggedStatement) =>
+  /\b(insert into|update|delete from|cast_vote|carry_votes)\b/i.test(text.replaceAll(/for (no key )?update/gi, ''));
+
+/** The statements of one request: how it was authenticated, what it did beyond that, and in which transactions. */
+async function statementsOf(line: string, json?: unknown, headers: Record<string, string> = {}) {
+  const { result, statements } = await logStatements(() => request(server, line, { token, json, headers }));
+  const work = statements.filter(one => !isControl(one) && !isAuthentication(one));
+  return {
+    status: result.status,
+    authentications: statements.filter(isAuthentication).length,
+    work,
+    statements,
+    texts: work.map(({ text }) => text),
+    control: statements.filter(isControl).map(({ text }) => text.toLowerCase()),
+  };
+}
+
+/** Fails unless the statements that change rows ran between one begin and its commit, on one connection. */
+function expectOneTransaction({ statements, control }: { statements: LoggedStatement[]; control: string[] }) {
+  expect(control).toEqual(['begin', 'commit']);
+  const begin = statements.findIndex(({ text }) => text.toLowerCase() === 'begin');
+  const commit = statements.findIndex(({ text }) => text.toLowerCase() === 'commit');
+  const connection = statements[begin]?.connection;
+  expect(statements[commit]?.connection).toBe(connection);
+  const outside = statements.filter(
+    (one, n) => !isAuthentication(one) && isWriting(one) && !(n > begin && n < commit && one.connection === connection),
+  );
+  expect(outside).toEqual([]);
+}
+
+describe.each(writes.filter(({ id }) => id !== 'voteIdea'))('$method $path', operation => {
+  test('is one transaction of at most five statements beyond authentication', async () => {
+    const { line, json } = requestOf(operation, await createTargets(server, world));
+    const log = await statementsOf(line, json);
+    expect(log.status).toBeLessThan(300);
+    expect(log.authentications).toBe(1);
+    expect(log.work.some(isWriting)).toBe(true);
+    expect(log.texts.length, log.texts.join('\n')).toBeLessThanOrEqual(5);
+    expectOneTransaction(log);
+  });
+});
+
+test('a vote is one statement beyond authentication, and so a transaction of its own', async () => {
+  const line = `POST /api/v1/ideas/${targets.ideaId}/vote`;
+  for (const value of ['up', 'up', 'down', 'none']) {
+    const log = await statementsOf(line, { value });
+    expect([log.status, log.authentications, log.control]).toEqual([200, 1, []]);
+    expect(log.texts).toEqual([expect.stringContaining('cast_vote')]);
+  }
+});
+
+describe.each(posts)('with an Idempotency-Key $method $path', operation => {
+  test('is still one transaction, of the key and the work', async () => {
+    const { line, json } = requestOf(operation, await createTargets(server, world));
+    const headers = { 'idempotency-key': `statements-${operation.id}` };
+    const plain = operation.id === 'voteIdea' ? 1 : 5;
+    const log = await statementsOf(line, json, headers);
+    expect(log.status).toBeLessThan(300);
+    expect(log.texts.length, log.texts.join('\n')).toBeLessThanOrEqual(plain + 3);
+    expect(log.texts.at(-1)).toContain('insert into idempotency_keys');
+    expectOneTransaction(log);
+
+    // A replay looks at the bucket that it does not charge, and at nothing else.
+    const replay = await statementsOf(line, json, headers);
+    expect([replay.status, replay.authentications, replay.control]).toEqual([log.status, 1, []]);
+    expect(replay.texts).toEqual([expect.stringMatching(/^select key, count from rate_limits/)]);
+  });
+});
+
+describe.each(reads)('$method $path', operation => {
+  const most = operation.id === 'listIdeas' ? 1 : 2;
+
+  test(`takes at most ${most} statements beyond authentication, and no transaction`, async () => {
+    const { line } = requestOf(operation, targets);
+    const queries =
+      operation.id === 'listIdeas' ? ['', '?q=idea', '?sort=top&page=2', '?moderation_state=pending'] : [''];
+    for (const query of queries) {
+      const log = await statementsOf(line + query);
+      expect([log.status, log.authentications, log.control]).toEqual([200, 1, []]);
+      expect(log.texts.length).toBeGreaterThanOrEqual(1);
+      expect(log.texts.length, log.texts.join('\n')).toBeLessThanOrEqual(most);
+    }
+  });
+});
+
+test('a request that is refused before its work asks for nothing beyond authentication', async () => {
+  const reader = await issueToken(server, world, 'read');
+  await forgoNotes();
+  for (const operation of operations.filter(({ isWrite }) => isWrite)) {
+    const { line, json } = requestOf(operation, targets);
+    const { result, statements } = await logStatements(() => request(server, line, { token: reader.token, json }));
+    expect(result.status).toBe(403);
+    expect(statements.filter(one => !isAuthentication(one))).toEqual([]);
+  }
+  const nobody = await logStatements(() => request(server, 'GET /api/v1/board', { token: 'ib_1_x' }));
+  expect([nobody.result.status, nobody.statements.length]).toEqual([401, 1]);
+});
+
+test('a refused write is rolled back, and holds no connection', async () => {
+  const { line } = requestOf({ id: 'setIdeaStatus', method: 'POST', path: '/api/v1/ideas/:id/status' }, targets);
+  for (let n = 0; n < 40; n++) {
+    const log = await statementsOf(line, { status: 'unknown' });
+    expect([log.status, log.control]).toEqual([422, ['begin', 'rollback']]);
+  }
+  expect(server.database.pool.idleCount).toBe(server.database.pool.totalCount);
+});
