@@ -166,8 +166,10 @@ create index ideas_newest_idx on ideas (status_id, created_at desc, id desc)
   where moderation_state = 'published' and merged_into_id is null;
 create index ideas_top_idx on ideas (status_id, score desc, id desc)
   where moderation_state = 'published' and merged_into_id is null;
--- The same list with a search.
-create index ideas_search_idx on ideas using gin (status_id, title_words)
+-- The same list with a search. A vote makes a new version of its idea, which first goes into the index's list of
+-- pending entries, and every search reads that list to its end: with the default of 4 MB, twelve thousand votes took a
+-- search from half a millisecond to 27. Emptying it more often costs a fifth of a vote.
+create index ideas_search_idx on ideas using gin (status_id, title_words) with (gin_pending_list_limit = 128)
   where moderation_state = 'published' and merged_into_id is null;
 -- The approval queue.
 create index ideas_pending_idx on ideas (status_id, created_at desc, id desc) where moderation_state = 'pending';
@@ -307,16 +309,35 @@ create table heartbeats (
   recorded_at timestamptz(3) not null
 );
 
--- The search of the list: every word of q as a prefix, all of them required. No word at all matches nothing.
-create function words_query(q text) returns tsquery
+-- Each lexeme as a prefix, all of them required. No lexeme at all matches nothing.
+create function prefix_query(lexemes text[]) returns tsquery
 language sql immutable strict parallel safe
 return (
   select coalesce(
     string_agg('''' || replace(replace(lexeme, '\', '\\'), '''', '''''') || ''':*', ' & '),
     ''
   )::tsquery
-  from unnest(to_tsvector('idea_search', normalize(q, NFKC)))
+  from unnest(lexemes) lexeme
 );
+
+-- The search of the list: every word of q must begin a word of the title.
+create function words_query(q text) returns tsquery
+language sql immutable strict parallel safe
+return prefix_query(tsvector_to_array(to_tsvector('idea_search', normalize(q, NFKC))));
+
+-- The words of the search that are looked up in its index: those of three characters or more, else the longest one.
+-- One or two letters begin a good part of all words: to look them up too, beside a rare word, took seventy times as
+-- long as the rare word alone. What is found must still match words_query.
+create function index_words_query(q text) returns tsquery
+language sql immutable strict parallel safe
+return prefix_query(array(
+  select lexeme
+  from (
+    select lexeme, row_number() over (order by char_length(lexeme) desc, lexeme) as place
+    from unnest(tsvector_to_array(to_tsvector('idea_search', normalize(q, NFKC)))) lexeme
+  ) words
+  where char_length(lexeme) >= 3 or place = 1
+));
 
 -- Sets a voter's vote on a published idea of a board and keeps the tally: one round trip, exact under any number of
 -- parallel votes, since every writer of an idea's votes first locks the idea. Answers the rule that forbids the

@@ -1,5 +1,11 @@
 import { initServer } from '@ts-rest/fastify';
-import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
+import fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify';
 import { contract } from '../contract/index.ts';
 import { maxBodyBytes } from '../contract/limits.ts';
 import type { ServerDependencies } from './dependencies.ts';
@@ -20,10 +26,12 @@ import { collectMethods, refuseOtherMethods } from './http/method-not-allowed.ts
 import { buildOperator, chargeWhatIsNoReplay } from './http/operate.ts';
 import { requestIdOf } from './http/request-id.ts';
 import { logAnswers } from './http/request-log.ts';
+import { answerUnroutable } from './http/unroutable.ts';
 import { answerInvalidRequest, refuseUndeclaredBody } from './http/validation.ts';
 
 /** Builds the HTTP server from what it depends on. It listens nowhere yet; closing it leaves the dependencies open. */
 export async function buildApp(server: ServerDependencies): Promise<FastifyInstance> {
+  const admit = admitRequests(server);
   const app = fastify({
     loggerInstance: server.logger as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
@@ -31,10 +39,9 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
     bodyLimit: maxBodyBytes,
     genReqId: requestIdOf,
     routerOptions: { ignoreTrailingSlash: false },
-    frameworkErrors: (error, request, reply) => {
-      reply.header('X-Request-Id', request.id);
-      return answerError(error, request, reply);
-    },
+    // A request that still comes in on an open connection is answered as ever: Fastify's own 503 is of another shape.
+    return503OnClosing: false,
+    frameworkErrors: answerUnroutable([setHeaders, admit]),
   });
   const methods = collectMethods(app);
   readJsonBodies(app);
@@ -43,12 +50,8 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
   app.decorateRequest('bucketState', null);
   app.decorateRequest('storedAnswer', null);
   app.decorateRequest('sparedCounter', null);
-  app.addHook('onRequest', async (request, reply) => {
-    reply.header('X-Request-Id', request.id);
-    reply.header('X-Content-Type-Options', 'nosniff');
-    reply.header('Cache-Control', 'no-store');
-  });
-  app.addHook('onRequest', admitRequests(server));
+  app.addHook('onRequest', setHeaders);
+  app.addHook('onRequest', admit);
   app.addHook('onRequest', async ({ is404 }) => {
     // Here, and not in the handler: by then the body was read, and refused if it was not to its liking.
     if (is404) throw new DomainError('not_found');
@@ -82,4 +85,11 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
   await app.register(serveDocumentation);
   refuseOtherMethods(app, methods);
   return app;
+}
+
+/** The headers of every answer, whatever becomes of the request. */
+async function setHeaders(request: FastifyRequest, reply: FastifyReply) {
+  reply.header('X-Request-Id', request.id);
+  reply.header('X-Content-Type-Options', 'nosniff');
+  reply.header('Cache-Control', 'no-store');
 }

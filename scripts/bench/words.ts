@@ -1,6 +1,10 @@
 const wordCount = 20_000;
 
-const onsets = 'b c d f g h j k l m n p r s t v w br ch cl cr dr fl fr gr pl pr qu sc sh sl sp st str th tr'.split(' ');
+const onsets = [
+  '',
+  '',
+  ...'b c d f g h j k l m n p r s t v w br ch cl cr dr fl fr gr pl pr qu sc sh sl sp st str th tr'.split(' '),
+];
 const nuclei = 'a e i o u a e i o ai ea ee ie io oa ou'.split(' ');
 const codas = ['', '', '', '', 'n', 'r', 's', 't', 'l', 'm', 'd', 'ck', 'nd', 'ng', 'nt', 'rd', 'ss', 'st'];
 const endings = ['', '', '', 's', 'ed', 'er', 'ing', 'ion', 'ment', 'ly'];

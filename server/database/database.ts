@@ -124,6 +124,8 @@ function connectionSettings(options: DatabaseOptions): pg.PoolConfig {
     idle_in_transaction_session_timeout: options.statementTimeoutMs,
     query_timeout: options.statementTimeoutMs + 1000,
     keepAlive: true,
+    // Times are read as text and stand in cursors: they must look the same whatever the database's own settings are.
+    options: '-c DateStyle=ISO -c TimeZone=UTC',
     types: {
       getTypeParser(oid: number, format?: 'text' | 'binary') {
         // Ids are numbers here. Times stay text: the ORM converts its own, and a reader passes them on.

@@ -9,6 +9,9 @@ const codes = new Set([
   'ETIMEDOUT',
   'EHOSTUNREACH',
   'ENETUNREACH',
+  '28000', // this user may not connect
+  '28P01', // wrong password
+  '3D000', // no such database
   '53300', // too many connections
   '57014', // the statement's time was over
   '57P01', // shut down by an administrator

@@ -19,14 +19,14 @@ export const Idea = defineEntity({
     upCount: p.integer().default(0),
     downCount: p.integer().default(0),
     /** Computed by the database: up less down. */
-    score: p.integer().generated('always as (up_count - down_count) stored').default(0),
+    score: p.integer().generated('(up_count - down_count) stored').default(0),
     commentCount: p.integer().default(0),
     mergedIntoId: bigint().nullable(),
     /** Computed by the database: the words of the title, for the search. */
     titleWords: p
       .string()
       .columnType('tsvector')
-      .generated(`always as (to_tsvector('idea_search', normalize(title, NFKC))) stored`)
+      .generated(`(to_tsvector('idea_search', normalize(title, NFKC))) stored`)
       .lazy()
       .default(''),
     createdAt: timestamp()

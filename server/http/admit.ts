@@ -73,14 +73,23 @@ export function admitRequests(server: ServerDependencies) {
   };
 }
 
-/** The readiness probe has its own answer for a database that is away, and a page of text needs none. */
+/** A probe that waits for its limit longer than this is late with its answer. */
+const chargeTimeoutMs = 1_000;
+
+/**
+ * Charges a request whose answer needs no database: a page of text, or the readiness probe, which has an answer of its
+ * own for a database that is away, silent or not migrated. When the counter cannot be had, it goes uncharged.
+ */
 async function chargeIfPossible(server: ServerDependencies, counter: Counter, now: Date) {
-  try {
-    return await charge(server.database, counter, now);
-  } catch (error) {
-    if (isDatabaseUnavailable(error)) return undefined;
-    throw error;
-  }
+  const charged = charge(server.database, counter, now).catch((error: unknown) => {
+    if (!isDatabaseUnavailable(error)) server.logger.error({ err: error }, 'a limit could not be charged');
+    return undefined;
+  });
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>(resolve => {
+    timer = setTimeout(resolve, chargeTimeoutMs, undefined);
+  });
+  return Promise.race([charged, late]).finally(() => clearTimeout(timer));
 }
 
 /** What the headers of a request show that is not charged. */

@@ -1,3 +1,4 @@
+import { isIPv4, isIPv6 } from 'node:net';
 import { type Bucket, buckets } from '../../contract/limits.ts';
 import type { Config } from '../config.ts';
 import type { Queryable } from '../database/database.ts';
@@ -53,10 +54,14 @@ function openCounter(name: string, key: string, limit: number, windowSeconds: nu
 
 /** One customer of an IPv6 network has a /64 at least: counting single addresses would limit nobody. */
 function networkOf(ip: string): string {
-  if (!ip.includes(':')) return ip;
+  if (isIPv4(ip)) return ip;
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1];
   if (mapped) return mapped;
-  const [head = '', tail] = ip.split('%')[0]?.split('::') ?? [];
+  const address = ip.split('%', 1)[0] ?? '';
+  // A proxy that is believed may pass on what is no address at all.
+  if (!isIPv6(address)) return 'unknown';
+  // One address has many spellings, and in a URL only one.
+  const [head = '', tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::');
   const before = head === '' ? [] : head.split(':');
   const after = tail ? tail.split(':') : [];
   const zeros = tail === undefined ? [] : Array<string>(Math.max(0, 8 - before.length - after.length)).fill('0');
@@ -94,14 +99,15 @@ export function setRateLimitHeaders(reply: HeaderSetter, state: BucketState) {
 }
 
 /**
- * Charges the rows of a charge(key, window_started_at, expires_at) in the order of their keys, so that two requests
- * never wait for each other. Replicas' clocks differ a little: a window never goes back.
+ * Charges the rows of a charge(key, window_started_at, expires_at), one for each time that a counter is charged, in
+ * the order of their keys: so two statements never wait for each other. Replicas' clocks differ a little: a window
+ * never goes back.
  */
 export const chargeCounters = `
   insert into rate_limits as r (key, window_started_at, expires_at, count)
-  select key, window_started_at, expires_at, 1 from charge order by key
+  select key, max(window_started_at), max(expires_at), count(*) from charge group by key order by key
   on conflict (key) do update
-    set count = case when r.window_started_at >= excluded.window_started_at then r.count + 1 else 1 end,
+    set count = excluded.count + case when r.window_started_at >= excluded.window_started_at then r.count else 0 end,
         window_started_at = greatest(r.window_started_at, excluded.window_started_at),
         expires_at = greatest(r.expires_at, excluded.expires_at)
   returning key, count`;

@@ -16,6 +16,8 @@ const statementTimeoutMs = 400;
 /** The client gives a silent PostgreSQL a second more than PostgreSQL gives a statement. */
 const readTimeoutMs = statementTimeoutMs + 1000;
 const connectTimeoutMs = 1000;
+/** What a machine that is busy with other tests may add. */
+const slackMs = 2500;
 
 let db: TestDatabase;
 let world: World;
@@ -171,15 +173,15 @@ describe('a statement that runs too long', () => {
 });
 
 describe('a database that', () => {
-  let proxy: DatabaseProxy;
-
-  beforeAll(async () => {
-    proxy = await startProxy(db.url);
-    return () => proxy.close();
-  });
+  async function proxied(options: Partial<DatabaseOptions> = {}): Promise<[DatabaseProxy, TestServer]> {
+    const proxy = await startProxy(db.url);
+    const server = await serve(proxy.url, options);
+    onTestFinished(() => proxy.close());
+    return [proxy, server];
+  }
 
   test('goes silent is answered with 503 in time, by reads and writes, and works again when it speaks', async () => {
-    const server = await serve(proxy.url);
+    const [proxy, server] = await proxied();
     await Promise.all([...Array(4)].map(() => read(server)));
     proxy.silence();
     const silent = await Promise.all(
@@ -187,12 +189,12 @@ describe('a database that', () => {
     );
     for (const [answer, ms] of silent) {
       expectUnavailable(answer);
-      expect(ms).toBeLessThan(readTimeoutMs + 1000);
+      expect(ms).toBeLessThan(connectTimeoutMs + readTimeoutMs + slackMs);
     }
     // Connections that timed out are closed, so that these have to open new ones: in the same silence.
     for (const [answer, ms] of await Promise.all([read(server), vote(server, 'up')].map(timed))) {
       expectUnavailable(answer);
-      expect(ms).toBeLessThan(connectTimeoutMs + 1000);
+      expect(ms).toBeLessThan(connectTimeoutMs + slackMs);
     }
     proxy.resume();
     expect(await read(server)).toMatchObject({ status: 200, body: { id: ideaId, up_count: 0 } });
@@ -202,7 +204,7 @@ describe('a database that', () => {
   });
 
   test('goes silent in the middle of a transaction is answered with 503, and nothing is written', async () => {
-    const server = await serve(proxy.url, { statementTimeoutMs: 1500 });
+    const [proxy, server] = await proxied({ statementTimeoutMs: 2500 });
     await read(server);
     await outside.query('begin');
     await outside.query('lock table followers in exclusive mode');
@@ -210,6 +212,8 @@ describe('a database that', () => {
     await waiting(1);
     proxy.silence();
     expectUnavailable(await creating);
+    // A connection on which an answer may still come is nothing that another request should be given.
+    expect(server.database.pool.idleCount).toBe(0);
     await outside.query('rollback');
     proxy.resume();
     expect(await create(server, 'Written')).toMatchObject({ status: 201 });
@@ -217,13 +221,13 @@ describe('a database that', () => {
   });
 
   test('refuses connections is answered with 503 at once, and works again when it takes them', async () => {
-    const server = await serve(proxy.url);
+    const [proxy, server] = await proxied();
     await read(server);
     proxy.sever();
     await vi.waitFor(() => expect(server.database.pool.totalCount).toBe(0));
     for (const [answer, ms] of await Promise.all([read(server), vote(server, 'up')].map(timed))) {
       expectUnavailable(answer);
-      expect(ms).toBeLessThan(connectTimeoutMs);
+      expect(ms).toBeLessThan(slackMs);
     }
     proxy.restore();
     expect(await read(server)).toMatchObject({ status: 200, body: { up_count: 0 } });

@@ -59,7 +59,10 @@ test('an approved idea is published: the very next request of any token finds it
     expect(await listed(ideaId, token)).toBe(true);
   }
   expect(await listed(ideaId, tokens.moderate, '&moderation_state=pending')).toBe(false);
-  const vote = await request(server, `POST /api/v1/ideas/${ideaId}/vote`, { token: tokens.write, json: { value: 'up' } });
+  const vote = await request(server, `POST /api/v1/ideas/${ideaId}/vote`, {
+    token: tokens.write,
+    json: { value: 'up' },
+  });
   expect(vote.body.score).toBe(1);
 });
 
@@ -101,7 +104,9 @@ test('of an approval and a rejection at once exactly one wins, and the other is 
     expect(won.map(({ value }) => value)).toEqual([true]);
     expect(lost?.reason).toBeInstanceOf(AdministrationError);
     expect(lost?.reason).toMatchObject({ reason: 'conflict' });
-    const [row] = await server.sql<{ moderation_state: string }>('select moderation_state from ideas where id = $1', [ideaId]);
+    const [row] = await server.sql<{ moderation_state: string }>('select moderation_state from ideas where id = $1', [
+      ideaId,
+    ]);
     const approved = (round % 2 ? outcomes[0] : outcomes[1])?.status === 'fulfilled';
     expect(row?.moderation_state).toBe(approved ? 'published' : 'rejected');
     expect((await read(ideaId, tokens.moderate)).status).toBe(approved ? 200 : 404);
@@ -115,7 +120,9 @@ test('an idea of another account is neither approved nor rejected', async () => 
   const stranger = await createWorld(server);
   const before = await snapshot(server);
   for (const decide of [approveIdea, rejectIdea]) {
-    await expect(administer(admin => decide(admin, stranger.accountId, ideaId, 'No.'))).rejects.toThrow(AdministrationError);
+    await expect(administer(admin => decide(admin, stranger.accountId, ideaId, 'No.'))).rejects.toThrow(
+      AdministrationError,
+    );
   }
   expect(await snapshot(server)).toEqual(before);
   expect((await read(ideaId, tokens.moderate)).body.moderation_state).toBe('pending');

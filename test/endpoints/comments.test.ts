@@ -62,7 +62,7 @@ test.each([
   ['500 letters', 'x'.repeat(500)],
   ['500 emoji, which are 1,000 UTF-16 units and 2,000 bytes', '🦄'.repeat(500)],
   ['250 letters with a combining mark each, which are 500 code points', combining.repeat(250)],
-  ['a family of 7 code points, 71 times, and 3 more', family.repeat(71) + 'xyz'],
+  ['a family of 7 code points, 71 times, and 3 more', `${family.repeat(71)}xyz`],
   ['500 letters between white space', ` \n\t${'x'.repeat(500)}\u00a0 `],
 ])('a comment may be %s', async (_what, body) => {
   const ideaId = await insertIdea(server, world);
@@ -214,10 +214,11 @@ async function ideaWithComments(count: number) {
     [world.accountId, ideaId, world.ownerId, memberId, count],
   );
   await server.sql('update ideas set comment_count = $2 where id = $1', [ideaId, count]);
-  await server.sql(
-    `insert into followers (idea_id, user_id, account_id) select $1, unnest($2::bigint[]), $3`,
-    [ideaId, count > 0 ? [world.ownerId, memberId] : [], world.accountId],
-  );
+  await server.sql(`insert into followers (idea_id, user_id, account_id) select $1, unnest($2::bigint[]), $3`, [
+    ideaId,
+    count > 0 ? [world.ownerId, memberId] : [],
+    world.accountId,
+  ]);
   return ideaId;
 }
 

@@ -4,6 +4,7 @@ import { expectInvariants } from '../helpers/invariants.ts';
 import { request } from '../helpers/request.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
 import { snapshot } from '../helpers/snapshot.ts';
+import { logStatements } from '../helpers/statement-log.ts';
 
 let server: TestServer;
 let world: World;
@@ -25,7 +26,8 @@ const merge = (ideaId: number, targetId: unknown, by = token) =>
 const unmerge = (ideaId: number, by = token) => request(server, `POST /api/v1/ideas/${ideaId}/unmerge`, { token: by });
 const vote = (ideaId: number, voter: number, value: 'up' | 'down' | 'none') =>
   request(server, `POST /api/v1/ideas/${ideaId}/vote`, { token: voters[voter], json: { value } });
-const read = async (ideaId: number, by = token) => (await request(server, `GET /api/v1/ideas/${ideaId}`, { token: by })).body;
+const read = async (ideaId: number, by = token) =>
+  (await request(server, `GET /api/v1/ideas/${ideaId}`, { token: by })).body;
 const tally = async (ideaId: number) => {
   const { up_count, down_count, score } = await read(ideaId);
   return { up_count, down_count, score };
@@ -59,7 +61,12 @@ test('a merge combines the votes with one vote for each voter, and the vote on t
 test('an unmerge restores both tallies and every vote exactly', async () => {
   const source = await idea('up', 'down', 'up', 'down', 'none', 'up');
   const target = await idea('none', 'none', 'down', 'up', 'up');
-  const before = { source: await read(source), target: await read(target), ofSource: await votes(source), ofTarget: await votes(target) };
+  const before = {
+    source: await read(source),
+    target: await read(target),
+    ofSource: await votes(source),
+    ofTarget: await votes(target),
+  };
   const rows = () =>
     server.sql('select idea_id, voter_id, value, created_at from votes where idea_id = any($1) order by 1, 2', [
       [source, target],
@@ -335,6 +342,34 @@ test('of merges in both directions at once one wins, and the other finds the ide
     );
   }
   expect(server.logLines.filter(line => line.includes('deadlock'))).toEqual([]);
+});
+
+test('merges in opposite directions lock the ideas in one order: none waits for one that waits for it', async () => {
+  const first = await idea();
+  const second = await idea();
+  const waiting = async () =>
+    (await server.sql(`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`))
+      .length;
+  const holder = await server.database.pool.connect();
+  const { result, statements } = await logStatements(async () => {
+    try {
+      await holder.query('begin');
+      await holder.query('select from ideas where id = $1 for update', [second]);
+      // Locked in the order of the request, the one would hold what the other needs, and be needed itself.
+      const backwards = merge(second, first);
+      await expect.poll(waiting, { timeout: 10_000 }).toBe(1);
+      const forwards = merge(first, second);
+      await expect.poll(waiting, { timeout: 10_000 }).toBe(2);
+      await holder.query('commit');
+      return await Promise.all([backwards, forwards]);
+    } finally {
+      await holder.query('rollback');
+      holder.release();
+    }
+  });
+  expect(result.map(({ status }) => status)).toEqual([200, 422]);
+  // The holder's transaction and one for each merge: neither was tried a second time.
+  expect(statements.filter(({ text }) => text === 'begin')).toHaveLength(3);
 });
 
 test('merges around a ring at once end in no circle and in no failure', async () => {

@@ -74,7 +74,9 @@ test.each(['open', 'planned', 'NEW', 'new ', '', 'Fresh in', 'next%', 'no\u0301'
 );
 
 test('a key of another board of the same account is refused', async () => {
-  await createBoard(server, world.accountId, { statuses: [{ key: 'elsewhere', category: 'inbox', label: 'Elsewhere' }] });
+  await createBoard(server, world.accountId, {
+    statuses: [{ key: 'elsewhere', category: 'inbox', label: 'Elsewhere' }],
+  });
   const ideaId = await insertIdea(server, world, { status: 'new' });
   const answer = await setStatus(ideaId, 'elsewhere');
   expect([answer.status, answer.key]).toEqual([422, 'invalid_status']);

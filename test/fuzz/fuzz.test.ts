@@ -6,8 +6,8 @@ import type { Answer } from '../helpers/request.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
 import { document, type FuzzRequest, type FuzzWorld, fuzzRequest, operations, resolve } from './requests.ts';
 
-/** 20,000 as the long run: FUZZ_REQUESTS=20000 vitest run test/fuzz; another one: FUZZ_SEED=$RANDOM. */
-const count = Number(process.env.FUZZ_REQUESTS ?? 4000);
+/** Fewer while something is being tried: FUZZ_REQUESTS=1000 vitest run test/fuzz; others: FUZZ_SEED=$RANDOM. */
+const count = Number(process.env.FUZZ_REQUESTS ?? 20_000);
 const seed = Number(process.env.FUZZ_SEED ?? 20_260_314);
 const parallel = 16;
 
@@ -133,43 +133,46 @@ function problemOf({ method, path, isValid }: FuzzRequest, answer: Answer): stri
   return undefined;
 }
 
-test(
-  `${count} requests, valid and not, end in no failure, in no answer that is not declared, and in sound data`,
-  { timeout: 60_000 + count * 20 },
-  async () => {
-    const problems: unknown[] = [];
-    const seen = new Map<string, Map<number, number>>();
-    let next = 0;
-    const client = async () => {
-      for (let number = next++; number < count; number = next++) {
-        const one = fuzzRequest(seed, number, world);
-        const answer = await rawRequest(server, one.method, one.path, one);
-        const problem = problemOf(one, answer);
-        if (problem) problems.push({ seed, number, problem, request: one, status: answer.status, text: answer.text });
-        const statuses = seen.get(one.operationId) ?? new Map<number, number>();
-        seen.set(one.operationId, statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1));
-      }
-    };
-    await Promise.all(Array.from({ length: parallel }, client));
-    expect(problems.slice(0, 5), `with FUZZ_SEED=${seed}`).toEqual([]);
-    await expectInvariants(server);
-    expect(server.logLines.filter(line => /"level":(50|60)/.test(line))).toEqual([]);
-    expectToHaveReached(seen);
-  },
-);
+test(`${count} requests, valid and not, end in no failure, in no answer that is not declared, and in sound data`, {
+  timeout: 60_000 + count * 20,
+}, async () => {
+  const problems: unknown[] = [];
+  const seen = new Map<string, Map<number, number>>();
+  let next = 0;
+  const client = async () => {
+    for (let number = next++; number < count; number = next++) {
+      const one = fuzzRequest(seed, number, world);
+      const answer = await rawRequest(server, one.method, one.path, one);
+      const problem = problemOf(one, answer);
+      if (problem) problems.push({ seed, number, problem, request: one, status: answer.status, text: answer.text });
+      const statuses = seen.get(one.operationId) ?? new Map<number, number>();
+      seen.set(one.operationId, statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1));
+    }
+  };
+  await Promise.all(Array.from({ length: parallel }, client));
+  expect(problems.slice(0, 5), `with FUZZ_SEED=${seed}`).toEqual([]);
+  await expectInvariants(server);
+  expect(server.logLines.filter(line => /"level":(50|60)/.test(line))).toEqual([]);
+  expectToHaveReached(seen);
+});
 
 /** A run that only bounces off the first check proves nothing: each operation succeeded and was refused many times. */
 function expectToHaveReached(seen: Map<string, Map<number, number>>) {
   const total = (wanted: (status: number) => boolean) =>
-    [...seen.values()].flatMap(statuses => [...statuses]).reduce((sum, [status, n]) => sum + (wanted(status) ? n : 0), 0);
+    [...seen.values()]
+      .flatMap(statuses => [...statuses])
+      .reduce((sum, [status, n]) => sum + (wanted(status) ? n : 0), 0);
   expect(seen.size).toBe(operations.length);
   expect(total(status => status < 300) / count).toBeGreaterThan(0.2);
   expect(total(status => status === 422) / count).toBeGreaterThan(0.1);
   for (const { operation } of operations) {
     const statuses = seen.get(operation.operationId) ?? new Map();
     const isProbe = operation.responses[401] === undefined;
-    const expected = isProbe ? [] : [200, 401, 422].map(status => (status === 200 && operation.responses[201] ? 201 : status));
-    for (const status of expected) expect([operation.operationId, status, statuses.has(status)]).toEqual([operation.operationId, status, true]);
+    const expected = isProbe
+      ? []
+      : [200, 401, 422].map(status => (status === 200 && operation.responses[201] ? 201 : status));
+    for (const status of expected)
+      expect([operation.operationId, status, statuses.has(status)]).toEqual([operation.operationId, status, true]);
   }
 }
 

@@ -3,7 +3,7 @@ import { Random } from './random.ts';
 
 type Json = Record<string, unknown>;
 
-export interface OperationObject {
+interface OperationObject {
   operationId: string;
   parameters?: { name: string; in: 'path' | 'query' | 'header'; required?: boolean; schema: Schema }[];
   requestBody?: { content: Record<string, { schema: Schema }> };
@@ -71,7 +71,21 @@ export function fuzzRequest(seed: number, number: number, world: FuzzWorld): Fuz
 }
 
 const letters = [...'abcdefghijklmnopqrstuvwxyz  ABC 0123456789 .,:;!?\'"\\/<>&%$#@*()[]{}|^~`_-+='];
-const rarities = ['🦄', 'e\u0301', 'ß', 'İ', '\u202e', '\ufeff', '\u0001', '\n', '\t', '漢', '\u00a0', '👩‍👩‍👧', '\ufffd'];
+const rarities = [
+  '🦄',
+  'e\u0301',
+  'ß',
+  'İ',
+  '\u202e',
+  '\ufeff',
+  '\u0001',
+  '\n',
+  '\t',
+  '漢',
+  '\u00a0',
+  '👩‍👩‍👧',
+  '\ufffd',
+];
 
 class RequestMaker {
   private readonly random: Random;
@@ -85,14 +99,17 @@ class RequestMaker {
   make(): FuzzRequest {
     const { random } = this;
     const { path, method, operation } = random.pick(operations);
-    const { token, slugs } = random.chance(0.6) ? random.pick(this.world.tokens.slice(0, 2)) : random.pick(this.world.tokens);
+    const { token, slugs } = random.chance(0.6)
+      ? random.pick(this.world.tokens.slice(0, 2))
+      : random.pick(this.world.tokens);
     const parameters = operation.parameters ?? [];
     const query: [string, string][] = [];
     const headers: Record<string, string> = {};
     for (const parameter of parameters) {
       if (parameter.in === 'query') {
         const isNeeded = parameter.name === 'board' && slugs.length > 1;
-        if (isNeeded || random.chance(0.15)) query.push([parameter.name, this.queryValue(parameter.name, parameter.schema, slugs)]);
+        if (isNeeded || random.chance(0.15))
+          query.push([parameter.name, this.queryValue(parameter.name, parameter.schema, slugs)]);
       }
       if (parameter.in === 'header' && random.chance(0.2)) headers[parameter.name] = this.headerValue(parameter.name);
     }
@@ -173,14 +190,48 @@ class RequestMaker {
       request.token = this.random.pick([...this.world.badTokens, undefined]);
     },
     request => {
-      const junk = ['0', '-1', '1e3', '+1', '9'.repeat(30), '9007199254740993', 'x', '%00', '%', '%C3%28', '1.0', '', '..', "'"];
+      const junk = [
+        '0',
+        '-1',
+        '1e3',
+        '+1',
+        '9'.repeat(30),
+        '9007199254740993',
+        'x',
+        '%00',
+        '%',
+        '%C3%28',
+        '1.0',
+        '',
+        '..',
+        "'",
+      ];
       request.path = request.path.replace(/\/\d+(?=\/|\?|$)/, () => `/${this.random.pick(junk)}`);
     },
     request => {
       const junk = [
-        'unknown=1', 'board=a&board=b', 'board=%00', '__proto__=1', 'page=0', 'page=1&page=2', 'per_page=101', 'cursor=!!!',
-        'cursor=WyJuZXdlc3QiLDEsMV0', 'q=%00', 'q=a&q=b', 'sort=oldest', 'status=inbox', 'moderation_state=published',
-        'page=99999999999999999999', '%', '=', '&&', 'board[]=x', `q=${'x'.repeat(101)}`, '%ED%A0%80=1', 'q=%ED%A0%80',
+        'unknown=1',
+        'board=a&board=b',
+        'board=%00',
+        '__proto__=1',
+        'page=0',
+        'page=1&page=2',
+        'per_page=101',
+        'cursor=!!!',
+        'cursor=WyJuZXdlc3QiLDEsMV0',
+        'q=%00',
+        'q=a&q=b',
+        'sort=oldest',
+        'status=inbox',
+        'moderation_state=published',
+        'page=99999999999999999999',
+        '%',
+        '=',
+        '&&',
+        'board[]=x',
+        `q=${'x'.repeat(101)}`,
+        '%ED%A0%80=1',
+        'q=%ED%A0%80',
       ];
       request.path += `${request.path.includes('?') ? '&' : '?'}${this.random.pick(junk)}`;
     },
@@ -192,12 +243,28 @@ class RequestMaker {
     },
     request => {
       request.headers['content-type'] = this.random.pick([
-        'text/plain', 'application/json; charset=utf-8', 'application/json;charset=latin1', '', 'x', 'multipart/form-data',
+        'text/plain',
+        'application/json; charset=utf-8',
+        'application/json;charset=latin1',
+        '',
+        'x',
+        'multipart/form-data',
       ]);
       request.body ??= '{}';
     },
     request => {
-      request.body = this.random.pick(['', '{}', 'null', '[]', '{"a":1}', '{"a"', '\0', '"', '{"__proto__":1}', '[[[[[[']);
+      request.body = this.random.pick([
+        '',
+        '{}',
+        'null',
+        '[]',
+        '{"a":1}',
+        '{"a"',
+        '\0',
+        '"',
+        '{"__proto__":1}',
+        '[[[[[[',
+      ]);
       request.headers['content-type'] = 'application/json';
     },
     request => {
@@ -207,7 +274,13 @@ class RequestMaker {
       request.headers['x-request-id'] = this.random.pick(['a b', '', 'x'.repeat(200), '{}', 'fine-1']);
     },
     request => {
-      request.headers.authorization = this.random.pick(['Bearer', 'Basic eDp5', 'Bearer  ib_1_x', 'bearer x', 'Bearer a b']);
+      request.headers.authorization = this.random.pick([
+        'Bearer',
+        'Basic eDp5',
+        'Bearer  ib_1_x',
+        'bearer x',
+        'Bearer a b',
+      ]);
       request.token = undefined;
     },
   ];
@@ -216,10 +289,32 @@ class RequestMaker {
     (request, body) => {
       const field = this.random.pick(Object.keys(body));
       const junk = [
-        null, true, false, 0, -1, 1.5, 1e300, [], {}, [1], { a: 1 }, '', ' ', 'x'.repeat(10_001), 'x\0', '\ud83d', '\ude00x',
-        2 ** 53, '1', 'none ', ['up'],
+        null,
+        true,
+        false,
+        0,
+        -1,
+        1.5,
+        1e300,
+        [],
+        {},
+        [1],
+        { a: 1 },
+        '',
+        ' ',
+        'x'.repeat(10_001),
+        'x\0',
+        '\ud83d',
+        '\ude00x',
+        2 ** 53,
+        '1',
+        'none ',
+        ['up'],
       ];
-      request.body = JSON.stringify({ ...body, [field]: this.random.pick<unknown>(junk.map(value => value ?? 'null')) });
+      request.body = JSON.stringify({
+        ...body,
+        [field]: this.random.pick<unknown>(junk.map(value => value ?? 'null')),
+      });
       if (this.random.chance(0.1)) request.body = JSON.stringify({ ...body, [field]: null });
     },
     (request, body) => {
@@ -237,7 +332,8 @@ class RequestMaker {
     },
     (request, body) => {
       const bytes = Buffer.from(JSON.stringify(body));
-      for (let n = this.random.integer(1, 3); n > 0; n--) bytes[this.random.integer(0, bytes.length - 1)] = this.random.integer(0, 255);
+      for (let n = this.random.integer(1, 3); n > 0; n--)
+        bytes[this.random.integer(0, bytes.length - 1)] = this.random.integer(0, 255);
       request.body = bytes;
     },
     (request, body) => {

@@ -10,6 +10,8 @@ export interface RawRequestOptions {
   body?: string | Uint8Array | undefined;
   /** Sends the body in chunks, without saying how long it is. */
   isChunked?: boolean;
+  /** Runs when the head of the request is on its way and its body is not. */
+  beforeBody?: () => Promise<void>;
 }
 
 /** Sends what fetch refuses or mends: a path as it is written, a GET with a body, a header twice. */
@@ -17,7 +19,7 @@ export function rawRequest(
   server: Pick<TestServer, 'baseUrl'>,
   method: string,
   path: string,
-  { token, headers = {}, body, isChunked = false }: RawRequestOptions = {},
+  { token, headers = {}, body, isChunked = false, beforeBody }: RawRequestOptions = {},
 ): Promise<Answer> {
   const { hostname, port } = new URL(server.baseUrl);
   const length = body === undefined || isChunked ? undefined : Buffer.byteLength(body);
@@ -52,6 +54,11 @@ export function rawRequest(
       },
     );
     sent.on('error', reject);
-    sent.end(body);
+    if (beforeBody) {
+      sent.flushHeaders();
+      beforeBody().then(() => sent.end(body), reject);
+    } else {
+      sent.end(body);
+    }
   });
 }

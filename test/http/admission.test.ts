@@ -8,14 +8,13 @@ import {
   createAccount,
   createBoard,
   createMember,
-  createTag,
   createWorld,
   insertIdea,
   issueToken,
   type World,
 } from '../helpers/fixtures.ts';
+import { type ArrangedRequest, createTargets, operations, requestOf } from '../helpers/operations.ts';
 import { type Answer, type RequestOptions, request } from '../helpers/request.ts';
-import { type SampleRequest, sampleRequests } from '../helpers/sample-requests.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
 
 const clock = testClock('2026-03-14T09:00:00.000Z');
@@ -34,21 +33,20 @@ const metadataOf = (id: OperationId) => contract[id].metadata as RouteMetadata;
 const authenticated = operationIds.filter(id => metadataOf(id).auth !== 'none');
 const onBoard = operationIds.filter(id => metadataOf(id).auth === 'board');
 
-const send = ({ line, json }: SampleRequest, options: RequestOptions = {}) =>
+const send = ({ line, json }: ArrangedRequest, options: RequestOptions = {}) =>
   request(server, line, { ...(json === undefined ? {} : { json }), ...options });
 
 /** The line with a query parameter more. */
-const withQuery = (sample: SampleRequest, query: string) => ({
+const withQuery = (sample: ArrangedRequest, query: string) => ({
   ...sample,
   line: `${sample.line}${sample.line.includes('?') ? '&' : '?'}${query}`,
 });
 
-/** Samples on ideas of their own, so that one request never stands in the way of another. */
+/** A valid request for each operation, on ideas of their own, so that one never stands in the way of another. */
 async function samples(on: World = world) {
-  const ideaId = await insertIdea(server, on);
-  const targetId = await insertIdea(server, on);
-  const tagId = await createTag(server, on.accountId, on.boardId);
-  return sampleRequests({ ideaId, targetId, tagId });
+  const targets = await createTargets(server, on);
+  const requests = operations.map(operation => [operation.id, requestOf(operation, targets)]);
+  return Object.fromEntries(requests) as Record<OperationId, ArrangedRequest>;
 }
 
 const countIdeas = async () => (await server.sql<{ n: number }>('select count(*) as n from ideas'))[0]?.n;
@@ -266,7 +264,7 @@ describe('the board of a request', () => {
   test('has the level that the token has on it, and not on another', async () => {
     const there = await samples({ ...world, boardId: second.id, boardSlug: second.slug });
     const here = await samples();
-    const vote = (sample: SampleRequest, slug: string) => send(withQuery(sample, `board=${slug}`), { token: two });
+    const vote = (sample: ArrangedRequest, slug: string) => send(withQuery(sample, `board=${slug}`), { token: two });
     expect(await vote(here.voteIdea, world.boardSlug)).toMatchObject({ status: 403, key: 'insufficient_scope' });
     expect(await vote(there.voteIdea, second.slug)).toMatchObject({ status: 200 });
     // Naming the board at which it may write does not reach the ideas of the other.

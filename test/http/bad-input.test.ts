@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterEach(async () => {
   await expectInvariants(server);
   expect(
-    server.logLines.filter(line => line.includes('"level":50')),
+    server.logLines.splice(0).filter(line => line.includes('"level":50')),
     'failures in the log',
   ).toEqual([]);
 });

@@ -74,7 +74,10 @@ test('what changes an answer changes its ETag', async () => {
   for (const operation of writes) {
     const fresh = await createTargets(server, world);
     const { line, json } = requestOf(operation, fresh);
-    const lists = ['GET /api/v1/ideas', `GET /api/v1/ideas/${operation.id === 'unmergeIdea' ? fresh.mergedId : fresh.ideaId}`];
+    const lists = [
+      'GET /api/v1/ideas',
+      `GET /api/v1/ideas/${operation.id === 'unmergeIdea' ? fresh.mergedId : fresh.ideaId}`,
+    ];
     const before = await Promise.all(lists.map(async one => (await ask(one)).headers.get('etag') ?? ''));
     expect((await request(server, line, { token, json })).status).toBeLessThan(300);
     const after = await Promise.all(lists.map((one, n) => ask(one, before[n])));

@@ -7,6 +7,7 @@ import { rawRequest } from '../helpers/raw-request.ts';
 import { type Answer, request } from '../helpers/request.ts';
 import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
 import { snapshot } from '../helpers/snapshot.ts';
+import { logStatements } from '../helpers/statement-log.ts';
 
 const clock = testClock('2026-05-01T08:00:00Z');
 let server: TestServer;
@@ -127,27 +128,33 @@ describe.each(posts)('a repeated $method $path', operation => {
     expect([isReplayed(replay), replay.text]).toEqual([true, original[0]?.text]);
   });
 
-  test('leaves nothing behind when its answer cannot be kept, and works when it can', async () => {
+  test('leaves nothing behind when its work or its answer cannot be kept, and works when they can', async () => {
     const sent = requestOf(operation, targets);
     const before = await snapshot(server);
-    const failures = {
-      'the insert fails': `before insert on idempotency_keys for each row execute function fail()`,
-      'the connection is lost': `after insert on idempotency_keys for each row execute function disconnect()`,
-      'the commit fails': `after insert on idempotency_keys deferrable initially deferred for each row execute function fail()`,
-    };
     await server.sql(`
       create or replace function fail() returns trigger language plpgsql as $$ begin raise 'not today'; end $$;
       create or replace function disconnect() returns trigger language plpgsql as $$
       begin perform pg_terminate_backend(pg_backend_pid()); return null; end $$`);
-    for (const [what, trigger] of Object.entries(failures)) {
-      const constraint = what === 'the commit fails' ? 'constraint' : '';
-      await server.sql(`create ${constraint} trigger failure ${trigger}`);
-      const answer = await send(sent, 'a-key');
-      await server.sql('drop trigger failure on idempotency_keys');
-      expect([what, answer.key]).toEqual([
-        what,
-        what === 'the connection is lost' ? 'service_unavailable' : 'internal_error',
-      ]);
+    const late = 'deferrable initially deferred';
+    for (const [what, trigger, key] of [
+      ['the answer is refused', 'trigger failure before insert on idempotency_keys', 'internal_error'],
+      ['the connection is lost', 'trigger failure after insert on idempotency_keys', 'service_unavailable'],
+      [
+        'the answer fails at the commit',
+        `constraint trigger failure after insert on idempotency_keys ${late}`,
+        'internal_error',
+      ],
+      [
+        'the work fails at the commit',
+        `constraint trigger failure after insert or update on ideas ${late}`,
+        'internal_error',
+      ],
+    ] as const) {
+      const action = key === 'service_unavailable' ? 'disconnect' : 'fail';
+      await server.sql(`create ${trigger} for each row execute function ${action}()`);
+      const failed = await send(sent, 'a-key');
+      await server.sql(`drop trigger failure on ${trigger.includes('on ideas') ? 'ideas' : 'idempotency_keys'}`);
+      expect([what, failed.key]).toEqual([what, key]);
       expect([what, await snapshot(server)]).toEqual([what, before]);
     }
     const answer = await send(sent, 'a-key');
@@ -318,17 +325,24 @@ test('a replay is answered also when the bucket is empty', async () => {
   expect([replay.status, isReplayed(replay), replay.text]).toEqual([201, true, first.text]);
 });
 
-test('replays at once, with every connection busy, wait for none that they hold', async () => {
-  const crowded = await startServerForTest();
-  const there = await createWorld(crowded);
-  const tokens = await Promise.all(Array.from({ length: 40 }, () => issueToken(crowded, there, 'write')));
-  const answers = await Promise.all(
-    tokens.flatMap(({ token: by }) =>
-      Array.from({ length: 4 }, () =>
-        request(crowded, create.line, { token: by, json: create.json, headers: { 'idempotency-key': 'a-key' } }),
-      ),
-    ),
+test('a repetition that came in before the first was answered is replayed, and takes one connection at a time', async () => {
+  let first: Answer | undefined;
+  const { result: replay, statements } = await logStatements(() =>
+    rawRequest(server, 'POST', '/api/v1/ideas', {
+      token,
+      body: JSON.stringify(create.json),
+      headers: { 'content-type': 'application/json', 'idempotency-key': 'a-key' },
+      // It is charged before its body arrives; meanwhile the other one comes and is answered.
+      beforeBody: async () => {
+        await expect.poll(charged, { timeout: 10_000 }).toBe(1);
+        first = await send(create, 'a-key');
+      },
+    }),
   );
-  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201, 409]));
-  expect(await crowded.sql('select count(*)::int as count from ideas')).toEqual([{ count: 40 }]);
+  expect([isReplayed(replay), replay.text]).toEqual([true, first?.text]);
+  expect(await charged()).toBe(1);
+  // While it held the connection of its transaction, waiting for one to give the charge back on could be for ever.
+  const texts = statements.map(({ text }) => text);
+  const refund = texts.findIndex(text => text.startsWith('update rate_limits set count = count - 1'));
+  expect(refund).toBeGreaterThan(texts.lastIndexOf('commit'));
 });

@@ -9,7 +9,7 @@ import { snapshot } from '../helpers/snapshot.ts';
 
 const opening = new Date('2026-05-01T08:00:00.000Z');
 const closing = new Date('2026-05-31T20:00:00.000Z');
-const before = (time: Date) => new Date(time.getTime() - 1);
+const justBefore = (time: Date) => new Date(time.getTime() - 1);
 
 const clock = testClock(opening);
 let server: TestServer;
@@ -79,7 +79,7 @@ describe.each(windows)('the $name window', ({ opens, closes, tooEarly, tooLate, 
 
   test('binds every token until its opening, to the millisecond', async () => {
     await setWindow(opens, opening);
-    clock.set(before(opening));
+    clock.set(justBefore(opening));
     await refusesEveryone(tooEarly);
     clock.set(opening);
     await admitsEveryone();
@@ -87,7 +87,7 @@ describe.each(windows)('the $name window', ({ opens, closes, tooEarly, tooLate, 
 
   test('binds every token from its closing on, to the millisecond', async () => {
     await setWindow(closes, closing);
-    clock.set(before(closing));
+    clock.set(justBefore(closing));
     await admitsEveryone();
     clock.set(closing);
     await refusesEveryone(tooLate);
@@ -98,9 +98,9 @@ describe.each(windows)('the $name window', ({ opens, closes, tooEarly, tooLate, 
     await setWindow(closes, closing);
     for (const [time, key] of [
       [new Date(0), tooEarly],
-      [before(opening), tooEarly],
+      [justBefore(opening), tooEarly],
       [opening, undefined],
-      [before(closing), undefined],
+      [justBefore(closing), undefined],
       [closing, tooLate],
       [new Date('2099-01-01'), tooLate],
     ] as const) {
@@ -172,7 +172,7 @@ test('reading is never affected by a window or a freeze', async () => {
   expect(asEver.map(([, status]) => status)).toEqual(Array(asEver.length).fill(200));
   await setWindow('submissions_open_at', opening);
   await setWindow('voting_open_at', opening);
-  clock.set(before(opening));
+  clock.set(justBefore(opening));
   expect(await readEverything()).toEqual(asEver);
   await setWindow('submissions_close_at', closing);
   await setWindow('voting_close_at', closing);

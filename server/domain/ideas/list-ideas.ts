@@ -15,7 +15,7 @@ export interface IdeaFilter {
 /** Lists the published ideas of the actor's board, or its approval queue. */
 export async function listIdeas(op: Operation, filter: IdeaFilter, place: Place): Promise<Page<IdeaView>> {
   const isSearch = filter.q !== undefined;
-  const list = listStatement(filter.sort, filter.isPending, isSearch, place.cursor !== undefined);
+  const list = listStatement(filter, place);
   const values: unknown[] = [
     op.actor.boardId,
     op.actor.voterId,
@@ -42,27 +42,61 @@ function cursorOf(sort: IdeaFilter['sort'], idea: IdeaView): Cursor {
 
 const statements = new Map<string, Statement<IdeaView>>();
 
-function listStatement(sort: IdeaFilter['sort'], isPending: boolean, isSearch: boolean, hasCursor: boolean) {
-  const name = `list_ideas_${sort}${isPending ? '_pending' : ''}${isSearch ? '_search' : ''}${hasCursor ? '_after' : ''}`;
+function listStatement({ sort, isPending, q }: IdeaFilter, { cursor, offset, perPage }: Place) {
+  const form: ListForm = {
+    sort,
+    isPending,
+    isSearch: q !== undefined,
+    hasCursor: cursor !== undefined,
+    rowsOfStatus: offset === 0 ? enoughRows.find(rows => rows > perPage) : undefined,
+  };
+  const name = nameOf(form);
   let list = statements.get(name);
   if (!list) {
-    const text = listText(sort, isPending, isSearch, hasCursor);
+    const text = listText(form);
     // A rare word is found through its index, a common one by walking the newest: the plan depends on the word.
-    list = isSearch ? plannedStatement(text) : statement(name, text);
+    list = form.isSearch ? plannedStatement(text) : statement(name, text);
     statements.set(name, list);
   }
   return list;
+}
+
+/** The ways in which the text of the list's statement differs. */
+interface ListForm {
+  sort: IdeaFilter['sort'];
+  isPending: boolean;
+  isSearch: boolean;
+  hasCursor: boolean;
+  /** How many rows of each status suffice for the page; undefined for one that begins after an offset. */
+  rowsOfStatus: number | undefined;
+}
+
+/**
+ * For the default page and for the largest one, with the row that tells whether another page follows. These stand in
+ * the text: PostgreSQL takes a limit that is a parameter for a tenth of the table, finds a plan for any value so dear
+ * that it makes a new one for each call, and making it took three times as long as the list.
+ */
+const enoughRows = [21, 101] as const;
+
+function nameOf({ sort, isPending, isSearch, hasCursor, rowsOfStatus }: ListForm): string {
+  const words = [sort, isPending && 'pending', isSearch && 'search', hasCursor && 'after', rowsOfStatus ?? 'offset'];
+  return ['list_ideas', ...words.filter(word => word !== false)].join('_');
 }
 
 /**
  * The list takes the first rows of each status that it shows, each from the index in the order of the list, and
  * merges them: so it costs the same whichever statuses are shown, and the same at any depth with a cursor.
  */
-function listText(sort: IdeaFilter['sort'], isPending: boolean, isSearch: boolean, hasCursor: boolean): string {
+function listText({ sort, isPending, isSearch, hasCursor, rowsOfStatus }: ListForm): string {
   const key = sort === 'newest' ? 'created_at' : 'score';
   const keyType = sort === 'newest' ? 'timestamptz' : 'integer';
   const cursorAt = isSearch ? 8 : 7;
-  const search = isSearch ? 'and i.title_words @@ words_query($7)' : '';
+  // The index is asked for the long words alone, and what it finds is held against all of them: the operator @@ may
+  // use an index, and its function never does.
+  const search = isSearch
+    ? `and i.title_words @@ index_words_query($7)
+        and (index_words_query($7) = words_query($7) or ts_match_vq(i.title_words, words_query($7)))`
+    : '';
   const after = hasCursor ? `and (i.${key}, i.id) < ($${cursorAt}::${keyType}, $${cursorAt + 1}::bigint)` : '';
   const state = isPending
     ? `i.moderation_state = 'pending'`
@@ -75,7 +109,7 @@ function listText(sort: IdeaFilter['sort'], isPending: boolean, isSearch: boolea
       from ideas i
       where i.status_id = shown.id and ${state} ${search} ${after}
       order by i.${key} desc, i.id desc
-      limit $5::bigint + $6::bigint
+      limit ${rowsOfStatus ?? '$5::bigint + $6::bigint'}
     ) of_status
     where shown.board_id = $1
       and case

@@ -1,0 +1,22 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { answerError } from './error-handler.ts';
+import { logAnswers } from './request-log.ts';
+
+type Hook = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
+
+/**
+ * Answers a path for which Fastify can look up no route: broken percent-encoding, a parameter that is too long. Fastify
+ * runs no hooks then, so the ones that every request has to pass run here.
+ */
+export function answerUnroutable(hooks: Hook[]) {
+  return async (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
+    let refusal = error;
+    try {
+      for (const hook of hooks) await hook(request, reply);
+    } catch (earlier) {
+      refusal = earlier;
+    }
+    answerError(refusal, request, reply);
+    await logAnswers(request, reply);
+  };
+}

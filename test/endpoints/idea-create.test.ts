@@ -1,0 +1,289 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { grants } from '../../contract/grants.ts';
+import { testClock } from '../helpers/clock.ts';
+import { createMember, createWorld, issueToken, type World } from '../helpers/fixtures.ts';
+import { expectInvariants } from '../helpers/invariants.ts';
+import { request } from '../helpers/request.ts';
+import { startServer, type TestServer } from '../helpers/server.ts';
+
+const now = '2026-03-14T09:26:53.589Z';
+const clock = testClock(now);
+
+let server: TestServer;
+let world: World;
+let token: string;
+
+beforeAll(async () => {
+  server = await startServer({ clock });
+});
+beforeEach(async () => {
+  clock.set(now);
+  world = await createWorld(server);
+  ({ token } = await issueToken(server, world, 'write'));
+});
+afterAll(async () => {
+  await expectInvariants(server);
+  await server.close();
+});
+
+const create = (json: unknown, by = token) => request(server, 'POST /api/v1/ideas', { token: by, json });
+const valid = { title: 'Export a board as CSV', body: 'We report in a spreadsheet.' };
+const stored = () =>
+  server.sql<{ title: string; body: string }>('select title, body from ideas where board_id = $1 order by id', [
+    world.boardId,
+  ]);
+
+describe('a created idea', () => {
+  test('is answered as it is stored, by the issuer, in the first status of the inbox', async () => {
+    const issuerId = await createMember(server, world.accountId, 'admin', 'Ada Osei');
+    const own = await issueToken(server, world, 'write', { issuerId });
+    const { status, body } = await create(valid, own.token);
+    expect(status).toBe(201);
+    expect(body).toEqual({
+      id: expect.any(Number),
+      ...valid,
+      status: 'open',
+      status_key: 'open',
+      status_category: 'inbox',
+      status_label: 'open',
+      moderation_state: 'published',
+      score: 0,
+      up_count: 0,
+      down_count: 0,
+      comment_count: 0,
+      my_vote: 'none',
+      tags: [],
+      author: { id: issuerId, name: 'Ada Osei' },
+      merged_into_id: null,
+      created_at: now,
+      updated_at: now,
+    });
+    expect((await request(server, `GET /api/v1/ideas/${body.id}`, { token: own.token })).body).toEqual(body);
+    expect(
+      await server.sql('select account_id, author_id, moderation_state from ideas where id = $1', [body.id]),
+    ).toEqual([{ account_id: world.accountId, author_id: issuerId, moderation_state: 'published' }]);
+  });
+
+  test('is followed by its author, and by nobody else', async () => {
+    const { body } = await create(valid);
+    expect(await server.sql('select user_id, account_id from followers where idea_id = $1', [body.id])).toEqual([
+      { user_id: world.ownerId, account_id: world.accountId },
+    ]);
+    expect(await server.sql('select from votes where idea_id = $1', [body.id])).toEqual([]);
+  });
+
+  test('begins in the first status of the inbox by its place in the registry, also a custom or hidden one', async () => {
+    const own = await createWorld(server, {
+      statuses: [
+        { key: 'planned', category: 'planned', label: 'Planned' },
+        { key: 'triage', category: 'inbox', label: 'Triage', isHidden: true },
+        { key: 'open', category: 'inbox', label: 'Open' },
+      ],
+    });
+    const writer = await issueToken(server, own, 'write');
+    expect((await create(valid, writer.token)).body).toMatchObject({ status: 'open', status_key: 'triage' });
+    await server.sql(`update statuses set position = -1 where board_id = $1 and key = 'open'`, [own.boardId]);
+    expect((await create(valid, writer.token)).body).toMatchObject({ status_key: 'open' });
+  });
+
+  test('is there at once for everybody who reads the board', async () => {
+    const { body } = await create(valid);
+    const reader = await issueToken(server, world, 'read');
+    expect((await request(server, 'GET /api/v1/ideas', { token: reader.token })).body.data).toMatchObject([
+      { id: body.id },
+    ]);
+  });
+});
+
+describe('title and body', () => {
+  test('are stored without the white space around them, and with all of it inside', async () => {
+    const { body } = await create({
+      title: '\t  Two  words \n',
+      body: '\u00a0\u2003\n A line\n\n  another \r\n\ufeff',
+    });
+    expect(body).toMatchObject({ title: 'Two  words', body: 'A line\n\n  another' });
+    expect(await stored()).toEqual([{ title: 'Two  words', body: 'A line\n\n  another' }]);
+  });
+
+  test.each([
+    ['letters', 'a'],
+    ['emoji, which are two units each', '😀'],
+    ['combining marks', 'e\u0301'],
+  ])('have 1 to 200 and 1 to 10,000 characters: %s', async (_, character) => {
+    const points = [...character].length;
+    const of = (length: number) => character.repeat(length / points);
+    const longest = { title: of(200), body: of(10_000) };
+    const { status, body } = await create(longest);
+    expect(status).toBe(201);
+    expect(body).toMatchObject(longest);
+    expect(await stored()).toEqual([longest]);
+    expect((await create({ title: character, body: character })).status).toBe(201);
+
+    for (const [field, text] of [
+      ['title', `${longest.title}a`],
+      ['body', `${longest.body}a`],
+    ] as const) {
+      const answer = await create({ ...valid, [field]: text });
+      expect(answer).toMatchObject({ status: 422, key: 'validation_failed' });
+      expect(answer.body.error.issues).toMatchObject([{ path: ['body', field] }]);
+    }
+    expect(await stored()).toHaveLength(2);
+  });
+
+  test('are measured after trimming', async () => {
+    expect((await create({ title: ` ${'a'.repeat(200)} `, body: `\n${'b'.repeat(10_000)}\n` })).status).toBe(201);
+  });
+
+  test.each([
+    ['precomposed and decomposed letters', 'Caf\u00e9 Cafe\u0301'],
+    ['right to left', 'שלום \u200fעולם\u200e'],
+    ['joined emoji', '👩‍👩‍👧‍👦 🏳️‍🌈'],
+    ['letters beyond the basic plane', '𝔘𝔫𝔦𝔠𝔬𝔡𝔢 𠜎'],
+    ['zero-width characters inside', 'a\u200bb\u2060c'],
+    ['what looks like SQL or a template', `'); drop table ideas; -- \${x} {{y}} %s \\0`],
+    ['what looks like HTML', '<script>alert("1")</script> &amp;'],
+    ['control characters', 'a\u0001b\u001b[31mc\u007f'],
+    ['quotes and backslashes', `"'\\\`\u2028\u2029`.concat('x')],
+  ])('are stored exactly: %s', async (_, text) => {
+    const { status, body } = await create({ title: text, body: text });
+    expect(status).toBe(201);
+    expect(body).toMatchObject({ title: text, body: text });
+    expect(await stored()).toEqual([{ title: text, body: text }]);
+    expect((await request(server, `GET /api/v1/ideas/${body.id}`, { token })).body.title).toBe(text);
+  });
+
+  test.each([
+    ['missing', {}],
+    ['empty', { title: '', body: '' }],
+    ['white space alone', { title: ' \n\t\u00a0', body: '\u2003' }],
+    ['null', { title: null, body: null }],
+    ['numbers', { title: 1, body: 2 }],
+    ['arrays', { title: ['a'], body: ['b'] }],
+    ['objects', { title: { a: 1 }, body: {} }],
+    ['with a NUL', { title: 'a\0b', body: '\0' }],
+    ['with a lone surrogate', { title: 'a\ud800b', body: '\udc00' }],
+  ])('that are %s are refused, naming both, and nothing is written', async (_, json) => {
+    const answer = await create(json);
+    expect(answer).toMatchObject({ status: 422, key: 'validation_failed' });
+    const fields = answer.body.error.issues.map(({ path }: { path: string[] }) => path.join('.'));
+    expect(fields.sort()).toEqual(['body.body', 'body.title']);
+    expect(await stored()).toEqual([]);
+  });
+
+  test.each([
+    ['status', 'planned'],
+    ['author_id', 1],
+    ['moderation_state', 'published'],
+    ['board', 'other'],
+    ['tags', []],
+    ['created_at', now],
+    ['__proto', {}],
+  ])('come alone: %s beside them is refused, not dropped', async (field, value) => {
+    const answer = await create({ ...valid, [field]: value });
+    expect(answer).toMatchObject({ status: 422, key: 'validation_failed' });
+    expect(answer.body.error.issues).toMatchObject([{ path: ['body'], code: 'unrecognized_keys' }]);
+    expect(answer.body.error.issues[0].message).toContain(field);
+    expect(await stored()).toEqual([]);
+  });
+});
+
+describe('pre-moderation', () => {
+  const roles = ['owner', 'admin', 'moderator', 'member'] as const;
+  const cases = [true, false].flatMap(isOn =>
+    grants
+      .filter(grant => grant !== 'read')
+      .flatMap(grant => roles.map(role => ({ isOn, grant, role, state: stateOf(isOn, grant, role) }))),
+  );
+
+  function stateOf(isOn: boolean, grant: string, role: string) {
+    return isOn && !(grant === 'moderate' && role !== 'member') ? 'pending' : 'published';
+  }
+
+  test.each(cases)('on: $isOn, with $grant by a $role: $state', async ({ isOn, grant, role, state }) => {
+    await server.sql('update boards set pre_moderation = $2 where id = $1', [world.boardId, isOn]);
+    const issuerId = await createMember(server, world.accountId, 'admin');
+    const own = await issueToken(server, world, grant, { issuerId });
+    await server.sql('update memberships set role = $2 where user_id = $1', [issuerId, role]);
+    const { status, body } = await create(valid, own.token);
+    expect(status).toBe(201);
+    expect(body).toMatchObject({ moderation_state: state, author: { id: issuerId } });
+    const [row] = await server.sql('select moderation_state from ideas where id = $1', [body.id]);
+    expect(row).toEqual({ moderation_state: state });
+    const list = await request(server, 'GET /api/v1/ideas', { token });
+    expect(list.body.data).toHaveLength(state === 'published' ? 1 : 0);
+  });
+
+  test('keeps a pending idea from its own author, who has no moderate, and still lets the author follow it', async () => {
+    await server.sql('update boards set pre_moderation = true where id = $1', [world.boardId]);
+    const { body } = await create(valid);
+    expect(await request(server, `GET /api/v1/ideas/${body.id}`, { token })).toMatchObject({ status: 404 });
+    expect(await server.sql('select user_id from followers where idea_id = $1', [body.id])).toHaveLength(1);
+  });
+});
+
+describe('a board that does not accept submissions now', () => {
+  const set = (column: string, value: unknown) =>
+    server.sql(`update boards set ${column} = $2 where id = $1`, [world.boardId, value]);
+
+  test('frozen answers 423, and nothing is written', async () => {
+    await set('is_frozen', true);
+    for (const grant of ['write', 'moderate'] as const) {
+      const own = await issueToken(server, world, grant);
+      expect(await create(valid, own.token)).toMatchObject({ status: 423, key: 'board_frozen' });
+    }
+    expect(await stored()).toEqual([]);
+    expect(await server.sql('select from followers where account_id = $1', [world.accountId])).toEqual([]);
+    await set('is_frozen', false);
+    expect((await create(valid)).status).toBe(201);
+  });
+
+  test('opens at the very millisecond, and closes at the very millisecond, for tokens of the owner too', async () => {
+    await set('submissions_open_at', '2026-03-14T10:00:00.000Z');
+    await set('submissions_close_at', '2026-03-14T11:00:00.000Z');
+    const owner = await issueToken(server, world, 'moderate');
+    const admin = await issueToken(server, world, 'moderate', {
+      issuerId: await createMember(server, world.accountId, 'admin'),
+    });
+    for (const [time, status, key] of [
+      ['2026-03-14T09:59:59.999Z', 423, 'submissions_not_open_yet'],
+      ['2026-03-14T10:00:00.000Z', 201, undefined],
+      ['2026-03-14T10:59:59.999Z', 201, undefined],
+      ['2026-03-14T11:00:00.000Z', 423, 'submissions_closed'],
+      ['2099-01-01T00:00:00.000Z', 423, 'submissions_closed'],
+    ] as const) {
+      clock.set(time);
+      const before = (await stored()).length;
+      for (const by of [token, owner.token, admin.token]) {
+        const answer = await create(valid, by);
+        expect([time, answer.status, answer.key]).toEqual([time, status, key]);
+      }
+      expect((await stored()).length - before).toBe(status === 201 ? 3 : 0);
+      // Reading is never affected.
+      expect((await request(server, 'GET /api/v1/ideas', { token })).status).toBe(200);
+    }
+  });
+
+  test('with one bound alone is open on its other side for ever', async () => {
+    await set('submissions_open_at', now);
+    clock.set('2999-01-01T00:00:00.000Z');
+    expect((await create(valid)).status).toBe(201);
+    await set('submissions_open_at', null);
+    await set('submissions_close_at', now);
+    clock.set('1999-01-01T00:00:00.000Z');
+    expect((await create(valid)).status).toBe(201);
+    clock.set(now);
+    expect(await create(valid)).toMatchObject({ status: 423, key: 'submissions_closed' });
+  });
+
+  test('is not one whose voting window is closed', async () => {
+    await set('voting_close_at', '2026-01-01T00:00:00.000Z');
+    expect((await create(valid)).status).toBe(201);
+  });
+});
+
+test('many at once are all created, each once', async () => {
+  const answers = await Promise.all([...Array(50).keys()].map(n => create({ ...valid, title: `Idea ${n}` })));
+  expect(answers.map(({ status }) => status)).toEqual(Array(50).fill(201));
+  expect(new Set(answers.map(({ body }) => body.id)).size).toBe(50);
+  expect(new Set((await stored()).map(({ title }) => title)).size).toBe(50);
+});

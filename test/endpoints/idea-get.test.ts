@@ -1,0 +1,141 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createMember, createTag, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import { request } from '../helpers/request.ts';
+import { startServer, type TestServer } from '../helpers/server.ts';
+
+let server: TestServer;
+let world: World;
+let token: string;
+let moderator: string;
+
+beforeAll(async () => {
+  server = await startServer();
+  world = await createWorld(server, {
+    statuses: [
+      { key: 'open', category: 'inbox', label: 'Open' },
+      { key: 'building', category: 'active', label: 'Being built' },
+      { key: 'hidden', category: 'declined', label: 'Hidden', isHidden: true },
+    ],
+  });
+  ({ token } = await issueToken(server, world, 'write'));
+  ({ token: moderator } = await issueToken(server, world, 'moderate'));
+});
+afterAll(() => server.close());
+
+const get = (id: unknown, by = token) => request(server, `GET /api/v1/ideas/${id}`, { token: by });
+
+test('an idea is answered with everything that the contract has of it', async () => {
+  const authorId = await createMember(server, world.accountId, 'member', 'Ada Osei');
+  const id = await insertIdea(server, world, {
+    title: 'Export a board as CSV',
+    body: 'Every month.\n\nIn a spreadsheet.',
+    status: 'building',
+    authorId,
+    createdAt: new Date('2026-03-14T09:26:53.589Z'),
+  });
+  const tags: Record<string, number> = {};
+  for (const name of ['reports', 'Billing']) {
+    tags[name] = await createTag(server, world.accountId, world.boardId, name);
+    await request(server, `POST /api/v1/ideas/${id}/tags`, { token: moderator, json: { tag_id: tags[name] } });
+  }
+  await request(server, `POST /api/v1/ideas/${id}/vote`, { token, json: { value: 'down' } });
+  await request(server, `POST /api/v1/ideas/${id}/vote`, { token: moderator, json: { value: 'up' } });
+  await request(server, `POST /api/v1/ideas/${id}/comments`, { token, json: { body: 'Yes.' } });
+  await server.sql(`update ideas set updated_at = '2026-03-15 12:00:00+02' where id = $1`, [id]);
+
+  const { status, body } = await get(id);
+  expect(status).toBe(200);
+  expect(body).toEqual({
+    id,
+    title: 'Export a board as CSV',
+    body: 'Every month.\n\nIn a spreadsheet.',
+    status: 'in_progress',
+    status_key: 'building',
+    status_category: 'active',
+    status_label: 'Being built',
+    moderation_state: 'published',
+    score: 0,
+    up_count: 1,
+    down_count: 1,
+    comment_count: 1,
+    my_vote: 'down',
+    tags: [
+      { id: tags.Billing, name: 'Billing', color: '#0f766e' },
+      { id: tags.reports, name: 'reports', color: '#0f766e' },
+    ],
+    author: { id: authorId, name: 'Ada Osei' },
+    merged_into_id: null,
+    created_at: '2026-03-14T09:26:53.589Z',
+    updated_at: '2026-03-15T10:00:00.000Z',
+  });
+});
+
+test.each([
+  ['inbox', 'open'],
+  ['planned', 'planned'],
+  ['active', 'in_progress'],
+  ['completed', 'done'],
+  ['declined', 'declined'],
+  ['archived', 'archived'],
+] as const)('the status of the category %s is %s', async (category, status) => {
+  const own = await createWorld(server, { statuses: [{ key: 'custom-key', category, label: 'Custom' }] });
+  const reader = await issueToken(server, own, 'read');
+  const { body } = await get(await insertIdea(server, own, { status: 'custom-key' }), reader.token);
+  expect(body).toMatchObject({ status, status_key: 'custom-key', status_category: category, status_label: 'Custom' });
+});
+
+test('my_vote is the vote of the token that asks, not of its issuer nor of another token', async () => {
+  const id = await insertIdea(server, world);
+  await request(server, `POST /api/v1/ideas/${id}/vote`, { token, json: { value: 'up' } });
+  const [voter] = await server.sql<{ id: number }>(
+    'insert into voters (account_id, user_id) values ($1, $2) returning id',
+    [world.accountId, world.ownerId],
+  );
+  await server.sql('insert into votes (idea_id, voter_id, account_id, value) values ($1, $2, $3, -1)', [
+    id,
+    voter?.id,
+    world.accountId,
+  ]);
+  expect((await get(id)).body.my_vote).toBe('up');
+  expect((await get(id, moderator)).body.my_vote).toBe('none');
+});
+
+test('an idea in a hidden status is answered by its id', async () => {
+  expect(await get(await insertIdea(server, world, { status: 'hidden' }))).toMatchObject({ status: 200 });
+});
+
+test('a pending idea is there for a moderator alone', async () => {
+  const id = await insertIdea(server, world, { moderationState: 'pending' });
+  expect(await get(id, moderator)).toMatchObject({ status: 200, body: { id, moderation_state: 'pending' } });
+  const missing = await get(999_999_999);
+  expect(await get(id)).toMatchObject({ status: 404, text: missing.text });
+});
+
+test('a rejected idea is there for nobody', async () => {
+  const id = await insertIdea(server, world, { moderationState: 'rejected' });
+  for (const by of [token, moderator]) expect(await get(id, by)).toMatchObject({ status: 404, key: 'not_found' });
+});
+
+test('a merged idea is answered with the one into which it is merged', async () => {
+  const id = await insertIdea(server, world);
+  const target = await insertIdea(server, world);
+  await request(server, `POST /api/v1/ideas/${id}/merge`, { token: moderator, json: { target_id: target } });
+  expect(await get(id)).toMatchObject({ status: 200, body: { id, merged_into_id: target } });
+  expect(await get(target)).toMatchObject({ status: 200, body: { merged_into_id: null } });
+});
+
+test('the name of the author is the one that the user has now', async () => {
+  const authorId = await createMember(server, world.accountId, 'member', 'Before');
+  const id = await insertIdea(server, world, { authorId });
+  await server.sql(`update users set name = 'After' where id = $1`, [authorId]);
+  expect((await get(id)).body.author).toEqual({ id: authorId, name: 'After' });
+});
+
+test('an idea that was removed, or is of another board or account, is answered as one that never was', async () => {
+  const removed = await insertIdea(server, world);
+  await server.sql('delete from ideas where id = $1', [removed]);
+  const elsewhere = await insertIdea(server, await createWorld(server));
+  const missing = await get(999_999_999);
+  expect(missing).toMatchObject({ status: 404, key: 'not_found' });
+  for (const id of [removed, elsewhere]) expect((await get(id)).text).toBe(missing.text);
+});

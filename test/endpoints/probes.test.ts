@@ -1,0 +1,192 @@
+import { pino } from 'pino';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { openDatabase } from '../../server/database/database.ts';
+import { testClock } from '../helpers/clock.ts';
+import { createBareDatabase, type TestDatabase } from '../helpers/database.ts';
+import { startProxy } from '../helpers/proxy.ts';
+import { type Answer, request } from '../helpers/request.ts';
+import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
+
+const now = '2026-03-14T09:00:00.000Z';
+const clock = testClock(now);
+
+let server: TestServer;
+
+beforeAll(async () => {
+  server = await startServer({ clock });
+});
+beforeEach(async () => {
+  clock.set(now);
+  await beat(now);
+  server.logLines.length = 0;
+});
+afterAll(() => server.close());
+
+const beat = (at: string) =>
+  server.sql(
+    `insert into heartbeats (name, recorded_at) values ('cron', $1)
+    on conflict (name) do update set recorded_at = excluded.recorded_at`,
+    [at],
+  );
+
+const ready = (on: TestServer = server) => request(on, 'GET /ready');
+
+function expectReady(answer: Answer) {
+  expect(answer).toMatchObject({ status: 200, text: '{"ok":true}' });
+  expect(answer.headers.get('cache-control')).toBe('no-store');
+}
+
+/** The answer says nothing of the reason, and the log names it. */
+function expectNotReady(answer: Answer, failed: string[], on: TestServer = server) {
+  expect(answer).toMatchObject({ status: 503, text: '{"ok":false}' });
+  expect(answer.headers.get('cache-control')).toBe('no-store');
+  const events = on.logLines.map(line => JSON.parse(line)).filter(line => line.event === 'readiness.not_ready');
+  expect(events.at(-1)).toMatchObject({ failed });
+}
+
+/** A server whose way to its database is url. */
+async function serve(url: string): Promise<TestServer> {
+  const logger = pino({ level: 'silent' });
+  const database = await openDatabase({ url, poolSize: 4, connectTimeoutMs: 500, statementTimeoutMs: 10_000, logger });
+  onTestFinished(() => database.close());
+  const on = { url, database } as TestDatabase;
+  return startServerForTest({ on, clock });
+}
+
+async function timed<T>(work: Promise<T>): Promise<[T, number]> {
+  const start = performance.now();
+  return [await work, performance.now() - start];
+}
+
+describe('GET /health', () => {
+  test('answers 200 and no more than that, without authentication', async () => {
+    const answer = await request(server, 'GET /health');
+    expect(answer).toMatchObject({ status: 200, text: '{"ok":true}' });
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+    expect((await request(server, 'GET /health', { token: 'nonsense' })).status).toBe(200);
+    expect((await request(server, 'HEAD /health')).status).toBe(200);
+  });
+
+  test('answers 200 while the database is gone', async () => {
+    const { url, drop } = await createBareDatabase();
+    const lost = await serve(url);
+    await drop();
+    expect(await request(lost, 'GET /health')).toMatchObject({ status: 200, text: '{"ok":true}' });
+    expectNotReady(await ready(lost), ['database', 'migrations', 'cron'], lost);
+  });
+
+  test('answers at once while the database is silent, and while it breaks', async () => {
+    const proxy = await startProxy(server.url);
+    const lost = await serve(proxy.url);
+    onTestFinished(() => proxy.close());
+    await ready(lost);
+    for (const harm of [() => proxy.silence(), () => proxy.sever()]) {
+      harm();
+      const [answer, ms] = await timed(request(lost, 'GET /health'));
+      expect(answer.status).toBe(200);
+      expect(ms).toBeLessThan(400);
+    }
+  });
+});
+
+describe('GET /ready', () => {
+  test('answers 200 while the database answers, nothing is pending and the cron runs', async () => {
+    expectReady(await ready());
+    expect(server.logLines.join('')).not.toContain('readiness.not_ready');
+    expect((await request(server, 'HEAD /ready')).status).toBe(200);
+  });
+
+  test('answers 503 while no heartbeat was ever recorded', async () => {
+    await server.sql('delete from heartbeats');
+    expectNotReady(await ready(), ['cron']);
+    expect((await request(server, 'HEAD /ready')).status).toBe(503);
+  });
+
+  test('answers 503 from the millisecond at which the heartbeat is older than 120 minutes', async () => {
+    clock.set('2026-03-14T11:00:00.000Z');
+    expectReady(await ready());
+    clock.set('2026-03-14T11:00:00.001Z');
+    expectNotReady(await ready(), ['cron']);
+    await beat('2026-03-14T11:00:00.000Z');
+    expectReady(await ready());
+  });
+
+  test('takes another age for old when it is set', async () => {
+    const impatient = await startServerForTest({
+      on: server,
+      clock,
+      environment: { READINESS_CRON_MAX_AGE_MINUTES: '5' },
+    });
+    clock.set('2026-03-14T09:05:00.000Z');
+    expectReady(await ready(impatient));
+    clock.set('2026-03-14T09:05:00.001Z');
+    expectNotReady(await ready(impatient), ['cron'], impatient);
+    expectReady(await ready());
+  });
+
+  test('answers 503 while a migration is pending', async () => {
+    const [row] = await server.sql<{ name: string; checksum: string }>(
+      `delete from schema_migrations where name = '0001_baseline.sql' returning *`,
+    );
+    expectNotReady(await ready(), ['migrations']);
+    await server.sql(`insert into schema_migrations (stream, name, checksum) values ('core', $1, $2)`, [
+      row?.name,
+      row?.checksum,
+    ]);
+    expectReady(await ready());
+  });
+
+  test('names every check that fails, in the log alone', async () => {
+    await server.sql('delete from heartbeats');
+    const name = '0001_baseline.sql';
+    await server.sql('update schema_migrations set stream = $2 where name = $1', [name, 'elsewhere']);
+    expectNotReady(await ready(), ['migrations', 'cron']);
+    await server.sql('update schema_migrations set stream = $2 where name = $1', [name, 'core']);
+  });
+
+  test('answers 503 on a database without a schema, and never 500', async () => {
+    const { url, drop } = await createBareDatabase();
+    onTestFinished(drop);
+    const bare = await serve(url);
+    expectNotReady(await ready(bare), ['migrations', 'cron'], bare);
+  });
+
+  test('answers 503 while the database refuses connections, and 200 again when it takes them', async () => {
+    const proxy = await startProxy(server.url);
+    onTestFinished(() => proxy.close());
+    const lost = await serve(proxy.url);
+    expectReady(await ready(lost));
+    proxy.sever();
+    expectNotReady(await ready(lost), ['database', 'migrations', 'cron'], lost);
+    proxy.restore();
+    expectReady(await ready(lost));
+  });
+
+  test('answers 503 within seconds while the database is silent: a probe that hangs is worse than one that fails', async () => {
+    const proxy = await startProxy(server.url);
+    onTestFinished(() => proxy.close());
+    const lost = await serve(proxy.url);
+    expectReady(await ready(lost));
+    proxy.silence();
+    const [answer, ms] = await timed(ready(lost));
+    expectNotReady(answer, ['database', 'migrations', 'cron'], lost);
+    expect(ms).toBeLessThan(5000);
+    proxy.resume();
+  });
+
+  test('writes nothing but the count of its address', async () => {
+    const counts = async () => {
+      const tables = await server.sql<{ name: string }>(
+        `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'`,
+      );
+      return Promise.all(
+        tables
+          .filter(({ name }) => name !== 'rate_limits')
+          .map(async ({ name }) => server.sql(`select '${name}' as name, md5(string_agg(t::text, '')) from ${name} t`)),
+      );
+    };
+    const before = await counts();
+    await ready();
+    expect(await counts()).toEqual(before);
+  });
+});

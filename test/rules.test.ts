@@ -1,0 +1,50 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+
+/** A row of the table: a rule, and the tests that fail when it is broken, each as a file and the titles in it. */
+interface Rule {
+  id: string;
+  tests: { file: string; titles: string[] }[];
+}
+
+const rules: Rule[] = readFileSync(new URL('RULES.md', import.meta.url), 'utf8')
+  .split('\n')
+  .filter(line => /^\| [A-Z]/.test(line) && !line.startsWith('| Rule '))
+  .map(line => {
+    const [, id = '', , testedBy = ''] = line.split(/(?<!\\)\|/).map(cell => cell.trim());
+    const tests = testedBy.split('<br>').map(one => {
+      const [file = '', ...titles] = one.split(' › ').map(part => part.trim().replace(/^`|`$/g, ''));
+      return { file, titles };
+    });
+    return { id, tests };
+  });
+
+const titlesByFile = new Map<string, Set<string>>();
+
+/** What stands first in a call of test or describe, or of what their each and runIf made. */
+function titlesOf(file: string): Set<string> {
+  const known = titlesByFile.get(file);
+  if (known) return known;
+  const source = readFileSync(new URL(file, import.meta.url), 'utf8');
+  const calls = source.matchAll(/(?:\b(?:test|it|describe)\(|\)\()\s*(['"`])((?:\\.|(?!\1)[^\\])*)\1,/g);
+  const titles = new Set([...calls].map(([, , title = '']) => title.replace(/\\(['"`])/g, '$1')));
+  titlesByFile.set(file, titles);
+  return titles;
+}
+
+test('the table has every rule once', () => {
+  const ids = rules.map(({ id }) => id);
+  expect(ids.length).toBeGreaterThan(80);
+  expect(ids.filter((id, n) => ids.indexOf(id) !== n)).toEqual([]);
+});
+
+describe.each(rules)('the rule $id', ({ tests }) => {
+  test('is held by tests that exist', () => {
+    expect(tests.length).toBeGreaterThan(0);
+    for (const { file, titles } of tests) {
+      expect(file).toMatch(/\.test\.ts$/);
+      expect(titles.length).toBeGreaterThan(0);
+      for (const title of titles) expect([...titlesOf(file)]).toContain(title);
+    }
+  });
+});
