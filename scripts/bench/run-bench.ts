@@ -101,11 +101,18 @@ async function measure(options: BenchOptions, stops: (() => Promise<unknown>)[],
 /** A PostgreSQL of the benchmark's own with the settings of production: it writes every commit to the disk. */
 async function startDatabase(stops: (() => Promise<unknown>)[]): Promise<string> {
   const dataDir = await mkdtemp(join(tmpdir(), 'idea-board-bench-'));
-  stops.push(() => rm(dataDir, { recursive: true, force: true }));
   // PostgreSQL's user must get in when root runs this: else the cluster would be put elsewhere, and stay there.
   await chmod(dataDir, 0o711);
-  const postgres = await startEmbeddedPostgres({ dataDir });
-  stops.push(() => postgres.stop());
+  const starting = startEmbeddedPostgres({ dataDir });
+  stops.push(async () => {
+    // One that is still starting would go on in a directory that is gone.
+    await starting.then(
+      postgres => postgres.stop(),
+      () => {},
+    );
+    await rm(dataDir, { recursive: true, force: true });
+  });
+  const postgres = await starting;
   await migrate(postgres.url());
   return postgres.url();
 }

@@ -151,8 +151,18 @@ describe.each(writes)('$method $path', operation => {
     ]);
   });
 
+  test('refuses unknown and repeated query parameters', async () => {
+    const body = operation.hasBody ? JSON.stringify(requestOf(operation, targets).json) : undefined;
+    const options = body === undefined ? {} : { body, headers: json };
+    await refusesAll(
+      operation.method,
+      badQueries(world.boardSlug).map(([query, expected]) => [query, pathOf(operation, { query }), options, expected]),
+    );
+  });
+});
+
+describe.each(writes.filter(({ hasIdeaId }) => hasIdeaId))('$method $path', operation => {
   test('refuses an id that is none, as an idea that is not there', async () => {
-    if (!operation.hasIdeaId) return;
     const body = operation.hasBody ? JSON.stringify(requestOf(operation, targets).json) : undefined;
     const options = body === undefined ? {} : { body, headers: json };
     await refusesAll(
@@ -166,15 +176,6 @@ describe.each(writes)('$method $path', operation => {
         // A number that no tag has is answered as a tag that is not assigned: there is nothing to remove.
         .filter(id => !/^\d+$/.test(id) || !Number.isSafeInteger(Number(id)))
         .map(tagId => [tagId, pathOf(operation, { tagId }), options, notFound]),
-    );
-  });
-
-  test('refuses unknown and repeated query parameters', async () => {
-    const body = operation.hasBody ? JSON.stringify(requestOf(operation, targets).json) : undefined;
-    const options = body === undefined ? {} : { body, headers: json };
-    await refusesAll(
-      operation.method,
-      badQueries(world.boardSlug).map(([query, expected]) => [query, pathOf(operation, { query }), options, expected]),
     );
   });
 });
@@ -478,21 +479,24 @@ describe.each(reads)('$method $path', operation => {
     );
   });
 
-  test('refuses an id that is none, as an idea that is not there', async () => {
-    if (!operation.hasIdeaId) return;
-    await refusesAll(
-      'GET',
-      badIds.map(id => [id, pathOf(operation, { id }), {}, notFound]),
-    );
-  });
-
   test('pays no attention to a body', async () => {
     const body = '{"half":';
     const answer = await rawRequest(server, 'GET', pathOf(operation), { token, body, headers: json });
     expect(answer.status).toBe(200);
   });
+});
 
-  test.runIf(operation.id.startsWith('list'))('refuses a place that is none in the list', async () => {
+describe.each(reads.filter(({ hasIdeaId }) => hasIdeaId))('$method $path', operation => {
+  test('refuses an id that is none, as an idea that is not there', async () => {
+    await refusesAll(
+      'GET',
+      badIds.map(id => [id, pathOf(operation, { id }), {}, notFound]),
+    );
+  });
+});
+
+describe.each(reads.filter(({ id }) => id.startsWith('list')))('$method $path', operation => {
+  test('refuses a place that is none in the list', async () => {
     const queries = [
       ...Object.values(badCursors).map(cursor => `cursor=${cursor}`),
       ...badPages.map(page => `page=${page}`),

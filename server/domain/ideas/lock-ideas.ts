@@ -12,7 +12,10 @@ export interface LockedIdea {
   merged_into_id: number | null;
 }
 
-/** Only ideas are locked, always in the order of their ids: so two operations on the same ideas never deadlock. */
+/**
+ * Ideas are locked in the order of their ids, so that two operations on the same ones never deadlock. The board is
+ * locked for reading: a freeze waits for what was let through, and what waited for an idea finds the board frozen.
+ */
 const lockIdeasStatement = statement<LockedIdea & { is_frozen: boolean }>(
   'lock_ideas',
   `select i.id, i.status_id, i.moderation_state, i.merged_into_id, b.is_frozen
@@ -20,7 +23,7 @@ const lockIdeasStatement = statement<LockedIdea & { is_frozen: boolean }>(
   where i.id = any($1) and i.board_id = $2
     and (i.moderation_state = 'published' or ($3 and i.moderation_state = 'pending'))
   order by i.id
-  for no key update of i`,
+  for no key update of i for share of b`,
 );
 
 /** Locks ideas of the actor's board for a change, in the order given: 404 where one is not there, 423 when frozen. */
