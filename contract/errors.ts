@@ -42,7 +42,7 @@ export const errors = {
 } as const satisfies Record<string, { status: number; meaning: string }>;
 
 export type ErrorKey = keyof typeof errors;
-export type ErrorStatus<K extends ErrorKey = ErrorKey> = (typeof errors)[K]['status'];
+type ErrorStatus<K extends ErrorKey = ErrorKey> = (typeof errors)[K]['status'];
 
 /** The keys among K that answer with status S. */
 type KeysOfStatus<K extends ErrorKey, S> = { [Key in K]: (typeof errors)[Key]['status'] extends S ? Key : never }[K];

@@ -148,7 +148,7 @@ function headersOf(status: number, method: string, metadata: RouteMetadata): Jso
 }
 
 /** A Zod schema as JSON Schema 2020-12. A schema with a title becomes a named component. */
-export function toJsonSchema(schema: unknown, io: 'input' | 'output'): Json | null {
+function toJsonSchema(schema: unknown, io: 'input' | 'output'): Json | null {
   // ts-rest passes its symbol for "no body" here too.
   if (!(schema instanceof z.ZodType)) return null;
   const { $schema: _, ...jsonSchema } = z.toJSONSchema(schema, {

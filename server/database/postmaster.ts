@@ -81,7 +81,7 @@ export async function awaitPostmaster(
 }
 
 /** Finds the PostgreSQL that runs in a cluster, whoever started it. */
-export async function findPostmaster(cluster: Cluster): Promise<Postmaster | undefined> {
+async function findPostmaster(cluster: Cluster): Promise<Postmaster | undefined> {
   const recorded = await readPostmasterFile(cluster);
   return recorded !== undefined && (await isPostmaster(recorded.pid, cluster)) ? recorded : undefined;
 }

@@ -17,7 +17,7 @@ export interface DemoPerson {
   role: 'owner' | 'admin' | 'moderator' | 'member';
 }
 
-export interface DemoStatus {
+interface DemoStatus {
   key: string;
   category: 'inbox' | 'planned' | 'active' | 'completed' | 'declined' | 'archived';
   label: string;

@@ -110,7 +110,7 @@ function refuseForLimit(reply: FastifyReply, state: BucketState): never {
 }
 
 /** Decides whether a valid token may do what a route is for. */
-export function admit(
+function admit(
   server: Pick<ServerDependencies, 'config'>,
   principal: Principal,
   metadata: RouteMetadata,

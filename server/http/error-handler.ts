@@ -19,7 +19,7 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
   return reply.status(errors[refusal.key].status).send(errorBody(refusal));
 }
 
-export function errorBody({ key, message, issues }: DomainError): ErrorBody {
+function errorBody({ key, message, issues }: DomainError): ErrorBody {
   return { error: { key, message, ...(issues ? { issues } : {}) } };
 }
 

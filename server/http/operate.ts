@@ -14,7 +14,7 @@ const idempotencyHours = 24;
 
 const replayedHeader = 'Idempotency-Replayed';
 
-export interface Answer<Status extends number, Body> {
+interface Answer<Status extends number, Body> {
   status: Status;
   body: Body;
 }
@@ -30,7 +30,7 @@ export interface Operator {
 }
 
 /** A validated request and its reply; input is what tells two requests apart. */
-export interface Exchange {
+interface Exchange {
   request: FastifyRequest;
   reply: HeaderSetter;
   params?: unknown;

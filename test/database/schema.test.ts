@@ -140,7 +140,11 @@ function columnOf(property: EntityProperty): string {
   const { columnTypes, nullable, autoincrement, generated, defaultRaw } = property;
   const type = autoincrement ? 'bigint generated always as identity' : columnTypes[0];
   // The default of a generated column only tells the ORM that a new row need not bring it.
-  const value = generated ? `generated always as ${generated}` : defaultRaw === undefined ? '' : `default ${defaultRaw}`;
+  const value = generated
+    ? `generated always as ${generated}`
+    : defaultRaw === undefined
+      ? ''
+      : `default ${defaultRaw}`;
   return `${columnName(property)} ${type} ${value} ${nullable ? 'null' : 'not null'}`;
 }
 
