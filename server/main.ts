@@ -1,5 +1,12 @@
-import { runServer } from './run-server.ts';
-import { explainFailure } from './start-failure.ts';
+import { enableCompileCache } from 'node:module';
+
+// Before anything is imported: the next start then takes half the time, and needs no memory to read TypeScript.
+enableCompileCache();
+
+const [{ runServer }, { explainFailure }] = await Promise.all([
+  import('./run-server.ts'),
+  import('./start-failure.ts'),
+]);
 
 try {
   await runServer(process.env);

@@ -9,10 +9,11 @@ export class Child {
   readonly #process: ChildProcess;
   readonly #name: string;
 
-  constructor(file: string, environment: Record<string, string> = {}) {
+  constructor(file: string, environment: Record<string, string> = {}, nodeOptions: string[] = []) {
     this.#name = file;
     this.#process = fork(new URL(file, import.meta.url), [], {
       env: { ...process.env, ...environment },
+      execArgv: nodeOptions,
       // Ctrl-C reaches a whole process group: the parent alone decides in which order all is taken down.
       detached: true,
       // A log costs what writing it costs, and goes nowhere.

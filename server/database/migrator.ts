@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
-import { Umzug } from 'umzug';
 import type { Queryable } from './database.ts';
 import { statement } from './statement.ts';
 
@@ -51,6 +50,8 @@ export async function migrate(url: string, streams: MigrationStream[] = [coreStr
     )`);
     const applied = await readApplied(client);
     checkApplied(files, applied, streams);
+    // Read when it is needed: it takes a tenth of a second, and most processes never migrate.
+    const { Umzug } = await import('umzug');
     const done: MigrationName[] = [];
     for (const stream of streams) {
       const ofStream = files.filter(file => file.stream === stream.name);

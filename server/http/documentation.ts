@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import scalar from '@scalar/fastify-api-reference';
-import type { FastifyInstance } from 'fastify';
+import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 
 const documentFile = new URL('../../contract/openapi.json', import.meta.url);
 
@@ -11,6 +10,27 @@ export async function serveDocumentation(app: FastifyInstance) {
     reply.header('Cache-Control', 'public, max-age=300').type('application/json; charset=utf-8');
     return document;
   });
+
+  let reference: Promise<FastifyInstance> | undefined;
+  const answerPage = async ({ url }: { url: string }, reply: FastifyReply) => {
+    reference ??= buildReference();
+    const page = await (await reference).inject(url);
+    const { location, 'content-type': type, 'cache-control': caching } = page.headers;
+    if (location) return reply.redirect(String(location), page.statusCode);
+    reply.status(page.statusCode).header('Content-Security-Policy', contentSecurityPolicy);
+    if (caching) reply.header('Cache-Control', caching);
+    return reply.type(String(type)).send(page.rawPayload);
+  };
+  for (const path of ['/docs', '/docs/', '/docs/js/scalar.js']) app.get(path, answerPage);
+}
+
+/**
+ * The page is a server of its own behind ours, made for its first reader: its script alone takes 40 MB of memory, which
+ * a server that only answers programs has no use for.
+ */
+async function buildReference(): Promise<FastifyInstance> {
+  const { default: scalar } = await import('@scalar/fastify-api-reference');
+  const app = fastify();
   await app.register(scalar, {
     routePrefix: '/docs',
     configuration: {
@@ -26,13 +46,8 @@ export async function serveDocumentation(app: FastifyInstance) {
       agent: { disabled: true },
       mcp: { disabled: true },
     },
-    hooks: {
-      onRequest: (_request, reply, done) => {
-        reply.header('Content-Security-Policy', contentSecurityPolicy);
-        done();
-      },
-    },
   });
+  return app;
 }
 
 /** The page writes its own script and styles into the document; nothing may come from, or go to, another host. */
