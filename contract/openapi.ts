@@ -1,6 +1,7 @@
 import type { AppRoute } from '@ts-rest/core';
 import { generateOpenApi } from '@ts-rest/open-api';
 import { z } from 'zod';
+import { events, TestEvent } from './events.ts';
 import { contract } from './index.ts';
 import { buckets } from './limits.ts';
 import type { RouteMetadata } from './routes.ts';
@@ -24,6 +25,7 @@ const tags = [
   { name: 'Comments', description: 'The comments of an idea.' },
   { name: 'Moderation', description: 'Statuses, tags and merging; the `moderate` grant.' },
   { name: 'Token', description: 'The token itself and its limits.' },
+  { name: 'Webhooks', description: 'What is posted to the addresses that an account registered for it.' },
   { name: 'Probes', description: 'For uptime monitors and load balancers; without authentication.' },
 ];
 
@@ -47,9 +49,76 @@ export function buildOpenApiDocument(): Json {
         describeOperation(operation as unknown as Json, route, id, errorSchemas) as never,
     },
   ) as unknown as Json & { components: { schemas: Json } };
-  Object.assign(document.components.schemas, errorSchemas);
-  return document;
+  const { schemas } = document.components;
+  Object.assign(schemas, errorSchemas);
+  const webhooks: Json = {};
+  for (const schema of [...Object.values(events), TestEvent]) {
+    const type = schema.shape.type.value;
+    webhooks[type] = { post: describeWebhook(type, schema, schemas) };
+  }
+  return { ...document, webhooks };
 }
+
+/** A webhook is a request that the server makes: its operation is the receiver's. */
+function describeWebhook(type: string, schema: z.ZodType, schemas: Json): Json {
+  const { title = '', description = '' } = z.globalRegistry.get(schema) ?? {};
+  const jsonSchema = toJsonSchema(schema, 'output') ?? {};
+  for (const [key, value] of Object.entries(jsonSchema)) jsonSchema[key] = nameSchemas(value, schemas);
+  schemas[title] = jsonSchema;
+  return {
+    operationId: `receive${title}`,
+    tags: ['Webhooks'],
+    summary: `${type[0]?.toUpperCase()}${type.slice(1).replace(/[._]/g, ' ')}`,
+    description,
+    security: [],
+    parameters: webhookHeaders,
+    requestBody: {
+      required: true,
+      description: 'The event. The signature is over these bytes as they are.',
+      content: { 'application/json': { schema: { $ref: `#/components/schemas/${title}` } } },
+    },
+    responses: webhookResponses,
+  };
+}
+
+/** Gives every schema with a title a place among the components, and a reference where it stood. */
+function nameSchemas(value: unknown, schemas: Json): unknown {
+  if (Array.isArray(value)) return value.map(one => nameSchemas(one, schemas));
+  if (value === null || typeof value !== 'object') return value;
+  const named = Object.fromEntries(Object.entries(value).map(([key, one]) => [key, nameSchemas(one, schemas)]));
+  const { title } = named;
+  if (typeof title !== 'string') return named;
+  schemas[title] ??= named;
+  return JSON.stringify(schemas[title]) === JSON.stringify(named) ? { $ref: `#/components/schemas/${title}` } : named;
+}
+
+const webhookHeader = (name: string, description: string, example: string) => ({
+  name,
+  in: 'header',
+  required: true,
+  description,
+  schema: { type: 'string' },
+  example,
+});
+
+const webhookHeaders = [
+  webhookHeader(
+    'webhook-id',
+    'Identifies the event: the same at every try, so that one which came before can be left out.',
+    'evt_0d9ad1c7-6b3a-4f0c-9c3b-5a1f7a0f3c55',
+  ),
+  webhookHeader('webhook-timestamp', 'When this try was made, in seconds since 1970.', '1773480413'),
+  webhookHeader(
+    'webhook-signature',
+    'As Standard Webhooks has it: `v1,` and the HMAC-SHA-256 in base64 of `<webhook-id>.<webhook-timestamp>.<body>`; one for each valid secret, with spaces between.',
+    'v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=',
+  ),
+];
+
+const webhookResponses = {
+  '2XX': { description: 'The event was received. Any other answer, and none within 10 seconds, is tried again later.' },
+  '410': { description: 'Nothing more is wanted: the webhook is disabled at once.' },
+};
 
 const bearerScheme = {
   type: 'http',

@@ -443,3 +443,14 @@ begin
   end loop;
 end
 $$;
+
+-- Undoes the merge of an idea into another, both locked, and counts the votes of all that its votes were carried to.
+create function end_merge(p_idea_id bigint, p_target_id bigint, p_now timestamptz) returns void
+language plpgsql
+as $$
+begin
+  update merges set unmerged_at = p_now where source_id = p_idea_id and unmerged_at is null;
+  update ideas set merged_into_id = null, updated_at = p_now where id = p_idea_id;
+  perform carry_votes(p_target_id);
+end
+$$;

@@ -17,9 +17,11 @@ const rules: { part: string; may: string[] }[] = [
     may: [
       'server/domain/',
       'server/entities/',
+      'server/events/',
       'server/database/statement.ts',
       'type server/database/',
       'contract/errors.ts',
+      'contract/events.ts',
       'contract/grants.ts',
       'contract/status.ts',
       'contract/text.ts',
@@ -31,7 +33,17 @@ const rules: { part: string; may: string[] }[] = [
   },
   {
     part: 'server/database/',
-    may: ['server/database/', 'server/entities/', '@mikro-orm/', 'kysely', 'pg', 'umzug', 'type pino', 'node:'],
+    may: [
+      'server/database/',
+      'server/entities/',
+      '@mikro-orm/',
+      'kysely',
+      'pg',
+      'umzug',
+      'graphile-worker',
+      'type pino',
+      'node:',
+    ],
   },
   {
     part: 'server/endpoints/',
@@ -52,9 +64,10 @@ const rules: { part: string; may: string[] }[] = [
       'server/http/',
       'server/domain/',
       'server/database/',
+      'server/html.ts',
       'contract/',
       'type server/',
-      'type fastify',
+      'fastify',
       '@ts-rest/',
       'zod',
       '@scalar/fastify-api-reference',
@@ -101,5 +114,5 @@ function importsOf(file: string): { isType: boolean; target: string }[] {
 function isTypeClause(clause: string): boolean {
   if (clause.startsWith('type ')) return true;
   const names = /^\{([^}]*)\}$/.exec(clause.trim())?.[1];
-  return names !== undefined && names.split(',').every(name => /^\s*(type\s.*)?$/.test(name));
+  return names?.split(',').every(name => /^\s*(type\s.*)?$/.test(name)) ?? false;
 }

@@ -17,6 +17,7 @@ import { moderationEndpoints } from './endpoints/moderation.ts';
 import { probeEndpoints } from './endpoints/probes.ts';
 import { tokenEndpoints } from './endpoints/token.ts';
 import { voteEndpoints } from './endpoints/votes.ts';
+import { buildUnsubscribeTokens } from './events/people/unsubscribe-token.ts';
 import { admitRequests } from './http/admit.ts';
 import { answerConditionally } from './http/conditional.ts';
 import { serveDocumentation } from './http/documentation.ts';
@@ -27,6 +28,7 @@ import { buildOperator, chargeWhatIsNoReplay } from './http/operate.ts';
 import { requestIdOf } from './http/request-id.ts';
 import { logAnswers } from './http/request-log.ts';
 import { answerUnroutable } from './http/unroutable.ts';
+import { serveUnsubscribe } from './http/unsubscribe.ts';
 import { answerInvalidRequest, refuseUndeclaredBody } from './http/validation.ts';
 
 /** Builds the HTTP server from what it depends on. It listens nowhere yet; closing it leaves the dependencies open. */
@@ -83,6 +85,7 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
     { logInitialization: false, responseValidation: true, requestValidationErrorHandler: answerInvalidRequest },
   );
   await app.register(serveDocumentation);
+  await app.register(serveUnsubscribe(server, buildUnsubscribeTokens(server.appKey)));
   refuseOtherMethods(app, methods);
   return app;
 }

@@ -1,3 +1,4 @@
+import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { buckets } from '../contract/limits.ts';
 
@@ -5,6 +6,29 @@ const wholeNumber = (min: number, max = Number.MAX_SAFE_INTEGER) =>
   z.string().regex(/^\d+$/, 'must be a whole number').transform(Number).pipe(z.int().min(min).max(max));
 
 const flag = z.enum(['0', '1', 'true', 'false']).transform(value => value === '1' || value === 'true');
+
+/** Addresses and CIDRs with commas between, each as ipaddr.js has it: an address and the length of its prefix. */
+const cidrs = z
+  .string()
+  .default('')
+  .transform(value => value.split(',').map(part => part.trim()))
+  .transform(parts => parts.filter(part => part !== ''))
+  .refine(parts => parts.every(isCidr), 'must be CIDRs such as 10.1.0.0/16, with commas between')
+  .transform(parts => parts.map(part => ipaddr.parseCIDR(withPrefixLength(part))));
+
+function isCidr(text: string): boolean {
+  return ipaddr.isValidCIDR(text) || ipaddr.isValid(text);
+}
+
+function withPrefixLength(text: string): string {
+  if (text.includes('/')) return text;
+  return `${text}/${ipaddr.parse(text).kind() === 'ipv4' ? 32 : 128}`;
+}
+
+const httpUrl = z.url({ protocol: /^https?$/ }).transform(url => url.replace(/\/+$/, ''));
+
+/** The length of the application key. */
+const appKeyBytes = 32;
 
 /** Every setting of the server: the name of its environment variable, its form, its default and what it does. */
 export const settings = z.object({
@@ -15,6 +39,22 @@ export const settings = z.object({
     .optional()
     .describe('A PostgreSQL 14 or newer. Without it the server starts its own in DATA_DIR.'),
   DATA_DIR: z.string().default('.data').describe('Where the embedded PostgreSQL keeps its data.'),
+  APP_KEY: z
+    .string()
+    .transform(value => Buffer.from(value, 'base64'))
+    .refine(key => key.length === appKeyBytes, 'must be 32 bytes in base64')
+    .optional()
+    .describe(
+      'The key that encrypts secrets in the database: 32 random bytes in base64. Without it one is made and kept as app.key in DATA_DIR; servers that share a database must share it.',
+    ),
+  BASE_URL: httpUrl
+    .optional()
+    .describe('Where people and programs reach the server. By default http://localhost and the port.'),
+  IDEA_URL: z
+    .string()
+    .default('{base_url}/b/{board}/ideas/{id}')
+    .refine(template => template.includes('{id}'), 'must contain {id}')
+    .describe('Where a person finds an idea, with {base_url}, {board} and {id} in it.'),
   DEMO: flag
     .optional()
     .describe('1: put demo data into an empty database. On by default with the embedded PostgreSQL.'),
@@ -43,12 +83,30 @@ export const settings = z.object({
     .transform(value => value.split(',').map(plan => plan.trim()))
     .refine(plans => !plans.includes('community'), 'must not name community, which always has the Agent API')
     .describe('Plans whose accounts may not use the Agent API, with commas between.'),
+  WEBHOOK_ALLOWED_CIDRS: cidrs.describe(
+    'Addresses inside a network that webhooks and chat posts may reach all the same: CIDRs with commas between.',
+  ),
+  WORKER: flag.default(true).describe('0: leave the jobs to other processes, such as npm run worker.'),
+  WORKER_CONCURRENCY: wholeNumber(1, 1000).default(24).describe('Jobs that one process runs at once at most.'),
+  SMTP_URL: z
+    .url({ protocol: /^smtps?$/ })
+    .optional()
+    .describe('The mail server that notifications are sent through: smtp:// or smtps://. Without it no mail is sent.'),
+  MAIL_FROM: z
+    .string()
+    .regex(/^[^\r\n]*[^\s@<]@[^\s@]+$/, 'must be an address, or Name <address>')
+    .optional()
+    .describe('The sender of mail: an address, or Name <address>. By default no-reply at the host of BASE_URL.'),
   READINESS_CRON_MAX_AGE_MINUTES: wholeNumber(1)
     .default(120)
     .describe("The oldest that the cron's last heartbeat may be for /ready to answer 200."),
 });
 
-export type Config = z.output<typeof settings>;
+type Settings = z.output<typeof settings>;
+
+export interface Config extends Settings {
+  BASE_URL: string;
+}
 
 export class ConfigError extends Error {}
 
@@ -56,7 +114,8 @@ export class ConfigError extends Error {}
 export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
   const result = settings.safeParse(given);
-  if (result.success) return result.data;
+  if (result.success)
+    return { ...result.data, BASE_URL: result.data.BASE_URL ?? `http://localhost:${result.data.PORT}` };
   const problems = result.error.issues.map(issue => `${issue.path.join('.')} ${issue.message}`);
   throw new ConfigError(`Settings are wrong: ${problems.join('; ')}`);
 }

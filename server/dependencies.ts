@@ -9,4 +9,6 @@ export interface ServerDependencies {
   database: Database;
   clock: Clock;
   logger: Logger;
+  /** What encrypts secrets at rest and keys hashes: 32 bytes. */
+  appKey: Buffer;
 }

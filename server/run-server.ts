@@ -2,13 +2,15 @@ import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { buildApp } from './app.ts';
+import { loadAppKey } from './app-key.ts';
 import { type Config, loadConfig } from './config.ts';
 import { openDatabase } from './database/database.ts';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from './database/embedded-postgres.ts';
+import { connectOrStart, startEmbeddedPostgres } from './database/embedded-postgres.ts';
 import { migrate } from './database/migrator.ts';
 import { requireSupportedPostgres } from './database/server-version.ts';
 import { type DemoTokens, loadDemo } from './demo/load-demo.ts';
 import { describeDemo } from './demo/welcome.ts';
+import type { ServerDependencies } from './dependencies.ts';
 import { systemClock } from './domain/clock.ts';
 import { startWorker } from './jobs/worker.ts';
 import { buildLogger } from './observability/logger.ts';
@@ -20,7 +22,18 @@ const stopDeadlineMs = 9_000;
 type Stops = (() => Promise<unknown>)[];
 
 /** Starts everything, serves until SIGINT or SIGTERM, and stops everything in the reverse order. */
-export async function runServer(environment: NodeJS.ProcessEnv): Promise<void> {
+export function runServer(environment: NodeJS.ProcessEnv): Promise<void> {
+  return runUntilSignal(environment, startServer);
+}
+
+/** Runs jobs and nothing else until SIGINT or SIGTERM. */
+export function runWorker(environment: NodeJS.ProcessEnv): Promise<void> {
+  return runUntilSignal(environment, startWorkerAlone);
+}
+
+type Start = (config: Config, logger: Logger, stops: Stops) => Promise<void>;
+
+async function runUntilSignal(environment: NodeJS.ProcessEnv, start: Start): Promise<void> {
   const config = loadConfig(environment);
   const logger = buildLogger(config);
   const stops: Stops = [];
@@ -38,8 +51,36 @@ export async function runServer(environment: NodeJS.ProcessEnv): Promise<void> {
   }
 }
 
-async function start(config: Config, logger: Logger, stops: Stops): Promise<void> {
-  const url = await prepareDatabase(config, stops);
+async function startServer(config: Config, logger: Logger, stops: Stops): Promise<void> {
+  const url = await prepareDatabase(config, stops, startEmbeddedPostgres);
+  const server = await openDependencies(url, config, logger, stops);
+  const isDemo = config.DEMO ?? config.DATABASE_URL === undefined;
+  const tokens = isDemo ? await loadDemo(server.database, systemClock) : undefined;
+  if (config.WORKER) {
+    const worker = await startWorker({ ...server, url });
+    stops.push(() => worker.stop());
+  }
+  const app = await buildApp(server);
+  stops.push(() => app.close());
+  await app.listen({ host: config.HOST, port: config.PORT });
+  greet(app, tokens);
+}
+
+async function startWorkerAlone(config: Config, logger: Logger, stops: Stops): Promise<void> {
+  // The embedded PostgreSQL is most likely a server's, which runs beside.
+  const url = await prepareDatabase(config, stops, connectOrStart);
+  const worker = await startWorker({ ...(await openDependencies(url, config, logger, stops)), url });
+  stops.push(() => worker.stop());
+  process.stdout.write(`\nIdea-Board's worker runs up to ${config.WORKER_CONCURRENCY} jobs at once\n\n`);
+}
+
+async function openDependencies(
+  url: string,
+  config: Config,
+  logger: Logger,
+  stops: Stops,
+): Promise<ServerDependencies> {
+  const appKey = await loadAppKey(config, logger);
   const database = await openDatabase({
     url,
     poolSize: config.DATABASE_POOL_SIZE,
@@ -48,24 +89,19 @@ async function start(config: Config, logger: Logger, stops: Stops): Promise<void
     logger,
   });
   stops.push(() => database.close());
-  const isDemo = config.DEMO ?? config.DATABASE_URL === undefined;
-  const tokens = isDemo ? await loadDemo(database, systemClock) : undefined;
-  const worker = await startWorker({ url, config, logger });
-  stops.push(() => worker.stop());
-  const app = await buildApp({ config, database, clock: systemClock, logger });
-  stops.push(() => app.close());
-  await app.listen({ host: config.HOST, port: config.PORT });
-  greet(app, tokens);
+  return { config, database, clock: systemClock, logger, appKey };
 }
 
+type StartEmbedded = typeof startEmbeddedPostgres | typeof connectOrStart;
+
 /** The address of a PostgreSQL that is there, supported and migrated; an embedded one when none is given. */
-async function prepareDatabase(config: Config, stops: Stops): Promise<string> {
-  let postgres: EmbeddedPostgres | undefined;
-  if (config.DATABASE_URL === undefined) {
-    postgres = await startEmbeddedPostgres({ dataDir: config.DATA_DIR });
-    stops.push(() => postgres?.stop() ?? Promise.resolve());
+async function prepareDatabase(config: Config, stops: Stops, startEmbedded: StartEmbedded): Promise<string> {
+  let url = config.DATABASE_URL;
+  if (url === undefined) {
+    const postgres = await startEmbedded({ dataDir: config.DATA_DIR });
+    stops.push(() => postgres.stop());
+    url = postgres.url();
   }
-  const url = config.DATABASE_URL ?? postgres?.url() ?? '';
   await requireSupportedPostgres(url, config.DATABASE_CONNECT_TIMEOUT_MS);
   await migrate(url);
   return url;

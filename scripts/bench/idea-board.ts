@@ -20,7 +20,8 @@ const database = await openDatabase({
   statementTimeoutMs: config.DATABASE_STATEMENT_TIMEOUT_MS,
   logger,
 });
-const app = await buildApp({ config, database, clock: systemClock, logger });
+const appKey = Buffer.alloc(32);
+const app = await buildApp({ config, database, clock: systemClock, logger, appKey });
 const baseUrl = await app.listen({ host: '127.0.0.1', port: 0 });
 
 answerCalls<'url' | 'usage'>(message => (message === 'url' ? baseUrl : readUsage()));

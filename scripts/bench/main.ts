@@ -2,6 +2,11 @@ import { readOptions } from './options.ts';
 import { countFailedRounds, printReport } from './report.ts';
 import { runBench } from './run-bench.ts';
 
+const [subject, ...rest] = process.argv.slice(2);
+if (subject === 'events') {
+  await (await import('./events.ts')).run(rest);
+  process.exit();
+}
 const options = readOptions(process.argv.slice(2));
 const stopping = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopping.abort());

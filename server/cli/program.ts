@@ -1,15 +1,19 @@
 import { Command } from 'commander';
 import { addAccountCommands } from './account.ts';
 import { addBoardCommands } from './board.ts';
+import { addChatCommands } from './chat.ts';
 import { invocation } from './command.ts';
 import { addDoctorCommand } from './doctor.ts';
+import { addFollowerCommands } from './follower.ts';
 import { addIdeaCommands } from './idea.ts';
 import { addMemberCommands } from './member.ts';
 import { addMigrateCommand } from './migrate.ts';
+import { addNotificationCommands } from './notification.ts';
 import { addStatusCommands } from './status.ts';
 import { addTagCommands } from './tag.ts';
 import { addTokenCommands } from './token.ts';
 import { addUserCommands } from './user.ts';
+import { addWebhookCommands } from './webhook.ts';
 
 /** The operator's command line: every noun with its verbs. It throws where commander by itself would exit. */
 export function buildProgram(): Command {
@@ -27,6 +31,10 @@ export function buildProgram(): Command {
   addTagCommands(program);
   addTokenCommands(program);
   addIdeaCommands(program);
+  addFollowerCommands(program);
+  addNotificationCommands(program);
+  addWebhookCommands(program);
+  addChatCommands(program);
   addMigrateCommand(program);
   addDoctorCommand(program);
   return program;

@@ -114,6 +114,15 @@ function openTransaction(em: EntityManager): Transaction {
 
 const bigintOid = 20;
 
+/** Ids are numbers here. Times stay text: the ORM converts its own, and a reader passes them on. */
+export const columnTypes = {
+  getTypeParser(oid: number, format?: 'text' | 'binary') {
+    if (oid === bigintOid) return Number;
+    if (oid === pg.types.builtins.TIMESTAMPTZ) return (value: string) => value;
+    return pg.types.getTypeParser(oid, format as 'text');
+  },
+} as pg.CustomTypesConfig;
+
 function connectionSettings(options: DatabaseOptions): pg.PoolConfig {
   return {
     connectionString: options.url,
@@ -126,14 +135,7 @@ function connectionSettings(options: DatabaseOptions): pg.PoolConfig {
     keepAlive: true,
     // Times are read as text and stand in cursors: they must look the same whatever the database's own settings are.
     options: '-c DateStyle=ISO -c TimeZone=UTC',
-    types: {
-      getTypeParser(oid: number, format?: 'text' | 'binary') {
-        // Ids are numbers here. Times stay text: the ORM converts its own, and a reader passes them on.
-        if (oid === bigintOid) return Number;
-        if (oid === pg.types.builtins.TIMESTAMPTZ) return (value: string) => value;
-        return pg.types.getTypeParser(oid, format as 'text');
-      },
-    } as pg.CustomTypesConfig,
+    types: columnTypes,
   };
 }
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { runMigrations } from 'graphile-worker';
 import pg from 'pg';
 import type { Queryable } from './database.ts';
 import { statement } from './statement.ts';
@@ -50,6 +51,8 @@ export async function migrate(url: string, streams: MigrationStream[] = [coreStr
     )`);
     const applied = await readApplied(client);
     checkApplied(files, applied, streams);
+    // The queue's own schema: our functions add jobs to it.
+    await runMigrations({ connectionString: url });
     // Read when it is needed: it takes a tenth of a second, and most processes never migrate.
     const { Umzug } = await import('umzug');
     const done: MigrationName[] = [];

@@ -6,6 +6,8 @@ export interface Actor {
   readonly accountId: number;
   readonly boardId: number;
   readonly userId: number;
+  /** The token that acts for the user; null when the user acts in person. */
+  readonly tokenId: number | null;
   /** Under which voter the actor votes: the token's own, or the user's. */
   readonly voterId: number;
   /** Whether the actor acts as a moderator: sees pending ideas, and creates published ones. */

@@ -2,7 +2,9 @@ import { Account } from './account.ts';
 import { ApiToken } from './api-token.ts';
 import { ApiTokenBoard } from './api-token-board.ts';
 import { Board } from './board.ts';
+import { ChatChannel } from './chat-channel.ts';
 import { Comment } from './comment.ts';
+import { Event } from './event.ts';
 import { Follower } from './follower.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { Idea } from './idea.ts';
@@ -10,6 +12,7 @@ import { IdeaTag } from './idea-tag.ts';
 import { IdempotencyKey } from './idempotency-key.ts';
 import { Membership } from './membership.ts';
 import { Merge } from './merge.ts';
+import { Notification } from './notification.ts';
 import { RateLimit } from './rate-limit.ts';
 import { Status } from './status.ts';
 import { Tag } from './tag.ts';
@@ -17,6 +20,9 @@ import { User } from './user.ts';
 import { UserBlock } from './user-block.ts';
 import { Vote } from './vote.ts';
 import { Voter } from './voter.ts';
+import { WebhookAttempt } from './webhook-attempt.ts';
+import { WebhookDelivery } from './webhook-delivery.ts';
+import { WebhookEndpoint } from './webhook-endpoint.ts';
 
 /** Every entity, for the ORM and for the test that holds them equal to the migrated schema. */
 export const entities = [
@@ -24,7 +30,9 @@ export const entities = [
   ApiToken,
   ApiTokenBoard,
   Board,
+  ChatChannel,
   Comment,
+  Event,
   Follower,
   Heartbeat,
   Idea,
@@ -32,6 +40,7 @@ export const entities = [
   IdempotencyKey,
   Membership,
   Merge,
+  Notification,
   RateLimit,
   Status,
   Tag,
@@ -39,4 +48,7 @@ export const entities = [
   UserBlock,
   Vote,
   Voter,
+  WebhookAttempt,
+  WebhookDelivery,
+  WebhookEndpoint,
 ];

@@ -128,10 +128,10 @@ function admit(
   if (needed === 'moderate' && !isModerator) throw new DomainError('token_issuer_not_moderator');
   if (metadata.bucket === 'apitoken:write' && principal.issuer.isBlocked) throw new DomainError('user_blocked');
 
-  const { account, issuer, voterId } = principal;
+  const { account, issuer, tokenId, voterId } = principal;
   return {
     principal,
-    actor: { accountId: account.id, boardId: board.id, userId: issuer.id, voterId, isModerator },
+    actor: { accountId: account.id, boardId: board.id, userId: issuer.id, tokenId, voterId, isModerator },
   };
 }
 

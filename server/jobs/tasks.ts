@@ -1,22 +1,59 @@
 import type { TaskList } from 'graphile-worker';
+import type { Queryable } from '../database/database.ts';
+import type { ServerDependencies } from '../dependencies.ts';
+import { clearOldEvents } from '../events/clear-old-events.ts';
+import type { OutgoingRequests } from '../events/outgoing-request.ts';
+import type { Mailer } from '../events/people/mailer.ts';
+import { buildPeopleTasks } from '../events/people/people-tasks.ts';
+import type { UnsubscribeTokens } from '../events/people/unsubscribe-token.ts';
+import type { SecretBox } from '../events/secret-box.ts';
+import { deliverWebhooks } from '../events/webhooks/deliver-webhooks.ts';
+import { wakeOverdueLanes } from '../events/webhooks/wake-lanes.ts';
+import type { Lease } from './lease.ts';
+
+/** What a task is built from. */
+export interface TaskDependencies extends Omit<ServerDependencies, 'appKey'> {
+  secretBox: SecretBox;
+  requests: OutgoingRequests;
+  unsubscribeTokens: UnsubscribeTokens;
+  /** Undefined: no mail is sent. */
+  mailer: Mailer | undefined;
+  /**
+   * The worker's own connections, for statements of every job. What they commit is on the disk a moment later: a crash
+   * of PostgreSQL may undo it, and then the end of the job too, so that the job runs again.
+   */
+  queue: Queryable;
+  locks: Pick<Lease, 'tryLock' | 'unlock'>;
+  /** Aborted when the worker stops: what takes long ends at the next good moment, and leaves the rest to others. */
+  stopping: AbortSignal;
+}
 
 /** What the worker does, by the name of the job. A task may run again after a crash, so each can. */
-export const tasks = {
-  /** Tells the readiness probe that the cron runs. */
-  heartbeat: async (_payload, { query }) => {
-    await query(`insert into heartbeats (name, recorded_at) values ('cron', now())
-      on conflict (name) do update set recorded_at = greatest(heartbeats.recorded_at, excluded.recorded_at)`);
-  },
+export function buildTasks(deps: TaskDependencies): TaskList {
+  return {
+    /** Tells the readiness probe that the cron runs. */
+    heartbeat: async (_payload, { query }) => {
+      await query(`insert into heartbeats (name, recorded_at) values ('cron', now())
+        on conflict (name) do update set recorded_at = greatest(heartbeats.recorded_at, excluded.recorded_at)`);
+    },
 
-  /** Removes counters and stored answers whose time is over. */
-  clear_expired: async (_payload, { query }) => {
-    await query('delete from rate_limits where expires_at < now()');
-    await query('delete from idempotency_keys where expires_at < now()');
-  },
-} satisfies TaskList;
+    /** Removes counters and stored answers whose time is over. */
+    clear_expired: async (_payload, { query }) => {
+      await query('delete from rate_limits where expires_at < now()');
+      await query('delete from idempotency_keys where expires_at < now()');
+    },
+
+    deliver_webhooks: deliverWebhooks(deps),
+    wake_overdue_webhooks: () => wakeOverdueLanes(deps.queue),
+    clear_old_events: () => clearOldEvents(deps.queue, deps.stopping),
+    ...buildPeopleTasks(deps),
+  };
+}
 
 /** When each periodic task runs, in UTC. */
 export const crontab = `
 * * * * * heartbeat ?max=1
 */10 * * * * clear_expired ?max=1
+*/5 * * * * wake_overdue_webhooks ?max=1
+17 * * * * clear_old_events ?max=1
 `;

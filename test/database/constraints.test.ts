@@ -22,6 +22,9 @@ let memberId: number;
 let ideaId: number;
 let otherIdeaId: number;
 let tokenId: number;
+let endpointId: number;
+let eventId: string;
+let deliveryId: number;
 
 beforeAll(async () => {
   db = await createTestDatabase();
@@ -33,12 +36,30 @@ beforeAll(async () => {
   otherIdeaId = await insertIdea(db, world);
   tokenId = (await issueToken(db, world, 'write')).id;
   await createTag(db, world.accountId, world.boardId, 'Billing');
+  ({ endpointId, eventId, deliveryId } = await insertDelivery(world.accountId));
   await db.sql('insert into voters (account_id, user_id) values ($1, $2)', [world.accountId, memberId]);
   await db.sql(`insert into users (name, is_placeholder) values ('Deleted user', true)`);
   await db.sql('update accounts set slug = $1 where id = $2', ['tidewater', stranger.accountId]);
   await db.sql(`update users set email = 'Ada@example.com' where id = $1`, [stranger.ownerId]);
 });
 afterAll(() => db.drop());
+
+/** An endpoint, and an event on its way to another one. */
+async function insertDelivery(accountId: number) {
+  const insertEndpoint = `insert into webhook_endpoints (account_id, url, secret)
+    values ($1, 'https://example.com', '') returning id`;
+  const [endpoint] = await db.sql<{ id: number }>(insertEndpoint, [accountId]);
+  const [other] = await db.sql<{ id: number }>(insertEndpoint, [accountId]);
+  const [event] = await db.sql<{ id: string }>(
+    `insert into events (account_id, type, body, occurred_at) values ($1, 'webhook.test', '{}', now()) returning id`,
+    [accountId],
+  );
+  const [delivery] = await db.sql<{ id: number }>(
+    'insert into webhook_deliveries (account_id, endpoint_id, event_id, lane) values ($1, $2, $3, 1) returning id',
+    [accountId, other?.id, event?.id],
+  );
+  return { endpointId: endpoint?.id ?? 0, eventId: event?.id ?? '', deliveryId: delivery?.id ?? 0 };
+}
 
 /** Runs a statement, undoes it, and answers the constraint that refused it; undefined when none did. */
 async function refusalOf(text: string, values: unknown[] = []): Promise<string | undefined> {
@@ -332,6 +353,68 @@ const promises: Promised[] = [
     refused: ['admin', ''],
     accepted: ['read', 'write', 'moderate'],
   },
+  {
+    constraint: 'chat_channels_kind_check',
+    promise: 'a channel is of a chat that we know',
+    statement: `insert into chat_channels (account_id, board_id, kind, url) values (:account, :board, $1, '')`,
+    refused: ['irc', ''],
+    accepted: ['slack', 'discord', 'mattermost', 'teams'],
+  },
+  {
+    constraint: 'chat_channels_disabled_check',
+    promise: 'a channel that is disabled says why',
+    statement: `insert into chat_channels (account_id, board_id, kind, url, disabled_at, disabled_reason)
+      values (:account, :board, 'slack', '', now(), $1)`,
+    refused: [null],
+    accepted: ['It is gone.'],
+  },
+  {
+    constraint: 'webhook_endpoints_disabled_check',
+    promise: 'an endpoint that is disabled says why',
+    statement: `insert into webhook_endpoints (account_id, url, secret, disabled_at, disabled_reason)
+      values (:account, 'https://example.com', '', now(), $1)`,
+    refused: [null],
+    accepted: ['It answered 410.'],
+  },
+  {
+    constraint: 'webhook_endpoints_previous_check',
+    promise: 'the secret before has an end',
+    statement: `insert into webhook_endpoints (account_id, url, secret, previous_secret, previous_secret_expires_at)
+      values (:account, 'https://example.com', '', '', $1)`,
+    refused: [null],
+    accepted: ['2026-03-14T00:00:00Z'],
+  },
+  {
+    constraint: 'webhook_endpoints_url_check',
+    promise: 'an endpoint has an address, of 2,000 characters at most',
+    statement: `insert into webhook_endpoints (account_id, url, secret) values (:account, $1, '')`,
+    refused: ['', 'x'.repeat(2001)],
+    accepted: ['x', 'x'.repeat(2000)],
+  },
+  {
+    constraint: 'webhook_deliveries_state_check',
+    promise: 'a delivery is pending, delivered or dead',
+    statement: `insert into webhook_deliveries (account_id, endpoint_id, event_id, lane, state)
+      values (:account, :endpoint, ':event', 1, $1)`,
+    refused: ['lost', ''],
+    accepted: ['pending', 'delivered', 'dead'],
+  },
+  {
+    constraint: 'webhook_attempts_outcome_check',
+    promise: 'an attempt has an answer or a reason why there was none',
+    statement: `insert into webhook_attempts (account_id, delivery_id, attempted_at, duration_ms, status, error)
+      values (:account, :delivery, now(), 1, $1, case when $1 = 0 then 'both' end)`,
+    refused: [null, 0],
+    accepted: [204, 500],
+  },
+  {
+    constraint: 'notifications_subject_check',
+    promise: 'a notification tells of one thing',
+    statement: `insert into notifications (account_id, user_id, kind, event_id, endpoint_id)
+      values (:account, :member, 'idea.merged', ':event', $1)`,
+    refused: [':endpoint'],
+    accepted: [null],
+  },
 ];
 
 async function filled(text: string): Promise<string> {
@@ -354,6 +437,9 @@ async function filled(text: string): Promise<string> {
     token: tokenId,
     token_voter: voters?.of_token,
     voter: voters?.free,
+    endpoint: endpointId,
+    event: eventId,
+    delivery: deliveryId,
   };
   return text.replace(/(?<!:):([a-z]\w*)/g, (_, name: string) => String(ids[name]));
 }
@@ -380,8 +466,22 @@ test('every constraint of the schema that promises something is among the ones a
     order by 1`);
   const tested = promises.map(({ constraint }) => constraint);
   const others = names.map(({ name }) => name).filter(name => !tested.includes(name));
-  // The first lets a foreign key name the board beside the status; the second is tested below.
-  expect(others).toEqual(['merges_source_id_key', 'statuses_board_id_id_key']);
+  // statuses_board_id_id_key lets a foreign key name the board beside the status; the others are tested below.
+  expect(others).toEqual([
+    'merges_source_id_key',
+    'notifications_event_id_user_id_key',
+    'statuses_board_id_id_key',
+    'webhook_deliveries_event_id_endpoint_id_key',
+  ]);
+});
+
+test('an event is told once to each endpoint and to each user', async () => {
+  const tell = `insert into webhook_deliveries (account_id, endpoint_id, event_id, lane)
+    values (:account, :endpoint, ':event', 1)`;
+  expect(await refusalOf(await filled(`${tell}; ${tell}`))).toBe('webhook_deliveries_event_id_endpoint_id_key');
+  const notify = `insert into notifications (account_id, user_id, event_id, kind)
+    values (:account, :member, ':event', 'idea.merged')`;
+  expect(await refusalOf(await filled(`${notify}; ${notify}`))).toBe('notifications_event_id_user_id_key');
 });
 
 describe('a vote', () => {
@@ -478,6 +578,21 @@ describe('removing', () => {
     ]);
     await db.sql('update ideas set merged_into_id = $1 where id = $2', [idea, second]);
     await db.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [gone.accountId, memberId]);
+    const delivery = await insertDelivery(gone.accountId);
+    await db.sql(
+      `insert into webhook_attempts (account_id, delivery_id, attempted_at, duration_ms, status)
+      values ($1, $2, now(), 1, 204)`,
+      [gone.accountId, delivery.deliveryId],
+    );
+    await db.sql(`insert into notifications (account_id, user_id, event_id, kind) values ($1, $2, $3, 'idea.merged')`, [
+      gone.accountId,
+      gone.ownerId,
+      delivery.eventId,
+    ]);
+    await db.sql(`insert into chat_channels (account_id, board_id, kind, url) values ($1, $2, 'slack', '')`, [
+      gone.accountId,
+      gone.boardId,
+    ]);
 
     const carrying = await db.sql<{ name: string }>(
       `select table_name as name from information_schema.columns

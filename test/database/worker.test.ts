@@ -1,8 +1,7 @@
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest';
-import { startWorker } from '../../server/jobs/worker.ts';
-import { buildLogger } from '../../server/observability/logger.ts';
 import { connect, createTestDatabase, type TestDatabase } from '../helpers/database.ts';
 import { startProxy } from '../helpers/proxy.ts';
+import { startWorkerForTest } from '../helpers/worker.ts';
 
 let db: TestDatabase;
 
@@ -12,10 +11,9 @@ beforeAll(async () => {
 });
 
 async function start(url = db.url) {
-  const lines: string[] = [];
-  const logger = buildLogger({ LOG_LEVEL: 'warn' }, { write: line => lines.push(line) });
-  const worker = await startWorker({ url, config: { DATABASE_CONNECT_TIMEOUT_MS: 1000 }, logger });
-  return { worker, lines };
+  const environment = { LOG_LEVEL: 'warn', DATABASE_CONNECT_TIMEOUT_MS: '1000' };
+  const worker = await startWorkerForTest({ url, database: db.database }, { environment });
+  return { worker, lines: worker.logLines };
 }
 
 const backends = `from pg_stat_activity where datname = current_database() and application_name = 'idea-board worker'`;
@@ -113,7 +111,7 @@ test('a worker whose PostgreSQL was away goes on when it is back', async () => {
   await beat();
   proxy.sever();
   // Long enough to have looked for it in vain, more than once.
-  const tries = () => lines.filter(line => line.includes('trying again in')).length;
+  const tries = () => lines.filter(line => line.includes('the worker failed')).length;
   await vi.waitFor(() => expect(tries()).toBeGreaterThan(2), { timeout: 10_000 });
   proxy.restore();
   await beat();

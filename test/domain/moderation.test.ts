@@ -119,11 +119,11 @@ test('an idea of another account is neither approved nor rejected', async () => 
   const ideaId = await submit();
   const stranger = await createWorld(server);
   const before = await snapshot(server);
-  for (const decide of [approveIdea, rejectIdea]) {
-    await expect(administer(admin => decide(admin, stranger.accountId, ideaId, 'No.'))).rejects.toThrow(
-      AdministrationError,
-    );
-  }
+  const decisions = [
+    (admin: Administration) => approveIdea(admin, stranger.accountId, ideaId),
+    (admin: Administration) => rejectIdea(admin, stranger.accountId, ideaId, 'No.'),
+  ];
+  for (const decide of decisions) await expect(administer(decide)).rejects.toThrow(AdministrationError);
   expect(await snapshot(server)).toEqual(before);
   expect((await read(ideaId, tokens.moderate)).body.moderation_state).toBe('pending');
 });

@@ -24,7 +24,7 @@ export function watchAnswers(server: Server): string[] {
   server.prependListener('request', (request, response) => {
     const method = request.method === 'HEAD' ? 'GET' : (request.method ?? '');
     const path = (request.url ?? '').split('?', 1)[0] ?? '';
-    if (path.startsWith('/docs') || path === '/api/v1/openapi.json') return;
+    if (path.startsWith('/docs') || path === '/api/v1/openapi.json' || path === '/unsubscribe') return;
     collectBody(response, body => {
       const { statusCode } = response;
       const route = routes.find(one => one.method === method && one.pattern.test(path));

@@ -1,6 +1,7 @@
 import { expect, onTestFinished } from 'vitest';
 import { buildApp } from '../../server/app.ts';
 import { type Config, loadConfig } from '../../server/config.ts';
+import type { ServerDependencies } from '../../server/dependencies.ts';
 import type { Clock } from '../../server/domain/clock.ts';
 import { systemClock } from '../../server/domain/clock.ts';
 import { buildLogger } from '../../server/observability/logger.ts';
@@ -11,8 +12,12 @@ export interface TestServer extends TestDatabase {
   /** http://127.0.0.1:<port> */
   baseUrl: string;
   config: Config;
+  /** What the server was built from, for a worker beside it. */
+  dependencies: ServerDependencies;
   /** Every line that the server logged. */
   logLines: string[];
+  /** Has something undone when the server stops, the last first. */
+  beforeClose(undo: () => Promise<unknown>): void;
   /** Stops the server, drops its database, and fails when an answer was not what the contract declares. */
   close(): Promise<void>;
 }
@@ -25,6 +30,9 @@ export interface TestServerOptions {
   on?: TestDatabase;
 }
 
+/** The application key of every test. */
+export const testAppKey = Buffer.alloc(32, 7);
+
 const farLimits = { RATE_LIMIT_READ: '1000000', RATE_LIMIT_WRITE: '1000000', RATE_LIMIT_IP: '1000000' };
 
 /** Starts a server on a free port of the loopback, with a database of its own. */
@@ -34,15 +42,20 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   const logLines: string[] = [];
   const logger = buildLogger(config, { write: line => logLines.push(line) });
   const { database } = testDatabase;
-  const app = await buildApp({ config, logger, database, clock: options.clock ?? systemClock });
+  const dependencies = { config, logger, database, clock: options.clock ?? systemClock, appKey: testAppKey };
+  const app = await buildApp(dependencies);
+  const undoing: (() => Promise<unknown>)[] = [];
   const violations = watchAnswers(app.server);
   const baseUrl = await app.listen({ host: '127.0.0.1', port: 0 });
   return {
     ...testDatabase,
     baseUrl,
     config,
+    dependencies,
     logLines,
+    beforeClose: undo => undoing.push(undo),
     async close() {
+      for (const undo of undoing.splice(0).reverse()) await undo();
       await app.close();
       if (!options.on) await testDatabase.drop();
       expect(violations, 'answers that the contract does not declare').toEqual([]);

@@ -312,8 +312,8 @@ describe('a failure of the server', () => {
     const { token: own } = await issueToken(broken, there, 'moderate');
     const id = await insertIdea(broken, there);
     const secret = own.replace(/^ib_\d+_/, '');
-    await broken.sql('drop table followers');
-    await broken.sql('drop table idea_tags');
+    await broken.sql('drop table followers cascade');
+    await broken.sql('drop table idea_tags cascade');
 
     const title = 'A title that nobody else may read';
     const answers = [

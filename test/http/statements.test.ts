@@ -26,7 +26,9 @@ const isControl = ({ text }: LoggedStatement) =>
   /^(begin|start transaction|commit|rollback|savepoint|release)\b/i.test(text);
 const isAuthentication = ({ text }: LoggedStatement) => text.startsWith('with token as materialized');
 const isWriting = ({ text }: LoggedStatement) =>
-  /\b(insert into|update|delete from|cast_vote|carry_votes)\b/i.test(text.replaceAll(/for (no key )?update/gi, ''));
+  /\b(insert into|update|delete from|cast_vote|carry_votes|end_merge)\b/i.test(
+    text.replaceAll(/for (no key )?update/gi, ''),
+  );
 
 /** The statements of one request: how it was authenticated, what it did beyond that, and in which transactions. */
 async function statementsOf(line: string, json?: unknown, headers: Record<string, string> = {}) {

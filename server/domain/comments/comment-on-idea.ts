@@ -1,6 +1,7 @@
 import { statement } from '../../database/statement.ts';
 import { Comment } from '../../entities/comment.ts';
 import { DomainError } from '../domain-error.ts';
+import { recordEvent } from '../events/record-event.ts';
 import { checkPublished, lockIdea } from '../ideas/lock-ideas.ts';
 import type { WriteOperation } from '../operation.ts';
 import type { CommentView } from './list-comments.ts';
@@ -37,12 +38,8 @@ export async function commentOnIdea(op: WriteOperation, ideaId: number, body: st
   const comment = op.em.create(Comment, { accountId, ideaId, authorId: userId, body, createdAt: op.now });
   await op.em.flush();
   await op.query(countComment, [ideaId, userId, accountId, op.now]);
-  return {
-    id: comment.id,
-    idea_id: ideaId,
-    body,
-    author_id: userId,
-    author_name: rules.author_name,
-    created_at: op.now.toISOString(),
-  };
+  const author = { id: userId, name: rules.author_name };
+  const created = { id: comment.id, idea_id: ideaId, body, created_at: op.now.toISOString() };
+  await recordEvent(op, 'comment.created', ideaId, { comment: { ...created, author } });
+  return { ...created, author_id: author.id, author_name: author.name };
 }

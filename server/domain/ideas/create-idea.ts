@@ -3,6 +3,7 @@ import { Follower } from '../../entities/follower.ts';
 import { Idea } from '../../entities/idea.ts';
 import { checkSubmissions } from '../boards/check-board.ts';
 import { DomainError } from '../domain-error.ts';
+import { recordEvent } from '../events/record-event.ts';
 import type { WriteOperation } from '../operation.ts';
 import { type IdeaView, requireIdea } from './read-idea.ts';
 
@@ -51,5 +52,6 @@ export async function createIdea(op: WriteOperation, input: { title: string; bod
   });
   await op.em.flush();
   op.em.create(Follower, { ideaId: idea.id, userId, accountId, createdAt: op.now });
+  await recordEvent(op, idea.moderationState === 'published' ? 'idea.created' : 'idea.pending', idea.id);
   return requireIdea(op, idea.id);
 }

@@ -1,5 +1,6 @@
 import { statement } from '../../database/statement.ts';
 import { DomainError } from '../domain-error.ts';
+import { recordEvent } from '../events/record-event.ts';
 import { checkPublished, lockIdeas } from '../ideas/lock-ideas.ts';
 import { type IdeaView, requireIdea, requireIdeas } from '../ideas/read-idea.ts';
 import type { WriteOperation } from '../operation.ts';
@@ -31,6 +32,8 @@ export async function mergeIdea(op: WriteOperation, sourceId: number, targetId: 
     checkPublished(target);
     await op.query(insertMerge, [op.actor.accountId, sourceId, targetId, op.now]);
     await op.query(carryVotes, [targetId]);
+    const changes = [{ field: 'merged_into_id', from: null, to: targetId }];
+    await recordEvent(op, 'idea.merged', sourceId, { targetId, changes });
   }
   return requirePair(op, sourceId, targetId);
 }
@@ -46,20 +49,15 @@ const selectChain = statement<{ id: number }>(
   select id from chain`,
 );
 
-const endMerge = statement<never>(
-  'end_merge',
-  `with merge as (
-    update merges set unmerged_at = $2 where source_id = $1 and unmerged_at is null
-  )
-  update ideas set merged_into_id = null, updated_at = $2 where id = $1`,
-);
+const endMerge = statement<never>('end_merge', 'select end_merge($1, $2, $3)');
 
 /** Undoes the merge of an idea. An idea that is not merged changes nothing. */
 export async function unmergeIdea(op: WriteOperation, ideaId: number): Promise<MergeView> {
   const targetId = await lockChain(op, ideaId);
   if (targetId === null) return { idea: await requireIdea(op, ideaId), target: null };
-  await op.query(endMerge, [ideaId, op.now]);
-  await op.query(carryVotes, [targetId]);
+  await op.query(endMerge, [ideaId, targetId, op.now]);
+  const changes = [{ field: 'merged_into_id', from: targetId, to: null }];
+  await recordEvent(op, 'idea.unmerged', ideaId, { targetId, changes });
   return requirePair(op, ideaId, targetId);
 }
 

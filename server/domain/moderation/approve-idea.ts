@@ -1,5 +1,6 @@
 import { statement } from '../../database/statement.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
+import { recordEvent } from '../events/record-event.ts';
 import { lockSubmission } from './lock-submission.ts';
 
 const publishIdea = statement<never>(
@@ -7,13 +8,22 @@ const publishIdea = statement<never>(
   `update ideas set moderation_state = 'published', updated_at = $2 where id = $1`,
 );
 
-/** Publishes an idea that awaits approval. Answers whether it did: one that is published already stays as it is. */
-export async function approveIdea(admin: Administration, accountId: number, ideaId: number): Promise<boolean> {
+/**
+ * Publishes an idea that awaits approval, and tells of it as of an idea that is published at once. Answers whether it
+ * did: one that is published already stays as it is. The approver is null for the operator of the server.
+ */
+export async function approveIdea(
+  admin: Administration,
+  accountId: number,
+  ideaId: number,
+  approverId: number | null = null,
+): Promise<boolean> {
   const idea = await lockSubmission(admin, accountId, ideaId);
   if (idea.moderation_state === 'published') return false;
   if (idea.moderation_state === 'rejected') {
     throw new AdministrationError('conflict', `Idea ${ideaId} was rejected: only a pending one can be approved`);
   }
   await admin.query(publishIdea, [ideaId, admin.now]);
+  await recordEvent({ ...admin, actor: { userId: approverId, tokenId: null } }, 'idea.created', ideaId);
   return true;
 }

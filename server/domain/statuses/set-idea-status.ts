@@ -1,12 +1,16 @@
 import { statement } from '../../database/statement.ts';
 import { DomainError } from '../domain-error.ts';
+import { recordEvent } from '../events/record-event.ts';
 import { checkPublished, lockIdea } from '../ideas/lock-ideas.ts';
 import { type IdeaView, requireIdea } from '../ideas/read-idea.ts';
 import type { WriteOperation } from '../operation.ts';
 
-const findStatus = statement<{ id: number }>(
+const findStatus = statement<{ id: number; old_key: string }>(
   'find_status',
-  'select id from statuses where board_id = $1 and key = $2 for key share',
+  `select s.id, old.key as old_key
+  from statuses s, statuses old
+  where s.board_id = $1 and s.key = $2 and old.id = $3
+  for key share of s`,
 );
 
 const updateStatus = statement<never>(
@@ -18,8 +22,12 @@ const updateStatus = statement<never>(
 export async function setIdeaStatus(op: WriteOperation, ideaId: number, key: string): Promise<IdeaView> {
   const idea = await lockIdea(op, ideaId);
   checkPublished(idea);
-  const [status] = await op.query(findStatus, [op.actor.boardId, key]);
+  const [status] = await op.query(findStatus, [op.actor.boardId, key, idea.status_id]);
   if (!status) throw new DomainError('invalid_status');
-  if (status.id !== idea.status_id) await op.query(updateStatus, [ideaId, status.id, op.now]);
+  if (status.id !== idea.status_id) {
+    await op.query(updateStatus, [ideaId, status.id, op.now]);
+    const changes = [{ field: 'status_key', from: status.old_key, to: key }];
+    await recordEvent(op, 'idea.status_changed', ideaId, { changes });
+  }
   return requireIdea(op, ideaId);
 }

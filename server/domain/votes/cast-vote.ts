@@ -18,18 +18,27 @@ type Refusal = Extract<
 
 const castVoteStatement = statement<{ outcome: 'ok' | Refusal; up_count: number; down_count: number }>(
   'cast_vote',
-  'select outcome, up_count, down_count from cast_vote($1, $2, $3, $4, $5)',
+  'select outcome, up_count, down_count from cast_vote($1, $2, $3, $4, $5, $6, $7)',
 );
 
 const numberOfVote = { up: 1, down: -1, none: 0 } as const satisfies Record<VoteValue, number>;
 
 /**
  * Sets the actor's vote on an idea to the value (Idea actions, rules 1 and 2). It is one statement, and so a
- * transaction of its own: a function of the database locks the idea, applies the rules and keeps the tally.
+ * transaction of its own: a function of the database locks the idea, applies the rules, keeps the tally, and
+ * records the event if a webhook wants it.
  */
 export async function castVote(op: Operation, ideaId: number, value: VoteValue): Promise<Tally> {
-  const { boardId, voterId } = op.actor;
-  const [result] = await op.query(castVoteStatement, [ideaId, boardId, voterId, numberOfVote[value], op.now]);
+  const { boardId, voterId, userId, tokenId } = op.actor;
+  const [result] = await op.query(castVoteStatement, [
+    ideaId,
+    boardId,
+    voterId,
+    numberOfVote[value],
+    op.now,
+    userId,
+    tokenId,
+  ]);
   if (!result) throw new Error('cast_vote answered no row');
   const { outcome, up_count, down_count } = result;
   if (outcome !== 'ok') throw new DomainError(outcome);

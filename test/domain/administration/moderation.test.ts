@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Administration } from '../../../server/domain/administration.ts';
 import { approveIdea } from '../../../server/domain/moderation/approve-idea.ts';
 import { listPendingIdeas } from '../../../server/domain/moderation/list-pending-ideas.ts';
 import { rejectIdea } from '../../../server/domain/moderation/reject-idea.ts';
@@ -83,10 +84,14 @@ test('an idea that is missing, of another account, or on a frozen board is refus
   const ideaId = await submit();
   const frozenBoard = await createBoard(db, world.accountId, { isFrozen: true });
   const frozen = await insertIdea(db, { ...world, boardId: frozenBoard.id }, { moderationState: 'pending' });
-  for (const change of [approveIdea, rejectIdea]) {
-    await expectRefusal(db, admin => change(admin, world.accountId, 2 ** 52, 'No'), 'not_found', 'has no idea');
-    await expectRefusal(db, admin => change(admin, other.accountId, ideaId, 'No'), 'not_found', 'has no idea');
-    await expectRefusal(db, admin => change(admin, world.accountId, frozen, 'No'), 'conflict', 'is frozen');
+  const changes = [
+    approveIdea,
+    (admin: Administration, accountId: number, id: number) => rejectIdea(admin, accountId, id, 'No'),
+  ];
+  for (const change of changes) {
+    await expectRefusal(db, admin => change(admin, world.accountId, 2 ** 52), 'not_found', 'has no idea');
+    await expectRefusal(db, admin => change(admin, other.accountId, ideaId), 'not_found', 'has no idea');
+    await expectRefusal(db, admin => change(admin, world.accountId, frozen), 'conflict', 'is frozen');
   }
   await expectRefusal(
     db,

@@ -1,0 +1,67 @@
+import { randomBytes } from 'node:crypto';
+import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { type Config, ConfigError } from './config.ts';
+
+type KeyConfig = Pick<Config, 'APP_KEY' | 'DATABASE_URL' | 'DATA_DIR'>;
+
+const keyBytes = 32;
+
+/**
+ * The application key: of APP_KEY, else the one kept in DATA_DIR, which is made the first time. With a database of its
+ * own address a kept key is warned about: a second server would have another one, and could not read the secrets.
+ */
+export async function loadAppKey(config: KeyConfig, logger: Pick<Logger, 'warn'>): Promise<Buffer> {
+  if (config.APP_KEY) return config.APP_KEY;
+  if (config.DATABASE_URL !== undefined) {
+    logger.warn(
+      { file: keyFile(config) },
+      'APP_KEY is not set: every server and command that shares this database must use the same key',
+    );
+  }
+  return (await readKey(config)) ?? makeKey(config);
+}
+
+/** The key for a command: one made in passing for a server's database would be another one than the server's. */
+export async function requireAppKey(config: KeyConfig): Promise<Buffer> {
+  const key = config.APP_KEY ?? (await readKey(config));
+  if (key) return key;
+  if (config.DATABASE_URL === undefined) return makeKey(config);
+  throw new ConfigError(`Set APP_KEY to the server's key: there is none in ${keyFile(config)}`);
+}
+
+async function readKey(config: KeyConfig): Promise<Buffer | undefined> {
+  let text: string;
+  try {
+    text = await readFile(keyFile(config), 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw new ConfigError(`The application key cannot be read: ${(error as Error).message}`, { cause: error });
+  }
+  const key = Buffer.from(text.trim(), 'base64');
+  if (key.length !== keyBytes) throw new ConfigError(`${keyFile(config)} is not 32 bytes in base64`);
+  return key;
+}
+
+/** Makes the key under another name first, so that the file is whole from the start; of two makers one wins. */
+async function makeKey(config: KeyConfig): Promise<Buffer> {
+  const file = keyFile(config);
+  await mkdir(config.DATA_DIR, { recursive: true });
+  const draft = `${file}.${process.pid}.${randomBytes(4).toString('hex')}`;
+  try {
+    await writeFile(draft, `${randomBytes(keyBytes).toString('base64')}\n`, { mode: 0o600, flag: 'wx' });
+    await link(draft, file).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+    });
+  } finally {
+    await rm(draft, { force: true });
+  }
+  const key = await readKey(config);
+  if (!key) throw new ConfigError(`${file} was removed while it was made`);
+  return key;
+}
+
+function keyFile({ DATA_DIR }: KeyConfig): string {
+  return join(DATA_DIR, 'app.key');
+}

@@ -1,0 +1,49 @@
+import type { EventBody, EventType } from '../../../contract/events.ts';
+import type { Queryable } from '../../database/database.ts';
+import { statement } from '../../database/statement.ts';
+
+/** Events that are told to people alone, and are no webhook's: an idea awaits approval, or does not get it. */
+interface InternalEvents {
+  'idea.pending': Record<never, never>;
+  'idea.rejected': { reason: string };
+}
+
+type RecordedType = EventType | keyof InternalEvents;
+
+/** What an event says beyond the board, the idea and the actor, which the database adds as they are. */
+type EventDetails<T extends RecordedType> = T extends EventType
+  ? Partial<Omit<EventBody<T>['data'], 'board' | 'idea' | 'actor' | 'target'>> & { targetId?: number }
+  : T extends keyof InternalEvents
+    ? InternalEvents[T] & { targetId?: never }
+    : never;
+
+/** An operation that changes rows, or an administrative one with whoever caused it; nobody is the server's operator. */
+interface EventSource extends Queryable {
+  readonly actor: { readonly userId: number | null; readonly tokenId: number | null };
+  readonly now: Date;
+}
+
+const recordEventStatement = statement<never>('record_event', 'select record_event($1, $2, $3, $4, $5, $6, $7)');
+
+/**
+ * Records what an operation did to an idea (Events): it is told of when the operation commits, and only then.
+ * The operation holds the idea's lock, so that what happens to one idea is told in its order.
+ */
+export async function recordEvent<T extends RecordedType>(
+  op: EventSource,
+  type: T,
+  ideaId: number,
+  details?: EventDetails<T>,
+): Promise<void> {
+  const { targetId, ...extra } = { targetId: undefined, ...details };
+  const { userId, tokenId } = op.actor;
+  await op.query(recordEventStatement, [
+    type,
+    ideaId,
+    targetId ?? null,
+    userId,
+    tokenId,
+    JSON.stringify(extra),
+    op.now,
+  ]);
+}

@@ -1,0 +1,44 @@
+import { Board } from '../../entities/board.ts';
+import { WebhookEndpoint } from '../../entities/webhook-endpoint.ts';
+import type { SecretBox } from '../../events/secret-box.ts';
+import { makeWebhookSecret, secretPurpose } from '../../events/webhooks/signature.ts';
+import { type Administration, AdministrationError } from '../administration.ts';
+import { checkText } from '../fields.ts';
+import { checkEventTypes, checkWebhookUrl, maxDescriptionLength } from './webhook-fields.ts';
+
+export interface NewWebhook {
+  accountId: number;
+  /** Null: every board of the account. */
+  boardId: number | null;
+  url: string;
+  description?: string;
+  /** None: every type. */
+  eventTypes?: readonly string[];
+}
+
+/**
+ * Registers an endpoint for the events of a board or of a whole account. The secret is in the answer and nowhere else:
+ * the database has it encrypted.
+ */
+export async function createWebhook(
+  admin: Administration,
+  secretBox: SecretBox,
+  input: NewWebhook,
+): Promise<{ endpoint: WebhookEndpoint; secret: string }> {
+  const { accountId, boardId } = input;
+  if (boardId !== null && (await admin.em.count(Board, { id: boardId, accountId })) === 0) {
+    throw new AdministrationError('not_found', 'The board is not one of the account');
+  }
+  const secret = makeWebhookSecret();
+  const endpoint = admin.em.create(WebhookEndpoint, {
+    accountId,
+    boardId,
+    url: checkWebhookUrl(input.url),
+    description: checkText(input.description ?? '', 0, maxDescriptionLength, 'description'),
+    eventTypes: checkEventTypes(input.eventTypes ?? []),
+    secret: secretBox.seal(secret, secretPurpose),
+    createdAt: admin.now,
+  });
+  await admin.em.flush();
+  return { endpoint, secret };
+}

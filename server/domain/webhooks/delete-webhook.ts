@@ -1,0 +1,8 @@
+import type { WebhookEndpoint } from '../../entities/webhook-endpoint.ts';
+import type { Administration } from '../administration.ts';
+
+/** Deletes an endpoint with the log of its deliveries. */
+export async function deleteWebhook(admin: Administration, endpoint: WebhookEndpoint): Promise<void> {
+  admin.em.remove(endpoint);
+  await admin.em.flush();
+}

@@ -1,0 +1,11 @@
+import type { WebhookEndpoint } from '../../entities/webhook-endpoint.ts';
+import { killPendingDeliveries } from '../../events/webhooks/disable-endpoint.ts';
+import type { Administration } from '../administration.ts';
+
+/** Sends nothing more to an endpoint, and gives up what is on its way. One that is disabled keeps its reason. */
+export async function disableWebhook(admin: Administration, endpoint: WebhookEndpoint, reason: string): Promise<void> {
+  if (endpoint.disabledAt) return;
+  Object.assign(endpoint, { disabledAt: admin.now, disabledReason: reason });
+  await admin.em.flush();
+  await killPendingDeliveries(admin, endpoint.id);
+}

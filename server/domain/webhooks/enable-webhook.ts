@@ -1,0 +1,8 @@
+import type { WebhookEndpoint } from '../../entities/webhook-endpoint.ts';
+import type { Administration } from '../administration.ts';
+
+/** Sends to an endpoint again, from now on: what was given up meanwhile is sent when it is redelivered. */
+export async function enableWebhook(admin: Administration, endpoint: WebhookEndpoint): Promise<void> {
+  Object.assign(endpoint, { disabledAt: null, disabledReason: null, failingSince: null, probedUntil: null });
+  await admin.em.flush();
+}

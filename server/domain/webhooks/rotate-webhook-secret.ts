@@ -1,0 +1,27 @@
+import type { WebhookEndpoint } from '../../entities/webhook-endpoint.ts';
+import type { SecretBox } from '../../events/secret-box.ts';
+import { makeWebhookSecret, secretPurpose } from '../../events/webhooks/signature.ts';
+import type { Administration } from '../administration.ts';
+
+export const defaultOverlapHours = 24;
+
+/**
+ * Gives an endpoint a new secret, which is in the answer and nowhere else. The one before signs too for a number of
+ * hours, so that the receiver can change over without refusing anything; with 0 it ends at once.
+ */
+export async function rotateWebhookSecret(
+  admin: Administration,
+  secretBox: SecretBox,
+  endpoint: WebhookEndpoint,
+  overlapHours = defaultOverlapHours,
+): Promise<string> {
+  const secret = makeWebhookSecret();
+  const previous = overlapHours > 0 ? endpoint.secret : null;
+  Object.assign(endpoint, {
+    secret: secretBox.seal(secret, secretPurpose),
+    previousSecret: previous,
+    previousSecretExpiresAt: previous && new Date(admin.now.getTime() + overlapHours * 3_600_000),
+  });
+  await admin.em.flush();
+  return secret;
+}

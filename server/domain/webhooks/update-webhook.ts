@@ -1,0 +1,20 @@
+import type { WebhookEndpoint } from '../../entities/webhook-endpoint.ts';
+import type { Administration } from '../administration.ts';
+import { checkText } from '../fields.ts';
+import { checkEventTypes, checkWebhookUrl, maxDescriptionLength } from './webhook-fields.ts';
+
+export interface WebhookChanges {
+  url?: string;
+  description?: string;
+  eventTypes?: readonly string[];
+}
+
+/** Changes an endpoint. What is on its way goes to the new URL. */
+export async function updateWebhook(admin: Administration, endpoint: WebhookEndpoint, changes: WebhookChanges) {
+  if (changes.url !== undefined) endpoint.url = checkWebhookUrl(changes.url);
+  if (changes.description !== undefined) {
+    endpoint.description = checkText(changes.description, 0, maxDescriptionLength, 'description');
+  }
+  if (changes.eventTypes !== undefined) endpoint.eventTypes = checkEventTypes(changes.eventTypes);
+  await admin.em.flush();
+}

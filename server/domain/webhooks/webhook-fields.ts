@@ -1,0 +1,28 @@
+import { type EventType, eventTypes } from '../../../contract/events.ts';
+import { problemOfUrl } from '../../events/outgoing-request.ts';
+import { AdministrationError } from '../administration.ts';
+import { quote } from '../fields.ts';
+
+const maxUrlLength = 2_000;
+
+/** The URL of an endpoint, as it is written. Whether its host may be reached is seen when it is connected to. */
+export function checkWebhookUrl(value: string): string {
+  const url = value.trim();
+  const problem = url.length > maxUrlLength ? `must have at most ${maxUrlLength} characters` : problemOfUrl(url);
+  if (problem) throw new AdministrationError('invalid', `The URL ${quote(url)} ${problem}`);
+  return url;
+}
+
+/** The types of events that an endpoint wants; none named are all of them. */
+export function checkEventTypes(values: readonly string[]): EventType[] {
+  const unknown = values.find(value => !eventTypes.includes(value as EventType));
+  if (unknown !== undefined) {
+    throw new AdministrationError(
+      'invalid',
+      `There is no event type ${quote(unknown)}; there are ${eventTypes.join(', ')}`,
+    );
+  }
+  return [...new Set(values as EventType[])];
+}
+
+export const maxDescriptionLength = 200;

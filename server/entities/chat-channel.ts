@@ -1,0 +1,29 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import type { EventType } from '../../contract/events.ts';
+import { bigint, timestamp } from './columns.ts';
+
+export const chatKinds = ['slack', 'discord', 'mattermost', 'teams'] as const;
+export type ChatKind = (typeof chatKinds)[number];
+
+/** A channel of a chat that a board's events are posted to. */
+export const ChatChannel = defineEntity({
+  name: 'ChatChannel',
+  tableName: 'chat_channels',
+  properties: {
+    id: bigint().primary().autoincrement(),
+    accountId: bigint(),
+    boardId: bigint(),
+    kind: p.text().$type<ChatKind>(),
+    name: p.text().default(''),
+    /** The URL of the incoming webhook, which is what authorizes posting: encrypted with the application key. */
+    url: p.blob(),
+    /** Empty: the types that a chat shows by default. */
+    eventTypes: p.array().$type<EventType[]>().columnType('text[]').default([]),
+    disabledAt: timestamp().nullable(),
+    disabledReason: p.text().nullable(),
+    createdAt: timestamp()
+      .defaultRaw('now()')
+      .onCreate(() => new Date()),
+  },
+});
+export type ChatChannel = InferEntity<typeof ChatChannel>;

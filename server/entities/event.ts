@@ -1,0 +1,23 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import { bigint, timestamp } from './columns.ts';
+
+/** What happened to an idea, with the body that webhooks are sent. */
+export const Event = defineEntity({
+  name: 'Event',
+  tableName: 'events',
+  properties: {
+    id: p.uuid().primary().defaultRaw('gen_random_uuid()'),
+    accountId: bigint(),
+    /** The board and the idea are null for the test of an endpoint. */
+    boardId: bigint().nullable(),
+    ideaId: bigint().nullable(),
+    /** Null for the operator of the server, and for a user who was erased. */
+    actorId: bigint().nullable(),
+    type: p.text(),
+    body: p.json().columnType('json'),
+    occurredAt: timestamp(),
+    /** When the chats were told. */
+    toldAt: timestamp().nullable(),
+  },
+});
+export type Event = InferEntity<typeof Event>;

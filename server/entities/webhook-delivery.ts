@@ -1,0 +1,26 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import { bigint, timestamp } from './columns.ts';
+
+export type DeliveryState = 'pending' | 'delivered' | 'dead';
+
+/** An event on its way to an endpoint. */
+export const WebhookDelivery = defineEntity({
+  name: 'WebhookDelivery',
+  tableName: 'webhook_deliveries',
+  properties: {
+    id: bigint().primary().autoincrement(),
+    accountId: bigint(),
+    endpointId: bigint(),
+    eventId: p.uuid(),
+    /** One of the endpoint's eight, in each of which one is sent after the other. */
+    lane: p.smallint().default(0),
+    state: p.text().$type<DeliveryState>().default('pending'),
+    attemptCount: p.integer().default(0),
+    createdAt: timestamp()
+      .defaultRaw('now()')
+      .onCreate(() => new Date()),
+    nextAttemptAt: timestamp().nullable(),
+    finishedAt: timestamp().nullable(),
+  },
+});
+export type WebhookDelivery = InferEntity<typeof WebhookDelivery>;

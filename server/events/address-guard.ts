@@ -1,0 +1,82 @@
+import { type LookupAddress, lookup as systemLookup } from 'node:dns';
+import { isIP, type LookupFunction } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import type { Config } from '../config.ts';
+
+/** Keeps outgoing requests to addresses of the public internet, and to those that are allowed by setting. */
+export interface AddressGuard {
+  isAllowed(address: string): boolean;
+  /** For node's sockets: resolves a name to such addresses alone. */
+  lookup: LookupFunction;
+}
+
+/** Resolves a name to all its addresses, as dns.lookup does. */
+export type ResolveName = (
+  hostname: string,
+  options: { all: true; family?: number; hints?: number },
+  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void;
+
+/** An address that may not be reached. */
+class ForbiddenAddressError extends Error {
+  override readonly name = 'ForbiddenAddressError';
+  readonly code = 'ERR_FORBIDDEN_ADDRESS';
+}
+
+/**
+ * A socket connects to what its lookup answered and nothing else, so a name that resolves differently the next time
+ * is checked the next time: rebinding gains nothing.
+ */
+export function buildAddressGuard(
+  allowed: Config['WEBHOOK_ALLOWED_CIDRS'],
+  resolve: ResolveName = systemLookup,
+): AddressGuard {
+  const isAllowed = (address: string) => isPublic(address) || isListed(address, allowed);
+  return {
+    isAllowed,
+    lookup(hostname, options, callback) {
+      const given = {
+        ...(options.hints === undefined ? {} : { hints: options.hints }),
+        family: familyOf(options.family),
+      };
+      resolve(hostname, { ...given, all: true }, (error, addresses) => {
+        if (error) return callback(error, []);
+        const [first, ...others] = addresses.filter(({ address }) => isAllowed(address));
+        if (!first) return callback(new ForbiddenAddressError(forbidden(hostname)), []);
+        if (options.all) return callback(null, [first, ...others]);
+        callback(null, first.address, first.family);
+      });
+    },
+  };
+}
+
+/** Refuses a host that is written as an address, which a socket connects to without looking it up. */
+export function checkHost(guard: AddressGuard, hostname: string): void {
+  const address = hostname.replace(/^\[(.*)\]$/, '$1');
+  if (isIP(address) !== 0 && !guard.isAllowed(address)) throw new ForbiddenAddressError(forbidden(hostname));
+}
+
+function forbidden(hostname: string): string {
+  return `${hostname} is not an address of the public internet`;
+}
+
+function familyOf(family: unknown): number {
+  return family === 'IPv4' ? 4 : family === 'IPv6' ? 6 : typeof family === 'number' ? family : 0;
+}
+
+/** What the internet gives out of IPv6; the rest is reserved, or a way to write an address of something else. */
+const globalUnicast = ipaddr.parseCIDR('2000::/3');
+
+function isPublic(address: string): boolean {
+  if (!ipaddr.isValid(address)) return false;
+  const parsed = ipaddr.parse(address);
+  if (parsed.range() !== 'unicast') return false;
+  return parsed.kind() === 'ipv4' || parsed.match(globalUnicast);
+}
+
+function isListed(address: string, cidrs: Config['WEBHOOK_ALLOWED_CIDRS']): boolean {
+  if (!ipaddr.isValid(address)) return false;
+  // An IPv4 address in the form of IPv6 reaches the IPv4 one, so the lists for that hold.
+  const parsed = ipaddr.process(address);
+  return cidrs.some(cidr => cidr[0].kind() === parsed.kind() && parsed.match(cidr));
+}

@@ -1,0 +1,93 @@
+import type { EventBody } from '../../../contract/events.ts';
+import { statement } from '../../database/statement.ts';
+import type { ChatKind } from '../../entities/chat-channel.ts';
+import { ideaUrl } from '../idea-url.ts';
+import type { PeopleDependencies } from '../people/people-tasks.ts';
+import { SecretBoxError } from '../secret-box.ts';
+import { chatUrlPurpose } from './chat-url.ts';
+import { describeEvent } from './message.ts';
+import { type PostOutcome, postMessage } from './post-message.ts';
+
+/** The payload of a post_to_chat job; `retries` is how often it was tried before. */
+interface PostToChat {
+  channel_id: number;
+  event_id: string;
+  retries?: number;
+}
+
+interface DuePost {
+  kind: ChatKind;
+  url: Uint8Array;
+  body: EventBody;
+  occurred_at: string;
+}
+
+const selectPost = statement<DuePost>(
+  'select_chat_post',
+  `select c.kind, c.url, e.body, e.occurred_at
+  from chat_channels c, events e
+  where c.id = $1 and c.disabled_at is null and e.id = $2`,
+);
+
+const disableChannel = statement<never>(
+  'disable_chat_channel',
+  'update chat_channels set disabled_at = $2, disabled_reason = $3 where id = $1 and disabled_at is null',
+);
+
+const addRetry = statement<never>(
+  'retry_chat_post',
+  `select graphile_worker.add_job(
+    'post_to_chat', json_build_object('channel_id', $1::bigint, 'event_id', $2::uuid, 'retries', $3::int),
+    queue_name => format('chat:%s', $1::bigint), run_at => $4
+  )`,
+);
+
+const minute = 60_000;
+const hour = 60 * minute;
+
+/** How long to wait before each further try; the last one again and again. */
+const retryDelaysMs = [10_000, minute, 5 * minute, 15 * minute, hour, 2 * hour, 4 * hour];
+
+const minDelayMs = 1000;
+
+/** News of yesterday are none: a post is given up when it would be later than that after its event. */
+const maxAgeMs = 24 * hour;
+
+/** Posts an event to a channel of a chat. One that is gone is disabled; what fails otherwise is tried again for a day. */
+export function postToChat({ config, database, clock, logger, requests, secretBox }: PeopleDependencies) {
+  return async (payload: unknown) => {
+    const { channel_id: channelId, event_id: eventId, retries = 0 } = payload as PostToChat;
+    const [post] = await database.query(selectPost, [channelId, eventId]);
+    // The channel was disabled or removed, or the idea.
+    if (!post) return;
+    const outcome = await tryPost(post);
+    if (outcome.result === 'posted') return;
+
+    const { reason } = outcome;
+    const now = clock.now();
+    if (outcome.result === 'gone') {
+      await database.query(disableChannel, [channelId, now, reason]);
+      logger.warn({ channelId, reason }, 'a chat channel was disabled');
+      return;
+    }
+    const delayMs = retryDelaysMs[Math.min(retries, retryDelaysMs.length - 1)] ?? hour;
+    const runAt = new Date(now.getTime() + Math.max(outcome.retryAfterMs ?? delayMs, minDelayMs));
+    if (runAt.getTime() - new Date(post.occurred_at).getTime() > maxAgeMs) {
+      logger.warn({ channelId, eventId, reason }, 'an event could not be posted to a chat');
+      return;
+    }
+    await database.query(addRetry, [channelId, eventId, retries + 1, runAt]);
+  };
+
+  async function tryPost({ kind, url, body }: DuePost): Promise<PostOutcome> {
+    let opened: string;
+    try {
+      opened = secretBox.open(url, chatUrlPurpose);
+    } catch (error) {
+      if (!(error instanceof SecretBoxError)) throw error;
+      return { result: 'failed', reason: error.message, retryAfterMs: undefined };
+    }
+    const message = describeEvent(body, (board, ideaId) => ideaUrl(config, board, ideaId));
+    return postMessage(requests, { kind, url: opened }, message, clock.now());
+  }
+}

@@ -1,0 +1,171 @@
+import { type ClientRequest, Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { type AddressGuard, checkHost } from './address-guard.ts';
+
+/** Posts to addresses that others chose: webhooks and incoming webhooks of chats. */
+interface OutgoingRequests {
+  /**
+   * Resolves to what was answered, whatever its status; a redirect is an answer like any other. Rejects with an
+   * OutgoingRequestError when there was no whole answer in time.
+   */
+  post(url: string, request: OutgoingRequest): Promise<OutgoingAnswer>;
+  /** Closes the connections that are kept. */
+  close(): void;
+}
+
+export interface OutgoingRequest {
+  headers: Record<string, string>;
+  body: string;
+  signal?: AbortSignal | undefined;
+}
+
+interface OutgoingAnswer {
+  status: number;
+  /** The seconds or date of a Retry-After header. */
+  retryAfter: string | undefined;
+  /** The body as it came, cut off after 64 KiB. */
+  body: Buffer;
+}
+
+/** There was no answer. The message is for whoever set the address up, and says nothing of this server. */
+export class OutgoingRequestError extends Error {
+  override readonly name = 'OutgoingRequestError';
+}
+
+export interface OutgoingOptions {
+  guard: AddressGuard;
+  timeoutMs?: number;
+}
+
+/** From the first lookup to the last byte of the answer. */
+const defaultTimeoutMs = 10_000;
+const maxResponseBytes = 64 * 1024;
+const agentOptions = { keepAlive: true, maxFreeSockets: 16, timeout: 15_000 };
+
+export function buildOutgoingRequests({ guard, timeoutMs = defaultTimeoutMs }: OutgoingOptions): OutgoingRequests {
+  const agents = { 'http:': new HttpAgent(agentOptions), 'https:': new HttpsAgent(agentOptions) };
+
+  function send(url: URL, { headers, body, signal }: OutgoingRequest): ClientRequest {
+    const options = {
+      method: 'POST',
+      headers: {
+        'user-agent': 'Idea-Board',
+        // What is compressed would have to be unpacked to be shown, and may unpack to anything.
+        'accept-encoding': 'identity',
+        ...headers,
+        'content-length': Buffer.byteLength(body),
+      },
+      lookup: guard.lookup,
+      ...(signal ? { signal } : {}),
+    };
+    return url.protocol === 'https:'
+      ? httpsRequest(url, { ...options, agent: agents['https:'] })
+      : httpRequest(url, { ...options, agent: agents['http:'] });
+  }
+
+  function exchange(url: URL, request: OutgoingRequest): Promise<OutgoingAnswer> {
+    return new Promise((resolve, reject) => {
+      const sent = send(url, request);
+      let hasAnswer = false;
+      let timeout: OutgoingRequestError | undefined;
+      const timer = setTimeout(() => {
+        timeout = new OutgoingRequestError(`No answer within ${timeoutMs / 1000} seconds`);
+        sent.destroy(timeout);
+      }, timeoutMs);
+      const fail = (error: NodeJS.ErrnoException) => {
+        clearTimeout(timer);
+        if (request.signal?.aborted) return reject(request.signal.reason);
+        // A kept connection that the other side closed just then, most likely before it saw the request.
+        const isStale = sent.reusedSocket && error.code === 'ECONNRESET' && !hasAnswer && !timeout;
+        if (isStale) return exchange(url, request).then(resolve, reject);
+        reject(timeout ?? explain(error));
+      };
+      sent.on('error', fail);
+      sent.on('response', response => {
+        hasAnswer = true;
+        readBody(response).then(body => {
+          clearTimeout(timer);
+          resolve({ status: response.statusCode ?? 0, retryAfter: response.headers['retry-after'], body });
+        }, fail);
+      });
+      sent.end(request.body);
+    });
+  }
+
+  return {
+    async post(url, request) {
+      const parsed = parseUrl(url);
+      try {
+        checkHost(guard, parsed.hostname);
+      } catch (error) {
+        throw explain(error as Error);
+      }
+      return exchange(parsed, request);
+    },
+    close() {
+      for (const agent of Object.values(agents)) agent.destroy();
+    },
+  };
+}
+
+/** What is wrong with an address that is to be posted to; undefined when nothing is. */
+export function problemOfUrl(text: string): string | undefined {
+  const url = URL.parse(text);
+  if (!url) return 'is not a URL';
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'must begin with https:// or http://';
+  if (url.username !== '' || url.password !== '') return 'must not contain a user name or password';
+  return undefined;
+}
+
+function parseUrl(text: string): URL {
+  const problem = problemOfUrl(text);
+  if (problem) throw new OutgoingRequestError(`The URL ${problem}`);
+  return new URL(text);
+}
+
+/** Reads an answer to its end or to the limit, where the connection is closed. */
+function readBody(response: IncomingMessage): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    response.on('data', (chunk: Buffer) => {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length < maxResponseBytes) return;
+      resolve(Buffer.concat(chunks).subarray(0, maxResponseBytes));
+      response.destroy();
+    });
+    response.on('end', () => resolve(Buffer.concat(chunks)));
+    response.on('error', reject);
+    response.on('close', () => reject(new OutgoingRequestError('The connection was closed before the answer ended')));
+  });
+}
+
+const explanations: Record<string, string> = {
+  ECONNREFUSED: 'The connection was refused',
+  ECONNRESET: 'The connection was closed without an answer',
+  EPIPE: 'The connection was closed without an answer',
+  ETIMEDOUT: 'The connection could not be made in time',
+  EHOSTUNREACH: 'There is no route to the host',
+  ENETUNREACH: 'There is no route to the network',
+  ENOTFOUND: 'The host name is unknown',
+  EAI_AGAIN: 'The host name cannot be resolved now',
+  ERR_FORBIDDEN_ADDRESS: 'The address may not be reached: it is not one of the public internet',
+  CERT_HAS_EXPIRED: 'The certificate has expired',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'The certificate is not signed by a known authority',
+  SELF_SIGNED_CERT_IN_CHAIN: 'The certificate is not signed by a known authority',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'The certificate is not signed by a known authority',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'The certificate is not signed by a known authority',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'The certificate is for another host name',
+  HPE_HEADER_OVERFLOW: 'The headers of the answer are too long',
+};
+
+function explain(error: NodeJS.ErrnoException): OutgoingRequestError {
+  if (error instanceof OutgoingRequestError) return error;
+  // A name with several addresses fails with one error for each.
+  const [first] = error instanceof AggregateError ? error.errors : [error];
+  const code: unknown = first?.code;
+  const known = typeof code === 'string' ? explanations[code] : undefined;
+  const words = known ?? (String(code).startsWith('HPE_') ? 'The answer is not HTTP' : `The request failed: ${code}`);
+  return new OutgoingRequestError(words, { cause: error });
+}

@@ -1,0 +1,41 @@
+import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import type { Config } from '../../config.ts';
+
+/** What a person ends by following the link in a mail: the mail about one idea, or all of it. */
+export interface Subscription {
+  userId: number;
+  ideaId: number | 'all';
+}
+
+/** Links to end a subscription, which need no sign-in: whoever has the mail may end it, and do nothing else. */
+export interface UnsubscribeTokens {
+  make(subscription: Subscription): string;
+  /** What a token of ours names; undefined for any other text. */
+  read(token: string): Subscription | undefined;
+}
+
+const macBytes = 32;
+/** <user>.<idea or all>.<HMAC-SHA-256 in base64url> */
+const tokenForm = /^([1-9][0-9]{0,15})\.([1-9][0-9]{0,15}|all)\.([A-Za-z0-9_-]{43})$/;
+
+export function buildUnsubscribeTokens(appKey: Uint8Array): UnsubscribeTokens {
+  const key = Buffer.from(hkdfSync('sha256', appKey, '', 'idea-board unsubscribe 1', 32));
+  const macOf = (subject: string) => createHmac('sha256', key).update(subject).digest();
+  return {
+    make({ userId, ideaId }) {
+      const subject = `${userId}.${ideaId}`;
+      return `${subject}.${macOf(subject).toString('base64url')}`;
+    },
+    read(token) {
+      const [, userId = '', ideaId = '', mac = ''] = tokenForm.exec(token) ?? [];
+      const given = Buffer.from(mac, 'base64url');
+      const isOurs = given.length === macBytes && timingSafeEqual(given, macOf(`${userId}.${ideaId}`));
+      return isOurs ? { userId: Number(userId), ideaId: ideaId === 'all' ? 'all' : Number(ideaId) } : undefined;
+    },
+  };
+}
+
+/** Where the subscription of a token is ended: the same page for a person and for a mail provider's one click. */
+export function unsubscribeUrl({ BASE_URL }: Pick<Config, 'BASE_URL'>, token: string): string {
+  return `${BASE_URL}/unsubscribe?token=${token}`;
+}

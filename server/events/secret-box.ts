@@ -1,0 +1,47 @@
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+
+/** Encrypts what the database must not show. A purpose, such as 'webhook secret', opens nothing of another one. */
+export interface SecretBox {
+  seal(plaintext: string, purpose: string): Buffer;
+  open(sealed: Uint8Array, purpose: string): string;
+}
+
+/** A secret cannot be read: it was sealed under another application key, or changed. */
+export class SecretBoxError extends Error {
+  override readonly name = 'SecretBoxError';
+}
+
+/** How a sealed secret begins: AES-256-GCM, then the nonce, the tag and the ciphertext. */
+const version = 1;
+const nonceBytes = 12;
+const tagBytes = 16;
+const headBytes = 1 + nonceBytes + tagBytes;
+
+/**
+ * AES-256-GCM under a key that is derived from the application key, with a random nonce: at 2^32 secrets under one key
+ * a nonce could come twice, which no installation comes near.
+ */
+export function buildSecretBox(appKey: Uint8Array): SecretBox {
+  const key = Buffer.from(hkdfSync('sha256', appKey, '', 'idea-board secret box 1', 32));
+  return {
+    seal(plaintext, purpose) {
+      const nonce = randomBytes(nonceBytes);
+      const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(purpose));
+      const ciphertext = Buffer.concat([cipher.update(plaintext, 'utf8'), cipher.final()]);
+      return Buffer.concat([Buffer.of(version), nonce, cipher.getAuthTag(), ciphertext]);
+    },
+    open(sealed, purpose) {
+      if (sealed[0] !== version || sealed.length < headBytes)
+        throw new SecretBoxError('The secret has an unknown form');
+      const nonce = sealed.subarray(1, 1 + nonceBytes);
+      const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: tagBytes })
+        .setAAD(Buffer.from(purpose))
+        .setAuthTag(sealed.subarray(1 + nonceBytes, headBytes));
+      try {
+        return Buffer.concat([decipher.update(sealed.subarray(headBytes)), decipher.final()]).toString('utf8');
+      } catch (error) {
+        throw new SecretBoxError('The secret was encrypted with another APP_KEY', { cause: error });
+      }
+    },
+  };
+}

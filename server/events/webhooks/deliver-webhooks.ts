@@ -1,0 +1,159 @@
+import type { Task } from 'graphile-worker';
+import { z } from 'zod';
+import { statement } from '../../database/statement.ts';
+import type { TaskDependencies } from '../../jobs/tasks.ts';
+import { killPendingDeliveries } from './disable-endpoint.ts';
+import { type DueDelivery, readPendingDeliveries } from './pending-deliveries.ts';
+import { recordAttempts } from './record-attempts.ts';
+import { pauseMs } from './retry-schedule.ts';
+import { buildSender } from './send-delivery.ts';
+import { type Lane, laneKey, wakeEndpoint, wakeLane, wakeLaneLater } from './wake-lanes.ts';
+
+const Payload = z
+  .object({ endpoint_id: z.int(), lane: z.int() })
+  .transform(({ endpoint_id, lane }): Lane => ({ endpointId: endpoint_id, lane }));
+
+/** How long a lane is sent from before others have their turn. */
+const turnMs = 1_000;
+
+/** A turn of a lane in this process. */
+interface Turn {
+  /** A job for the lane came meanwhile: it has to be looked at once more. */
+  isCalledAgain: boolean;
+  startedAt: number;
+}
+
+/**
+ * The task that sends what is due in a lane of an endpoint, one after the other.
+ *
+ * What is to be sent is in the table of deliveries; a job only says that there is something. So the job that comes to a
+ * lane which is being sent from has nothing to do, and a lane costs one job at a time, however much waits in it. An
+ * endpoint has eight lanes, and takes eight jobs of a worker at most.
+ *
+ * Of all processes one at most is at a lane, by a lock. One that finds it locked leaves: it saw its delivery committed
+ * before, and whoever has the lock looks once more after giving it back.
+ */
+export function deliverWebhooks(deps: TaskDependencies): Task {
+  const { queue, locks, logger, stopping } = deps;
+  const pending = readPendingDeliveries(queue);
+  const recorder = recordAttempts(deps.database, queue);
+  const send = buildSender(deps);
+  const turns = new Map<string, Turn>();
+
+  return async (payload, { abortSignal }) => {
+    const lane = Payload.parse(payload);
+    const key = laneKey(lane);
+    const current = turns.get(key);
+    if (current) {
+      current.isCalledAgain = true;
+      return;
+    }
+    const turn: Turn = { isCalledAgain: false, startedAt: 0 };
+    turns.set(key, turn);
+    try {
+      do {
+        Object.assign(turn, { isCalledAgain: false, startedAt: performance.now() });
+        await takeTurn(lane, turn, abortSignal);
+      } while (turn.isCalledAgain);
+    } finally {
+      turns.delete(key);
+    }
+  };
+
+  async function takeTurn(lane: Lane, turn: Turn, signal: AbortSignal | undefined) {
+    while (await pending.isDue(lane)) {
+      if (!(await locks.tryLock(laneKey(lane)))) return;
+      let isPlanned: boolean;
+      try {
+        isPlanned = await sendDue(lane, turn, signal);
+      } finally {
+        await locks.unlock(laneKey(lane));
+      }
+      if (isPlanned) return;
+    }
+  }
+
+  /** Sends until nothing is due, or answers true when another job is planned for what is left. */
+  async function sendDue(lane: Lane, turn: Turn, signal: AbortSignal | undefined): Promise<boolean> {
+    for (;;) {
+      const deliveries = await pending.load(lane);
+      const [first] = deliveries;
+      if (!first) return false;
+      if (first.endpoint.isDisabled) {
+        await killPendingDeliveries(queue, lane.endpointId);
+        return false;
+      }
+      if (stopping.aborted || performance.now() - turn.startedAt > turnMs) {
+        await wakeLane(queue, lane);
+        return true;
+      }
+      const { failingForMs } = first.endpoint;
+      if (failingForMs === null) await sendInOrder(deliveries, lane, signal);
+      else if (await probe(first, lane, failingForMs, signal)) return true;
+    }
+  }
+
+  /** Sends deliveries until one fails, each while the result of the one before is being recorded. */
+  async function sendInOrder(deliveries: DueDelivery[], lane: Lane, signal: AbortSignal | undefined) {
+    const recording: Promise<unknown>[] = [];
+    try {
+      for (const delivery of deliveries) {
+        const { isDelivered, attempt } = await send(delivery, signal);
+        if (!isDelivered) {
+          // The order of the log is that of the tries.
+          await Promise.all(recording);
+          logFailure(delivery, attempt);
+          await recorder.recordFailure(attempt, lane, delivery.attemptCount);
+          return;
+        }
+        const recorded = recorder.recordSuccess(attempt);
+        recorded.catch(() => {});
+        recording.push(recorded);
+        if (stopping.aborted) return;
+      }
+    } finally {
+      await Promise.all(recording);
+    }
+  }
+
+  /**
+   * Tries an endpoint that fails, unless it is being tried: a hanging one takes one job of all workers. Answers true
+   * when the lane is to be left until later.
+   */
+  async function probe(delivery: DueDelivery, lane: Lane, failingForMs: number, signal: AbortSignal | undefined) {
+    const [state] = await queue.query(claimProbe, [lane.endpointId]);
+    if (state?.is_well) return false;
+    if (!state?.is_claimed) {
+      await wakeLaneLater(queue, lane, pauseMs(failingForMs));
+      return true;
+    }
+    const { isDelivered, attempt } = await send(delivery, signal, true);
+    if (isDelivered) {
+      if (await recorder.recordSuccess(attempt)) await wakeEndpoint(queue, lane.endpointId);
+      return false;
+    }
+    logFailure(delivery, attempt);
+    await recorder.recordFailure(attempt, lane, delivery.attemptCount);
+    await wakeLaneLater(queue, lane, pauseMs(failingForMs));
+    return true;
+  }
+
+  function logFailure(
+    { id, endpoint }: DueDelivery,
+    { status, error }: { status: number | null; error: string | null },
+  ) {
+    logger.info({ deliveryId: id, endpointId: endpoint.id, status, error }, 'a webhook was not delivered');
+  }
+}
+
+/** Longer than a try takes. Whoever dies over it holds the endpoint up that long. */
+const claimProbe = statement<{ is_claimed: boolean; is_well: boolean }>(
+  'claim_webhook_probe',
+  `with claimed as (
+    update webhook_endpoints set probed_until = now() + interval '15 seconds'
+    where id = $1 and failing_since is not null and (probed_until is null or probed_until <= now())
+    returning id
+  )
+  select exists (select from claimed) as is_claimed,
+    exists (select from webhook_endpoints where id = $1 and failing_since is null) as is_well`,
+);

@@ -1,0 +1,110 @@
+import type { Queryable } from '../../database/database.ts';
+import { statement } from '../../database/statement.ts';
+import { batchCalls } from '../../jobs/batch-calls.ts';
+import { isDueNow, type Lane } from './wake-lanes.ts';
+
+/** A delivery that is due, with what sending it takes. */
+export interface DueDelivery {
+  id: number;
+  attemptCount: number;
+  eventId: string;
+  /** To the letter as it was recorded. */
+  body: string;
+  endpoint: DueEndpoint;
+}
+
+export interface DueEndpoint {
+  id: number;
+  url: string;
+  secret: Buffer;
+  /** The secret before, while it is still valid. */
+  previousSecret: Buffer | null;
+  isDisabled: boolean;
+  /** Since when nothing but failure came of it; null while it is well. */
+  failingForMs: number | null;
+}
+
+interface DueRow {
+  position: number;
+  id: number;
+  attempt_count: number;
+  event_id: string;
+  body: string;
+  url: string;
+  secret: Buffer;
+  previous_secret: Buffer | null;
+  is_disabled: boolean;
+  failing_for_ms: number | null;
+}
+
+/** How many of a lane are read at once: few enough that what changes at the endpoint is soon seen. */
+const chunkSize = 16;
+
+const dueOfLane = `d.endpoint_id = l.endpoint_id and d.lane = l.lane and d.state = 'pending'
+  and d.${isDueNow}`;
+
+const selectDue = statement<DueRow>(
+  'select_due_deliveries',
+  `select l.position::int, d.id, d.attempt_count, d.event_id, e.body::text as body, w.url, w.secret,
+    case when w.previous_secret_expires_at > now() then w.previous_secret end as previous_secret,
+    w.disabled_at is not null as is_disabled,
+    extract(epoch from now() - w.failing_since)::float8 * 1000 as failing_for_ms
+  from unnest($1::bigint[], $2::smallint[]) with ordinality as l(endpoint_id, lane, position)
+    cross join lateral (
+      select d.id, d.attempt_count, d.event_id from webhook_deliveries d
+      where ${dueOfLane}
+      order by d.id
+      limit ${chunkSize}
+    ) d
+    join events e on e.id = d.event_id
+    join webhook_endpoints w on w.id = l.endpoint_id
+  order by l.position, d.id`,
+);
+
+const selectIsDue = statement<{ is_due: boolean }>(
+  'select_lane_is_due',
+  `select exists (select from webhook_deliveries d where ${dueOfLane}) as is_due
+  from unnest($1::bigint[], $2::smallint[]) with ordinality as l(endpoint_id, lane, position)
+  order by l.position`,
+);
+
+export interface PendingDeliveries {
+  /** The first deliveries of a lane that are due, in their order. */
+  load(lane: Lane): Promise<DueDelivery[]>;
+  isDue(lane: Lane): Promise<boolean>;
+}
+
+export function readPendingDeliveries(queue: Queryable): PendingDeliveries {
+  return {
+    load: batchCalls(async (lanes: Lane[]) => {
+      const rows = await queue.query(selectDue, columnsOf(lanes));
+      const byPosition = Map.groupBy(rows, row => row.position);
+      return lanes.map(({ endpointId }, index) => (byPosition.get(index + 1) ?? []).map(row => toDue(row, endpointId)));
+    }),
+    isDue: batchCalls(async (lanes: Lane[]) => {
+      const rows = await queue.query(selectIsDue, columnsOf(lanes));
+      return rows.map(row => row.is_due);
+    }),
+  };
+}
+
+function columnsOf(lanes: Lane[]) {
+  return [lanes.map(({ endpointId }) => endpointId), lanes.map(({ lane }) => lane)];
+}
+
+function toDue(row: DueRow, endpointId: number): DueDelivery {
+  return {
+    id: row.id,
+    attemptCount: row.attempt_count,
+    eventId: row.event_id,
+    body: row.body,
+    endpoint: {
+      id: endpointId,
+      url: row.url,
+      secret: row.secret,
+      previousSecret: row.previous_secret,
+      isDisabled: row.is_disabled,
+      failingForMs: row.failing_for_ms,
+    },
+  };
+}

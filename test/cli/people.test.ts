@@ -1,0 +1,169 @@
+import { test as base, expect } from 'vitest';
+import { chatUrlPurpose } from '../../server/events/chat/chat-url.ts';
+import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
+import { createMember, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
+import { startReceiver } from '../helpers/receiver.ts';
+import { testAppKey } from '../helpers/server.ts';
+import { testSecretBox } from '../helpers/webhooks.ts';
+import { cliOn } from './run-cli.ts';
+
+/** A migrated database with one account of one board, and the command line on it. */
+const test = base.extend<{ db: TestDatabase; world: World; cli: ReturnType<typeof cliOn> }>({
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern what a fixture needs.
+  db: async ({}, use) => {
+    const db = await createTestDatabase();
+    await use(db);
+    await db.drop();
+  },
+  world: async ({ db }, use) => {
+    const world = await createWorld(db, { slug: 'web-app', name: 'Web app' });
+    await db.sql(`update users set email = 'ada@example.com', name = 'Ada'`);
+    await use(world);
+  },
+  cli: ({ db }, use) =>
+    use(cliOn(db.url, { APP_KEY: testAppKey.toString('base64'), WEBHOOK_ALLOWED_CIDRS: '127.0.0.1/32' })),
+});
+
+const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+const slackUrl = 'https://hooks.slack.com/services/T000/B000/secret';
+
+test.concurrent('a channel is created, listed, disabled, enabled and deleted, and its URL never shown', async ({
+  db,
+  world,
+  cli,
+}) => {
+  const created = { kind: 'slack', name: '#feedback', url: 'https://hooks.slack.com/…', event_types: ['idea.created'] };
+  const channel = await cli.json<{ id: number }>(
+    ...['chat', 'create', '--kind', 'slack', '--url', slackUrl, '--name', '#feedback', '--event', 'idea.created'],
+  );
+  expect(channel).toEqual({
+    id: expect.any(Number),
+    board: 'web-app',
+    ...created,
+    disabled_at: null,
+    disabled_reason: null,
+    created_at: time,
+  });
+  const [row] = await db.sql<{ board_id: number; url: Buffer }>('select board_id, url from chat_channels');
+  expect(row?.board_id).toBe(world.boardId);
+  expect(row?.url.includes('secret')).toBe(false);
+  expect(testSecretBox.open(row?.url ?? Buffer.of(), chatUrlPurpose)).toBe(slackUrl);
+
+  const id = String(channel.id);
+  expect(await cli.json('chat', 'list')).toMatchObject([created]);
+  const { stdout } = await cli.run('chat', 'list', '--board', 'web-app');
+  expect(stdout).toMatch(/web-app {2}slack {2}#feedback {2}https:\/\/hooks\.slack\.com\/… {2}idea\.created {2}-/);
+  expect(await cli.json('chat', 'disable', id)).toMatchObject({ disabled_reason: 'Disabled by an administrator' });
+  expect(await cli.json('chat', 'enable', id)).toMatchObject({ disabled_at: null, disabled_reason: null });
+  expect(await cli.json('chat', 'delete', id)).toMatchObject(created);
+  expect(await cli.json('chat', 'list')).toEqual([]);
+  expect(await cli.refusal('chat', 'enable', id)).toBe(`The account has no chat channel ${id}`);
+});
+
+test.concurrent('a channel is created only with a URL of its kind, which the refusal does not repeat', async ({
+  world,
+  cli,
+}) => {
+  expect(world.boardSlug).toBe('web-app');
+  const refusal = await cli.refusal('chat', 'create', '--kind', 'discord', '--url', slackUrl);
+  expect(refusal).toBe('The URL must be that of an incoming webhook, such as https://discord.com/api/webhooks/…');
+  const { exitCode, stderr } = await cli.run(
+    'chat',
+    'create',
+    '--kind',
+    'slack',
+    '--url',
+    slackUrl,
+    '--event',
+    'idea.voted',
+  );
+  expect([exitCode, stderr]).toEqual([2, expect.stringContaining('idea.created')]);
+});
+
+test.concurrent('a channel that was encrypted with another key says so', async ({ db, world, cli }) => {
+  await db.sql(`insert into chat_channels (account_id, board_id, kind, url) values ($1, $2, 'teams', $3)`, [
+    world.accountId,
+    world.boardId,
+    Buffer.alloc(60, 1),
+  ]);
+  const [channel] = await cli.json<{ id: number; url: null }[]>('chat', 'list');
+  expect(channel?.url).toBeNull();
+  expect((await cli.run('chat', 'list')).stdout).toContain('encrypted with another APP_KEY');
+  expect(await cli.refusal('chat', 'test', String(channel?.id))).toBe('The secret was encrypted with another APP_KEY');
+});
+
+test.concurrent('a message is posted to try a channel out, and the answer is told', async ({ db, world, cli }) => {
+  const chat = await startReceiver(200);
+  const [row] = await db.sql<{ id: number }>(
+    `insert into chat_channels (account_id, board_id, kind, url) values ($1, $2, 'mattermost', $3) returning id`,
+    [world.accountId, world.boardId, testSecretBox.seal(`${chat.url}/hooks/x`, chatUrlPurpose)],
+  );
+  const id = String(row?.id);
+  expect(await cli.json('chat', 'test', id)).toEqual({ id: row?.id, is_posted: true });
+  expect(chat.received.map(({ body }) => JSON.parse(body))).toEqual([
+    { text: 'Idea-Board posts here what happens on the board **Web app**' },
+  ]);
+  chat.behave(404);
+  expect(await cli.refusal('chat', 'test', id)).toBe('The message was not posted: The chat answered 404');
+  await chat.close();
+});
+
+test.concurrent('a member follows an idea and unfollows it', async ({ db, world, cli }) => {
+  const ideaId = String(await insertIdea(db, world));
+  const grace = await createMember(db, world.accountId, 'member', 'Grace');
+  await db.sql(`update users set email = 'grace@example.com' where id = $1`, [grace]);
+  await db.sql(`insert into users (email, name) values ('eve@example.com', 'Eve')`);
+  const user = ['--user', 'grace@example.com'];
+  const state = { idea_id: Number(ideaId) };
+
+  expect(await cli.json('follower', 'add', ideaId, ...user)).toEqual({
+    ...state,
+    is_following: true,
+    is_changed: true,
+  });
+  expect(await cli.json('follower', 'add', ideaId, ...user)).toEqual({
+    ...state,
+    is_following: true,
+    is_changed: false,
+  });
+  expect(await cli.json('follower', 'list', ideaId)).toEqual([
+    { email: 'grace@example.com', name: 'Grace', notification_email: null, created_at: time },
+  ]);
+  expect((await cli.run('follower', 'remove', ideaId, ...user)).stdout).toBe(
+    `grace@example.com does not follow idea ${ideaId} now.\n`,
+  );
+  expect(await cli.json('follower', 'list', ideaId)).toEqual([]);
+  expect(await cli.refusal('follower', 'add', ideaId, '--user', 'eve@example.com')).toBe(
+    'Only members of the account can follow its ideas',
+  );
+  expect(await cli.refusal('follower', 'add', '999999', ...user)).toBe('The account has no published idea 999999');
+  expect(await cli.refusal('follower', 'remove', '999999', ...user)).toBe('The account has no idea 999999');
+});
+
+test.concurrent('the notifications of a user are listed and marked as read', async ({ db, world, cli }) => {
+  const ideaId = await insertIdea(db, world, { title: 'Dark mode' });
+  await db.sql(`select record_event('idea.status_changed', $1, null, null, null, '{}', now())`, [ideaId]);
+  await db.sql(`select record_event('comment.created', $1, null, $2, null, '{}', now())`, [ideaId, world.ownerId]);
+  await db.sql(
+    `insert into notifications (account_id, user_id, event_id, kind)
+    select account_id, $1, id, type from events order by type desc`,
+    [world.ownerId],
+  );
+  const user = ['--user', 'ada@example.com'];
+  type Listed = { id: number; kind: string }[];
+
+  const listed = await cli.json<Listed>('notification', 'list', ...user);
+  expect(listed).toMatchObject([
+    { kind: 'comment.created', board: 'web-app', idea_id: ideaId, title: 'Dark mode', actor: 'Ada', read_at: null },
+    { kind: 'idea.status_changed', actor: null, endpoint_url: null, mailed_at: null },
+  ]);
+  const [newest, oldest] = listed.map(({ id }) => String(id));
+  expect(await cli.json<Listed>('notification', 'list', ...user, '--before', newest ?? '')).toHaveLength(1);
+  expect(await cli.json('notification', 'read', oldest ?? '', ...user)).toEqual({ read: 1 });
+  expect(await cli.json<Listed>('notification', 'list', '--unread', ...user)).toMatchObject([
+    { kind: 'comment.created' },
+  ]);
+  expect(await cli.json('notification', 'read', '--all', ...user)).toEqual({ read: 1 });
+  expect(await cli.json('notification', 'list', '--unread', ...user)).toEqual([]);
+  expect((await cli.run('notification', 'read', ...user)).exitCode).toBe(2);
+});

@@ -1,0 +1,154 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { type ChildServer, loadChildServer } from '../helpers/child-servers.ts';
+import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
+import { createMember, createWorld, issueToken } from '../helpers/fixtures.ts';
+import { type Received, startReceiverForTest } from '../helpers/receiver.ts';
+import { request } from '../helpers/request.ts';
+import { addWebhook, eventually, verify } from '../helpers/webhooks.ts';
+
+/** How often the server is killed, and with which seed: KILLS=500 KILL_SEED=7 for a longer look. */
+const kills = Number(process.env.KILLS ?? 50);
+const seed = Number(process.env.KILL_SEED ?? 1);
+/** So many serve at a time, while the next ones are loaded. */
+const serving = 2;
+const spares = 2;
+const writers = 4;
+const longestPauseMs = 150;
+
+let db: TestDatabase;
+beforeAll(async () => {
+  db = await createTestDatabase();
+});
+afterAll(() => db.drop());
+
+test(`a server killed ${kills} times under load (seed ${seed}) loses no event, invents none, and repeats one under its id`, {
+  timeout: 60_000 + kills * 5_000,
+}, async () => {
+  const random = randomFrom(seed);
+  const receiver = await startReceiverForTest();
+  const world = await createWorld(db);
+  const { id: endpointId, secret } = await addWebhook(db, world, { url: receiver.url });
+  const issuers = [world.ownerId, await createMember(db, world.accountId, 'admin')];
+  const tokens = await Promise.all(
+    issuers.map(async issuerId => (await issueToken(db, world, 'moderate', { issuerId })).token),
+  );
+
+  const children: ChildServer[] = Array.from({ length: spares }, () => loadChildServer(db.url, childEnvironment));
+  const alive: { child: ChildServer; baseUrl: string }[] = [];
+  let isOver = false;
+  onTestFinished(async () => {
+    isOver = true;
+    await Promise.all([...children, ...alive.map(one => one.child)].map(child => child.kill()));
+  });
+  const load = Promise.all(Array.from({ length: writers }, (_, writer) => write(writer)));
+
+  async function write(writer: number) {
+    const own = randomFrom(seed * 1_000 + writer);
+    const ideas: number[] = [];
+    while (!isOver) {
+      await delay(5);
+      const { baseUrl } = alive[Math.floor(own() * alive.length)] ?? {};
+      if (baseUrl === undefined) continue;
+      const token = tokens[Math.floor(own() * 2)] as string;
+      const ideaId = ideas[Math.floor(own() * ideas.length)];
+      const dice = own();
+      const send = (path: string, json: unknown) => request({ baseUrl }, `POST ${path}`, { token, json });
+      try {
+        if (ideaId === undefined || dice < 0.3) {
+          const { body } = await send('/api/v1/ideas', { title: `By ${writer}`, body: 'Under load' });
+          if (body?.id) ideas.push(body.id);
+        } else if (dice < 0.6) {
+          await send(`/api/v1/ideas/${ideaId}/comments`, { body: 'Under load' });
+        } else if (dice < 0.8) {
+          await send(`/api/v1/ideas/${ideaId}/vote`, { value: dice < 0.7 ? 'up' : 'none' });
+        } else {
+          await send(`/api/v1/ideas/${ideaId}/status`, { status: dice < 0.9 ? 'planned' : 'done' });
+        }
+      } catch {
+        // Killed before it answered: whether the write was done shows in the database alone.
+      }
+    }
+  }
+
+  for (let kill = 0; kill < kills; ) {
+    const child = children.shift() as ChildServer;
+    alive.push({ child, baseUrl: await child.begin() });
+    children.push(loadChildServer(db.url, childEnvironment));
+    await delay(random() * longestPauseMs);
+    if (alive.length < serving) continue;
+    const [victim] = alive.splice(Math.floor(random() * alive.length), 1);
+    await victim?.child.kill();
+    kill += 1;
+  }
+  isOver = true;
+  await load;
+  await (children[0] as ChildServer).begin();
+
+  // What was done, by what it left: nothing here asks the tables of events.
+  const done = await db.sql<{ what: string }>(`
+      select 'idea ' || id as what from ideas union all
+      select 'comment ' || id from comments union all
+      select 'status ' || i.id || ' ' || s.key from ideas i join statuses s on s.id = i.status_id where s.key <> 'open' union all
+      select 'votes ' || id || ' ' || up_count from ideas where up_count > 0`);
+  const [{ count } = { count: 0 }] = await db.sql<{ count: number }>('select count(*)::int as count from events');
+  const distinct = () => new Set(receiver.received.map(one => one.headers['webhook-id'])).size;
+  await eventually(() => expect(distinct()).toBe(count), 15_000);
+  await Promise.all([...children, ...alive.map(one => one.child)].map(child => child.kill()));
+
+  const first = firstArrivals(receiver.received);
+  const told = toldBy(first, secret);
+  expect([...new Set(done.map(one => one.what))].filter(what => !told.has(what))).toEqual([]);
+  const known = new Set(done.map(one => one.what));
+  const invented = [...told].filter(what => /^(idea|comment) /.test(what) && !known.has(what));
+  expect(invented).toEqual([]);
+  // A repetition is the same to the letter.
+  for (const one of receiver.received) expect(one.body).toBe(first.get(one.headers['webhook-id'] ?? '')?.body);
+  // And an idea's events came for the first time in the order in which they happened.
+  const order = await db.sql<{ idea_id: number; ids: string[] }>(
+    `select e.idea_id, array_agg('evt_' || e.id order by d.id) as ids
+      from webhook_deliveries d join events e on e.id = d.event_id where d.endpoint_id = $1 group by 1`,
+    [endpointId],
+  );
+  const arrived = [...first.keys()].map((id, index) => [id, index] as const);
+  const position = new Map(arrived);
+  for (const { ids } of order) {
+    expect(ids.toSorted((a, b) => (position.get(a) ?? 0) - (position.get(b) ?? 0))).toEqual(ids);
+  }
+  console.log(`${kills} kills: ${count} events, ${receiver.received.length - count} repeated`);
+});
+
+const childEnvironment = { WORKER_CONCURRENCY: '12' };
+
+function firstArrivals(received: Received[]): Map<string, Received> {
+  const first = new Map<string, Received>();
+  for (const one of received) {
+    const id = one.headers['webhook-id'] ?? '';
+    if (!first.has(id)) first.set(id, one);
+  }
+  return first;
+}
+
+/** What the events say: of statuses and tallies, the last thing. */
+function toldBy(first: Map<string, Received>, secret: string): Set<string> {
+  const told = new Set<string>();
+  for (const one of first.values()) {
+    const { type, data } = verify(one, secret);
+    if (type === 'idea.created') told.add(`idea ${data.idea.id}`);
+    if (type === 'comment.created') told.add(`comment ${data.comment.id}`);
+    if (type === 'idea.status_changed') told.add(`status ${data.idea.id} ${data.idea.status_key}`);
+    if (type === 'idea.voted') told.add(`votes ${data.idea.id} ${data.idea.up_count}`);
+  }
+  return told;
+}
+
+/** Mulberry32: the same numbers for the same seed. */
+function randomFrom(start: number): () => number {
+  let state = start;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

@@ -1,0 +1,137 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { sendTestEvent } from '../../server/domain/webhooks/send-test-event.ts';
+import { loadChildServer } from '../helpers/child-servers.ts';
+import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
+import { createWorld, insertIdea } from '../helpers/fixtures.ts';
+import { hang, startReceiverForTest } from '../helpers/receiver.ts';
+import { addWebhook, administer, deliveriesOf, eventually } from '../helpers/webhooks.ts';
+import { startWorkerForTest } from '../helpers/worker.ts';
+
+let db: TestDatabase;
+beforeAll(async () => {
+  db = await createTestDatabase();
+});
+afterAll(() => db.drop());
+
+/** Records an event of an idea, as an operation does. */
+const record = (ideaId: number) =>
+  db.sql(`select record_event('idea.status_changed', $1, null, null, null, '{"changes": []}', now())`, [ideaId]);
+
+test('two workers share the work, and what is done once is not done twice', async () => {
+  const receiver = await startReceiverForTest(response => setTimeout(() => response.writeHead(204).end(), 20));
+  const world = await createWorld(db);
+  const { id } = await addWebhook(db, world, { url: receiver.url });
+  const ideas = await Promise.all(Array.from({ length: 16 }, () => insertIdea(db, world)));
+  const workers = [await startWorkerForTest(db, { environment: { WORKER_CONCURRENCY: '4' } })];
+  workers.push(await startWorkerForTest(db, { environment: { WORKER_CONCURRENCY: '4' } }));
+  for (let round = 0; round < 8; round++) await Promise.all(ideas.map(record));
+  await receiver.gets(128);
+  await eventually(async () => {
+    expect(new Set((await deliveriesOf(db, id)).map(one => one.state))).toEqual(new Set(['delivered']));
+  });
+  expect(receiver.received).toHaveLength(128);
+  // Four jobs at once are the most that one of them has.
+  expect(receiver.mostAtOnce()).toBeGreaterThan(4);
+});
+
+test('what a killed worker had begun, another takes over within seconds', async () => {
+  const receiver = await startReceiverForTest(hang);
+  const world = await createWorld(db);
+  const { id } = await addWebhook(db, world, { url: receiver.url });
+  const child = loadChildServer(db.url, { WITHOUT_HTTP: '1' });
+  await child.begin();
+  await administer(db, admin => sendTestEvent(admin, world.accountId, id));
+  await receiver.gets(1);
+  receiver.behave(204);
+  await startWorkerForTest(db);
+  await delay(300);
+  // It lives: its job is its own.
+  expect(receiver.received).toHaveLength(1);
+  const killedAt = performance.now();
+  await child.kill();
+  await receiver.gets(2);
+  expect(performance.now() - killedAt).toBeLessThan(5_000);
+  expect(new Set(receiver.received.map(one => one.headers['webhook-id'])).size).toBe(1);
+});
+
+test('a stop lets what is being sent finish, and leaves the rest to others', async () => {
+  const receiver = await startReceiverForTest(response => setTimeout(() => response.writeHead(204).end(), 400));
+  const world = await createWorld(db);
+  const { id } = await addWebhook(db, world, { url: receiver.url });
+  for (let event = 0; event < 3; event++) await administer(db, admin => sendTestEvent(admin, world.accountId, id));
+  const worker = await startWorkerForTest(db);
+  await receiver.gets(1);
+  await worker.stop();
+  expect((await deliveriesOf(db, id)).map(one => one.state)).toEqual(['delivered', 'pending', 'pending']);
+  expect(receiver.received).toHaveLength(1);
+  expect(await db.sql(`select locked_by from graphile_worker.jobs where locked_by is not null`)).toEqual([]);
+  await startWorkerForTest(db);
+  await receiver.gets(3);
+});
+
+test('a stop does not wait for an endpoint that hangs, and what was cut off is no failure of it', async () => {
+  const receiver = await startReceiverForTest(hang);
+  const world = await createWorld(db);
+  const { id } = await addWebhook(db, world, { url: receiver.url });
+  const worker = await startWorkerForTest(db);
+  await administer(db, admin => sendTestEvent(admin, world.accountId, id));
+  await receiver.gets(1);
+  const stoppedAt = performance.now();
+  await worker.stop();
+  expect(performance.now() - stoppedAt).toBeLessThan(7_000);
+  expect(await deliveriesOf(db, id)).toMatchObject([{ state: 'pending', attempt_count: 0 }]);
+});
+
+test('a worker that lost every connection to PostgreSQL goes on', async () => {
+  const receiver = await startReceiverForTest();
+  const world = await createWorld(db);
+  const { id } = await addWebhook(db, world, { url: receiver.url });
+  await startWorkerForTest(db);
+  await db.sql(`select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and application_name like 'idea-board worker%'`);
+  await administer(db, admin => sendTestEvent(admin, world.accountId, id));
+  await receiver.gets(1, 15_000);
+});
+
+test('a lane whose job was lost is woken', async () => {
+  const receiver = await startReceiverForTest();
+  const world = await createWorld(db);
+  const { id } = await addWebhook(db, world, { url: receiver.url });
+  await administer(db, admin => sendTestEvent(admin, world.accountId, id));
+  await db.sql(`delete from graphile_worker._private_jobs`);
+  await db.sql(`update webhook_deliveries set next_attempt_at = now() - interval '11 minutes' where endpoint_id = $1`, [
+    id,
+  ]);
+  await startWorkerForTest(db);
+  await db.sql(`select graphile_worker.add_job('wake_overdue_webhooks')`);
+  await receiver.gets(1);
+});
+
+test('events are kept for thirty days, and until they are delivered', async () => {
+  const world = await createWorld(db);
+  const { id } = await addWebhook(db, world, { url: 'https://hooks.example.com' });
+  const ideaId = await insertIdea(db, world);
+  for (const [days, state] of [
+    [31, 'delivered'],
+    [31, 'dead'],
+    [31, 'pending'],
+    [29, 'delivered'],
+  ] as const) {
+    await record(ideaId);
+    await db.sql(
+      `update webhook_deliveries set state = $2, next_attempt_at = now() + interval '1 day' where id = (select max(id) from webhook_deliveries where endpoint_id = $1)`,
+      [id, state],
+    );
+    await db.sql(
+      `update events set occurred_at = now() - $1 * interval '1 day' where id = (select event_id from webhook_deliveries order by id desc limit 1)`,
+      [days],
+    );
+  }
+  await db.sql(`delete from graphile_worker._private_jobs`);
+  await startWorkerForTest(db);
+  await db.sql(`select graphile_worker.add_job('clear_old_events')`);
+  await eventually(async () => {
+    expect((await deliveriesOf(db, id)).map(one => one.state)).toEqual(['pending', 'delivered']);
+  });
+});

@@ -1,0 +1,23 @@
+import type { WriteOperation } from '../../server/domain/operation.ts';
+import type { World } from './fixtures.ts';
+import type { TestServer } from './server.ts';
+
+type Acting = Pick<TestServer, 'database' | 'dependencies'>;
+
+/** Runs an operation as a user in person, as the pages of a web front end do; as a moderator unless told otherwise. */
+export function act<T>(
+  { database, dependencies }: Acting,
+  { accountId, boardId }: Pick<World, 'accountId' | 'boardId'>,
+  userId: number,
+  work: (op: WriteOperation) => Promise<T>,
+  isModerator = true,
+): Promise<T> {
+  return database.transaction(({ em, query }) =>
+    work({
+      actor: { accountId, boardId, userId, tokenId: null, voterId: 0, isModerator },
+      now: dependencies.clock.now(),
+      em,
+      query,
+    }),
+  );
+}

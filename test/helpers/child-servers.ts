@@ -1,0 +1,61 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { testAppKey } from './server.ts';
+
+const program = new URL('killable-server.ts', import.meta.url);
+
+export interface ChildServer {
+  /** Starts it and answers http://127.0.0.1:<port>, or 'works' without HTTP. */
+  begin(): Promise<string>;
+  /** SIGKILL: nothing is finished, nothing is tidied up. */
+  kill(): Promise<void>;
+}
+
+/** Loads a server in a process of its own; it begins when it is told to. */
+export function loadChildServer(databaseUrl: string, environment: Record<string, string> = {}): ChildServer {
+  const child = fork(program, {
+    execPath: process.execPath,
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    env: {
+      PATH: process.env.PATH,
+      NODE_COMPILE_CACHE: join(tmpdir(), 'idea-board-test-compile-cache'),
+      DATABASE_URL: databaseUrl,
+      APP_KEY: testAppKey.toString('base64'),
+      WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
+      LOG_LEVEL: 'error',
+      RATE_LIMIT_READ: '1000000',
+      RATE_LIMIT_WRITE: '1000000',
+      RATE_LIMIT_IP: '1000000',
+      ...environment,
+    },
+  });
+  const isReady = nextMessage(child);
+  isReady.catch(() => {});
+  return {
+    async begin() {
+      await isReady;
+      const started = nextMessage(child);
+      child.send('begin');
+      return started;
+    },
+    async kill() {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const exited = once(child, 'exit');
+      child.kill('SIGKILL');
+      await exited;
+    },
+  };
+}
+
+function nextMessage(child: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const onExit = () => reject(new Error('The child ended'));
+    child.once('exit', onExit);
+    child.once('message', message => {
+      child.off('exit', onExit);
+      resolve(String(message));
+    });
+  });
+}

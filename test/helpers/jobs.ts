@@ -1,0 +1,112 @@
+import { EventEmitter } from 'node:events';
+import { Logger as GraphileLogger, runOnce, type TaskList, type WorkerEvents } from 'graphile-worker';
+import pg from 'pg';
+import { buildAddressGuard } from '../../server/events/address-guard.ts';
+import { buildOutgoingRequests } from '../../server/events/outgoing-request.ts';
+import { buildMailer } from '../../server/events/people/mailer.ts';
+import { buildUnsubscribeTokens } from '../../server/events/people/unsubscribe-token.ts';
+import { buildSecretBox } from '../../server/events/secret-box.ts';
+import { takeLease } from '../../server/jobs/lease.ts';
+import { buildTasks } from '../../server/jobs/tasks.ts';
+import { queryOn } from '../../server/jobs/worker-connections.ts';
+import type { TestServer } from './server.ts';
+
+export interface FailedJob {
+  task: string;
+  message: string;
+}
+
+/** What one process of a worker has, to run the jobs of a test server whenever the test says. */
+interface JobRunner {
+  run(): Promise<FailedJob[]>;
+}
+
+const runners = new WeakMap<TestServer, Promise<JobRunner>>();
+
+/**
+ * Runs the jobs that are due, and those that they make, one after the other until none is left; a job that fails is not
+ * tried again before its time. Answers which failed. All calls for one server are as of one process.
+ */
+export async function runJobs(server: TestServer): Promise<FailedJob[]> {
+  let runner = runners.get(server);
+  if (!runner) {
+    runner = buildRunner(server);
+    runners.set(server, runner);
+  }
+  return (await runner).run();
+}
+
+/** Makes every job that waits for its time due now. */
+export async function makeJobsDue({ sql }: Pick<TestServer, 'sql'>) {
+  await sql('update graphile_worker._private_jobs set run_at = now() where run_at > now()');
+}
+
+/** The jobs that wait, by their tasks. */
+export async function waitingJobs({ sql }: Pick<TestServer, 'sql'>) {
+  return sql<{ task: string; payload: unknown; run_at: string; attempts: number }>(
+    `select t.identifier as task, j.payload, j.run_at, j.attempts
+    from graphile_worker._private_jobs j join graphile_worker._private_tasks t on t.id = j.task_id order by j.id`,
+  );
+}
+
+async function buildRunner(server: TestServer): Promise<JobRunner> {
+  const { appKey, ...dependencies } = server.dependencies;
+  const { config } = dependencies;
+  const pool = new pg.Pool({ connectionString: server.url, max: 5 });
+  // The database is dropped when the test is over, before the last connection has said farewell.
+  pool.on('error', () => {});
+  pool.on('connect', client => client.on('error', () => {}));
+  const lease = await takeLease(server.url, 10_000);
+  const requests = buildOutgoingRequests({ guard: buildAddressGuard(config.WEBHOOK_ALLOWED_CIDRS) });
+  const mailer = buildMailer(config);
+  const stopping = new AbortController();
+  const taskList = buildTasks({
+    ...dependencies,
+    secretBox: buildSecretBox(appKey),
+    unsubscribeTokens: buildUnsubscribeTokens(appKey),
+    requests,
+    mailer,
+    queue: queryOn(pool),
+    locks: lease,
+    stopping: stopping.signal,
+  });
+  server.beforeClose(async () => {
+    stopping.abort();
+    mailer?.close();
+    requests.close();
+    await lease.release();
+    await pool.end();
+  });
+  return { run: () => runOnPool(pool, taskList) };
+}
+
+async function runOnPool(pgPool: pg.Pool, taskList: TaskList): Promise<FailedJob[]> {
+  const events: WorkerEvents = new EventEmitter();
+  const failed: FailedJob[] = [];
+  events.on('job:error', ({ job, error }) => {
+    failed.push({ task: job.task_identifier, message: (error as Error).message });
+  });
+  for (;;) {
+    const { due, ending } = await countJobs(pgPool);
+    if (due + ending === 0) return failed;
+    // The end of a job is written a moment after the run that did it, and only then is its queue free for the next.
+    if (due === 0) continue;
+    await runOnce({
+      pgPool,
+      taskList,
+      events,
+      concurrency: 1,
+      noHandleSignals: true,
+      logger: new GraphileLogger(() => () => {}),
+    });
+  }
+}
+
+async function countJobs(pgPool: pg.Pool): Promise<{ due: number; ending: number }> {
+  const { rows } = await pgPool.query(
+    `select count(*) filter (where is_available and run_at <= now())::int as due,
+      count(*) filter (where locked_at is not null)::int as ending
+    from graphile_worker._private_jobs`,
+  );
+  return rows[0];
+}

@@ -1,0 +1,112 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
+
+/** A request that a receiver got. */
+export interface Received {
+  path: string;
+  headers: Record<string, string>;
+  body: string;
+  receivedAt: number;
+}
+
+/** What a receiver does with a request: a status, or anything. */
+export type Behavior = number | ((response: ServerResponse, received: Received, request: IncomingMessage) => void);
+
+export interface Receiver {
+  /** http://127.0.0.1:<port> */
+  url: string;
+  received: Received[];
+  /** From now on. */
+  behave(behavior: Behavior): void;
+  /** The most requests that were unanswered at one time. */
+  mostAtOnce(): number;
+  /** Resolves when it has got so many requests in all. */
+  gets(count: number, timeoutMs?: number): Promise<Received[]>;
+  close(): Promise<void>;
+}
+
+/** Never answers. */
+export const hang: Behavior = () => {};
+
+/** Closes the connection without an answer. */
+export const closeEarly: Behavior = response => {
+  response.socket?.destroy();
+};
+
+export const redirectTo =
+  (location: string): Behavior =>
+  response => {
+    response.writeHead(302, { location }).end();
+  };
+
+/** An HTTP server on the loopback that keeps what it gets. */
+export async function startReceiver(behavior: Behavior = 204): Promise<Receiver> {
+  let current = behavior;
+  let open = 0;
+  let most = 0;
+  const received: Received[] = [];
+  const waiting = new Set<() => void>();
+  const sockets = new Set<Socket>();
+  const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
+    open += 1;
+    most = Math.max(most, open);
+    response.on('close', () => {
+      open -= 1;
+    });
+    const chunks: Buffer[] = [];
+    request.on('data', chunk => chunks.push(chunk));
+    request.on('end', () => {
+      const one = {
+        path: request.url ?? '',
+        headers: request.headers as Record<string, string>,
+        body: Buffer.concat(chunks).toString(),
+        receivedAt: performance.now(),
+      };
+      received.push(one);
+      if (typeof current === 'number') response.writeHead(current).end();
+      else current(response, one, request);
+      for (const check of waiting) check();
+    });
+  });
+  server.on('connection', socket => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+  });
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    received,
+    behave(next) {
+      current = next;
+    },
+    mostAtOnce: () => most,
+    gets(count, timeoutMs = 8_000) {
+      return new Promise((resolve, reject) => {
+        const check = () => {
+          if (received.length < count) return;
+          clearTimeout(timer);
+          waiting.delete(check);
+          resolve(received.slice());
+        };
+        const timer = setTimeout(() => {
+          waiting.delete(check);
+          reject(new Error(`The receiver got ${received.length} of ${count} requests in ${timeoutMs} ms`));
+        }, timeoutMs);
+        waiting.add(check);
+        check();
+      });
+    },
+    close() {
+      for (const socket of sockets) socket.destroy();
+      return new Promise(resolve => server.close(() => resolve()));
+    },
+  };
+}
+
+/** The same, for one test. */
+export async function startReceiverForTest(behavior?: Behavior): Promise<Receiver> {
+  const receiver = await startReceiver(behavior);
+  onTestFinished(() => receiver.close());
+  return receiver;
+}

@@ -1,0 +1,67 @@
+import type { AddressInfo } from 'node:net';
+import PostalMime, { type Email } from 'postal-mime';
+import { SMTPServer, type SMTPServerAddress, type SMTPServerSession } from 'smtp-server';
+
+export interface ReceivedMail {
+  to: string;
+  from: string;
+  /** As it came, with CRLF. */
+  raw: string;
+  mail: Email;
+}
+
+export interface SmtpReceiver {
+  url: string;
+  received: ReceivedMail[];
+  /** How many connections were made. */
+  connections: number;
+  /** Answers a recipient with an error code instead of taking mail for it. */
+  refuse(address: string, code: number): void;
+  /** Takes mail for every recipient again. */
+  accept(): void;
+  close(): Promise<void>;
+}
+
+/** A mail server on a free port of the loopback, which keeps what it is sent. */
+export async function startSmtpReceiver(): Promise<SmtpReceiver> {
+  const refused = new Map<string, number>();
+  const server = new SMTPServer({
+    disabledCommands: ['AUTH', 'STARTTLS'],
+    logger: false,
+    closeTimeout: 100,
+    onConnect(_session, callback) {
+      receiver.connections++;
+      callback();
+    },
+    onRcptTo({ address }: SMTPServerAddress, _session: SMTPServerSession, callback) {
+      const responseCode = refused.get(address);
+      callback(responseCode === undefined ? null : Object.assign(new Error('Not taken'), { responseCode }));
+    },
+    onData(stream, { envelope }, callback) {
+      const chunks: Buffer[] = [];
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+      stream.on('end', () => {
+        const raw = Buffer.concat(chunks);
+        PostalMime.parse(raw).then(mail => {
+          const [to] = envelope.rcptTo;
+          const from = envelope.mailFrom === false ? '' : envelope.mailFrom.address;
+          receiver.received.push({ to: to?.address ?? '', from, raw: raw.toString(), mail });
+          callback();
+        }, callback);
+      });
+    },
+  });
+  // A client that goes away in the middle is no failure of the test.
+  server.on('error', () => {});
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.server.address() as AddressInfo;
+  const receiver: SmtpReceiver = {
+    url: `smtp://127.0.0.1:${port}`,
+    received: [],
+    connections: 0,
+    refuse: (address, code) => refused.set(address, code),
+    accept: () => refused.clear(),
+    close: () => new Promise(resolve => server.close(() => resolve())),
+  };
+  return receiver;
+}

@@ -1,0 +1,47 @@
+import { onTestFailed, onTestFinished } from 'vitest';
+import { type Config, loadConfig } from '../../server/config.ts';
+import { systemClock } from '../../server/domain/clock.ts';
+import { startWorker, type Worker, type WorkerOptions } from '../../server/jobs/worker.ts';
+import { buildLogger } from '../../server/observability/logger.ts';
+import type { TestDatabase } from './database.ts';
+import { testAppKey } from './server.ts';
+
+export interface TestWorker extends Worker {
+  logLines: string[];
+}
+
+export interface TestWorkerOptions extends Pick<WorkerOptions, 'requests'> {
+  environment?: Record<string, string>;
+}
+
+/** Settings under which a worker reaches the loopback. */
+export function workerConfig(environment: Record<string, string> = {}): Config {
+  return loadConfig({ WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8', ...environment });
+}
+
+/** Starts a worker on a test's database, for as long as the test takes. */
+export async function startWorkerForTest(
+  { url, database }: Pick<TestDatabase, 'url' | 'database'>,
+  { environment = {}, ...options }: TestWorkerOptions = {},
+): Promise<TestWorker> {
+  const config = workerConfig({ LOG_LEVEL: 'debug', ...environment });
+  const logLines: string[] = [];
+  const logger = buildLogger(config, { write: line => logLines.push(line) });
+  const worker = await startWorker({
+    url,
+    config,
+    database,
+    clock: systemClock,
+    logger,
+    appKey: testAppKey,
+    ...options,
+  });
+  let stopped: Promise<void> | undefined;
+  const stop = () => {
+    stopped ??= worker.stop();
+    return stopped;
+  };
+  onTestFinished(stop);
+  onTestFailed(() => console.log(logLines.filter(line => JSON.parse(line).level >= 40).join('')));
+  return { logLines, stop };
+}
