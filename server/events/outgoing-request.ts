@@ -3,7 +3,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { type AddressGuard, checkHost } from './address-guard.ts';
 
 /** Posts to addresses that others chose: webhooks and incoming webhooks of chats. */
-interface OutgoingRequests {
+export interface OutgoingRequests {
   /**
    * Resolves to what was answered, whatever its status; a redirect is an answer like any other. Rejects with an
    * OutgoingRequestError when there was no whole answer in time.
@@ -13,7 +13,7 @@ interface OutgoingRequests {
   close(): void;
 }
 
-export interface OutgoingRequest {
+interface OutgoingRequest {
   headers: Record<string, string>;
   body: string;
   signal?: AbortSignal | undefined;

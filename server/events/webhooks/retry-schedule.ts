@@ -14,9 +14,6 @@ const retryDelaysMs = [
   24 * hourMs,
 ];
 
-/** The tries that a delivery has before it is dead. */
-const maxTries = retryDelaysMs.length + 1;
-
 /** When to try again after a number of failed tries; undefined when it is given up. */
 export function retryDelayMs(failedTries: number): number | undefined {
   const delay = retryDelaysMs[failedTries - 1];
