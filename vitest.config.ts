@@ -9,7 +9,7 @@ export default defineConfig({
     // Files share nothing but the PostgreSQL server: each has a database of its own.
     isolate: true,
     pool: 'forks',
-    // A file waits for PostgreSQL more than it computes: one for each core keeps both busy.
+    // One for each core: by default one core would be left to what computes little here.
     maxWorkers: '100%',
   },
 });

@@ -1,14 +1,10 @@
 import { spawn } from 'node:child_process';
-import { availableParallelism, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { availableParallelism } from 'node:os';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect, vi } from 'vitest';
 
 const main = fileURLToPath(new URL('../../server/cli/main.ts', import.meta.url));
-
-/** Where Node.js keeps what it compiled: without it each command would take a third longer to start. */
-const compileCache = join(tmpdir(), 'node-compile-cache');
 
 // Tests wait for each other's commands, and for whatever else the machine does.
 vi.setConfig({ testTimeout: 60_000 });
@@ -39,7 +35,7 @@ export async function runCli(settings: Record<string, string>, ...parameters: st
 async function start(settings: Record<string, string>, parameters: string[]): Promise<CliResult> {
   const { PATH = '' } = process.env;
   const child = spawn(process.execPath, [main, ...parameters], {
-    env: { PATH, NODE_COMPILE_CACHE: compileCache, ...settings },
+    env: { PATH, ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const exit = new Promise<number | null>((resolve, reject) => child.on('error', reject).on('close', resolve));

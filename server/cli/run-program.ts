@@ -1,0 +1,33 @@
+import { CommanderError } from 'commander';
+import { ConfigError } from '../config.ts';
+import { EmbeddedPostgresError } from '../database/embedded-postgres-error.ts';
+import { MigrationError } from '../database/migrator.ts';
+import { AdministrationError } from '../domain/administration.ts';
+import { CliError } from './cli-error.ts';
+import { oneLine } from './output.ts';
+import { buildProgram } from './program.ts';
+
+/** What says itself, in one line, why a command is refused. */
+const refusals = [AdministrationError, CliError, ConfigError, EmbeddedPostgresError, MigrationError];
+
+/** Runs the command that the process was started with. It exits with 1 when refused or failed, 2 when not understood. */
+export async function runProgram(): Promise<void> {
+  // A reader such as head may close its end early: what is left unread is no failure.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+  });
+  try {
+    await buildProgram().parseAsync();
+  } catch (error) {
+    process.exitCode = report(error);
+  }
+}
+
+function report(error: unknown): number {
+  // Commander has printed its own message.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+  const message = error instanceof Error ? error.message : String(error);
+  const isRefusal = refusals.some(kind => error instanceof kind);
+  process.stderr.write(`${oneLine(isRefusal ? message : `Internal error: ${message}`)}\n`);
+  return 1;
+}
