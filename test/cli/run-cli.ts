@@ -2,12 +2,9 @@ import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { expect, vi } from 'vitest';
+import { expect } from 'vitest';
 
 const main = fileURLToPath(new URL('../../server/cli/main.ts', import.meta.url));
-
-// Tests wait for each other's commands, and for whatever else the machine does.
-vi.setConfig({ testTimeout: 60_000 });
 
 export interface CliResult {
   exitCode: number | null;
