@@ -237,8 +237,6 @@ begin
 end
 $$;
 
-drop function cast_vote(bigint, bigint, bigint, smallint, timestamptz);
-
 -- Sets a voter's vote on a published idea of a board and keeps the tally: one round trip, exact under any number of
 -- parallel votes, since every writer of an idea's votes first locks the idea. Answers the rule that forbids the
 -- vote as outcome, else 'ok' and the tally.
