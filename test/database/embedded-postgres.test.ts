@@ -290,53 +290,55 @@ describe('a failure is one line', () => {
   });
 });
 
-describe.runIf(isRoot)('as root', () => {
-  test('PostgreSQL runs as nobody, in the data directory where nobody can get there', async () => {
-    const postgres = await start(dataDir);
-    const [row] = await query(postgres, readPid);
-    expect((await lstat(join(dataDir, 'postgres'))).isDirectory()).toBe(true);
-    expect(await stat(join(dataDir, 'postgres'))).toMatchObject({ uid: nobody, gid: nobody });
-    expect(await stat(dataDir)).toMatchObject({ uid: 0, gid: 0 });
-    const status = await readFile(`/proc/${row?.pid}/status`, 'utf8').catch(() => undefined);
-    if (status === undefined) return; // no /proc, so not Linux
-    expect(status).toMatch(/^Uid:\s+65534\s+65534\s+65534\s+65534$/m);
-    expect(status).toMatch(/^Groups:\s*$/m);
-  });
+if (isRoot)
+  describe('as root', () => {
+    test('PostgreSQL runs as nobody, in the data directory where nobody can get there', async () => {
+      const postgres = await start(dataDir);
+      const [row] = await query(postgres, readPid);
+      expect((await lstat(join(dataDir, 'postgres'))).isDirectory()).toBe(true);
+      expect(await stat(join(dataDir, 'postgres'))).toMatchObject({ uid: nobody, gid: nobody });
+      expect(await stat(dataDir)).toMatchObject({ uid: 0, gid: 0 });
+      const status = await readFile(`/proc/${row?.pid}/status`, 'utf8').catch(() => undefined);
+      if (status === undefined) return; // no /proc, so not Linux
+      expect(status).toMatch(/^Uid:\s+65534\s+65534\s+65534\s+65534$/m);
+      expect(status).toMatch(/^Groups:\s*$/m);
+    });
 
-  test('below a private directory the data directory holds a link, and no mode changes', async () => {
-    const hidden = await makeDataDir(0o700);
-    const first = await start(hidden);
-    await query(first, 'create table kept as select 1');
-    const link = await readlink(join(hidden, 'postgres'));
-    expect(link).toMatch(/^\/var\/lib\/idea-board\/[0-9a-f]{12}$/);
-    expect(await stat(link)).toMatchObject({ uid: nobody });
-    expect(await stat(join(hidden, '..'))).toMatchObject({ uid: 0, mode: 0o40700 });
-    await first.stop();
+    test('below a private directory the data directory holds a link, and no mode changes', async () => {
+      const hidden = await makeDataDir(0o700);
+      const first = await start(hidden);
+      await query(first, 'create table kept as select 1');
+      const link = await readlink(join(hidden, 'postgres'));
+      expect(link).toMatch(/^\/var\/lib\/idea-board\/[0-9a-f]{12}$/);
+      expect(await stat(link)).toMatchObject({ uid: nobody });
+      expect(await stat(join(hidden, '..'))).toMatchObject({ uid: 0, mode: 0o40700 });
+      await first.stop();
 
-    const second = await start(hidden);
-    expect(await query(second, 'table kept')).toHaveLength(1);
-    await second.stop();
+      const second = await start(hidden);
+      expect(await query(second, 'table kept')).toHaveLength(1);
+      await second.stop();
 
-    await rm(hidden, { recursive: true });
-    const third = await start(hidden);
-    expect(await query(third, `select to_regclass('kept') as kept`)).toEqual([{ kept: null }]);
-    await third.stop();
-    await rm(link, { recursive: true });
+      await rm(hidden, { recursive: true });
+      const third = await start(hidden);
+      expect(await query(third, `select to_regclass('kept') as kept`)).toEqual([{ kept: null }]);
+      await third.stop();
+      await rm(link, { recursive: true });
 
-    // A link to a cluster that is gone is not quietly replaced.
-    await rm(await readlink(join(hidden, 'postgres')), { recursive: true });
-    expect((await refused({ dataDir: hidden })).message).toMatch(/ is a link to a database that is gone: /);
-  });
+      // A link to a cluster that is gone is not quietly replaced.
+      await rm(await readlink(join(hidden, 'postgres')), { recursive: true });
+      expect((await refused({ dataDir: hidden })).message).toMatch(/ is a link to a database that is gone: /);
+    });
 
-  // Needs a checkout, and a Node, that the user `nobody` can read.
-  const canNobodyRun =
-    isRoot && spawnSync(process.execPath, [moduleUrl.slice('file://'.length)], asNobody()).status === 0;
+    // Needs a checkout, and a Node, that the user `nobody` can read.
+    const canNobodyRun =
+      isRoot && spawnSync(process.execPath, [moduleUrl.slice('file://'.length)], asNobody()).status === 0;
 
-  test.runIf(canNobodyRun)('an ordinary user runs the packaged binaries themselves', async () => {
-    const own = await makeDataDir();
-    await chmod(own, 0o777);
-    const child = runScript(
-      `
+    if (canNobodyRun)
+      test('an ordinary user runs the packaged binaries themselves', async () => {
+        const own = await makeDataDir();
+        await chmod(own, 0o777);
+        const child = runScript(
+          `
       const postgres = await startEmbeddedPostgres({ dataDir: ${JSON.stringify(join(own, 'data'))}, durable: false });
       const client = new pg.Client(postgres.url());
       await client.connect();
@@ -347,15 +349,15 @@ describe.runIf(isRoot)('as root', () => {
         await postgres.stop();
         process.exit();
       });`,
-      asNobody(),
-    );
-    const pid = Number(await readLine(child));
-    if (process.platform === 'linux') expect(await readlink(`/proc/${pid}/exe`)).toContain('node_modules');
-    child.stdin?.write('stop\n');
-    expect(await once(child, 'exit')).toEqual([0, null]);
-    expect(isAlive(pid)).toBe(false);
+          asNobody(),
+        );
+        const pid = Number(await readLine(child));
+        if (process.platform === 'linux') expect(await readlink(`/proc/${pid}/exe`)).toContain('node_modules');
+        child.stdin?.write('stop\n');
+        expect(await once(child, 'exit')).toEqual([0, null]);
+        expect(isAlive(pid)).toBe(false);
+      });
   });
-});
 
 const readPid = `select split_part(pg_read_file('postmaster.pid'), E'\\n', 1)::int as pid`;
 
