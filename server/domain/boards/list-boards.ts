@@ -1,17 +1,8 @@
 import { plannedStatement } from '../../database/statement.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
+import type { BoardView } from './read-board.ts';
 
-export interface BoardListing {
-  id: number;
-  slug: string;
-  name: string;
-  description: string;
-  is_frozen: boolean;
-  pre_moderation: boolean;
-  submissions_open_at: string | null;
-  submissions_close_at: string | null;
-  voting_open_at: string | null;
-  voting_close_at: string | null;
+export interface BoardListing extends Omit<BoardView, 'statuses' | 'tags'> {
   /** How many ideas await approval. */
   pending_count: number;
   created_at: string;
