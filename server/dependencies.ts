@@ -2,6 +2,9 @@ import type { Logger } from 'pino';
 import type { Config } from './config.ts';
 import type { Database } from './database/database.ts';
 import type { Clock } from './domain/clock.ts';
+import type { Extension } from './extensions/extension.ts';
+import type { AuditLog } from './observability/audit-log.ts';
+import type { ErrorReporter } from './observability/error-reporter.ts';
 
 /** What the server is built from. */
 export interface ServerDependencies {
@@ -9,6 +12,9 @@ export interface ServerDependencies {
   database: Database;
   clock: Clock;
   logger: Logger;
+  audit: AuditLog;
+  reporter: ErrorReporter;
+  extensions: readonly Extension[];
   /** What encrypts secrets at rest and keys hashes: 32 bytes. */
   appKey: Buffer;
 }

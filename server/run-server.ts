@@ -2,18 +2,16 @@ import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { buildApp } from './app.ts';
-import { loadAppKey } from './app-key.ts';
 import { type Config, loadConfig } from './config.ts';
-import { openDatabase } from './database/database.ts';
 import { connectOrStart, startEmbeddedPostgres } from './database/embedded-postgres.ts';
 import { migrate } from './database/migrator.ts';
 import { requireSupportedPostgres } from './database/server-version.ts';
 import { type DemoTokens, loadDemo } from './demo/load-demo.ts';
 import { describeDemo } from './demo/welcome.ts';
-import type { ServerDependencies } from './dependencies.ts';
 import { systemClock } from './domain/clock.ts';
 import { startWorker } from './jobs/worker.ts';
 import { buildLogger } from './observability/logger.ts';
+import { openDependencies } from './open-dependencies.ts';
 
 /** How long a stop may take before the process ends without waiting for what is left. */
 const stopDeadlineMs = 9_000;
@@ -53,7 +51,8 @@ async function runUntilSignal(environment: NodeJS.ProcessEnv, start: Start): Pro
 
 async function startServer(config: Config, logger: Logger, stops: Stops): Promise<void> {
   const url = await prepareDatabase(config, stops, startEmbeddedPostgres);
-  const server = await openDependencies(url, config, logger, stops);
+  const { server, close } = await openDependencies(url, config, logger);
+  stops.push(close);
   const isDemo = config.DEMO ?? config.DATABASE_URL === undefined;
   const tokens = isDemo ? await loadDemo(server.database, systemClock) : undefined;
   if (config.WORKER) {
@@ -69,27 +68,11 @@ async function startServer(config: Config, logger: Logger, stops: Stops): Promis
 async function startWorkerAlone(config: Config, logger: Logger, stops: Stops): Promise<void> {
   // The embedded PostgreSQL is most likely a server's, which runs beside.
   const url = await prepareDatabase(config, stops, connectOrStart);
-  const worker = await startWorker({ ...(await openDependencies(url, config, logger, stops)), url });
+  const { server, close } = await openDependencies(url, config, logger);
+  stops.push(close);
+  const worker = await startWorker({ ...server, url });
   stops.push(() => worker.stop());
   process.stdout.write(`\nIdea-Board's worker runs up to ${config.WORKER_CONCURRENCY} jobs at once\n\n`);
-}
-
-async function openDependencies(
-  url: string,
-  config: Config,
-  logger: Logger,
-  stops: Stops,
-): Promise<ServerDependencies> {
-  const appKey = await loadAppKey(config, logger);
-  const database = await openDatabase({
-    url,
-    poolSize: config.DATABASE_POOL_SIZE,
-    connectTimeoutMs: config.DATABASE_CONNECT_TIMEOUT_MS,
-    statementTimeoutMs: config.DATABASE_STATEMENT_TIMEOUT_MS,
-    logger,
-  });
-  stops.push(() => database.close());
-  return { config, database, clock: systemClock, logger, appKey };
 }
 
 type StartEmbedded = typeof startEmbeddedPostgres | typeof connectOrStart;

@@ -17,7 +17,7 @@ export async function checkReadiness(server: ServerDependencies): Promise<Readin
   const names = Object.keys(checks) as ReadinessCheck[];
   const passed = await Promise.all(names.map(name => inTime(checks[name](server))));
   const failed = names.filter((_, index) => !passed[index]);
-  if (failed.length > 0) server.logger.warn({ event: 'readiness.not_ready', failed }, 'not ready');
+  if (failed.length > 0) server.audit.record('readiness.not_ready', { failed });
   return failed;
 }
 

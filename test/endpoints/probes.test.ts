@@ -18,7 +18,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   clock.set(now);
   await beat(now);
-  server.logLines.length = 0;
+  server.auditLines.length = 0;
 });
 afterAll(() => server.close());
 
@@ -40,7 +40,7 @@ function expectReady(answer: Answer) {
 function expectNotReady(answer: Answer, failed: string[], on: TestServer = server) {
   expect(answer).toMatchObject({ status: 503, text: '{"ok":false}' });
   expect(answer.headers.get('cache-control')).toBe('no-store');
-  const events = on.logLines.map(line => JSON.parse(line)).filter(line => line.event === 'readiness.not_ready');
+  const events = on.auditLines.map(line => JSON.parse(line)).filter(line => line.event === 'readiness.not_ready');
   expect(events.at(-1)).toMatchObject({ failed });
 }
 
@@ -92,7 +92,7 @@ describe('GET /health', () => {
 describe('GET /ready', () => {
   test('answers 200 while the database answers, nothing is pending and the cron runs', async () => {
     expectReady(await ready());
-    expect(server.logLines.join('')).not.toContain('readiness.not_ready');
+    expect(server.auditLines.join('')).not.toContain('readiness.not_ready');
     expect((await request(server, 'HEAD /ready')).status).toBe(200);
   });
 

@@ -4,27 +4,17 @@
  */
 import { buildApp } from '../../server/app.ts';
 import { loadConfig } from '../../server/config.ts';
-import { openDatabase } from '../../server/database/database.ts';
-import { systemClock } from '../../server/domain/clock.ts';
 import { startWorker } from '../../server/jobs/worker.ts';
 import { buildLogger } from '../../server/observability/logger.ts';
+import { openDependencies } from '../../server/open-dependencies.ts';
 
 const config = loadConfig();
-const logger = buildLogger(config);
 const url = config.DATABASE_URL ?? '';
-const database = await openDatabase({
-  url,
-  poolSize: 8,
-  connectTimeoutMs: config.DATABASE_CONNECT_TIMEOUT_MS,
-  statementTimeoutMs: config.DATABASE_STATEMENT_TIMEOUT_MS,
-  logger,
-});
-const appKey = config.APP_KEY ?? Buffer.alloc(0);
-const server = { config, database, clock: systemClock, logger, appKey };
+const { server } = await openDependencies(url, config, buildLogger(config));
 const app = process.env.WITHOUT_HTTP === '1' ? undefined : await buildApp(server);
 await app?.ready();
 // Connections are made before it counts, too.
-await Promise.all(Array.from({ length: 4 }, () => database.pool.query('select 1')));
+await Promise.all(Array.from({ length: 4 }, () => server.database.pool.query('select 1')));
 
 process.once('message', async () => {
   await startWorker({ ...server, url });

@@ -4,6 +4,8 @@ import { type Config, loadConfig } from '../../server/config.ts';
 import type { ServerDependencies } from '../../server/dependencies.ts';
 import type { Clock } from '../../server/domain/clock.ts';
 import { systemClock } from '../../server/domain/clock.ts';
+import { buildAuditLog } from '../../server/observability/audit-log.ts';
+import { silentReporter } from '../../server/observability/error-reporter.ts';
 import { buildLogger } from '../../server/observability/logger.ts';
 import { watchAnswers } from './contract-check.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
@@ -16,6 +18,8 @@ export interface TestServer extends TestDatabase {
   dependencies: ServerDependencies;
   /** Every line that the server logged. */
   logLines: string[];
+  /** Every line of its audit log. */
+  auditLines: string[];
   /** Has something undone when the server stops, the last first. */
   beforeClose(undo: () => Promise<unknown>): void;
   /** Stops the server, drops its database, and fails when an answer was not what the contract declares. */
@@ -26,6 +30,8 @@ export interface TestServerOptions {
   clock?: Clock;
   /** Settings by their variables. The limits are far away unless they are given. */
   environment?: Record<string, string>;
+  /** What stands in for what the server would have by itself. */
+  dependencies?: Partial<ServerDependencies>;
   /** A database to serve, such as another server's, which is left there; else the server has its own. */
   on?: TestDatabase;
 }
@@ -42,7 +48,18 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   const logLines: string[] = [];
   const logger = buildLogger(config, { write: line => logLines.push(line) });
   const { database } = testDatabase;
-  const dependencies = { config, logger, database, clock: options.clock ?? systemClock, appKey: testAppKey };
+  const auditLines: string[] = [];
+  const dependencies: ServerDependencies = {
+    config,
+    logger,
+    database,
+    clock: options.clock ?? systemClock,
+    appKey: testAppKey,
+    audit: buildAuditLog({ write: line => auditLines.push(line) }),
+    reporter: silentReporter,
+    extensions: [],
+    ...options.dependencies,
+  };
   const app = await buildApp(dependencies);
   const undoing: (() => Promise<unknown>)[] = [];
   const violations = watchAnswers(app.server);
@@ -53,6 +70,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
     config,
     dependencies,
     logLines,
+    auditLines,
     beforeClose: undo => undoing.push(undo),
     async close() {
       for (const undo of undoing.splice(0).reverse()) await undo();

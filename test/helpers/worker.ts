@@ -2,15 +2,18 @@ import { onTestFailed, onTestFinished } from 'vitest';
 import { type Config, loadConfig } from '../../server/config.ts';
 import { systemClock } from '../../server/domain/clock.ts';
 import { startWorker, type Worker, type WorkerOptions } from '../../server/jobs/worker.ts';
+import { buildAuditLog } from '../../server/observability/audit-log.ts';
+import { silentReporter } from '../../server/observability/error-reporter.ts';
 import { buildLogger } from '../../server/observability/logger.ts';
 import type { TestDatabase } from './database.ts';
 import { testAppKey } from './server.ts';
 
 export interface TestWorker extends Worker {
   logLines: string[];
+  auditLines: string[];
 }
 
-export interface TestWorkerOptions extends Pick<WorkerOptions, 'requests'> {
+export interface TestWorkerOptions extends Partial<Omit<WorkerOptions, 'url' | 'config' | 'database'>> {
   environment?: Record<string, string>;
 }
 
@@ -27,6 +30,7 @@ export async function startWorkerForTest(
   const config = workerConfig({ LOG_LEVEL: 'debug', ...environment });
   const logLines: string[] = [];
   const logger = buildLogger(config, { write: line => logLines.push(line) });
+  const auditLines: string[] = [];
   const worker = await startWorker({
     url,
     config,
@@ -34,6 +38,9 @@ export async function startWorkerForTest(
     clock: systemClock,
     logger,
     appKey: testAppKey,
+    audit: buildAuditLog({ write: line => auditLines.push(line) }),
+    reporter: silentReporter,
+    extensions: [],
     ...options,
   });
   let stopped: Promise<void> | undefined;
@@ -43,5 +50,5 @@ export async function startWorkerForTest(
   };
   onTestFinished(stop);
   onTestFailed(() => console.log(logLines.filter(line => JSON.parse(line).level >= 40).join('')));
-  return { logLines, stop };
+  return { logLines, auditLines, stop };
 }
