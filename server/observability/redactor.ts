@@ -67,6 +67,8 @@ function cacheNames(text: (text: string) => string): (name: string) => FieldName
 /** How deep and how much of a value is read: a log line is to tell what happened, not to dump a socket. */
 const maxDepth = 10;
 const maxValues = 5_000;
+const maxItems = 1_000;
+const cutOff = '[…]';
 
 const unreadable = '[Unreadable]';
 
@@ -90,7 +92,7 @@ class Walk {
     if (typeof value !== 'object' || value === null) return value;
     if (this.#path.has(value)) return '[Circular]';
     this.#count += 1;
-    if (depth > maxDepth || this.#count > maxValues) return '[…]';
+    if (depth > maxDepth || this.#count > maxValues) return cutOff;
     this.#path.add(value);
     try {
       return this.#readObject(value, depth);
@@ -107,7 +109,8 @@ class Walk {
     if (value instanceof String || value instanceof URL || value instanceof RegExp) return this.#text(String(value));
     if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString();
     if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return `[${value.byteLength} bytes]`;
-    if (Array.isArray(value) || value instanceof Set) return Array.from(value, one => this.read(one, depth + 1));
+    if (Array.isArray(value)) return this.#readItems(value, depth);
+    if (value instanceof Set) return this.#readItems([...value], depth);
     if (value instanceof Map || value instanceof Headers || value instanceof URLSearchParams) {
       return this.#readEntries(
         [...value].map(([key, one]) => [String(key), one]),
@@ -122,8 +125,13 @@ class Walk {
     );
   }
 
+  #readItems(items: unknown[], depth: number): unknown[] {
+    const read = items.slice(0, maxItems).map(one => this.read(one, depth + 1));
+    return items.length > maxItems ? [...read, cutOff] : read;
+  }
+
   #readEntries(entries: [string, unknown][], depth: number): Record<string, unknown> {
-    const read = entries.map(([key, value]): [string, unknown] => {
+    const read = entries.slice(0, maxItems).map(([key, value]): [string, unknown] => {
       const { text, isSecret } = this.#nameOf(key);
       return [text, isSecret && !isPlainId(key, value) ? redacted : this.read(value, depth + 1)];
     });

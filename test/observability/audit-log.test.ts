@@ -153,6 +153,15 @@ describe('AUDIT_LOG as a file', () => {
     expect((await stat(file)).mode & 0o777).toBe(0o640);
   });
 
+  test('has what was counted when the server stops', async () => {
+    const file = join(await scratchDirectory(), 'audit.log');
+    const { audit, close } = open(file);
+    for (let n = 0; n < 3; n++) audit.record(...failed('203.0.113.7'));
+    close();
+    const lines = readAudit((await readFile(file, 'utf8')).split(/(?<=\n)/));
+    expect(lines.map(({ repeated }) => repeated)).toEqual([undefined, 2]);
+  });
+
   test('is opened anew on SIGHUP, and no line is lost when it is rotated', async () => {
     const file = join(await scratchDirectory(), 'audit.log');
     const { audit, close } = open(file);

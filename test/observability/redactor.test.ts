@@ -264,6 +264,8 @@ describe('a value', () => {
     expect(JSON.stringify(value(deep))).toContain('[…]');
     const wide = Array.from({ length: 20_000 }, () => ({ one: 1 }));
     expect(JSON.stringify(value(wide)).length).toBeLessThan(200_000);
+    expect(value(Array(5_000).fill('a'))).toEqual([...Array(1_000).fill('a'), '[…]']);
+    expect(Object.keys(value(Object.fromEntries(wide.entries())) as object)).toHaveLength(1_000);
   });
 });
 
