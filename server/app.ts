@@ -20,6 +20,7 @@ import { voteEndpoints } from './endpoints/votes.ts';
 import { buildUnsubscribeTokens } from './events/people/unsubscribe-token.ts';
 import { admitRequests } from './http/admit.ts';
 import { answerConditionally } from './http/conditional.ts';
+import { shareWithOrigins } from './http/cors.ts';
 import { serveDocumentation } from './http/documentation.ts';
 import { answerError } from './http/error-handler.ts';
 import { readJsonBodies } from './http/json-body.ts';
@@ -34,6 +35,7 @@ import { answerInvalidRequest, refuseUndeclaredBody } from './http/validation.ts
 /** Builds the HTTP server from what it depends on. It listens nowhere yet; closing it leaves the dependencies open. */
 export async function buildApp(server: ServerDependencies): Promise<FastifyInstance> {
   const admit = admitRequests(server);
+  const cors = shareWithOrigins(server.config.CORS_ORIGINS);
   const app = fastify({
     loggerInstance: server.logger as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
@@ -43,7 +45,7 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
     routerOptions: { ignoreTrailingSlash: false },
     // A request that still comes in on an open connection is answered as ever: Fastify's own 503 is of another shape.
     return503OnClosing: false,
-    frameworkErrors: answerUnroutable([setHeaders, admit]),
+    frameworkErrors: answerUnroutable([setHeaders, cors.allow, admit]),
   });
   const methods = collectMethods(app);
   readJsonBodies(app);
@@ -53,7 +55,9 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
   app.decorateRequest('storedAnswer', null);
   app.decorateRequest('sparedCounter', null);
   app.addHook('onRequest', setHeaders);
+  app.addHook('onRequest', cors.allow);
   app.addHook('onRequest', admit);
+  app.addHook('onRequest', cors.answerPreflight);
   app.addHook('onRequest', async ({ is404 }) => {
     // Here, and not in the handler: by then the body was read, and refused if it was not to its liking.
     if (is404) throw new DomainError('not_found');

@@ -27,6 +27,8 @@ export function watchAnswers(server: Server): string[] {
     if (path.startsWith('/docs') || path === '/api/v1/openapi.json' || path === '/unsubscribe') return;
     collectBody(response, body => {
       const { statusCode } = response;
+      // A preflight is the browser's own affair, and no operation.
+      if (method === 'OPTIONS' && statusCode === 204) return;
       const route = routes.find(one => one.method === method && one.pattern.test(path));
       const declared = (route ? route.responses : outside) as Record<number, unknown>;
       const problem = problemOf(declared[statusCode], body, request.method === 'HEAD');
