@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
@@ -29,6 +30,30 @@ export async function requireAppKey(config: KeyConfig): Promise<Buffer> {
   if (key) return key;
   if (config.DATABASE_URL === undefined) return makeKey(config);
   throw new ConfigError(`Set APP_KEY to the server's key: there is none in ${keyFile(config)}`);
+}
+
+/**
+ * The key for what has to work from the first line of a log on, before a key is loaded or made: until there is one,
+ * a key of this process alone.
+ */
+export function appKeyWhenKept(config: Pick<Config, 'APP_KEY' | 'DATA_DIR'>): () => Buffer {
+  let known: Buffer | undefined = config.APP_KEY;
+  let own: Buffer | undefined;
+  return () => {
+    known ??= readKeySync(config);
+    if (known) return known;
+    own ??= randomBytes(keyBytes);
+    return own;
+  };
+}
+
+function readKeySync(config: Pick<Config, 'DATA_DIR'>): Buffer | undefined {
+  try {
+    const key = Buffer.from(readFileSync(keyFile(config), 'utf8').trim(), 'base64');
+    return key.length === keyBytes ? key : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 async function readKey(config: KeyConfig): Promise<Buffer | undefined> {
@@ -62,6 +87,6 @@ async function makeKey(config: KeyConfig): Promise<Buffer> {
   return key;
 }
 
-function keyFile({ DATA_DIR }: KeyConfig): string {
+function keyFile({ DATA_DIR }: Pick<Config, 'DATA_DIR'>): string {
   return join(DATA_DIR, 'app.key');
 }

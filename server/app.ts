@@ -18,24 +18,29 @@ import { probeEndpoints } from './endpoints/probes.ts';
 import { tokenEndpoints } from './endpoints/token.ts';
 import { voteEndpoints } from './endpoints/votes.ts';
 import { buildUnsubscribeTokens } from './events/people/unsubscribe-token.ts';
+import { serveExtensions } from './extensions/serve-extensions.ts';
 import { admitRequests } from './http/admit.ts';
 import { answerConditionally } from './http/conditional.ts';
 import { shareWithOrigins } from './http/cors.ts';
+import { countAnswers } from './http/count-requests.ts';
 import { serveDocumentation } from './http/documentation.ts';
-import { answerError } from './http/error-handler.ts';
+import { drainConnections } from './http/draining.ts';
+import { answerErrors } from './http/error-handler.ts';
 import { readJsonBodies } from './http/json-body.ts';
-import { collectMethods, refuseOtherMethods } from './http/method-not-allowed.ts';
+import { collectPaths, refuseOtherMethods } from './http/method-not-allowed.ts';
 import { buildOperator, chargeWhatIsNoReplay } from './http/operate.ts';
 import { requestIdOf } from './http/request-id.ts';
 import { logAnswers } from './http/request-log.ts';
 import { answerUnroutable } from './http/unroutable.ts';
 import { serveUnsubscribe } from './http/unsubscribe.ts';
-import { answerInvalidRequest, refuseUndeclaredBody } from './http/validation.ts';
+import { refuseUndeclaredBody } from './http/validation.ts';
 
 /** Builds the HTTP server from what it depends on. It listens nowhere yet; closing it leaves the dependencies open. */
 export async function buildApp(server: ServerDependencies): Promise<FastifyInstance> {
   const admit = admitRequests(server);
   const cors = shareWithOrigins(server.config.CORS_ORIGINS);
+  const answerError = answerErrors(server.reporter);
+  const answerHooks = [logAnswers, ...(server.metrics ? [countAnswers(server.metrics)] : [])];
   const app = fastify({
     loggerInstance: server.logger as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
@@ -45,15 +50,17 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
     routerOptions: { ignoreTrailingSlash: false },
     // A request that still comes in on an open connection is answered as ever: Fastify's own 503 is of another shape.
     return503OnClosing: false,
-    frameworkErrors: answerUnroutable([setHeaders, cors.allow, admit]),
+    frameworkErrors: answerUnroutable(answerError, [setHeaders, cors.allow, admit], answerHooks),
   });
-  const methods = collectMethods(app);
+  const paths = collectPaths(app);
+  drainConnections(app);
   readJsonBodies(app);
 
   app.decorateRequest('admission', null);
   app.decorateRequest('bucketState', null);
   app.decorateRequest('storedAnswer', null);
   app.decorateRequest('sparedCounter', null);
+  app.decorateRequest('errorKey', null);
   app.addHook('onRequest', setHeaders);
   app.addHook('onRequest', cors.allow);
   app.addHook('onRequest', admit);
@@ -65,7 +72,7 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
   app.addHook('preHandler', refuseUndeclaredBody);
   app.addHook('onSend', chargeWhatIsNoReplay(server));
   app.addHook('onSend', answerConditionally(server));
-  app.addHook('onResponse', logAnswers);
+  for (const hook of answerHooks) app.addHook('onResponse', hook);
   app.setErrorHandler(answerError);
   app.setNotFoundHandler(() => {
     throw new DomainError('not_found');
@@ -86,11 +93,13 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
       }),
     ),
     // The contract's schemas write the answer, so that a field which they do not declare never leaves the server.
-    { logInitialization: false, responseValidation: true, requestValidationErrorHandler: answerInvalidRequest },
+    // ts-rest would answer an invalid request with a 400 of its own shape.
+    { logInitialization: false, responseValidation: true, requestValidationErrorHandler: answerError },
   );
   await app.register(serveDocumentation);
   await app.register(serveUnsubscribe(server, buildUnsubscribeTokens(server.appKey)));
-  refuseOtherMethods(app, methods);
+  await serveExtensions(app, server);
+  refuseOtherMethods(app, paths);
   return app;
 }
 

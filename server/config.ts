@@ -25,15 +25,17 @@ function withPrefixLength(text: string): string {
   return `${text}/${ipaddr.parse(text).kind() === 'ipv4' ? 32 : 128}`;
 }
 
-/** Origins with commas between, each as a browser writes it, or * for every one. */
-const origins = z
+/** Words with commas between. */
+const list = z
   .string()
   .default('')
   .transform(value => value.split(',').map(part => part.trim()))
-  .transform(parts => parts.filter(part => part !== ''))
-  .refine(parts => parts.every(part => part === '*' || isOrigin(part)), {
-    error: 'must be origins such as https://app.example.com, with commas between, or *',
-  });
+  .transform(parts => parts.filter(part => part !== ''));
+
+/** Origins, each as a browser writes it, or * for every one. */
+const origins = list.refine(parts => parts.every(part => part === '*' || isOrigin(part)), {
+  error: 'must be origins such as https://app.example.com, with commas between, or *',
+});
 
 function isOrigin(text: string): boolean {
   return /^https?:[^*]*$/.test(text) && URL.canParse(text) && new URL(text).origin === text;
@@ -46,6 +48,12 @@ const appKeyBytes = 32;
 
 /** Every setting of the server: the name of its environment variable, its form, its default and what it does. */
 export const settings = z.object({
+  NODE_ENV: z
+    .string()
+    .optional()
+    .describe(
+      'production: the server refuses to start while APP_KEY or DATABASE_URL is unset, or the key or a password is weak.',
+    ),
   HOST: z.string().default('127.0.0.1').describe('The address to listen on; 0.0.0.0 for every interface.'),
   PORT: wholeNumber(0, 65_535).default(3000).describe('The port to listen on; 0 takes a free one.'),
   DATABASE_URL: z
@@ -87,6 +95,12 @@ export const settings = z.object({
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')
     .describe('The least severe log lines that are written.'),
+  AUDIT_LOG: z
+    .string()
+    .default('stdout')
+    .describe(
+      'Where the audit log is written: stdout, or a file, which is appended to and opened anew on SIGHUP. See docs/audit-log.md.',
+    ),
   RATE_LIMIT_READ: wholeNumber(0)
     .default(buckets['apitoken:read'].limit)
     .describe('Requests a minute of one token in the bucket apitoken:read.'),
@@ -114,9 +128,38 @@ export const settings = z.object({
     .regex(/^[^\r\n]*[^\s@<]@[^\s@]+$/, 'must be an address, or Name <address>')
     .optional()
     .describe('The sender of mail: an address, or Name <address>. By default no-reply at the host of BASE_URL.'),
+  SENTRY_DSN: httpUrl
+    .refine(url => new URL(url).username !== '', 'must be the DSN of a project, such as https://key@host/1')
+    .optional()
+    .describe('Where failures are reported in the protocol of Sentry, beside the log. Unset: nowhere.'),
+  SENTRY_ENVIRONMENT: z.string().default('production').describe('The environment that the reports name.'),
+  METRICS_PORT: wholeNumber(0, 65_535)
+    .optional()
+    .describe('Where GET /metrics answers in the text format of Prometheus, without authentication. Unset: nowhere.'),
+  METRICS_HOST: z.string().default('127.0.0.1').describe('The address on which METRICS_PORT listens.'),
+  ACCOUNT_DELETION_GRACE_DAYS: wholeNumber(0, 36_500)
+    .default(30)
+    .describe('How long an account stays after its deletion was scheduled; then npm run cleanup erases it.'),
+  USER_DELETION_GRACE_HOURS: wholeNumber(0, 876_000)
+    .default(48)
+    .describe('How long a user stays after they asked for deletion; then npm run cleanup erases them.'),
+  EXTENSIONS: list.describe(
+    'The modules of extensions with commas between: paths of files, or packages. The same for servers, workers and the command line.',
+  ),
+  TOLERATED_MIGRATIONS: list.describe(
+    'Migrations of a newer version with which this one may start all the same, with commas between, such as core/0009_add_a_column.sql. See docs/upgrading.md.',
+  ),
   READINESS_CRON_MAX_AGE_MINUTES: wholeNumber(1)
     .default(120)
     .describe("The oldest that the cron's last heartbeat may be for /ready to answer 200."),
+  SHUTDOWN_DELAY_MS: wholeNumber(0, 600_000)
+    .default(5000)
+    .describe(
+      'How long a server goes on serving after SIGTERM while /ready already answers 503: longer than a balancer takes to notice. SIGINT does not wait.',
+    ),
+  SHUTDOWN_TIMEOUT_MS: wholeNumber(1, 600_000)
+    .default(20_000)
+    .describe('How long requests and jobs in flight may take after that; then the process ends with status 1.'),
 });
 
 type Settings = z.output<typeof settings>;

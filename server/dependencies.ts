@@ -5,6 +5,7 @@ import type { Clock } from './domain/clock.ts';
 import type { Extension } from './extensions/extension.ts';
 import type { AuditLog } from './observability/audit-log.ts';
 import type { ErrorReporter } from './observability/error-reporter.ts';
+import type { Metrics } from './observability/metrics.ts';
 
 /** What the server is built from. */
 export interface ServerDependencies {
@@ -14,6 +15,8 @@ export interface ServerDependencies {
   logger: Logger;
   audit: AuditLog;
   reporter: ErrorReporter;
+  /** Undefined: nobody asks for them, and nothing is counted. */
+  metrics?: Metrics | undefined;
   extensions: readonly Extension[];
   /** What encrypts secrets at rest and keys hashes: 32 bytes. */
   appKey: Buffer;

@@ -4,11 +4,11 @@ import { enableCompileCache } from 'node:module';
 export async function launch(role: 'runServer' | 'runWorker'): Promise<void> {
   // Before the rest is imported: the next start then takes half the time, and needs no memory to read TypeScript.
   enableCompileCache();
-  const [roles, { explainFailure }] = await Promise.all([import('./run-server.ts'), import('./start-failure.ts')]);
+  const [roles, { tellFailure }] = await Promise.all([import('./run-server.ts'), import('./start-failure.ts')]);
   try {
     await roles[role](process.env);
   } catch (error) {
-    console.error(explainFailure(error) ?? error);
+    console.error(tellFailure(error, process.env));
     process.exit(1);
   }
 }

@@ -4,16 +4,23 @@ import type { Config } from './config.ts';
 import { openDatabase } from './database/database.ts';
 import type { ServerDependencies } from './dependencies.ts';
 import { systemClock } from './domain/clock.ts';
-import { buildAuditLog } from './observability/audit-log.ts';
+import type { Extension } from './extensions/extension.ts';
 import { silentReporter } from './observability/error-reporter.ts';
+import { buildMetrics } from './observability/metrics.ts';
+import { openAuditLog } from './observability/open-audit-log.ts';
+import { buildRedactor } from './observability/redactor.ts';
+import { buildSentryReporter } from './observability/sentry-reporter.ts';
 
 /** What a process of the server works with, as the settings say, and how to close it. */
 export async function openDependencies(
   url: string,
   config: Config,
   logger: Logger,
+  extensions: readonly Extension[] = [],
 ): Promise<{ server: ServerDependencies; close: () => Promise<void> }> {
   const appKey = await loadAppKey(config, logger);
+  const redactor = buildRedactor({ appKey, settings: config });
+  const { audit, close: closeAuditLog } = openAuditLog(config, redactor, logger);
   const database = await openDatabase({
     url,
     poolSize: config.DATABASE_POOL_SIZE,
@@ -21,7 +28,8 @@ export async function openDependencies(
     statementTimeoutMs: config.DATABASE_STATEMENT_TIMEOUT_MS,
     logger,
   });
-  const reporter = silentReporter;
+  const { SENTRY_DSN: dsn, SENTRY_ENVIRONMENT: environment } = config;
+  const reporter = dsn ? await buildSentryReporter({ dsn, environment, scrub: redactor.value }) : silentReporter;
   return {
     server: {
       config,
@@ -29,12 +37,14 @@ export async function openDependencies(
       clock: systemClock,
       logger,
       appKey,
-      audit: buildAuditLog(process.stdout),
+      audit,
       reporter,
-      extensions: [],
+      metrics: config.METRICS_PORT === undefined ? undefined : buildMetrics(),
+      extensions,
     },
     async close() {
       await database.close();
+      closeAuditLog();
       await reporter.close();
     },
   };

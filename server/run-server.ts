@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { buildApp } from './app.ts';
@@ -8,77 +9,105 @@ import { migrate } from './database/migrator.ts';
 import { requireSupportedPostgres } from './database/server-version.ts';
 import { type DemoTokens, loadDemo } from './demo/load-demo.ts';
 import { describeDemo } from './demo/welcome.ts';
-import { systemClock } from './domain/clock.ts';
-import { startWorker } from './jobs/worker.ts';
+import type { ServerDependencies } from './dependencies.ts';
+import type { Extension } from './extensions/extension.ts';
+import { loadExtensions } from './extensions/load-extensions.ts';
+import { streamsOf } from './extensions/streams.ts';
+import { renewSubscriptions } from './extensions/subscriptions.ts';
+import { startWorker, type Worker } from './jobs/worker.ts';
 import { buildLogger } from './observability/logger.ts';
+import { serveMetrics } from './observability/serve-metrics.ts';
 import { openDependencies } from './open-dependencies.ts';
-
-/** How long a stop may take before the process ends without waiting for what is left. */
-const stopDeadlineMs = 9_000;
-
-/** Undoes what was started, the last first. */
-type Stops = (() => Promise<unknown>)[];
+import { requireProductionSecrets } from './production-secrets.ts';
+import { runUntilSignal, type StopReason, type Stops, type TellFaults } from './run-until-signal.ts';
 
 /** Starts everything, serves until SIGINT or SIGTERM, and stops everything in the reverse order. */
 export function runServer(environment: NodeJS.ProcessEnv): Promise<void> {
-  return runUntilSignal(environment, startServer);
+  return run(environment, startServer);
 }
 
 /** Runs jobs and nothing else until SIGINT or SIGTERM. */
 export function runWorker(environment: NodeJS.ProcessEnv): Promise<void> {
-  return runUntilSignal(environment, startWorkerAlone);
+  return run(environment, startWorkerAlone);
 }
 
-type Start = (config: Config, logger: Logger, stops: Stops) => Promise<void>;
+/** What a process is started with. */
+interface Beginning {
+  config: Config;
+  logger: Logger;
+  extensions: readonly Extension[];
+  tellFaults: TellFaults;
+}
 
-async function runUntilSignal(environment: NodeJS.ProcessEnv, start: Start): Promise<void> {
+async function run(
+  environment: NodeJS.ProcessEnv,
+  start: (beginning: Beginning, stops: Stops) => Promise<void>,
+): Promise<void> {
   const config = loadConfig(environment);
+  requireProductionSecrets(config);
+  const extensions = await loadExtensions(config.EXTENSIONS, environment);
   const logger = buildLogger(config);
-  const stops: Stops = [];
-  const stop = async () => {
-    for (const one of stops.splice(0).reverse()) await one();
-  };
-  const starting = start(config, logger, stops);
-  // A signal in the middle of the start waits for its end: what is half started could not be stopped.
-  stopOnSignal(logger, () => starting.then(stop, stop));
-  try {
-    await starting;
-  } catch (error) {
-    await stop();
-    throw error;
-  }
+  await runUntilSignal(config, logger, (stops, tellFaults) => start({ config, logger, extensions, tellFaults }, stops));
 }
 
-async function startServer(config: Config, logger: Logger, stops: Stops): Promise<void> {
-  const url = await prepareDatabase(config, stops, startEmbeddedPostgres);
-  const { server, close } = await openDependencies(url, config, logger);
+async function startServer(beginning: Beginning, stops: Stops): Promise<void> {
+  const { config, logger, extensions } = beginning;
+  const url = await prepareDatabase(beginning, stops, startEmbeddedPostgres);
+  const { server, close } = await openDependencies(url, config, logger, extensions);
   stops.push(close);
+  beginning.tellFaults(server.reporter);
   const isDemo = config.DEMO ?? config.DATABASE_URL === undefined;
-  const tokens = isDemo ? await loadDemo(server.database, systemClock) : undefined;
-  if (config.WORKER) {
-    const worker = await startWorker({ ...server, url });
-    stops.push(() => worker.stop());
-  }
-  const app = await buildApp(server);
-  stops.push(() => app.close());
+  const tokens = isDemo ? await loadDemo(server) : undefined;
+  await startMetrics(server, stops);
+  let worker: Worker | undefined;
+  let app: FastifyInstance | undefined;
+  // Both at once: nobody sends jobs here, so the worker need not wait until balancers have noticed.
+  stops.push(reason => Promise.all([worker?.stop(), app && stopServing(app, reason)]));
+  // Routes first: what an extension does besides begins when all of it is known to work.
+  app = await buildApp(server);
+  await renewSubscriptions(server.database, extensions);
+  if (config.WORKER) worker = await startWorker({ ...server, url });
   await app.listen({ host: config.HOST, port: config.PORT });
   greet(app, tokens);
 }
 
-async function startWorkerAlone(config: Config, logger: Logger, stops: Stops): Promise<void> {
+/** Says at /ready that it will stop, goes on serving until that was noticed, and then finishes what is in flight. */
+async function stopServing(app: FastifyInstance, { noticeMs }: StopReason): Promise<void> {
+  app.isDraining = true;
+  await delay(noticeMs);
+  await app.close();
+}
+
+async function startWorkerAlone(beginning: Beginning, stops: Stops): Promise<void> {
+  const { config, logger, extensions } = beginning;
   // The embedded PostgreSQL is most likely a server's, which runs beside.
-  const url = await prepareDatabase(config, stops, connectOrStart);
-  const { server, close } = await openDependencies(url, config, logger);
+  const url = await prepareDatabase(beginning, stops, connectOrStart);
+  const { server, close } = await openDependencies(url, config, logger, extensions);
   stops.push(close);
+  beginning.tellFaults(server.reporter);
+  await renewSubscriptions(server.database, extensions);
   const worker = await startWorker({ ...server, url });
   stops.push(() => worker.stop());
+  await startMetrics(server, stops);
   process.stdout.write(`\nIdea-Board's worker runs up to ${config.WORKER_CONCURRENCY} jobs at once\n\n`);
+}
+
+async function startMetrics(server: ServerDependencies, stops: Stops): Promise<void> {
+  const { METRICS_HOST: host, METRICS_PORT: port } = server.config;
+  if (!server.metrics || port === undefined) return;
+  const metrics = await serveMetrics(server.metrics, server, { host, port });
+  stops.push(() => metrics.close());
+  server.logger.info({ url: metrics.url }, 'metrics are served');
 }
 
 type StartEmbedded = typeof startEmbeddedPostgres | typeof connectOrStart;
 
 /** The address of a PostgreSQL that is there, supported and migrated; an embedded one when none is given. */
-async function prepareDatabase(config: Config, stops: Stops, startEmbedded: StartEmbedded): Promise<string> {
+async function prepareDatabase(
+  { config, logger, extensions }: Beginning,
+  stops: Stops,
+  startEmbedded: StartEmbedded,
+): Promise<string> {
   let url = config.DATABASE_URL;
   if (url === undefined) {
     const postgres = await startEmbedded({ dataDir: config.DATA_DIR });
@@ -86,7 +115,10 @@ async function prepareDatabase(config: Config, stops: Stops, startEmbedded: Star
     url = postgres.url();
   }
   await requireSupportedPostgres(url, config.DATABASE_CONNECT_TIMEOUT_MS);
-  await migrate(url);
+  await migrate(url, streamsOf(extensions), {
+    tolerated: config.TOLERATED_MIGRATIONS,
+    onWait: holder => logger.warn({ holder }, 'waiting for another process, which migrates the database'),
+  });
   return url;
 }
 
@@ -99,26 +131,4 @@ function greet(app: FastifyInstance, tokens: DemoTokens | undefined) {
   process.stdout.write(`\nIdea-Board listens on ${baseUrl}, and its documentation is at ${baseUrl}/docs\n`);
   if (tokens) process.stdout.write(describeDemo(baseUrl, tokens));
   process.stdout.write('\n');
-}
-
-function stopOnSignal(logger: Logger, stop: () => Promise<void>) {
-  let isStopping = false;
-  const onSignal = (signal: string) => {
-    // A terminal's Ctrl-C reaches the process twice, once through npm: the second changes nothing.
-    if (isStopping) return;
-    isStopping = true;
-    logger.info({ signal }, 'stopping');
-    setTimeout(() => {
-      logger.error('stopping took too long');
-      process.exit(1);
-    }, stopDeadlineMs).unref();
-    stop().then(
-      () => process.exit(0),
-      error => {
-        logger.error({ err: error }, 'stopping failed');
-        process.exit(1);
-      },
-    );
-  };
-  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, onSignal);
 }

@@ -1,12 +1,34 @@
 import { ConfigError } from './config.ts';
 import { EmbeddedPostgresError } from './database/embedded-postgres-error.ts';
 import { explainUnreachable } from './database/explain-unreachable.ts';
-import { MigrationError } from './database/migrator.ts';
+import { MigrationError } from './database/migration-error.ts';
+import { ExtensionError } from './extensions/extension-error.ts';
+import { buildEnvironmentRedactor } from './observability/environment-redactor.ts';
+
+/** What says itself, in one line, why nothing can be started. */
+const refusals = [ConfigError, EmbeddedPostgresError, ExtensionError, MigrationError];
+
+/** What a failed start says: one line of what has a plain cause, and the stacks of a fault of ours. Neither has secrets. */
+export function tellFailure(error: unknown, environment: NodeJS.ProcessEnv): string {
+  const redactor = buildEnvironmentRedactor(environment);
+  const explanation = explainFailure(error);
+  if (explanation !== undefined) return redactor.text(explanation);
+  const stacks: string[] = [];
+  for (let fault = redactor.value(error); fault !== undefined; fault = (fault as Fault).cause) {
+    stacks.push((fault as Fault).stack ?? String(fault));
+  }
+  return stacks.join('\nCaused by ');
+}
+
+interface Fault {
+  stack?: string;
+  cause?: unknown;
+}
 
 /** The one line that says why a server cannot start; undefined for what nobody expected. */
 export function explainFailure(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
-  if (error instanceof ConfigError || error instanceof EmbeddedPostgresError || error instanceof MigrationError) {
+  if (refusals.some(kind => error instanceof kind)) {
     return `Idea-Board cannot start: ${error.message}`;
   }
   const { code, port, syscall } = error as NodeJS.ErrnoException & { port?: number };

@@ -1,7 +1,9 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { createAccount } from '../domain/accounts/create-account.ts';
 import { type AccountView, listAccounts, readAccount } from '../domain/accounts/list-accounts.ts';
 import { updateAccount } from '../domain/accounts/update-account.ts';
+import type { Administration } from '../domain/administration.ts';
+import { cancelAccountDeletion, scheduleAccountDeletion } from '../domain/erasure/schedule-account-deletion.ts';
 import { administer } from './administer.ts';
 import { chooseAccount } from './choose.ts';
 import { accountOption, addVerb, given } from './command.ts';
@@ -20,8 +22,10 @@ interface UpdateOptions extends OutputOptions {
   name?: string;
   slug?: string;
   plan?: string;
-  scheduleDeletion?: true;
-  cancelDeletion?: true;
+}
+
+interface DeletionOptions extends OutputOptions {
+  account?: string;
 }
 
 export function addAccountCommands(program: Command) {
@@ -47,15 +51,30 @@ export function addAccountCommands(program: Command) {
     'update',
     'Changes an account. What is not given stays as it is.',
     'account update --account acme --plan business',
-    'account update --account acme --schedule-deletion',
   )
     .addOption(accountOption())
     .option('--name <name>', 'another name')
     .option('--slug <slug>', 'another slug')
     .option('--plan <plan>', 'another plan')
-    .option('--schedule-deletion', 'delete the account after the grace period')
-    .addOption(new Option('--cancel-deletion', 'keep it after all').conflicts('scheduleDeletion'))
     .action(update);
+
+  addVerb(
+    noun,
+    'schedule-deletion',
+    'Starts the grace after which cleanup erases an account, with everything in it. Until then it works as ever.',
+    'account schedule-deletion --account acme',
+  )
+    .addOption(accountOption())
+    .action((options: DeletionOptions) => changeDeletion(options, scheduleAccountDeletion));
+
+  addVerb(
+    noun,
+    'cancel-deletion',
+    'Keeps an account after all, unless its erasure has begun.',
+    'account cancel-deletion --account acme',
+  )
+    .addOption(accountOption())
+    .action((options: DeletionOptions) => changeDeletion(options, cancelAccountDeletion));
 }
 
 async function create({ name, slug, plan, ownerEmail, ownerName, ...output }: CreateOptions) {
@@ -81,15 +100,26 @@ async function list(output: OutputOptions) {
   );
 }
 
-async function update({ account: slug, scheduleDeletion, cancelDeletion, ...options }: UpdateOptions) {
+async function update({ account: slug, ...options }: UpdateOptions) {
   const { json, ...changes } = options;
   const view = await administer(async admin => {
     const account = await chooseAccount(admin, slug);
-    const isDeletionScheduled = scheduleDeletion ? true : cancelDeletion ? false : undefined;
-    await updateAccount(admin, account, { ...changes, ...given({ isDeletionScheduled }) });
+    await updateAccount(admin, account, changes);
     return readAccount(admin, account.id);
   });
   print(options, view, formatAccount);
+}
+
+async function changeDeletion(
+  { account: slug, ...output }: DeletionOptions,
+  change: (admin: Administration, accountId: number) => Promise<void>,
+) {
+  const view = await administer(async admin => {
+    const account = await chooseAccount(admin, slug);
+    await change(admin, account.id);
+    return readAccount(admin, account.id);
+  });
+  print(output, view, formatAccount);
 }
 
 function formatAccount(account: AccountView): string {
@@ -102,6 +132,7 @@ function formatAccount(account: AccountView): string {
     boards: account.board_count,
     members: account.member_count,
     'deletion scheduled': account.deletion_scheduled_at,
+    'erasure began': account.erasure_began_at,
     created: account.created_at,
   });
 }

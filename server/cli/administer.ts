@@ -1,5 +1,5 @@
 import { type Config, loadConfig } from '../config.ts';
-import { openDatabase } from '../database/database.ts';
+import { type Database, openDatabase } from '../database/database.ts';
 import { connectOrStart } from '../database/embedded-postgres.ts';
 import { describeDatabase, explainUnreachable } from '../database/explain-unreachable.ts';
 import { listPendingMigrations } from '../database/migrator.ts';
@@ -7,31 +7,62 @@ import { findCluster } from '../database/postgres-cluster.ts';
 import { requireSupportedPostgres } from '../database/server-version.ts';
 import type { Administration } from '../domain/administration.ts';
 import { systemClock } from '../domain/clock.ts';
+import type { Extension } from '../extensions/extension.ts';
+import { loadExtensions } from '../extensions/load-extensions.ts';
+import { streamsOf } from '../extensions/streams.ts';
+import { collectAuditEvents } from '../jobs/audit-outbox.ts';
 import { CliError } from './cli-error.ts';
 
+/** Runs an operator's work in one transaction on the installation's database. */
+export function administer<T>(
+  work: (admin: Administration, config: Config, extensions: readonly Extension[]) => Promise<T>,
+): Promise<T> {
+  return withInstallation(({ database, config, extensions }) =>
+    database.transaction(async ({ em, query }) => {
+      const now = systemClock.now();
+      const audit = collectAuditEvents({ by: 'operator' }, now);
+      const result = await work({ em, query, now, audit: audit.trail }, config, extensions);
+      await audit.leave({ query });
+      return result;
+    }),
+  );
+}
+
+/** What commands work with. */
+export interface Installation {
+  database: Database;
+  config: Config;
+  extensions: readonly Extension[];
+}
+
+/** One may hold a lock, and one do the work of which another holds what must not change. */
+const poolSize = 3;
+
 /**
- * Runs an operator's work in one transaction on the installation's database, which must be migrated: a command that
- * migrated in passing would change the database of a server of another version.
+ * Runs work on the installation's database, which must be migrated: a command that migrated in passing would change the
+ * database of a server of another version.
  */
-export async function administer<T>(work: (admin: Administration, config: Config) => Promise<T>): Promise<T> {
+export async function withInstallation<T>(work: (installation: Installation) => Promise<T>): Promise<T> {
   const config = loadConfig();
   await requireCluster(config);
+  const extensions = await loadExtensions(config.EXTENSIONS);
   return withDatabase(config, async url => {
     await requireSupportedPostgres(url, config.DATABASE_CONNECT_TIMEOUT_MS);
-    const pending = await listPendingMigrations(url);
+    const tolerated = config.TOLERATED_MIGRATIONS;
+    const pending = await listPendingMigrations(url, streamsOf(extensions), { tolerated });
     if (pending.length > 0) {
       throw new CliError(`The database has ${pending.length} pending migration(s): run npm run cli -- migrate`);
     }
     const database = await openDatabase({
       url,
-      poolSize: 2,
+      poolSize,
       connectTimeoutMs: config.DATABASE_CONNECT_TIMEOUT_MS,
       statementTimeoutMs: config.DATABASE_STATEMENT_TIMEOUT_MS,
       // A connection that is lost fails the query on it, and so the command.
       logger: { warn: () => {} },
     });
     try {
-      return await database.transaction(({ em, query }) => work({ em, query, now: systemClock.now() }, config));
+      return await work({ database, config, extensions });
     } finally {
       await database.close();
     }

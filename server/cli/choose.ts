@@ -1,4 +1,4 @@
-import { requireAccount } from '../domain/accounts/find-account.ts';
+import { requireAccount, requireUsable } from '../domain/accounts/find-account.ts';
 import type { Administration } from '../domain/administration.ts';
 import { requireBoard } from '../domain/boards/find-board.ts';
 import { requireUser } from '../domain/users/find-user.ts';
@@ -12,10 +12,11 @@ import { CliError } from './cli-error.ts';
 export async function chooseAccount(admin: Administration, slug: string | undefined): Promise<Account> {
   if (slug !== undefined) return requireAccount(admin, slug);
   const accounts = await admin.em.find(Account, {}, { limit: 2 });
-  return onlyOne(accounts, {
+  const account = onlyOne(accounts, {
     none: 'There is no account yet: make one with account create',
     several: 'There are several accounts: name one with --account',
   });
+  return requireUsable(account);
 }
 
 /** The board of an account that is named, else its only one. */

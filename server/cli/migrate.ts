@@ -1,7 +1,10 @@
 import { type Command, Option } from 'commander';
 import { loadConfig } from '../config.ts';
-import { listPendingMigrations, type MigrationName, migrate } from '../database/migrator.ts';
+import type { MigrationName } from '../database/migration-files.ts';
+import { listPendingMigrations, migrate } from '../database/migrator.ts';
 import { requireSupportedPostgres } from '../database/server-version.ts';
+import { loadExtensions } from '../extensions/load-extensions.ts';
+import { streamsOf } from '../extensions/streams.ts';
 import { withDatabase } from './administer.ts';
 import { addVerb } from './command.ts';
 import { formatTable, type OutputOptions, print } from './output.ts';
@@ -15,7 +18,7 @@ export function addMigrateCommand(program: Command) {
   addVerb(
     program,
     'migrate',
-    'Applies the migrations that the database does not have yet, in order. Without DATABASE_URL it makes the database in DATA_DIR if there is none.',
+    'Applies the migrations that the database does not have yet, in order, those of EXTENSIONS too. Without DATABASE_URL it makes the database in DATA_DIR if there is none.',
     'migrate --dry-run',
     'migrate',
   )
@@ -26,19 +29,26 @@ export function addMigrateCommand(program: Command) {
 
 async function run({ dryRun, check, ...output }: MigrateOptions) {
   const config = loadConfig();
+  const streams = streamsOf(await loadExtensions(config.EXTENSIONS));
+  const tolerated = config.TOLERATED_MIGRATIONS;
   const onSupported = <T>(work: (url: string) => Promise<T>) =>
     withDatabase(config, async url => {
       await requireSupportedPostgres(url, config.DATABASE_CONNECT_TIMEOUT_MS);
       return work(url);
     });
   if (!dryRun && !check) {
-    const applied = await onSupported(url => migrate(url));
+    const applied = await onSupported(url => migrate(url, streams, { tolerated, onWait: sayWait }));
     print(output, { applied }, () => list('Applied:', applied, 'The database is up to date.'));
     return;
   }
-  const pending = await onSupported(url => listPendingMigrations(url));
+  const pending = await onSupported(url => listPendingMigrations(url, streams, { tolerated }));
   print(output, { pending }, () => list('Pending:', pending, 'No migration is pending.'));
   if (check && pending.length > 0) process.exitCode = 1;
+}
+
+/** On standard error, so that --json prints nothing but JSON. */
+function sayWait(holder: string) {
+  process.stderr.write(`Waiting for another process, which migrates the database: ${holder}\n`);
 }
 
 function list(heading: string, migrations: MigrationName[], none: string): string {

@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { addAccountCommands } from './account.ts';
 import { addBoardCommands } from './board.ts';
 import { addChatCommands } from './chat.ts';
+import { addCleanUpCommand } from './cleanup.ts';
 import { invocation } from './command.ts';
 import { addDoctorCommand } from './doctor.ts';
 import { addFollowerCommands } from './follower.ts';
@@ -36,6 +37,7 @@ export function buildProgram(): Command {
   addWebhookCommands(program);
   addChatCommands(program);
   addMigrateCommand(program);
+  addCleanUpCommand(program);
   addDoctorCommand(program);
   return program;
 }

@@ -1,14 +1,16 @@
 import { CommanderError } from 'commander';
 import { ConfigError } from '../config.ts';
 import { EmbeddedPostgresError } from '../database/embedded-postgres-error.ts';
-import { MigrationError } from '../database/migrator.ts';
+import { MigrationError } from '../database/migration-error.ts';
 import { AdministrationError } from '../domain/administration.ts';
+import { ExtensionError } from '../extensions/extension-error.ts';
+import { buildEnvironmentRedactor } from '../observability/environment-redactor.ts';
 import { CliError } from './cli-error.ts';
 import { oneLine } from './output.ts';
 import { buildProgram } from './program.ts';
 
 /** What says itself, in one line, why a command is refused. */
-const refusals = [AdministrationError, CliError, ConfigError, EmbeddedPostgresError, MigrationError];
+const refusals = [AdministrationError, CliError, ConfigError, EmbeddedPostgresError, ExtensionError, MigrationError];
 
 /** Runs the command that the process was started with. It exits with 1 when refused or failed, 2 when not understood. */
 export async function runProgram(): Promise<void> {
@@ -28,6 +30,11 @@ function report(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
   const message = error instanceof Error ? error.message : String(error);
   const isRefusal = refusals.some(kind => error instanceof kind);
-  process.stderr.write(`${oneLine(isRefusal ? message : `Internal error: ${message}`)}\n`);
+  process.stderr.write(`${oneLine(isRefusal ? message : `Internal error: ${withoutSecrets(error)}`)}\n`);
   return 1;
+}
+
+function withoutSecrets(error: unknown): string {
+  const fault = buildEnvironmentRedactor(process.env).value(error);
+  return (fault as { message?: string } | undefined)?.message ?? String(fault);
 }

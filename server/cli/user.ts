@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { Administration } from '../domain/administration.ts';
+import { cancelUserDeletion, requestUserDeletion } from '../domain/erasure/request-user-deletion.ts';
 import { blockUser, unblockUser } from '../domain/users/block-user.ts';
 import { createUser } from '../domain/users/create-user.ts';
 import { requireUser } from '../domain/users/find-user.ts';
@@ -20,6 +21,10 @@ interface UpdateOptions extends OutputOptions {
   name?: string;
   email?: string;
   notificationEmail?: string;
+}
+
+interface DeletionOptions extends OutputOptions {
+  user: string;
 }
 
 interface BlockOptions extends OutputOptions {
@@ -71,6 +76,24 @@ export function addUserCommands(program: Command) {
       setBlock(options, (admin, blocking) => blockUser(admin, blocking, reason)),
     );
 
+  addVerb(
+    noun,
+    'request-deletion',
+    'Starts the grace after which cleanup erases a user. Until then they may do everything as ever.',
+    'user request-deletion --user grace@example.com',
+  )
+    .addOption(userOption())
+    .action(requestDeletion);
+
+  addVerb(
+    noun,
+    'cancel-deletion',
+    'Lets a user stay after all, unless the erasure has begun.',
+    'user cancel-deletion --user grace@example.com',
+  )
+    .addOption(userOption())
+    .action(cancelDeletion);
+
   addVerb(noun, 'unblock', 'Lets a blocked user write again.', 'user unblock --account acme --user mallory@example.com')
     .addOption(accountOption())
     .addOption(userOption())
@@ -96,6 +119,7 @@ async function list({ account: slug, limit, ...output }: ListOptions) {
       NAME: user => user.name,
       'NOTIFICATIONS TO': user => user.notification_email,
       ACCOUNTS: formatAccounts,
+      'DELETION REQUESTED': user => user.deletion_requested_at,
     }),
   );
 }
@@ -107,6 +131,27 @@ async function update({ user: email, json, notificationEmail, ...changes }: Upda
     return readUser(admin, user.id);
   });
   print(given({ json }), view, formatUser);
+}
+
+async function requestDeletion({ user: email, ...output }: DeletionOptions) {
+  const result = await administer(async admin => {
+    const user = await requireUser(admin, email);
+    const held_by = await requestUserDeletion(admin, user.id);
+    return { ...(await readUser(admin, user.id)), held_by };
+  });
+  print(output, result, ({ held_by, ...user }) => {
+    const held = held_by.length === 0 ? [] : [`\nNot erased as long as the user is ${held_by.join(' and ')}.`];
+    return [formatUser(user), ...held].join('\n');
+  });
+}
+
+async function cancelDeletion({ user: email, ...output }: DeletionOptions) {
+  const view = await administer(async admin => {
+    const user = await requireUser(admin, email);
+    await cancelUserDeletion(admin, user.id);
+    return readUser(admin, user.id);
+  });
+  print(output, view, formatUser);
 }
 
 async function setBlock(
@@ -130,6 +175,7 @@ function formatUser(user: UserView): string {
     'notifications to': user.notification_email,
     accounts: formatAccounts(user),
     'deletion requested': user.deletion_requested_at,
+    'erasure began': user.erasure_began_at,
     created: user.created_at,
   });
 }

@@ -3,7 +3,7 @@ import { CompiledQuery, type Transaction as KyselyTransaction } from 'kysely';
 import pg from 'pg';
 import type { Logger } from 'pino';
 import { entities } from '../entities/entities.ts';
-import { DatabaseClient } from './client.ts';
+import { DatabaseClient, WaryClient } from './client.ts';
 import type { Statement } from './statement.ts';
 
 /** Something that runs statements: the pool, or a transaction. */
@@ -14,11 +14,15 @@ export interface Queryable {
 /** A transaction: prepared statements and the ORM's entity manager on one connection. */
 export interface Transaction extends Queryable {
   readonly em: EntityManager;
+  /** Has something done once the transaction has committed, and never when it is rolled back. It must not throw. */
+  afterCommit(work: () => void): void;
 }
 
 export interface Database extends Queryable {
   /** Runs work in one transaction: it commits when work resolves, and rolls back when it throws. */
   transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
+  /** A few connections that requests cannot use up, and that nothing may use for long. */
+  readonly reserve: Queryable;
   readonly orm: MikroORM;
   readonly pool: pg.Pool;
   close(): Promise<void>;
@@ -60,26 +64,45 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   orm.em.getConnection().getClient();
   if (!pool) throw new Error('The ORM made no pool');
   const opened = pool;
+  const reserve = new pg.Pool({ ...connectionSettings(options), ...reserveSettings });
   // A connection that PostgreSQL drops is an 'error' event, and one without a listener ends the process.
   let isClosing = false;
-  opened.on('error', error => {
-    if (!isClosing) options.logger.warn({ err: error }, 'lost an idle connection to PostgreSQL');
-  });
+  for (const one of [opened, reserve]) {
+    one.on('error', error => {
+      if (!isClosing) options.logger.warn({ err: error }, 'lost an idle connection to PostgreSQL');
+    });
+  }
 
   return {
+    reserve: { query: queryOf(reserve) },
     orm,
     pool: opened,
-    async query({ name, text }, values) {
-      const result = await opened.query({ name, text, values: values as unknown[] });
-      return result.rows;
-    },
+    query: queryOf(opened),
     transaction: work => transact(orm, work),
     async close() {
       isClosing = true;
-      await orm.close(true);
+      await Promise.all([orm.close(true), reserve.end()]);
       // The ORM leaves a pool alone that it never used itself.
       if (!opened.ending) await opened.end();
     },
+  };
+}
+
+/** One for each check of the readiness probe, so that none waits for another: whoever asks waits for two seconds. */
+const reserveSettings: pg.PoolConfig = {
+  application_name: 'idea-board probe',
+  Client: WaryClient,
+  max: 3,
+  idleTimeoutMillis: 60_000,
+  connectionTimeoutMillis: 1_000,
+  statement_timeout: 1_000,
+  query_timeout: 1_000,
+};
+
+function queryOf(pool: pg.Pool): Queryable['query'] {
+  return async ({ name, text }, values) => {
+    const result = await pool.query({ name, text, values: values as unknown[] });
+    return result.rows;
   };
 }
 
@@ -89,8 +112,12 @@ const maxTries = 3;
 
 async function transact<T>(orm: MikroORM, work: (transaction: Transaction) => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
+    // Of this try alone: one before it was rolled back.
+    const afterCommit: (() => void)[] = [];
     try {
-      return await orm.em.fork().transactional(em => work(openTransaction(em)));
+      const result = await orm.em.fork().transactional(em => work(openTransaction(em, afterCommit)));
+      for (const one of afterCommit) one();
+      return result;
     } catch (error) {
       const { code } = error as { code?: string };
       if (tries >= maxTries || !code || !retryableCodes.has(code)) throw error;
@@ -98,9 +125,10 @@ async function transact<T>(orm: MikroORM, work: (transaction: Transaction) => Pr
   }
 }
 
-function openTransaction(em: EntityManager): Transaction {
+function openTransaction(em: EntityManager, afterCommit: (() => void)[]): Transaction {
   return {
     em,
+    afterCommit: one => void afterCommit.push(one),
     async query<Row>(statement: Statement<Row>, values: readonly unknown[]) {
       const transaction = em.getTransactionContext<KyselyTransaction<unknown>>();
       if (!transaction) throw new Error('The transaction is over');

@@ -28,13 +28,15 @@ const reasons: Record<string, string> = {
 /** PostgreSQL's code for a statement that it cancelled. */
 export const statementTimeout = '57014';
 
+const lockTimeout = '55P03';
+
 /** Why a database cannot be connected to, or undefined for an error that says something else. */
 export function explainUnreachable(error: unknown): string | undefined {
   // A name with several addresses fails with one error for each.
   const [first] = error instanceof AggregateError ? error.errors : [error];
   const { code, message, syscall } = first as { code?: string; message: string; syscall?: string };
-  // A statement that took too long was cancelled by a database that could be reached.
-  if (code === statementTimeout) return undefined;
+  // A statement that took too long, or waited too long, was cancelled by a database that could be reached.
+  if (code === statementTimeout || code === lockTimeout) return undefined;
   // A file can be missing or closed to us, too.
   if ((code === 'ENOENT' || code === 'EACCES') && syscall !== 'connect') return undefined;
   const reason = code === undefined ? undefined : reasons[code];

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { MigrationError } from './migrator.ts';
+import { MigrationError } from './migration-error.ts';
 
 const oldestSupported = 14;
 

@@ -1,7 +1,8 @@
-import type { Database, Transaction } from '../database/database.ts';
+import type { Transaction } from '../database/database.ts';
 import { statement } from '../database/statement.ts';
+import type { ServerDependencies } from '../dependencies.ts';
+import { type Administration, administrationIn } from '../domain/administration.ts';
 import { defaultStatuses } from '../domain/boards/create-board.ts';
-import type { Clock } from '../domain/clock.ts';
 import { createToken } from '../domain/tokens/create-token.ts';
 import { Account } from '../entities/account.ts';
 import { Board } from '../entities/board.ts';
@@ -32,12 +33,17 @@ const lockDemo = statement<never>('lock_demo', 'select pg_advisory_xact_lock(730
 const countAccounts = statement<{ count: number }>('count_accounts', 'select count(*) as count from accounts');
 
 /** Puts the demo account into an empty database, in one transaction; undefined where the database is not empty. */
-export async function loadDemo(database: Database, clock: Clock): Promise<DemoTokens | undefined> {
+export async function loadDemo({
+  database,
+  clock,
+  audit,
+}: Pick<ServerDependencies, 'database' | 'clock' | 'audit'>): Promise<DemoTokens | undefined> {
   return database.transaction(async transaction => {
     await transaction.query(lockDemo, []);
     const [accounts] = await transaction.query(countAccounts, []);
     if (accounts?.count !== 0) return undefined;
-    return new DemoLoad(transaction, clock.now()).run();
+    const admin = administrationIn(transaction, { audit, actor: { by: 'server' }, now: clock.now() });
+    return new DemoLoad(transaction, admin).run();
   });
 }
 
@@ -49,15 +55,17 @@ const hourMs = 3_600_000;
 
 class DemoLoad {
   readonly #transaction: Transaction;
+  readonly #admin: Administration;
   readonly #now: Date;
   readonly #users = new Map<string, number>();
   readonly #random = seededRandom(20_260_314);
   #accountId = 0;
   #voterIds: number[] = [];
 
-  constructor(transaction: Transaction, now: Date) {
+  constructor(transaction: Transaction, admin: Administration) {
     this.#transaction = transaction;
-    this.#now = now;
+    this.#admin = admin;
+    this.#now = admin.now;
   }
 
   async run(): Promise<DemoTokens> {
@@ -168,13 +176,12 @@ class DemoLoad {
   }
 
   async #issueTokens(boards: Board[]): Promise<DemoTokens> {
-    const admin = { ...this.#transaction, now: this.#now };
     const owner = demoData.people.find(({ role }) => role === 'owner');
     const issuerId = this.#users.get(owner?.key ?? '') ?? 0;
     const [first] = boards;
     if (!first) throw new Error('The demo has a board');
     const issue = async (name: string, grants: { boardId: number; grant: 'read' | 'write' | 'moderate' }[]) => {
-      const { plaintext } = await createToken(admin, {
+      const { plaintext } = await createToken(this.#admin, {
         accountId: this.#accountId,
         issuerId,
         name,

@@ -1,10 +1,36 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { Queryable } from '../database/database.ts';
+import type { Queryable, Transaction } from '../database/database.ts';
+import type { AdministrationEvent, AuditActor, AuditEvents } from '../observability/audit-events.ts';
+import type { AuditLog } from '../observability/audit-log.ts';
 
 /** What an administrative operation is given: no board and no token, but an operator or an account's admin. */
 export interface Administration extends Queryable {
   readonly em: EntityManager;
   readonly now: Date;
+  readonly audit: AuditTrail;
+}
+
+/** Where administrative operations tell what they did. It is in the audit log when they are committed, and only then. */
+export interface AuditTrail {
+  record<Event extends AdministrationEvent>(event: Event, fields: WithoutActor<AuditEvents[Event]>): void;
+}
+
+/** The fields of an event but for who did it, which an operation is not told. */
+type WithoutActor<Fields> = Omit<Fields, keyof (AuditActor & { by: 'user' })>;
+
+/** What administrative operations in a transaction are given, where the process has an audit log. */
+export function administrationIn(
+  { em, query, afterCommit }: Transaction,
+  { audit, actor, now }: { audit: AuditLog; actor: AuditActor; now: Date },
+): Administration {
+  return {
+    em,
+    query,
+    now,
+    audit: {
+      record: (event, fields) => afterCommit(() => audit.record(event, { ...actor, ...fields } as never)),
+    },
+  };
 }
 
 export type AdministrationErrorReason =

@@ -25,6 +25,6 @@ export function commentEndpoints(
   };
 }
 
-function presentComment({ id, idea_id, body, author_id, author_name, created_at }: CommentView) {
+export function presentComment({ id, idea_id, body, author_id, author_name, created_at }: CommentView) {
   return { id, idea_id, body, author: { id: author_id, name: author_name }, created_at: presentTime(created_at) };
 }

@@ -1,17 +1,20 @@
 import type { RouterImplementation } from '@ts-rest/fastify';
 import type { contract } from '../../contract/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
-import { checkReadiness } from '../observability/readiness.ts';
+import { buildReadiness } from '../observability/readiness.ts';
 
 export function probeEndpoints(
   server: ServerDependencies,
 ): Pick<RouterImplementation<typeof contract>, 'getHealth' | 'getReadiness'> {
+  const checkReadiness = buildReadiness(server);
   return {
     getHealth: async () => ({ status: 200, body: { ok: true } }),
 
-    getReadiness: async ({ reply }) => {
+    getReadiness: async ({ request, reply }) => {
       reply.header('Cache-Control', 'no-store');
-      const failed = await checkReadiness(server);
+      // No check has failed, so nothing is recorded: a stop is the operator's own doing, and in the server's log.
+      if (request.server.isDraining) return { status: 503, body: { ok: false } };
+      const failed = await checkReadiness();
       return failed.length === 0 ? { status: 200, body: { ok: true } } : { status: 503, body: { ok: false } };
     },
   };

@@ -12,6 +12,8 @@ export const Account = defineEntity({
     plan: p.text().default('community'),
     /** When the owner asked for deletion; the account goes after the grace. */
     deletionScheduledAt: timestamp().nullable(),
+    /** From then on nothing of it is served, and it cannot be kept any more. */
+    erasureBeganAt: timestamp().nullable(),
     createdAt: timestamp()
       .defaultRaw('now()')
       .onCreate(() => new Date()),

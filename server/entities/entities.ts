@@ -5,6 +5,7 @@ import { Board } from './board.ts';
 import { ChatChannel } from './chat-channel.ts';
 import { Comment } from './comment.ts';
 import { Event } from './event.ts';
+import { ExtensionSubscription } from './extension-subscription.ts';
 import { Follower } from './follower.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { Idea } from './idea.ts';
@@ -13,7 +14,10 @@ import { IdempotencyKey } from './idempotency-key.ts';
 import { Membership } from './membership.ts';
 import { Merge } from './merge.ts';
 import { Notification } from './notification.ts';
+import { OauthRecord } from './oauth-record.ts';
 import { RateLimit } from './rate-limit.ts';
+import { Session } from './session.ts';
+import { SignInMethod } from './sign-in-method.ts';
 import { Status } from './status.ts';
 import { Tag } from './tag.ts';
 import { User } from './user.ts';
@@ -33,6 +37,7 @@ export const entities = [
   ChatChannel,
   Comment,
   Event,
+  ExtensionSubscription,
   Follower,
   Heartbeat,
   Idea,
@@ -41,7 +46,10 @@ export const entities = [
   Membership,
   Merge,
   Notification,
+  OauthRecord,
   RateLimit,
+  Session,
+  SignInMethod,
   Status,
   Tag,
   User,

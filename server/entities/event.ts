@@ -11,7 +11,7 @@ export const Event = defineEntity({
     /** The board and the idea are null for the test of an endpoint. */
     boardId: bigint().nullable(),
     ideaId: bigint().nullable(),
-    /** Null for the operator of the server, and for a user who was erased. */
+    /** The placeholder for a user who was erased; null for the operator of the server. */
     actorId: bigint().nullable(),
     type: p.text(),
     body: p.json().columnType('json'),

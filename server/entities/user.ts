@@ -15,6 +15,8 @@ export const User = defineEntity({
     /** The one user that takes over what erased users wrote. */
     isPlaceholder: p.boolean().default(false),
     deletionRequestedAt: timestamp().nullable(),
+    /** From then on nothing is done in the user's name, and it cannot be called off any more. */
+    erasureBeganAt: timestamp().nullable(),
     createdAt: timestamp()
       .defaultRaw('now()')
       .onCreate(() => new Date()),

@@ -21,6 +21,8 @@ export const WebhookDelivery = defineEntity({
       .onCreate(() => new Date()),
     nextAttemptAt: timestamp().nullable(),
     finishedAt: timestamp().nullable(),
+    /** Whether the event's body was rewritten meanwhile: then no answer is kept, which may repeat it. */
+    isRedacted: p.boolean().default(false),
   },
 });
 export type WebhookDelivery = InferEntity<typeof WebhookDelivery>;

@@ -7,6 +7,7 @@ import type { ServerDependencies } from '../dependencies.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import type { Actor } from '../domain/operation.ts';
 import type { Role } from '../entities/membership.ts';
+import { auditFailedAuthentication, auditLimit, auditRefusedGrant } from './audit-refusals.ts';
 import { identify, noteUse, type Principal, requirePrincipal } from './authenticate.ts';
 import { type GrantedBoard, resolveBoard } from './board-resolution.ts';
 import {
@@ -41,7 +42,10 @@ export function admitRequests(server: ServerDependencies) {
 
     if (!metadata || metadata.auth === 'none') {
       const state = await chargeIfPossible(server, ip, now);
-      if (state && isExhausted(state)) refuseForLimit(reply, state);
+      if (state && isExhausted(state)) {
+        auditLimit(server.audit, request, state);
+        refuseForLimit(reply, state);
+      }
       return;
     }
 
@@ -55,11 +59,19 @@ export function admitRequests(server: ServerDependencies) {
       { ip, bucket, limits: server.config, idempotency },
       now,
     );
-    if (isExhausted(identification.ip)) refuseForLimit(reply, identification.ip);
+    const { failure } = identification;
+    if (isExhausted(identification.ip)) {
+      auditLimit(server.audit, request, identification.ip, identification.principal);
+      refuseForLimit(reply, identification.ip);
+    }
+    if (failure) auditFailedAuthentication(server.audit, request, failure);
     const principal = requirePrincipal(identification.principal);
 
     const state = identification.bucket ?? (await lookAtBucket(server, bucket, principal, now));
-    if (identification.bucket && isExhausted(state)) refuseForLimit(reply, state);
+    if (identification.bucket && isExhausted(state)) {
+      auditLimit(server.audit, request, state, principal);
+      refuseForLimit(reply, state);
+    }
     setRateLimitHeaders(reply, state);
     request.bucketState = identification.bucket;
     request.storedAnswer = identification.storedAnswer;
@@ -69,12 +81,17 @@ export function admitRequests(server: ServerDependencies) {
     noteUse(server.database, principal, now).catch(error => {
       request.log.warn({ err: error }, 'could not note the use of a token');
     });
-    request.admission = admit(server, principal, metadata, request.query as Record<string, unknown>);
+    try {
+      request.admission = admit(server, principal, metadata, request.query as Record<string, unknown>);
+    } catch (error) {
+      auditRefusedGrant(server.audit, request, principal, error);
+      throw error;
+    }
   };
 }
 
-/** A probe that waits for its limit longer than this is late with its answer. */
-const chargeTimeoutMs = 1_000;
+/** Of the two seconds in which the readiness probe answers, what is left for its limit. */
+const chargeTimeoutMs = 500;
 
 /**
  * Charges a request whose answer needs no database: a page of text, or the readiness probe, which has an answer of its

@@ -36,10 +36,17 @@ export interface Charges {
   idempotency: { path: string; key: string } | undefined;
 }
 
+/** Why nobody is identified. The client is told nothing of it: the audit log is. */
+export type AuthenticationFailure =
+  | { reason: 'missing' | 'malformed' | 'unknown' }
+  | { reason: 'wrong_secret' | 'revoked' | 'expired'; tokenId: number; accountId: number };
+
 export interface Identification {
   ip: BucketState;
   /** Null when the bearer token is not valid. */
   principal: Principal | null;
+  /** Null when it is. */
+  failure: AuthenticationFailure | null;
   /** Null when nothing was charged: the route has no bucket, or the answer is stored. */
   bucket: BucketState | null;
   storedAnswer: StoredAnswer | null;
@@ -49,6 +56,7 @@ export interface Identification {
 interface Caller {
   /** Undefined when the Authorization header holds nothing that could be a token. */
   tokenId: number | undefined;
+  hasAuthorization: boolean;
   hash: Buffer;
   counter: Counter | undefined;
   charges: Charges;
@@ -64,6 +72,7 @@ interface IdentifyRow {
   name: string;
   secret_hash: Buffer;
   is_usable: boolean;
+  is_revoked: boolean;
   is_charged: boolean;
   expires_at: string | null;
   last_used_at: string | null;
@@ -92,6 +101,7 @@ const identifyTokens = statement<IdentifyRow>(
   `with token as materialized (
     select c.place, c.bucket_key, c.bucket_started_at, c.bucket_expires_at,
       t.id, t.name, t.secret_hash, t.expires_at, t.last_used_at, t.voter_id, usable.is_usable,
+      t.revoked_at is not null or a.erasure_began_at is not null or u.erasure_began_at is not null as is_revoked,
       c.bucket_key is not null and t.secret_hash = c.hash and usable.is_usable and k.fingerprint is null as is_charged,
       t.account_id, a.name as account_name, a.plan,
       t.issuer_id, u.name as issuer_name, m.role, b.user_id is not null as is_blocked,
@@ -110,11 +120,12 @@ const identifyTokens = statement<IdentifyRow>(
       token_id, hash, now, bucket_key, bucket_started_at, bucket_expires_at, path, idempotency_key, place
     )
     join api_tokens t on t.id = c.token_id and t.kind = 'api'
-    cross join lateral (
-      select t.revoked_at is null and (t.expires_at is null or t.expires_at > c.now) as is_usable
-    ) usable
     join accounts a on a.id = t.account_id
     join users u on u.id = t.issuer_id
+    cross join lateral (
+      select t.revoked_at is null and (t.expires_at is null or t.expires_at > c.now)
+        and a.erasure_began_at is null and u.erasure_began_at is null as is_usable
+    ) usable
     left join memberships m on m.account_id = t.account_id and m.user_id = t.issuer_id
     left join user_blocks b on b.account_id = t.account_id and b.user_id = t.issuer_id
     left join idempotency_keys k
@@ -142,6 +153,7 @@ export async function identify(
   const bearer = parseTokenText(/^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1] ?? '');
   return identifierOf(database)({
     tokenId: bearer?.id,
+    hasAuthorization: Boolean(authorization),
     hash: bearer ? createHash('sha256').update(bearer.secret).digest() : noHash,
     counter: bearer && charges.bucket && tokenCounter(charges.bucket, bearer.id, charges.limits, now),
     charges,
@@ -197,21 +209,37 @@ async function identifyAll(database: Queryable, callers: Caller[]): Promise<Iden
 }
 
 function identificationOf(
-  { hash, counter, charges, now }: Caller,
+  caller: Caller,
   row: IdentifyRow | undefined,
   takeCount: (key: string) => number,
 ): Identification {
+  const { hash, counter, charges, now } = caller;
   const ip = stateOf(charges.ip, takeCount(charges.ip.key), now);
   const bucket = counter && row?.is_charged ? stateOf(counter, takeCount(counter.key), now) : null;
   // An unknown id costs the same comparison as a known one.
   const isMatching = timingSafeEqual(row?.secret_hash ?? noHash, hash);
-  if (!row || !isMatching || !row.is_usable) return { ip, principal: null, bucket: null, storedAnswer: null };
+  if (!row || !isMatching || !row.is_usable) {
+    return { ip, principal: null, failure: failureOf(caller, row, isMatching), bucket: null, storedAnswer: null };
+  }
   return {
     ip,
     principal: principalOf(row),
+    failure: null,
     bucket,
     storedAnswer: row.fingerprint && { fingerprint: row.fingerprint, status: row.status, body: row.body },
   };
+}
+
+function failureOf(
+  { tokenId, hasAuthorization }: Caller,
+  row: IdentifyRow | undefined,
+  isMatching: boolean,
+): AuthenticationFailure {
+  if (!hasAuthorization) return { reason: 'missing' };
+  if (tokenId === undefined) return { reason: 'malformed' };
+  if (!row) return { reason: 'unknown' };
+  const reason = !isMatching ? 'wrong_secret' : row.is_revoked ? 'revoked' : 'expired';
+  return { reason, tokenId: row.id, accountId: row.account_id };
 }
 
 function principalOf(row: IdentifyRow): Principal {

@@ -3,20 +3,31 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { type ErrorBody, type ErrorKey, errors } from '../../contract/errors.ts';
 import { isDatabaseUnavailable } from '../database/unavailable.ts';
 import { DomainError } from '../domain/domain-error.ts';
+import type { ErrorReporter } from '../observability/error-reporter.ts';
 import { refusalOf } from './validation.ts';
 
 /** How soon a client may ask again while the database is away, in seconds. */
 const unavailableRetrySeconds = 5;
 
-/** Answers every error with the body of the contract; what is not an answer to the client goes into the log alone. */
-export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply) {
-  const refusal = toDomainError(error);
-  if (refusal.key === 'internal_error') request.log.error({ err: error }, 'a request failed');
-  if (refusal.key === 'service_unavailable') {
-    request.log.warn({ err: error }, 'the database cannot be reached');
-    reply.header('Retry-After', unavailableRetrySeconds);
-  }
-  return reply.status(errors[refusal.key].status).send(errorBody(refusal));
+/**
+ * Answers every error with the body of the contract. What is not an answer to the client goes into the log alone, and a
+ * failure of ours to the reporter.
+ */
+export function answerErrors(reporter: ErrorReporter) {
+  return (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
+    const refusal = toDomainError(error);
+    request.errorKey = refusal.key;
+    if (refusal.key === 'internal_error') {
+      request.log.error({ err: error }, 'a request failed');
+      const { method, id, routeOptions } = request;
+      reporter.report(error, { method, route: routeOptions.url ?? 'none', request_id: id });
+    }
+    if (refusal.key === 'service_unavailable') {
+      request.log.warn({ err: error }, 'the database cannot be reached');
+      reply.header('Retry-After', unavailableRetrySeconds);
+    }
+    return reply.status(errors[refusal.key].status).send(errorBody(refusal));
+  };
 }
 
 function errorBody({ key, message, issues }: DomainError): ErrorBody {
@@ -27,7 +38,22 @@ function toDomainError(error: unknown): DomainError {
   if (error instanceof DomainError) return error;
   if (error instanceof RequestValidationError) return refusalOf(error);
   if (isDatabaseUnavailable(error)) return new DomainError('service_unavailable');
+  if (isOfErasedUser(error)) return new DomainError('unauthorized');
   return new DomainError(keyOfFastifyError(error as FastifyError));
+}
+
+/** The foreign keys by which a write names whoever writes. */
+const keysOfWriter = [
+  'ideas_author_id_fkey',
+  'comments_author_id_fkey',
+  'followers_user_id_fkey',
+  'events_actor_id_fkey',
+];
+
+/** Whether a write failed because the user was erased after the token had been looked at. */
+function isOfErasedUser(error: unknown): boolean {
+  const { constraint } = error as { constraint?: unknown };
+  return typeof constraint === 'string' && keysOfWriter.includes(constraint);
 }
 
 const keysByCode: Record<string, ErrorKey> = {

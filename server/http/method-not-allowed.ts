@@ -4,11 +4,12 @@ import { DomainError } from '../domain/domain-error.ts';
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const satisfies HTTPMethods[];
 
 /** Answers 405 with Allow on every registered path for the methods that it does not have. Call it after the routes. */
-export function refuseOtherMethods(app: FastifyInstance, registered: ReadonlyMap<string, ReadonlySet<string>>) {
-  for (const [url, allowed] of registered) {
-    const others = methods.filter(method => !allowed.has(method));
-    if (others.length === 0) continue;
-    const allow = methods.filter(method => allowed.has(method)).join(', ');
+export function refuseOtherMethods(app: FastifyInstance, paths: ReadonlySet<string>) {
+  for (const url of paths) {
+    const allowed = methods.filter(method => app.hasRoute({ method, url }));
+    const others = methods.filter(method => !allowed.includes(method));
+    if (allowed.length === 0 || others.length === 0) continue;
+    const allow = allowed.join(', ');
     const refuse = async (_request: FastifyRequest, reply: FastifyReply) => {
       reply.header('Allow', allow);
       throw new DomainError('method_not_allowed');
@@ -18,14 +19,14 @@ export function refuseOtherMethods(app: FastifyInstance, registered: ReadonlyMap
   }
 }
 
-/** Notes the methods of each path as routes are registered. */
-export function collectMethods(app: FastifyInstance): ReadonlyMap<string, ReadonlySet<string>> {
-  const registered = new Map<string, Set<string>>();
-  app.addHook('onRoute', ({ url, method, config }) => {
+/** Notes the paths as routes are registered. */
+export function collectPaths(app: FastifyInstance): ReadonlySet<string> {
+  const paths = new Set<string>();
+  app.addHook('onRoute', ({ url, routePath, prefix, config }) => {
     if (config?.allow !== undefined) return;
-    const known = registered.get(url) ?? new Set<string>();
-    for (const one of [method].flat()) known.add(one);
-    registered.set(url, known);
+    paths.add(url);
+    // The root of a part of the server may be there with a slash, too, and is told of once.
+    if (prefix !== '' && routePath === '') paths.add(`${url}/`);
   });
-  return registered;
+  return paths;
 }

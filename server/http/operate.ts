@@ -5,6 +5,7 @@ import { statement } from '../database/statement.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import type { Actor, Operation, WriteOperation } from '../domain/operation.ts';
+import { auditLimit } from './audit-refusals.ts';
 import type { StoredAnswer } from './authenticate.ts';
 import { charge, type HeaderSetter, refund, setRateLimitHeaders } from './rate-limit.ts';
 import { admissionOf, pathOf } from './request-context.ts';
@@ -106,7 +107,9 @@ export function chargeWhatIsNoReplay(server: ServerDependencies) {
     const { sparedCounter } = request;
     request.sparedCounter = null;
     if (sparedCounter && !reply.hasHeader(replayedHeader)) {
-      setRateLimitHeaders(reply, await charge(server.database, sparedCounter, server.clock.now()));
+      const state = await charge(server.database, sparedCounter, server.clock.now());
+      setRateLimitHeaders(reply, state);
+      auditLimit(server.audit, request, state, request.admission?.principal);
     }
     return payload;
   };

@@ -1,5 +1,6 @@
 import type { AppRoute } from '@ts-rest/core';
 import type { FastifyRequest } from 'fastify';
+import type { ErrorKey } from '../../contract/errors.ts';
 import type { RouteMetadata } from '../../contract/routes.ts';
 import type { Admission } from './admit.ts';
 import type { StoredAnswer } from './authenticate.ts';
@@ -15,6 +16,8 @@ declare module 'fastify' {
     storedAnswer: StoredAnswer | null;
     /** The counter that was not charged because of that answer. */
     sparedCounter: Counter | null;
+    /** The key with which the request was refused. */
+    errorKey: ErrorKey | null;
   }
   interface FastifyContextConfig {
     tsRestRoute?: AppRoute;

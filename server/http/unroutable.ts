@@ -1,14 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { answerError } from './error-handler.ts';
-import { logAnswers } from './request-log.ts';
 
+type ErrorHandler = (error: unknown, request: FastifyRequest, reply: FastifyReply) => unknown;
 type Hook = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
 
 /**
  * Answers a path for which Fastify can look up no route: broken percent-encoding, a parameter that is too long. Fastify
- * runs no hooks then, so the ones that every request has to pass run here.
+ * runs no hooks then, so the ones that every request has to pass run here, and those that look at every answer.
  */
-export function answerUnroutable(hooks: Hook[]) {
+export function answerUnroutable(answerError: ErrorHandler, hooks: Hook[], answerHooks: Hook[]) {
   return async (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     let refusal = error;
     try {
@@ -17,6 +16,6 @@ export function answerUnroutable(hooks: Hook[]) {
       refusal = earlier;
     }
     answerError(refusal, request, reply);
-    await logAnswers(request, reply);
+    for (const hook of answerHooks) await hook(request, reply);
   };
 }

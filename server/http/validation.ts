@@ -1,10 +1,9 @@
 import { isAppRouteNoBody } from '@ts-rest/core';
 import type { RequestValidationError } from '@ts-rest/fastify';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { ValidationIssue } from '../../contract/errors.ts';
 import { DomainError } from '../domain/domain-error.ts';
-import { answerError } from './error-handler.ts';
 
 interface SchemaIssue {
   code?: string;
@@ -34,11 +33,6 @@ function issuesIn(part: string, error: { issues: readonly unknown[] } | null): V
 function nameOf(segment: PropertyKey | { key: PropertyKey }): string | number {
   const key = typeof segment === 'object' ? segment.key : segment;
   return typeof key === 'symbol' ? String(key) : key;
-}
-
-/** ts-rest answers a 400 of its own shape unless it is given this. */
-export function answerInvalidRequest(error: RequestValidationError, request: FastifyRequest, reply: FastifyReply) {
-  return answerError(error, request, reply);
 }
 
 const NoBody = z.strictObject({}).optional();

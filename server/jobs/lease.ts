@@ -1,4 +1,5 @@
-import pg from 'pg';
+import type pg from 'pg';
+import { WaryClient } from '../database/client.ts';
 import { batchCalls } from './batch-calls.ts';
 
 /**
@@ -43,13 +44,8 @@ const recoverStatement = `
     pg_notify('jobs:insert', json_build_object('r', random(), 'count', 100)::text)
   from dead`;
 
-export async function takeLease(url: string, connectTimeoutMs: number): Promise<Lease> {
-  const client = new pg.Client({
-    connectionString: url,
-    application_name: 'idea-board worker lease',
-    connectionTimeoutMillis: connectTimeoutMs,
-    keepAlive: true,
-  });
+export async function takeLease(connection: pg.ClientConfig): Promise<Lease> {
+  const client = new WaryClient({ ...connection, application_name: 'idea-board worker lease' });
   let isReleased = false;
   const lost = new Promise<Error>(resolve => {
     client.on('error', resolve);
@@ -57,8 +53,14 @@ export async function takeLease(url: string, connectTimeoutMs: number): Promise<
       if (!isReleased) resolve(new Error('the session of the lease ended'));
     });
   });
-  await client.connect();
-  await client.query(keepAlive);
+  try {
+    await client.connect();
+    await client.query(keepAlive);
+    await requireWrites(client);
+  } catch (error) {
+    await client.leave();
+    throw error;
+  }
   let last: Promise<unknown> = Promise.resolve();
   /** One statement after the other, as the session runs them. */
   const query = (config: pg.QueryConfig): Promise<pg.QueryResult> => {
@@ -91,7 +93,13 @@ export async function takeLease(url: string, connectTimeoutMs: number): Promise<
     },
     async release() {
       isReleased = true;
-      await client.end().catch(() => {});
+      await client.leave();
     },
   };
+}
+
+/** A lock on a standby says nothing to those who work on the primary. */
+async function requireWrites(client: WaryClient) {
+  const { rows } = await client.query('show transaction_read_only');
+  if (rows[0]?.transaction_read_only === 'on') throw new Error('PostgreSQL is read only, as a standby is');
 }

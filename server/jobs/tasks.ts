@@ -9,6 +9,10 @@ import type { UnsubscribeTokens } from '../events/people/unsubscribe-token.ts';
 import type { SecretBox } from '../events/secret-box.ts';
 import { deliverWebhooks } from '../events/webhooks/deliver-webhooks.ts';
 import { wakeOverdueLanes } from '../events/webhooks/wake-lanes.ts';
+import type { Extension } from '../extensions/extension.ts';
+import { buildExtensionTasks, extensionCrontab } from '../extensions/extension-tasks.ts';
+import { recordAuditEvent } from './audit-outbox.ts';
+import { clearExpired } from './clear-expired.ts';
 import type { Lease } from './lease.ts';
 
 /** What a task is built from. */
@@ -37,23 +41,24 @@ export function buildTasks(deps: TaskDependencies): TaskList {
         on conflict (name) do update set recorded_at = greatest(heartbeats.recorded_at, excluded.recorded_at)`);
     },
 
-    /** Removes counters and stored answers whose time is over. */
-    clear_expired: async (_payload, { query }) => {
-      await query('delete from rate_limits where expires_at < now()');
-      await query('delete from idempotency_keys where expires_at < now()');
-    },
-
+    clear_expired: () => clearExpired(deps.queue, deps.stopping),
+    record_audit_event: recordAuditEvent(deps.audit),
     deliver_webhooks: deliverWebhooks(deps),
     wake_overdue_webhooks: () => wakeOverdueLanes(deps.queue),
     clear_old_events: () => clearOldEvents(deps.queue, deps.stopping),
     ...buildPeopleTasks(deps),
+    ...buildExtensionTasks(deps),
   };
 }
 
-/** When each periodic task runs, in UTC. */
-export const crontab = `
+const coreCrontab = `
 * * * * * heartbeat ?max=1
 */10 * * * * clear_expired ?max=1
 */5 * * * * wake_overdue_webhooks ?max=1
 17 * * * * clear_old_events ?max=1
 `;
+
+/** When each periodic task runs, in UTC. */
+export function buildCrontab(extensions: readonly Extension[]): string {
+  return `${coreCrontab}${extensionCrontab(extensions)}`;
+}

@@ -1,7 +1,10 @@
+/** What a failure happened in, beside itself: short plain values, none of them what a client sent. */
+type FailureContext = Readonly<Record<string, string | number>>;
+
 /** Where failures that nobody expected are told, beside the log (Limits, operational rule 4). */
 export interface ErrorReporter {
-  report(error: unknown): void;
-  /** Sends what is still to be sent. */
+  report(error: unknown, context?: FailureContext): void;
+  /** Sends what is still to be sent, for a few seconds at most. */
   close(): Promise<void>;
 }
 

@@ -1,29 +1,49 @@
+import type { Queryable } from '../database/database.ts';
 import { hasPendingMigrations } from '../database/migrator.ts';
 import { statement } from '../database/statement.ts';
 import type { ServerDependencies } from '../dependencies.ts';
+import { streamsOf } from '../extensions/streams.ts';
 
 export type ReadinessCheck = 'database' | 'migrations' | 'cron';
 
-/** A probe that hangs is worse than one that fails. */
-const timeoutMs = 2_000;
+/** What each check may take. With what admission may wait for the limit of the address, a probe answers within 2 s. */
+const timeoutMs = 1_300;
 
-/** The checks of GET /ready that fail (Operations probes). Reads only; a check without an answer in time has failed. */
-export async function checkReadiness(server: ServerDependencies): Promise<ReadinessCheck[]> {
-  const checks = {
-    database: answersQuery,
-    migrations: async () => !(await hasPendingMigrations(server.database)),
-    cron: hasRecentHeartbeat,
-  } as const;
-  const names = Object.keys(checks) as ReadinessCheck[];
-  const passed = await Promise.all(names.map(name => inTime(checks[name](server))));
-  const failed = names.filter((_, index) => !passed[index]);
-  if (failed.length > 0) server.audit.record('readiness.not_ready', { failed });
-  return failed;
+/**
+ * The checks of GET /ready, answering which failed (Operations probes). They only read, and a check without an answer
+ * in time has failed. Their connections are their own: a server whose pool is full is busy and not out of order, and
+ * who took it out of service for that would send its load to the next one.
+ */
+export function buildReadiness(server: ServerDependencies): () => Promise<ReadinessCheck[]> {
+  const { reserve } = server.database;
+  const streams = streamsOf(server.extensions);
+  const checks: Record<ReadinessCheck, () => Promise<boolean>> = {
+    database: () => answersQuery(reserve),
+    migrations: async () => !(await hasPendingMigrations(reserve, streams)),
+    cron: () => hasRecentHeartbeat(reserve, server),
+  };
+
+  async function check(): Promise<ReadinessCheck[]> {
+    const names = Object.keys(checks) as ReadinessCheck[];
+    const passed = await Promise.all(names.map(name => inTime(checks[name]())));
+    const failed = names.filter((_, index) => !passed[index]);
+    if (failed.length > 0) server.audit.record('readiness.not_ready', { failed });
+    return failed;
+  }
+
+  let underWay: Promise<ReadinessCheck[]> | undefined;
+  return () => {
+    // However many ask at once, and whoever they are, the database is asked once.
+    underWay ??= check().finally(() => {
+      underWay = undefined;
+    });
+    return underWay;
+  };
 }
 
 const selectOne = statement<{ one: number }>('select_one', 'select 1 as one');
 
-async function answersQuery({ database }: ServerDependencies): Promise<boolean> {
+async function answersQuery(database: Queryable): Promise<boolean> {
   return (await database.query(selectOne, [])).length === 1;
 }
 
@@ -32,7 +52,10 @@ const selectHeartbeat = statement<{ recorded_at: string }>(
   `select recorded_at from heartbeats where name = 'cron'`,
 );
 
-async function hasRecentHeartbeat({ database, clock, config }: ServerDependencies): Promise<boolean> {
+async function hasRecentHeartbeat(
+  database: Queryable,
+  { clock, config }: Pick<ServerDependencies, 'clock' | 'config'>,
+): Promise<boolean> {
   const [heartbeat] = await database.query(selectHeartbeat, []);
   if (!heartbeat) return false;
   const ageMs = clock.now().getTime() - new Date(heartbeat.recorded_at).getTime();
@@ -42,7 +65,7 @@ async function hasRecentHeartbeat({ database, clock, config }: ServerDependencie
 async function inTime(check: Promise<boolean>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<boolean>(resolve => {
-    timer = setTimeout(() => resolve(false), timeoutMs);
+    timer = setTimeout(resolve, timeoutMs, false);
   });
   return Promise.race([check.catch(() => false), late]).finally(() => clearTimeout(timer));
 }

@@ -37,6 +37,7 @@ test.concurrent('an empty database becomes an installation by three commands', a
     board_count: 0,
     member_count: 1,
     deletion_scheduled_at: null,
+    erasure_began_at: null,
     created_at: time,
   });
   const { stdout: accounts } = await cli.run('account', 'list');

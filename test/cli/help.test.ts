@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { buildProgram } from '../../server/cli/program.ts';
-import { runCli } from './run-cli.ts';
+import { runCliProcess } from './run-cli.ts';
 
 /** Every command that does something, with the words that call it. */
 function verbsOf(command: Command, path: string[] = []): { path: string[]; verb: Command }[] {
@@ -55,7 +55,7 @@ function parse(example: string): string[] | undefined {
 }
 
 test('help is on standard output and exits with 0', async () => {
-  const { exitCode, stdout, stderr } = await runCli({}, 'token', 'create', '--help');
+  const { exitCode, stdout, stderr } = await runCliProcess({}, 'token', 'create', '--help');
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
   expect(stdout).toMatch(/^Usage: npm run cli -- token create \[options\]\n/);
 });

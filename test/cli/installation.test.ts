@@ -1,15 +1,15 @@
 import { once } from 'node:events';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, inject, type TestContext, test } from 'vitest';
-import { coreStream } from '../../server/database/migrator.ts';
+import { coreStream } from '../../server/database/migration-files.ts';
 import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
 import { createAccount, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
+import { makeScratchDirectory } from '../helpers/scratch-directory.ts';
 import { snapshot } from '../helpers/snapshot.ts';
-import { cliOn, runCli } from './run-cli.ts';
+import { cliOn, runCli, runCliProcess } from './run-cli.ts';
 
 let db: TestDatabase;
 
@@ -78,7 +78,7 @@ test.concurrent('only migrate migrates: every other command says that it has to 
 test.concurrent('without DATABASE_URL the database in DATA_DIR is made by migrate alone, and started for each command', async ({
   onTestFinished,
 }) => {
-  const directory = await mkdtemp(join(tmpdir(), 'idea-board-cli-'));
+  const directory = await makeScratchDirectory();
   onTestFinished(() => rm(directory, { recursive: true, force: true }));
   const dataDir = join(directory, 'data');
   const settings = { DATA_DIR: dataDir };
@@ -91,8 +91,9 @@ test.concurrent('without DATABASE_URL the database in DATA_DIR is made by migrat
   expect(await diagnose(settings)).toEqual({ exitCode: 1, problems: [`error: There is no database in ${dataDir}`] });
   expect(await readdir(directory)).toEqual([]);
 
-  expect(await runCli(settings, 'migrate')).toMatchObject({ exitCode: 0, stderr: '' });
-  expect(await runCli(settings, 'account', 'list')).toEqual({ exitCode: 0, stdout: 'None.\n', stderr: '' });
+  // A process that ends by itself has left no PostgreSQL open.
+  expect(await runCliProcess(settings, 'migrate')).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(await runCliProcess(settings, 'account', 'list')).toEqual({ exitCode: 0, stdout: 'None.\n', stderr: '' });
 });
 
 test.concurrent('a database that another version has migrated, or whose migration changed since, is not touched', async ({

@@ -1,10 +1,13 @@
-import { spawn } from 'node:child_process';
-import { availableParallelism } from 'node:os';
+import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
+import type { Command, Outcome } from '../helpers/resident-cli.ts';
 
-const main = fileURLToPath(new URL('../../server/cli/main.ts', import.meta.url));
+export const main = fileURLToPath(new URL('../../server/cli/main.ts', import.meta.url));
+const residentMain = new URL('../helpers/resident-cli.ts', import.meta.url);
 
 export interface CliResult {
   exitCode: number | null;
@@ -12,27 +15,24 @@ export interface CliResult {
   stderr: string;
 }
 
-/** Commands wait here: more than there are processors would only slow each other down. */
-const waiting: (() => void)[] = [];
-let freeProcessors = availableParallelism();
+let resident: ChildProcess | undefined;
+let last: Promise<unknown> = Promise.resolve();
 
-/** Runs the command line as a process of its own, with no settings but those given. */
-export async function runCli(settings: Record<string, string>, ...parameters: string[]): Promise<CliResult> {
-  if (freeProcessors === 0) await new Promise<void>(resolve => waiting.push(resolve));
-  else freeProcessors--;
-  try {
-    return await start(settings, parameters);
-  } finally {
-    const next = waiting.shift();
-    if (next) next();
-    else freeProcessors++;
-  }
+/**
+ * Runs a command with no settings but those given, in a process that has run others before: a process for each would
+ * make these tests five times as long. process.test.ts compares the two. Commands wait for each other, and what one has
+ * imported because of a setting stays imported: where that matters, runCliProcess.
+ */
+export function runCli(settings: Record<string, string>, ...parameters: string[]): Promise<CliResult> {
+  const result = last.then(() => runResident({ settings: withPath(settings), parameters }));
+  last = result.catch(() => {});
+  return result;
 }
 
-async function start(settings: Record<string, string>, parameters: string[]): Promise<CliResult> {
-  const { PATH = '' } = process.env;
+/** The same as a process of its own, as the operator runs it. */
+export async function runCliProcess(settings: Record<string, string>, ...parameters: string[]): Promise<CliResult> {
   const child = spawn(process.execPath, [main, ...parameters], {
-    env: { PATH, ...settings },
+    env: withPath(settings),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const exit = new Promise<number | null>((resolve, reject) => child.on('error', reject).on('close', resolve));
@@ -41,8 +41,8 @@ async function start(settings: Record<string, string>, parameters: string[]): Pr
 }
 
 /** A command line on one database. */
-export function cliOn(url: string, settings: Record<string, string> = {}) {
-  const run = (...parameters: string[]) => runCli({ DATABASE_URL: url, ...settings }, ...parameters);
+export function cliOn(url: string, settings: Record<string, string> = {}, runOne = runCli) {
+  const run = (...parameters: string[]) => runOne({ DATABASE_URL: url, ...settings }, ...parameters);
   return {
     run,
     /** The JSON value that a command prints; it must succeed and say nothing else. */
@@ -62,4 +62,37 @@ export function cliOn(url: string, settings: Record<string, string> = {}) {
       return stderr.trimEnd();
     },
   };
+}
+
+async function runResident(command: Command): Promise<CliResult> {
+  const child = residentCli();
+  const outcome = await new Promise<Outcome>((resolve, reject) => {
+    const onExit = () => reject(new Error(`${command.parameters.join(' ')} ended its process`));
+    child.once('exit', onExit);
+    child.once('message', message => {
+      child.off('exit', onExit);
+      resolve(message as Outcome);
+    });
+    child.send(command);
+  });
+  if ('leftOpen' in outcome) throw new Error(`${command.parameters.join(' ')} left open: ${outcome.leftOpen}`);
+  return outcome;
+}
+
+/** One for as long as this process lives, which it does not prolong. */
+function residentCli(): ChildProcess {
+  if (resident?.connected) return resident;
+  resident = fork(residentMain, {
+    execArgv: [],
+    env: withPath({ NODE_COMPILE_CACHE: join(tmpdir(), 'idea-board-test-compile-cache') }),
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+  resident.unref();
+  resident.channel?.unref();
+  return resident;
+}
+
+function withPath(settings: Record<string, string>): Record<string, string> {
+  const { PATH = '' } = process.env;
+  return { PATH, ...settings };
 }

@@ -408,6 +408,71 @@ const promises: Promised[] = [
     accepted: [204, 500],
   },
   {
+    constraint: 'sign_in_methods_kind_check',
+    promise: 'people sign in with a password',
+    statement: `insert into sign_in_methods (user_id, kind, credential) values (:member, $1, '$argon2id$v=19$')`,
+    refused: ['', 'passkey'],
+    accepted: ['password'],
+  },
+  {
+    constraint: 'sign_in_methods_password_check',
+    promise: 'what is kept of a password is a hash by argon2id',
+    statement: `insert into sign_in_methods (user_id, kind, credential) values (:member, 'password', $1)`,
+    refused: ['correct horse battery staple', '$2b$10$', ''],
+    accepted: ['$argon2id$v=19$m=19456,t=2,p=1$c2FsdA$aGFzaA'],
+  },
+  {
+    constraint: 'sessions_token_hash_check',
+    promise: 'what is kept of the token of a session has the length of a SHA-256',
+    statement: `insert into sessions (token_hash, user_id, expires_at) values ($1, :member, now() + interval '1 day')`,
+    refused: [Buffer.alloc(31), Buffer.from('a token')],
+    accepted: [Buffer.alloc(32)],
+  },
+  {
+    constraint: 'sessions_expires_at_check',
+    promise: 'a session ends after it began',
+    statement: `insert into sessions (token_hash, user_id, created_at, expires_at)
+      values (sha256('a'), :member, '2026-01-02', $1)`,
+    refused: ['2026-01-02', '2026-01-01'],
+    accepted: ['2026-01-03'],
+  },
+  {
+    constraint: 'oauth_records_id_hash_check',
+    promise: 'what is kept of a code or token of OAuth has the length of a SHA-256',
+    statement: `insert into oauth_records (model, id_hash, payload) values ('AccessToken', $1, '{}')`,
+    refused: [Buffer.alloc(33), Buffer.from('a token')],
+    accepted: [Buffer.alloc(32)],
+  },
+  {
+    constraint: 'oauth_records_payload_check',
+    promise: 'no code or token of OAuth is kept in what it says',
+    statement: `insert into oauth_records (model, id_hash, payload) values ('AccessToken', sha256('a'), $1)`,
+    refused: ['{"jti": "a token"}'],
+    accepted: ['{}', '{"kind": "AccessToken"}'],
+  },
+  {
+    constraint: 'accounts_erasure_check',
+    promise: 'no account is erased whose deletion was not scheduled',
+    statement: 'update accounts set erasure_began_at = now(), deletion_scheduled_at = $1 where id = :account',
+    refused: [null],
+    accepted: ['2026-01-01'],
+  },
+  {
+    constraint: 'users_erasure_check',
+    promise: 'no user is erased who did not ask for it',
+    statement: 'update users set erasure_began_at = now(), deletion_requested_at = $1 where id = :member',
+    refused: [null],
+    accepted: ['2026-01-01'],
+  },
+  {
+    constraint: 'oauth_records_uid_key',
+    promise: 'a session of OAuth has a second name of its own',
+    statement: `insert into oauth_records (model, id_hash, payload, uid)
+      values ('Session', sha256('a'), '{}', 'one'), ('Session', sha256('b'), '{}', $1)`,
+    refused: ['one'],
+    accepted: ['another', null],
+  },
+  {
     constraint: 'notifications_subject_check',
     promise: 'a notification tells of one thing',
     statement: `insert into notifications (account_id, user_id, kind, event_id, endpoint_id)

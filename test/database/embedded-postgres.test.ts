@@ -1,20 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
-import {
-  chmod,
-  lstat,
-  mkdir,
-  mkdtemp,
-  readdir,
-  readFile,
-  readlink,
-  realpath,
-  rm,
-  stat,
-  writeFile,
-} from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, lstat, mkdir, readdir, readFile, readlink, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -27,6 +14,7 @@ import {
   type EmbeddedPostgresOptions,
   startEmbeddedPostgres,
 } from '../../server/database/embedded-postgres.ts';
+import { makeScratchDirectory } from '../helpers/scratch-directory.ts';
 
 vi.setConfig({ testTimeout: 20_000 }); // For machines that are busy with other tests: initdb alone is half a second.
 
@@ -363,7 +351,7 @@ const readPid = `select split_part(pg_read_file('postmaster.pid'), E'\\n', 1)::i
 
 /** A new data directory that every user can enter, unless its parent has another mode. */
 async function makeDataDir(parentMode = 0o755) {
-  const parent = await mkdtemp(join(tmpdir(), 'idea-board-test-'));
+  const parent = await makeScratchDirectory();
   parents.push(parent);
   await chmod(parent, parentMode);
   await mkdir(join(parent, 'data'));

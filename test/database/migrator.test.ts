@@ -1,20 +1,22 @@
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type pg from 'pg';
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import {
-  coreStream,
-  hasPendingMigrations,
-  listPendingMigrations,
-  MigrationError,
-  type MigrationStream,
-  migrate,
-} from '../../server/database/migrator.ts';
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { MigrationError } from '../../server/database/migration-error.ts';
+import { coreStream, type MigrationStream } from '../../server/database/migration-files.ts';
+import { hasPendingMigrations, listPendingMigrations, migrate } from '../../server/database/migrator.ts';
 import { connect, createBareDatabase, createTestDatabase } from '../helpers/database.ts';
 
 /** A migration that leaves a trace each time it runs. */
 const trace = (name: string) => `create table if not exists traces (name text); insert into traces values ('${name}');`;
+
+const migratorUrl = new URL('../../server/database/migrator.ts', import.meta.url).href;
+
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
 async function makeStream(files: Record<string, string>, name = 'core'): Promise<MigrationStream> {
   const directory = await mkdtemp(join(tmpdir(), 'idea-board-migrations-'));
@@ -135,6 +137,124 @@ describe('migrating', () => {
     ]);
     expect(await db.rows(applied)).toHaveLength(2);
   });
+
+  test('runs several such statements one by one, where a line parts them', async () => {
+    const db = await freshDatabase();
+    const again = 'drop index concurrently if exists things_id_idx;';
+    const index = 'create index concurrently things_id_idx on things (id);';
+    const stream = await makeStream({
+      '0001_table.sql': 'create table things (id int);',
+      '0002_index.sql': `-- no transaction\n${again}\n${index}`,
+    });
+    await expect(migrate(db.url, [stream])).rejects.toThrow(/transaction block\. Part its statements by the line/);
+    await addFiles(stream, { '0002_index.sql': `-- no transaction\n${again}\n-- next statement\n${index}` });
+    expect(await migrate(db.url, [stream])).toEqual(named('0002_index.sql'));
+  });
+
+  test('begins each file with settings of its own, and lets it take its time whatever the role’s are', async () => {
+    const db = await freshDatabase();
+    await client.query(
+      `do $$ begin execute format('alter database %I set statement_timeout = 20', current_database()); end $$`,
+    );
+    onTestFinished(async () => {
+      await client.query(`do $$ begin execute format('alter database %I reset all', current_database()); end $$`);
+    });
+    const stream = await makeStream({
+      '0001_first.sql': `${trace('first')} set search_path = nowhere; select pg_sleep(0.1);`,
+      '0002_second.sql': trace('second'),
+    });
+    expect(await migrate(db.url, [stream])).toHaveLength(2);
+  });
+});
+
+describe('several processes', () => {
+  test('that wait for one which makes an index concurrently do not hold it up', async () => {
+    const db = await freshDatabase();
+    const stream = await makeStream({
+      '0001_table.sql': 'create table things (id int);',
+      '0002_index.sql': '-- no transaction\ncreate index concurrently things_id_idx on things (id);',
+    });
+    const results = await Promise.all([...Array(4)].map(() => migrate(db.url, [stream])));
+    expect(results.flat()).toEqual(named('0001_table.sql', '0002_index.sql'));
+  });
+
+  test('wait for the one that migrates, say so, and then see what it has done', async () => {
+    const db = await freshDatabase();
+    const older = await makeStream({ '0001_first.sql': trace('first') });
+    await migrate(db.url, [older]);
+    await client.query('select pg_advisory_lock(4216839001)');
+    const onWait = vi.fn();
+    const waiting = migrate(db.url, [older], { noticeMs: 50, onWait }).catch(error => error.message);
+    await vi.waitFor(() => expect(onWait).toHaveBeenCalled(), { timeout: 10_000 });
+    const [{ pid } = { pid: 0 }] = await db.rows<{ pid: number }>('select pg_backend_pid() as pid');
+    expect(onWait.mock.calls).toEqual([[expect.stringContaining(`session ${pid} of `)]]);
+    // As the other one, which is newer, would.
+    await client.query(`insert into schema_migrations values ('core', '0002_newer.sql', 'x')`);
+    await client.query('select pg_advisory_unlock(4216839001)');
+    expect(await waiting).toMatch(/database is newer.*core\/0002_newer\.sql/);
+  });
+
+  test('do not wait for ever, and name who has the lock', async () => {
+    const db = await freshDatabase();
+    const stream = await makeStream({ '0001_first.sql': trace('first') });
+    await client.query('select pg_advisory_lock(4216839001)');
+    onTestFinished(() => client.query('select pg_advisory_unlock_all()').then(() => {}));
+    await expect(migrate(db.url, [stream], { waitMs: 1 })).rejects.toThrow(
+      /^Another process has been migrating the database for more than 0 s: session \d+ of .*, since 2/,
+    );
+    expect(await db.rows(tables)).toEqual([]);
+  });
+
+  test('do not wait for one that was killed in the middle of a file, which is then applied once', async () => {
+    const db = await freshDatabase();
+    const stream = await makeStream({ '0001_first.sql': `${trace('killed')} select pg_sleep(120);` });
+    const program = `import { migrate } from ${JSON.stringify(migratorUrl)};
+      await migrate(${JSON.stringify(db.url)}, ${JSON.stringify([stream])});`;
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', program], { stdio: 'ignore' });
+    const sleeping = `select from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`;
+    await vi.waitFor(async () => expect(await db.rows(sleeping)).toHaveLength(1), { timeout: 20_000 });
+    const exited = once(child, 'exit');
+    child.kill('SIGKILL');
+    await exited;
+    await addFiles(stream, { '0001_first.sql': trace('mended') });
+    expect(await migrate(db.url, [stream], { waitMs: 20_000 })).toEqual(named('0001_first.sql'));
+    expect(await db.rows(traces)).toEqual([{ name: 'mended' }]);
+  });
+});
+
+describe('a table that others have locked', () => {
+  const quick = { lockTimeoutMs: 20, pauseMs: 1 };
+  const add = 'alter table traces add column more int;';
+
+  test('is waited for only briefly, so that nobody waits long behind the migration, and tried again', async () => {
+    const db = await freshDatabase();
+    const stream = await makeStream({ '0001_first.sql': trace('first') });
+    await migrate(db.url, [stream]);
+    await addFiles(stream, { '0002_more.sql': add });
+    await client.query('begin');
+    await client.query('lock table traces in access share mode');
+    const migrating = migrate(db.url, [stream], { ...quick, tries: 1_000 });
+    // Whoever reads queues up behind a waiting alter table: this one is through between two tries, or before them.
+    const reader = await connect(db.url);
+    await reader.query(traces);
+    await reader.end();
+    await client.query('commit');
+    expect(await migrating).toEqual(named('0002_more.sql'));
+  });
+
+  test('is given up after some tries, with nothing applied', async () => {
+    const db = await freshDatabase();
+    const stream = await makeStream({ '0001_first.sql': trace('first') });
+    await migrate(db.url, [stream]);
+    await addFiles(stream, { '0002_more.sql': `${trace('again')} ${add}` });
+    await client.query('begin');
+    await client.query('lock table traces in access share mode');
+    onTestFinished(() => client.query('rollback').then(() => {}));
+    await expect(migrate(db.url, [stream], { ...quick, tries: 2 })).rejects.toThrow(
+      'Migration core/0002_more.sql failed: canceling statement due to lock timeout. Other transactions keep tables',
+    );
+    expect(await db.rows(traces)).toEqual([{ name: 'first' }]);
+  });
 });
 
 describe('a dry run', () => {
@@ -158,6 +278,9 @@ describe('a dry run', () => {
   test('of the probe says by the names alone whether something is pending', async () => {
     const { database, sql, drop } = await createTestDatabase();
     onTestFinished(drop);
+    expect(await hasPendingMigrations(database)).toBe(false);
+    // A server of the version before goes on serving while another one is rolled out.
+    await sql(`insert into schema_migrations values ('core', '9999_newer.sql', 'x')`);
     expect(await hasPendingMigrations(database)).toBe(false);
     const extension = await makeStream({ '0001_first.sql': trace('first') }, 'an-extension');
     expect(await hasPendingMigrations(database, [coreStream, extension])).toBe(true);
@@ -193,6 +316,20 @@ describe('a failing file', () => {
     expect(await db.rows(applied)).toEqual([]);
   });
 
+  test('outside a transaction says what may be left of it, and begins anew', async () => {
+    const db = await freshDatabase();
+    const file = (divisor: number) =>
+      `-- no transaction\n${trace('left')}\n-- next statement\nselect 1 / ${divisor};\n-- next statement\n${trace('after')}`;
+    const stream = await makeStream({ '0001_broken.sql': file(0) });
+    await expect(migrate(db.url, [stream])).rejects.toThrow(
+      /^Migration core\/0001_broken\.sql failed: division by zero\. It runs without a transaction and failed at statement 2 of 3: what was done before.* is still there/,
+    );
+    expect(await db.rows(traces)).toEqual([{ name: 'left' }]);
+    await addFiles(stream, { '0001_broken.sql': file(1) });
+    await migrate(db.url, [stream]);
+    expect(await db.rows(traces)).toEqual([{ name: 'left' }, { name: 'left' }, { name: 'after' }]);
+  });
+
   test('lets the next process in: the lock goes with the failed one', async () => {
     const db = await freshDatabase();
     const stream = await makeStream({ '0001_broken.sql': 'select 1 / 0;' });
@@ -224,9 +361,52 @@ describe('what does not fit together is refused, naming the file', () => {
     await expect(run(db.url, [older])).rejects.toThrow(/database is newer.*core\/0002_newer\.sql/);
   });
 
+  test.each(both)('%s refuses a file that is not what landed, on an empty database too', async (_, run) => {
+    const db = await freshDatabase();
+    const stream = await makeStream({ '0001_baseline.sql': trace('first'), '0002_new.sql': trace('new') });
+    await addFiles(stream, { SHA256SUMS: `${sha256(trace('as it was'))}  0001_baseline.sql\n` });
+    await expect(run(db.url, [stream])).rejects.toThrow('core/0001_baseline.sql was changed after it landed');
+    expect(await db.rows(tables)).toEqual([]);
+    await addFiles(stream, { SHA256SUMS: `${sha256(trace('first'))}  0001_baseline.sql\n` });
+    await expect(run(db.url, [stream])).resolves.toHaveLength(2);
+  });
+
+  test('the lines of a file may end as a checkout ends them', async () => {
+    const db = await freshDatabase();
+    const stream = await makeStream({ '0001_first.sql': `-- no transaction\n${trace('first')}\n` });
+    await migrate(db.url, [stream]);
+    await addFiles(stream, { '0001_first.sql': `-- no transaction\r\n${trace('first')}\r\n` });
+    expect(await listPendingMigrations(db.url, [stream])).toEqual([]);
+  });
+
+  test.each(both)('%s takes a newer database whose migrations are tolerated one by one', async (_, run) => {
+    const db = await freshDatabase();
+    const files = { '0001_first.sql': trace('first'), '0002_newer.sql': '', '0003_newest.sql': '' };
+    await migrate(db.url, [await makeStream(files)]);
+    const older = await makeStream({ '0001_first.sql': trace('first') });
+    const both = ['core/0002_newer.sql', 'core/0003_newest.sql'];
+    expect(await run(db.url, [older], { tolerated: both })).toEqual([]);
+    await expect(run(db.url, [older], { tolerated: both.slice(1) })).rejects.toThrow(
+      /newer.*migration core\/0002_newer/,
+    );
+    await expect(run(db.url, [older])).rejects.toThrow(
+      /migrations core\/0002_newer\.sql, core\/0003_newest\.sql, which are/,
+    );
+  });
+
+  test('a stream whose directory is not there is named', async () => {
+    const db = await freshDatabase();
+    const nowhere = { name: 'an-extension', directory: '/nowhere' };
+    await expect(migrate(db.url, [nowhere])).rejects.toThrow(/^The migrations of an-extension cannot be read: ENOENT/);
+  });
+
   test.each([
     ['a gap', { '0001_first.sql': '', '0003_third.sql': '' }, /core\/0003_third\.sql .*0002/],
-    ['a number that is there twice', { '0001_first.sql': '', '0001_other.sql': '' }, /core\/0001_other\.sql .*0002/],
+    [
+      'a number that is there twice',
+      { '0001_first.sql': '', '0001_other.sql': '' },
+      /core\/0001_first\.sql and core\/0001_other\.sql have the same number/,
+    ],
     ['a first number that is not 0001', { '0000_zero.sql': '' }, /core\/0000_zero\.sql .*0001/],
     ['a name without a number', { 'first.sql': '' }, /core\/first\.sql is not named like/],
     ['a number of three digits', { '001_first.sql': '' }, /core\/001_first\.sql is not named like/],

@@ -85,8 +85,12 @@ describe('the migrated schema', () => {
   const withoutAccount: Record<string, string> = {
     accounts: 'its id is the account',
     users: 'a person may be a member of many accounts',
+    sign_in_methods: 'of a person, and one of each kind',
+    sessions: 'of a person, and found by the token alone',
+    oauth_records: 'of a client or a person, until a grant says which account; then its token has it',
     api_token_boards: 'a few rows for each token, which has the account',
     idempotency_keys: 'kept for a day, and found by the token alone',
+    extension_subscriptions: 'a few rows for each extension, for every account',
     rate_limits: 'counters under keys of their own, of addresses too, forgotten within the hour',
     heartbeats: 'one row for each periodic job',
     schema_migrations: 'one row for each file',

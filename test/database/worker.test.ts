@@ -12,7 +12,8 @@ beforeAll(async () => {
 
 async function start(url = db.url) {
   const environment = { LOG_LEVEL: 'warn', DATABASE_CONNECT_TIMEOUT_MS: '1000' };
-  const worker = await startWorkerForTest({ url, database: db.database }, { environment });
+  const timing = { pollIntervalMs: 200, restartDelayMs: 100 };
+  const worker = await startWorkerForTest({ url, database: db.database }, { environment, timing });
   return { worker, lines: worker.logLines };
 }
 
@@ -80,7 +81,8 @@ test('a worker that loses its connection between the end of a job and the note o
         const { rows } = await watcher.query(`select ${backends} and wait_event_type = 'Lock' and query ~ $1`, [
           statement,
         ]);
-        expect(rows).toHaveLength(1);
+        // The cron's own, at the turn of a minute, may wait too.
+        expect(rows.length).toBeGreaterThan(0);
       },
       { timeout: 5000, interval: 10 },
     );

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { type Administration, AdministrationError } from '../../server/domain/administration.ts';
 import { approveIdea } from '../../server/domain/moderation/approve-idea.ts';
 import { rejectIdea } from '../../server/domain/moderation/reject-idea.ts';
+import { operatorIn } from '../helpers/administration.ts';
 import { createMember, createWorld, issueToken, type World } from '../helpers/fixtures.ts';
 import { expectInvariants } from '../helpers/invariants.ts';
 import { boardOperations, createTargets, requestOf } from '../helpers/operations.ts';
@@ -29,7 +30,7 @@ afterEach(() => expectInvariants(server));
 afterAll(() => server.close());
 
 const administer = <T>(work: (admin: Administration) => Promise<T>) =>
-  server.database.transaction(({ em, query }) => work({ em, query, now: new Date() }));
+  server.database.transaction(transaction => work(operatorIn(transaction)));
 const approve = (ideaId: number) => administer(admin => approveIdea(admin, world.accountId, ideaId));
 const reject = (ideaId: number) => administer(admin => rejectIdea(admin, world.accountId, ideaId, 'Off topic.'));
 

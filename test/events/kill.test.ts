@@ -15,6 +15,10 @@ const serving = 2;
 const spares = 2;
 const writers = 4;
 const longestPauseMs = 150;
+/** What a writer waits between two requests: little before a kill, more while the next server needs the processors. */
+const writeDelayMs = { beforeKill: 5, whileLoading: 60 };
+/** What the receiver takes to answer at most, so that a kill meets deliveries that are under way. */
+const longestAnswerMs = 30;
 
 let db: TestDatabase;
 beforeAll(async () => {
@@ -26,7 +30,9 @@ test(`a server killed ${kills} times under load (seed ${seed}) loses no event, i
   timeout: 60_000 + kills * 5_000,
 }, async () => {
   const random = randomFrom(seed);
-  const receiver = await startReceiverForTest();
+  const receiver = await startReceiverForTest(response => {
+    setTimeout(() => response.writeHead(204).end(), Math.random() * longestAnswerMs);
+  });
   const world = await createWorld(db);
   const { id: endpointId, secret } = await addWebhook(db, world, { url: receiver.url });
   const issuers = [world.ownerId, await createMember(db, world.accountId, 'admin')];
@@ -37,6 +43,7 @@ test(`a server killed ${kills} times under load (seed ${seed}) loses no event, i
   const children: ChildServer[] = Array.from({ length: spares }, () => loadChildServer(db.url, childEnvironment));
   const alive: { child: ChildServer; baseUrl: string }[] = [];
   let isOver = false;
+  let isLoading = true;
   onTestFinished(async () => {
     isOver = true;
     await Promise.all([...children, ...alive.map(one => one.child)].map(child => child.kill()));
@@ -47,7 +54,7 @@ test(`a server killed ${kills} times under load (seed ${seed}) loses no event, i
     const own = randomFrom(seed * 1_000 + writer);
     const ideas: number[] = [];
     while (!isOver) {
-      await delay(5);
+      await delay(isLoading ? writeDelayMs.whileLoading : writeDelayMs.beforeKill);
       const { baseUrl } = alive[Math.floor(own() * alive.length)] ?? {};
       if (baseUrl === undefined) continue;
       const token = tokens[Math.floor(own() * 2)] as string;
@@ -74,11 +81,13 @@ test(`a server killed ${kills} times under load (seed ${seed}) loses no event, i
   for (let kill = 0; kill < kills; ) {
     const child = children.shift() as ChildServer;
     alive.push({ child, baseUrl: await child.begin() });
+    isLoading = false;
     children.push(loadChildServer(db.url, childEnvironment));
     await delay(random() * longestPauseMs);
     if (alive.length < serving) continue;
     const [victim] = alive.splice(Math.floor(random() * alive.length), 1);
     await victim?.child.kill();
+    isLoading = true;
     kill += 1;
   }
   isOver = true;

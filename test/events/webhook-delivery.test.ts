@@ -10,6 +10,7 @@ import { listDeliveries } from '../../server/domain/webhooks/list-deliveries.ts'
 import { redeliver, redeliverDeadSince } from '../../server/domain/webhooks/redeliver.ts';
 import { rotateWebhookSecret } from '../../server/domain/webhooks/rotate-webhook-secret.ts';
 import { sendTestEvent } from '../../server/domain/webhooks/send-test-event.ts';
+import { readAudit } from '../helpers/audit.ts';
 import { connect } from '../helpers/database.ts';
 import { createBoard, createMember, createTag, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
 import {
@@ -232,7 +233,7 @@ describe('what is not received', () => {
     const adminId = await createMember(server, world.accountId, 'admin');
     await createMember(server, world.accountId, 'moderator');
     await createMember(server, world.accountId, 'member');
-    await startWorkerForTest(server);
+    const { auditLines } = await startWorkerForTest(server);
     await receiver.gets(1);
     await eventually(async () => {
       const [endpoint] = await server.sql('select disabled_at, disabled_reason from webhook_endpoints where id = $1', [
@@ -241,6 +242,9 @@ describe('what is not received', () => {
       expect(endpoint).toMatchObject({ disabled_reason: 'The endpoint answered 410 Gone' });
     });
     expect(await deliveriesOf(server, id)).toMatchObject([{ state: 'dead', attempt_count: 1 }]);
+    expect(readAudit(auditLines)).toMatchObject([
+      { event: 'webhook.disabled', by: 'server', account_id: world.accountId, webhook_id: id, reason: 'gone' },
+    ]);
     const notices = await server.sql<{ id: number; user_id: number; kind: string }>(
       'select id, user_id, kind from notifications where endpoint_id = $1 order by user_id',
       [id],
@@ -268,13 +272,16 @@ describe('what is not received', () => {
         )
       )[0]?.disabled_reason;
     await failFor('4 days 23 hours');
-    await startWorkerForTest(server);
+    const { auditLines } = await startWorkerForTest(server);
     await eventually(async () => expect((await deliveriesOf(server, id))[0]?.attempt_count).toBe(1));
     expect(await disabledReason()).toBeNull();
     await failFor('5 days');
     await fastForward(server);
     await eventually(async () => expect(await disabledReason()).toBe('Nothing could be delivered for 5 days'));
     expect(await deliveriesOf(server, id)).toMatchObject([{ state: 'dead', attempt_count: 2 }]);
+    expect(readAudit(auditLines)).toMatchObject([
+      { event: 'webhook.disabled', by: 'server', account_id: world.accountId, webhook_id: id, reason: 'failing' },
+    ]);
     expect(await server.sql('select user_id from notifications where endpoint_id = $1', [id])).toEqual([
       { user_id: world.ownerId },
     ]);
@@ -437,8 +444,10 @@ describe('who is told, and when', () => {
     const { token } = await issueToken(server, world, 'write');
     const slow = await addWebhook(server, world, { url: hanging.url });
     await addWebhook(server, world, { url: healthy.url });
-    const worker = await startWorkerForTest(server);
-    await startWorkerForTest(server);
+    // A stop waits for the tries that hang.
+    const timing = { stopPatienceMs: 300 };
+    const worker = await startWorkerForTest(server, { timing });
+    await startWorkerForTest(server, { timing });
     const submit = () => request(server, 'POST /api/v1/ideas', { token, json: { title: 'One', body: 'Two' } });
     await Promise.all(Array.from({ length: 40 }, submit));
     const submittedAt = performance.now();
@@ -453,7 +462,7 @@ describe('who is told, and when', () => {
     await hanging.close();
     const again = await startReceiverForTest(hang);
     await server.sql('update webhook_endpoints set url = $2 where id = $1', [slow.id, again.url]);
-    await startWorkerForTest(server);
+    await startWorkerForTest(server, { timing });
     await fastForward(server);
     await Promise.all(Array.from({ length: 40 }, submit));
     await healthy.gets(80);

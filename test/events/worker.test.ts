@@ -44,7 +44,7 @@ test('what a killed worker had begun, another takes over within seconds', async 
   await administer(db, admin => sendTestEvent(admin, world.accountId, id));
   await receiver.gets(1);
   receiver.behave(204);
-  await startWorkerForTest(db);
+  await startWorkerForTest(db, { timing: { recoveryIntervalMs: 100 } });
   await delay(300);
   // It lives: its job is its own.
   expect(receiver.received).toHaveLength(1);
@@ -74,7 +74,7 @@ test('a stop does not wait for an endpoint that hangs, and what was cut off is n
   const receiver = await startReceiverForTest(hang);
   const world = await createWorld(db);
   const { id } = await addWebhook(db, world, { url: receiver.url });
-  const worker = await startWorkerForTest(db);
+  const worker = await startWorkerForTest(db, { timing: { stopPatienceMs: 300 } });
   await administer(db, admin => sendTestEvent(admin, world.accountId, id));
   await receiver.gets(1);
   const stoppedAt = performance.now();
@@ -87,7 +87,7 @@ test('a worker that lost every connection to PostgreSQL goes on', async () => {
   const receiver = await startReceiverForTest();
   const world = await createWorld(db);
   const { id } = await addWebhook(db, world, { url: receiver.url });
-  await startWorkerForTest(db);
+  await startWorkerForTest(db, { timing: { restartDelayMs: 100 } });
   await db.sql(`select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and application_name like 'idea-board worker%'`);
   await administer(db, admin => sendTestEvent(admin, world.accountId, id));

@@ -7,6 +7,8 @@ import { testAppKey } from './server.ts';
 const program = new URL('killable-server.ts', import.meta.url);
 
 export interface ChildServer {
+  /** Resolves when all is loaded, and it would begin at once. */
+  readonly isLoaded: Promise<unknown>;
   /** Starts it and answers http://127.0.0.1:<port>, or 'works' without HTTP. */
   begin(): Promise<string>;
   /** SIGKILL: nothing is finished, nothing is tidied up. */
@@ -16,7 +18,8 @@ export interface ChildServer {
 /** Loads a server in a process of its own; it begins when it is told to. */
 export function loadChildServer(databaseUrl: string, environment: Record<string, string> = {}): ChildServer {
   const child = fork(program, {
-    execPath: process.execPath,
+    // What the tests' own process was started with is not what a server is.
+    execArgv: [],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     env: {
       PATH: process.env.PATH,
@@ -35,6 +38,7 @@ export function loadChildServer(databaseUrl: string, environment: Record<string,
   const isReady = nextMessage(child);
   isReady.catch(() => {});
   return {
+    isLoaded: isReady,
     async begin() {
       await isReady;
       const started = nextMessage(child);

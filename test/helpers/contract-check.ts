@@ -25,17 +25,30 @@ export function watchAnswers(server: Server): string[] {
     const method = request.method === 'HEAD' ? 'GET' : (request.method ?? '');
     const path = (request.url ?? '').split('?', 1)[0] ?? '';
     if (path.startsWith('/docs') || path === '/api/v1/openapi.json' || path === '/unsubscribe') return;
+    // What an extension answers is its own.
+    if (path.startsWith('/ext/')) return;
     collectBody(response, body => {
       const { statusCode } = response;
       // A preflight is the browser's own affair, and no operation.
       if (method === 'OPTIONS' && statusCode === 204) return;
-      const route = routes.find(one => one.method === method && one.pattern.test(path));
-      const declared = (route ? route.responses : outside) as Record<number, unknown>;
-      const problem = problemOf(declared[statusCode], body, request.method === 'HEAD');
+      const problem = violationOf(method, path, statusCode, body, request.method === 'HEAD');
       if (problem) violations.push(`${request.method} ${path} ${statusCode}: ${problem}: ${body.slice(0, 500)}`);
     });
   });
   return violations;
+}
+
+/** What is wrong with an answer, as the contract has it. */
+export function violationOf(
+  method: string,
+  path: string,
+  status: number,
+  body: string,
+  isHead = false,
+): string | undefined {
+  const route = routes.find(one => one.method === method && one.pattern.test(path));
+  const declared = (route ? route.responses : outside) as Record<number, unknown>;
+  return problemOf(declared[status], body, isHead);
 }
 
 function problemOf(schema: unknown, body: string, isHead: boolean): string | undefined {

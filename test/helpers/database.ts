@@ -13,9 +13,9 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/** A database of the test file's own, cloned from the migrated template. */
-export async function createTestDatabase(): Promise<TestDatabase> {
-  const { url, drop } = await createBareDatabase(templateDatabase);
+/** A database of the test file's own, cloned from the migrated template, or from one that nothing is connected to. */
+export async function createTestDatabase(template = templateDatabase): Promise<TestDatabase> {
+  const { url, drop } = await createBareDatabase(template);
   const database = await openDatabase({
     url,
     poolSize: 20,

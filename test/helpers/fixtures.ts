@@ -9,6 +9,7 @@ import { Membership, type Role } from '../../server/entities/membership.ts';
 import { Status } from '../../server/entities/status.ts';
 import { Tag } from '../../server/entities/tag.ts';
 import { User } from '../../server/entities/user.ts';
+import { operatorIn } from './administration.ts';
 import type { TestDatabase } from './database.ts';
 
 type Db = Pick<TestDatabase, 'database'>;
@@ -109,17 +110,14 @@ export async function issueToken(
   options: { issuerId?: number; expiresAt?: Date; name?: string } = {},
 ): Promise<{ token: string; id: number }> {
   const grants = typeof grant === 'string' ? { [world.boardId]: grant } : grant;
-  const { token, plaintext } = await database.transaction(({ em, query }) =>
-    insertToken(
-      { em, query, now: new Date() },
-      {
-        accountId: world.accountId,
-        issuerId: options.issuerId ?? world.ownerId,
-        name: options.name ?? 'A token',
-        boards: Object.entries(grants).map(([boardId, level]) => ({ boardId: Number(boardId), grant: level })),
-        ...(options.expiresAt ? { expiresAt: options.expiresAt } : {}),
-      },
-    ),
+  const { token, plaintext } = await database.transaction(transaction =>
+    insertToken(operatorIn(transaction), {
+      accountId: world.accountId,
+      issuerId: options.issuerId ?? world.ownerId,
+      name: options.name ?? 'A token',
+      boards: Object.entries(grants).map(([boardId, level]) => ({ boardId: Number(boardId), grant: level })),
+      ...(options.expiresAt ? { expiresAt: options.expiresAt } : {}),
+    }),
   );
   return { token: plaintext, id: token.id };
 }

@@ -56,7 +56,7 @@ async function buildRunner(server: TestServer): Promise<JobRunner> {
   // The database is dropped when the test is over, before the last connection has said farewell.
   pool.on('error', () => {});
   pool.on('connect', client => client.on('error', () => {}));
-  const lease = await takeLease(server.url, 10_000);
+  const lease = await takeLease({ connectionString: server.url });
   const requests = buildOutgoingRequests({ guard: buildAddressGuard(config.WEBHOOK_ALLOWED_CIDRS) });
   const mailer = buildMailer(config);
   const stopping = new AbortController();

@@ -1,10 +1,9 @@
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import { startEmbeddedPostgres } from '../../server/database/embedded-postgres.ts';
 import { migrate } from '../../server/database/migrator.ts';
+import { makeScratchDirectory } from './scratch-directory.ts';
 
 export const templateDatabase = 'migrated_template';
 
@@ -17,10 +16,9 @@ declare module 'vitest' {
 
 /** Starts one PostgreSQL for the whole run, with a migrated database that each test file clones. */
 export default async function setup(project: TestProject) {
-  const dataDir = await mkdtemp(join(tmpdir(), 'idea-board-test-'));
-  // As root, PostgreSQL runs as another user, who must be able to enter: else the cluster would live elsewhere.
-  await chmod(dataDir, 0o755);
-  const postgres = await startEmbeddedPostgres({ dataDir, durable: false, settings: { max_connections: '300' } });
+  const dataDir = await makeScratchDirectory();
+  const settings = { max_connections: '300', max_wal_size: '256MB' };
+  const postgres = await startEmbeddedPostgres({ dataDir, durable: false, settings });
   const client = new pg.Client({ connectionString: postgres.url('postgres') });
   await client.connect();
   await client.query(`create database ${templateDatabase}`);

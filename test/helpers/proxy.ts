@@ -10,6 +10,10 @@ export interface DatabaseProxy {
   silence(): void;
   /** Forwards again what comes, and what came meanwhile. */
   resume(): void;
+  /** Leaves every connection that is open in silence for good; new ones work. */
+  strand(): void;
+  /** Breaks the connection on which this is next sent, once PostgreSQL has answered it, and lets no answer through. */
+  loseAnswerTo(text: string): void;
   /** Breaks every connection and refuses new ones, until restored. */
   sever(): void;
   restore(): void;
@@ -18,8 +22,10 @@ export interface DatabaseProxy {
 
 export async function startProxy(databaseUrl: string): Promise<DatabaseProxy> {
   const sockets = new Set<Socket>();
+  const stranded = new Set<Socket>();
   let isSilent = false;
   let isSevered = false;
+  let losing: string | undefined;
 
   const server = createServer(client => {
     if (isSevered) return client.destroy();
@@ -30,6 +36,10 @@ export async function startProxy(databaseUrl: string): Promise<DatabaseProxy> {
     ] as const) {
       sockets.add(socket);
       socket.on('data', data => {
+        if (socket === client && losing !== undefined && data.includes(losing)) {
+          losing = undefined;
+          upstream.removeAllListeners('data').once('data', () => client.destroy());
+        }
         other.write(data);
       });
       socket.on('error', () => {});
@@ -56,6 +66,13 @@ export async function startProxy(databaseUrl: string): Promise<DatabaseProxy> {
       isSilent = false;
       for (const socket of sockets) socket.resume();
     },
+    strand() {
+      for (const socket of sockets) stranded.add(socket.pause());
+      sockets.clear();
+    },
+    loseAnswerTo(text) {
+      losing = text;
+    },
     sever() {
       isSevered = true;
       for (const socket of sockets) socket.destroy();
@@ -64,7 +81,7 @@ export async function startProxy(databaseUrl: string): Promise<DatabaseProxy> {
       isSevered = false;
     },
     async close() {
-      for (const socket of sockets) socket.destroy();
+      for (const socket of [...sockets, ...stranded]) socket.destroy();
       server.close();
       await once(server, 'close');
     },

@@ -7,6 +7,7 @@ import { systemClock } from '../../server/domain/clock.ts';
 import { buildAuditLog } from '../../server/observability/audit-log.ts';
 import { silentReporter } from '../../server/observability/error-reporter.ts';
 import { buildLogger } from '../../server/observability/logger.ts';
+import { buildRedactor } from '../../server/observability/redactor.ts';
 import { watchAnswers } from './contract-check.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 
@@ -46,16 +47,17 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   const testDatabase = options.on ?? (await createTestDatabase());
   const config = loadConfig({ ...farLimits, ...options.environment });
   const logLines: string[] = [];
-  const logger = buildLogger(config, { write: line => logLines.push(line) });
+  const logger = buildLogger({ ...config, APP_KEY: testAppKey }, { write: line => logLines.push(line) });
   const { database } = testDatabase;
   const auditLines: string[] = [];
+  const redactor = buildRedactor({ appKey: testAppKey, settings: config });
   const dependencies: ServerDependencies = {
     config,
     logger,
     database,
     clock: options.clock ?? systemClock,
     appKey: testAppKey,
-    audit: buildAuditLog({ write: line => auditLines.push(line) }),
+    audit: buildAuditLog({ destination: { write: line => auditLines.push(line) }, redactor }),
     reporter: silentReporter,
     extensions: [],
     ...options.dependencies,

@@ -3,6 +3,7 @@ import { expect } from 'vitest';
 import type { Administration } from '../../server/domain/administration.ts';
 import { createWebhook, type NewWebhook } from '../../server/domain/webhooks/create-webhook.ts';
 import { buildSecretBox } from '../../server/events/secret-box.ts';
+import { operatorIn } from './administration.ts';
 import type { TestDatabase } from './database.ts';
 import type { World } from './fixtures.ts';
 import type { Received } from './receiver.ts';
@@ -15,7 +16,7 @@ export function administer<T>(
   { database }: Pick<TestDatabase, 'database'>,
   work: (admin: Administration) => Promise<T>,
 ): Promise<T> {
-  return database.transaction(({ em, query }) => work({ em, query, now: new Date() }));
+  return database.transaction(transaction => work(operatorIn(transaction)));
 }
 
 export interface TestWebhook {

@@ -5,6 +5,7 @@ import { startWorker, type Worker, type WorkerOptions } from '../../server/jobs/
 import { buildAuditLog } from '../../server/observability/audit-log.ts';
 import { silentReporter } from '../../server/observability/error-reporter.ts';
 import { buildLogger } from '../../server/observability/logger.ts';
+import { buildRedactor } from '../../server/observability/redactor.ts';
 import type { TestDatabase } from './database.ts';
 import { testAppKey } from './server.ts';
 
@@ -24,12 +25,23 @@ export function workerConfig(environment: Record<string, string> = {}): Config {
 
 /** Starts a worker on a test's database, for as long as the test takes. */
 export async function startWorkerForTest(
+  db: Pick<TestDatabase, 'url' | 'database'>,
+  options: TestWorkerOptions = {},
+): Promise<TestWorker> {
+  const worker = await startTestWorker(db, options);
+  onTestFinished(worker.stop);
+  onTestFailed(() => console.log(worker.logLines.filter(line => JSON.parse(line).level >= 40).join('')));
+  return worker;
+}
+
+/** The same, until it is stopped. */
+export async function startTestWorker(
   { url, database }: Pick<TestDatabase, 'url' | 'database'>,
   { environment = {}, ...options }: TestWorkerOptions = {},
 ): Promise<TestWorker> {
   const config = workerConfig({ LOG_LEVEL: 'debug', ...environment });
   const logLines: string[] = [];
-  const logger = buildLogger(config, { write: line => logLines.push(line) });
+  const logger = buildLogger({ ...config, APP_KEY: testAppKey }, { write: line => logLines.push(line) });
   const auditLines: string[] = [];
   const worker = await startWorker({
     url,
@@ -38,7 +50,10 @@ export async function startWorkerForTest(
     clock: systemClock,
     logger,
     appKey: testAppKey,
-    audit: buildAuditLog({ write: line => auditLines.push(line) }),
+    audit: buildAuditLog({
+      destination: { write: line => auditLines.push(line) },
+      redactor: buildRedactor({ appKey: testAppKey, settings: config }),
+    }),
     reporter: silentReporter,
     extensions: [],
     ...options,
@@ -48,7 +63,5 @@ export async function startWorkerForTest(
     stopped ??= worker.stop();
     return stopped;
   };
-  onTestFinished(stop);
-  onTestFailed(() => console.log(logLines.filter(line => JSON.parse(line).level >= 40).join('')));
   return { logLines, auditLines, stop };
 }

@@ -2,6 +2,7 @@ import type pg from 'pg';
 import type { Config } from '../../config.ts';
 import { statementTimeout } from '../../database/explain-unreachable.ts';
 import { invocation } from '../command.ts';
+import { diagnoseErasure } from './erasure.ts';
 import { error, type Finding, ok, warning } from './finding.ts';
 
 /** Looks for data with which the server does not work, or soon will not. */
@@ -11,6 +12,7 @@ export async function diagnoseData(client: pg.Client, config: Config): Promise<F
     ...(await diagnoseBoards(client)),
     ...(await diagnoseTokens(client)),
     await diagnoseTallies(client),
+    await diagnoseErasure(client, config),
     ...(await diagnoseHeartbeat(client, config.READINESS_CRON_MAX_AGE_MINUTES)),
   ];
 }
@@ -104,7 +106,12 @@ interface TallyRow {
 
 const selectDriftedTallies = `
   with sample as (
-    select id, up_count, down_count from ideas order by id desc limit $1
+    select i.id, i.up_count, i.down_count
+    from ideas i join accounts a on a.id = i.account_id
+    -- An erasure that was interrupted has left ideas without their votes.
+    where a.erasure_began_at is null
+    order by i.id desc
+    limit $1
   ),
   drifted as (
     select s.id

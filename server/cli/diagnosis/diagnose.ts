@@ -3,9 +3,11 @@ import type { Config } from '../../config.ts';
 import { EmbeddedPostgresError } from '../../database/embedded-postgres-error.ts';
 import { describeDatabase } from '../../database/explain-unreachable.ts';
 import { findCluster } from '../../database/postgres-cluster.ts';
+import { streamsOf } from '../../extensions/streams.ts';
 import { withDatabase } from '../administer.ts';
 import { CliError } from '../cli-error.ts';
 import { diagnoseData } from './data.ts';
+import { diagnoseExtensions, diagnoseLeftExtensions, type KnownExtensions } from './extensions.ts';
 import { error, type Finding, ok } from './finding.ts';
 import { diagnoseMigrations } from './migrations.ts';
 import { diagnosePostgres } from './postgres.ts';
@@ -15,10 +17,11 @@ import { diagnoseSettings } from './settings.ts';
 export async function diagnose(environment: NodeJS.ProcessEnv): Promise<Finding[]> {
   const { findings, config } = diagnoseSettings(environment);
   if (!config) return findings;
-  return [...findings, ...(await reachDatabase(config))];
+  const known = await diagnoseExtensions(config.EXTENSIONS, environment);
+  return [...findings, ...known.findings, ...(await reachDatabase(config, known))];
 }
 
-async function reachDatabase(config: Config): Promise<Finding[]> {
+async function reachDatabase(config: Config, known: KnownExtensions): Promise<Finding[]> {
   const { DATABASE_URL, DATA_DIR } = config;
   try {
     if (DATABASE_URL === undefined && !(await findCluster(DATA_DIR))) {
@@ -26,7 +29,7 @@ async function reachDatabase(config: Config): Promise<Finding[]> {
         error(`There is no database in ${DATA_DIR}`, 'Set DATABASE_URL or DATA_DIR, or run npm run cli -- migrate'),
       ];
     }
-    return await withDatabase(config, url => diagnoseDatabase(url, config));
+    return await withDatabase(config, url => diagnoseDatabase(url, config, known));
   } catch (failure) {
     if (failure instanceof CliError) {
       return [error(failure.message, 'Check DATABASE_URL, and that PostgreSQL runs and lets this machine and user in')];
@@ -38,7 +41,7 @@ async function reachDatabase(config: Config): Promise<Finding[]> {
   }
 }
 
-async function diagnoseDatabase(url: string, config: Config): Promise<Finding[]> {
+async function diagnoseDatabase(url: string, config: Config, { extensions }: KnownExtensions): Promise<Finding[]> {
   const client = new pg.Client({
     connectionString: url,
     application_name: 'idea-board doctor',
@@ -50,10 +53,11 @@ async function diagnoseDatabase(url: string, config: Config): Promise<Finding[]>
   await client.connect();
   try {
     const reached = ok(`The database ${describeDatabase(url)} answers`);
-    const migrations = await diagnoseMigrations(url);
+    const migrations = await diagnoseMigrations(url, streamsOf(extensions), config.TOLERATED_MIGRATIONS);
     const postgres = await diagnosePostgres(client, migrations.isMigrated);
-    const data = migrations.isMigrated ? await diagnoseData(client, config) : [];
-    return [reached, ...postgres, ...migrations.findings, ...data];
+    const found = [reached, ...postgres, ...migrations.findings];
+    if (!migrations.isMigrated) return found;
+    return [...found, ...(await diagnoseData(client, config)), ...(await diagnoseLeftExtensions(client, extensions))];
   } finally {
     await client.end();
   }

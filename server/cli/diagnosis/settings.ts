@@ -1,4 +1,5 @@
 import { type Config, loadConfig, settings } from '../../config.ts';
+import { findWeakSecrets } from '../../production-secrets.ts';
 import { error, type Finding, ok } from './finding.ts';
 
 /**
@@ -8,7 +9,10 @@ import { error, type Finding, ok } from './finding.ts';
 export function diagnoseSettings(environment: NodeJS.ProcessEnv): { findings: Finding[]; config: Config | undefined } {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
   const issues = settings.safeParse(given).error?.issues ?? [];
-  if (issues.length === 0) return { findings: [ok('The settings are valid')], config: loadConfig(environment) };
+  if (issues.length === 0) {
+    const config = loadConfig(environment);
+    return { findings: [ok('The settings are valid'), ...diagnoseSecrets(config)], config };
+  }
 
   const findings = issues.map(issue => {
     const name = String(issue.path[0]);
@@ -18,6 +22,14 @@ export function diagnoseSettings(environment: NodeJS.ProcessEnv): { findings: Fi
   if (wrong.includes('DATABASE_URL') || wrong.includes('DATA_DIR')) return { findings, config: undefined };
   const rest = Object.fromEntries(Object.entries(given).filter(([name]) => !wrong.includes(name)));
   return { findings, config: loadConfig(rest) };
+}
+
+/** A server in production does not start with these; elsewhere they are as they may be. */
+function diagnoseSecrets(config: Config): Finding[] {
+  if (config.NODE_ENV !== 'production') return [];
+  return findWeakSecrets(config).map(weak =>
+    error(`In production, ${weak}`, 'Set it anew: the server refuses to start otherwise'),
+  );
 }
 
 function meaningOf(name: string): string {

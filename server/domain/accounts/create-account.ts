@@ -3,6 +3,7 @@ import { Membership } from '../../entities/membership.ts';
 import type { Administration } from '../administration.ts';
 import { explainViolations } from '../constraint-violation.ts';
 import { checkName, checkPlan, checkSlug } from '../fields.ts';
+import { userInErasure } from '../members/change-members.ts';
 import { findOrCreateUser } from '../users/create-user.ts';
 
 export interface NewAccount {
@@ -25,7 +26,8 @@ export async function createAccount(admin: Administration, input: NewAccount): P
   await explainViolations(slugTaken(slug), () => admin.em.flush());
   const owner = await findOrCreateUser(admin, input.owner);
   admin.em.create(Membership, { accountId: account.id, userId: owner.id, role: 'owner', createdAt: admin.now });
-  await admin.em.flush();
+  await explainViolations(userInErasure, () => admin.em.flush());
+  admin.audit.record('account.created', { account_id: account.id, user_id: owner.id, plan: account.plan });
   return account;
 }
 

@@ -6,7 +6,13 @@ import { quote } from '../fields.ts';
 export async function requireAccount(admin: Administration, slug: string): Promise<Account> {
   const account = await admin.em.findOne(Account, { slug });
   if (!account) throw new AdministrationError('not_found', `There is no account ${quote(slug)}`);
-  return account;
+  return requireUsable(account);
+}
+
+/** Of an account whose erasure has begun, parts are missing: nothing can be done with it any more. */
+export function requireUsable(account: Account): Account {
+  if (!account.erasureBeganAt) return account;
+  throw new AdministrationError('conflict', `The account ${account.slug} is being erased`);
 }
 
 const lockAccountStatement = statement<{ id: number }>(

@@ -11,6 +11,8 @@ export interface AccountView {
   board_count: number;
   member_count: number;
   deletion_scheduled_at: string | null;
+  /** When its erasure began, which then goes on to the end. */
+  erasure_began_at: string | null;
   created_at: string;
 }
 
@@ -23,7 +25,7 @@ const selectAccounts = plannedStatement<AccountView>(`
     ), '[]') as owners,
     (select count(*) from boards b where b.account_id = a.id) as board_count,
     (select count(*) from memberships m where m.account_id = a.id) as member_count,
-    a.deletion_scheduled_at, a.created_at
+    a.deletion_scheduled_at, a.erasure_began_at, a.created_at
   from accounts a
   where $1::bigint is null or a.id = $1
   order by a.slug`);

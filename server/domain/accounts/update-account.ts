@@ -1,5 +1,6 @@
 import type { Account } from '../../entities/account.ts';
 import type { Administration } from '../administration.ts';
+import { noteFields } from '../changed-fields.ts';
 import { explainViolations } from '../constraint-violation.ts';
 import { checkName, checkPlan, checkSlug } from '../fields.ts';
 import { slugTaken } from './create-account.ts';
@@ -8,15 +9,18 @@ export interface AccountChanges {
   name?: string;
   slug?: string;
   plan?: string;
-  /** True starts the grace after which the account is deleted, and keeps one that runs; false ends it. */
-  isDeletionScheduled?: boolean;
 }
 
 export async function updateAccount(admin: Administration, account: Account, changes: AccountChanges): Promise<void> {
+  const planBefore = account.plan;
+  const changedFields = noteFields(account, ['name', 'slug']);
   if (changes.name !== undefined) account.name = checkName(changes.name, 100);
   if (changes.slug !== undefined) account.slug = checkSlug(changes.slug);
   if (changes.plan !== undefined) account.plan = checkPlan(changes.plan);
-  if (changes.isDeletionScheduled === true) account.deletionScheduledAt ??= admin.now;
-  if (changes.isDeletionScheduled === false) account.deletionScheduledAt = null;
   await explainViolations(slugTaken(account.slug), () => admin.em.flush());
+  const changed = changedFields();
+  if (changed.length > 0) admin.audit.record('account.updated', { account_id: account.id, changed });
+  if (account.plan !== planBefore) {
+    admin.audit.record('account.plan_changed', { account_id: account.id, from: planBefore, to: account.plan });
+  }
 }

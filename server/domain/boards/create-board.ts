@@ -44,6 +44,7 @@ export async function createBoard(admin: Administration, input: NewBoard): Promi
     admin.em.create(Status, { ...status, accountId, boardId: board.id, position: index + 1 });
   }
   await admin.em.flush();
+  admin.audit.record('board.created', { account_id: accountId, board_id: board.id });
   return board;
 }
 

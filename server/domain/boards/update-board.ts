@@ -1,5 +1,6 @@
 import type { Board } from '../../entities/board.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
+import { noteFields } from '../changed-fields.ts';
 import { explainViolations } from '../constraint-violation.ts';
 import { checkName, checkSlug, checkText } from '../fields.ts';
 import { boardSlugTaken, maxDescriptionLength } from './create-board.ts';
@@ -17,8 +18,22 @@ export interface BoardChanges {
   votingCloseAt?: Date | null;
 }
 
+/** The settings of a board of which the audit log tells that they were changed. Of a freeze it tells by itself. */
+const settings = [
+  'name',
+  'slug',
+  'description',
+  'preModeration',
+  'submissionsOpenAt',
+  'submissionsCloseAt',
+  'votingOpenAt',
+  'votingCloseAt',
+] as const;
+
 export async function updateBoard(admin: Administration, board: Board, changes: BoardChanges): Promise<void> {
   const { name, slug, description, ...others } = changes;
+  const wasFrozen = board.isFrozen;
+  const changedFields = noteFields(board, settings);
   if (name !== undefined) board.name = checkName(name, 100);
   if (slug !== undefined) board.slug = checkSlug(slug);
   if (description !== undefined) {
@@ -37,6 +52,10 @@ export async function updateBoard(admin: Administration, board: Board, changes: 
     },
     () => admin.em.flush(),
   );
+  const about = { account_id: board.accountId, board_id: board.id };
+  const changed = changedFields();
+  if (changed.length > 0) admin.audit.record('board.updated', { ...about, changed });
+  if (board.isFrozen !== wasFrozen) admin.audit.record(board.isFrozen ? 'board.frozen' : 'board.unfrozen', about);
 }
 
 function checkWindow(which: string, openAt: Date | null | undefined, closeAt: Date | null | undefined) {

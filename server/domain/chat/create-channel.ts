@@ -36,6 +36,12 @@ export async function createChannel(
     createdAt: admin.now,
   });
   await admin.em.flush();
+  admin.audit.record('chat_channel.created', {
+    account_id: accountId,
+    channel_id: channel.id,
+    board_id: boardId,
+    kind,
+  });
   return channel;
 }
 

@@ -31,7 +31,9 @@ export async function commentOnIdea(op: WriteOperation, ideaId: number, body: st
   const { accountId, userId } = op.actor;
   const idea = await lockIdea(op, ideaId);
   const [rules] = await op.query(selectCommentRules, [ideaId, idea.status_id, userId]);
-  if (!rules?.allow_comments) throw new DomainError('status_comments_closed');
+  // The issuer of the token may have been erased since it was looked at.
+  if (!rules) throw new DomainError('unauthorized');
+  if (!rules.allow_comments) throw new DomainError('status_comments_closed');
   checkPublished(idea);
   if (rules.last_author_id === userId) throw new DomainError('consecutive_comment');
 

@@ -11,22 +11,38 @@ export interface Member {
 
 export async function addMember(admin: Administration, { accountId, userId }: Member, role: Role): Promise<void> {
   admin.em.create(Membership, { accountId, userId, role, createdAt: admin.now });
-  await explainViolations({ memberships_pkey: 'The user is a member of the account already' }, () => admin.em.flush());
+  const violations = { ...userInErasure, memberships_pkey: 'The user is a member of the account already' };
+  await explainViolations(violations, () => admin.em.flush());
+  admin.audit.record('member.added', { ...describe({ accountId, userId }), role });
 }
 
 /** Gives a member another role. An account keeps an owner, so the last one cannot be demoted. */
 export async function setMemberRole(admin: Administration, member: Member, role: Role): Promise<void> {
   const membership = await lockMembership(admin, member);
   if (role !== 'owner') await checkNotLastOwner(admin, membership, 'demoted');
+  const { role: from } = membership;
   membership.role = role;
-  await admin.em.flush();
+  await explainViolations(userInErasure, () => admin.em.flush());
+  if (from !== role) admin.audit.record('member.role_changed', { ...describe(member), from, to: role });
 }
 
 /** Ends a membership. What the user wrote stays, and so do tokens that the user issued. */
 export async function removeMember(admin: Administration, member: Member): Promise<void> {
   const membership = await lockMembership(admin, member);
   await checkNotLastOwner(admin, membership, 'removed');
+  const { role } = membership;
   await admin.em.remove(membership).flush();
+  admin.audit.record('member.removed', { ...describe(member), role });
+}
+
+/** Nobody whose erasure has begun becomes a member, and so an owner who would hold it up. */
+export const userInErasure = {
+  memberships_user_stays: 'The user is being erased',
+  memberships_user_id_fkey: 'The user was erased',
+};
+
+function describe({ accountId, userId }: Member) {
+  return { account_id: accountId, user_id: userId };
 }
 
 /** Two owners who remove each other at the same time: the second waits, and finds itself the last. */

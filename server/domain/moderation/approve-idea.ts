@@ -25,5 +25,6 @@ export async function approveIdea(
   }
   await admin.query(publishIdea, [ideaId, admin.now]);
   await recordEvent({ ...admin, actor: { userId: approverId, tokenId: null } }, 'idea.created', ideaId);
+  admin.audit.record('idea.approved', { account_id: accountId, idea_id: ideaId });
   return true;
 }

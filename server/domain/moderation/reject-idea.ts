@@ -32,5 +32,6 @@ export async function rejectIdea(
   await admin.query(rejectIdeaStatement, [ideaId, checked, admin.now]);
   const source = { ...admin, actor: { userId: moderatorId, tokenId: null } };
   await recordEvent(source, 'idea.rejected', ideaId, { reason: checked });
+  admin.audit.record('idea.rejected', { account_id: accountId, idea_id: ideaId });
   return true;
 }

@@ -3,6 +3,7 @@ import { Idea } from '../../entities/idea.ts';
 import { Status } from '../../entities/status.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { lockBoard } from '../boards/find-board.ts';
+import { noteFields } from '../changed-fields.ts';
 import { explainViolations } from '../constraint-violation.ts';
 import { checkName, checkStatusKey, quote } from '../fields.ts';
 
@@ -36,6 +37,7 @@ export async function addStatus(admin: Administration, board: BoardOfAccount, in
   });
   await explainViolations(keyTaken(status.key), () => admin.em.flush());
   await placeStatus(admin, status, position ?? Number.POSITIVE_INFINITY);
+  admin.audit.record('status.added', describe(status));
   return status;
 }
 
@@ -47,6 +49,15 @@ export async function updateStatus(
 ): Promise<void> {
   const { key, label, category, position, ...flags } = changes;
   await lockBoard(admin, status.boardId);
+  const changedFields = noteFields(status, [
+    'key',
+    'label',
+    'category',
+    'isHidden',
+    'allowVotes',
+    'allowComments',
+    'position',
+  ]);
   if (category !== undefined && category !== 'inbox') await checkNotLastInbox(admin, status, 'moved out of it');
   if (category !== undefined) status.category = category;
   if (key !== undefined) status.key = checkStatusKey(key);
@@ -54,6 +65,8 @@ export async function updateStatus(
   admin.em.assign(status, flags);
   await explainViolations(keyTaken(status.key), () => admin.em.flush());
   if (position !== undefined) await placeStatus(admin, status, position);
+  const changed = changedFields();
+  if (changed.length > 0) admin.audit.record('status.updated', { ...describe(status), changed });
 }
 
 /** Removes a status that no idea has, not even one that was rejected or merged. */
@@ -63,9 +76,11 @@ export async function removeStatus(admin: Administration, status: Status): Promi
   const ideas = await admin.em.count(Idea, { boardId: status.boardId, statusId: status.id });
   if (ideas > 0) throw new AdministrationError('conflict', inUse(status, ideas === 1 ? '1 idea' : `${ideas} ideas`));
   // An idea may be moved here after it was counted: the database refuses, and says so through the constraint.
+  const removed = describe(status);
   await explainViolations({ ideas_status_of_board_fkey: inUse(status, 'Ideas') }, () =>
     admin.em.remove(status).flush(),
   );
+  admin.audit.record('status.removed', removed);
 }
 
 export async function requireStatus(admin: Administration, boardId: number, key: string): Promise<Status> {
@@ -95,6 +110,10 @@ async function placeStatus(admin: Administration, status: Status, position: numb
   const ordered = others.toSpliced(Math.max(position, 1) - 1, 0, status);
   for (const [index, one] of ordered.entries()) one.position = index + 1;
   await admin.em.flush();
+}
+
+function describe({ accountId, boardId, key }: Status) {
+  return { account_id: accountId, board_id: boardId, key };
 }
 
 function keyTaken(key: string) {

@@ -1,6 +1,7 @@
 import { plannedStatement, statement } from '../../database/statement.ts';
 import { Tag } from '../../entities/tag.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
+import { noteFields } from '../changed-fields.ts';
 import { explainViolations } from '../constraint-violation.ts';
 import { checkColor, checkName, quote } from '../fields.ts';
 
@@ -24,18 +25,24 @@ export async function addTag(
     accountId: board.accountId,
   });
   await explainViolations(nameTaken(name), () => admin.em.flush());
+  admin.audit.record('tag.added', describe(tag));
   return tag;
 }
 
 export async function updateTag(admin: Administration, tag: Tag, changes: Partial<TagFields>): Promise<void> {
+  const changedFields = noteFields(tag, ['name', 'color']);
   if (changes.name !== undefined) tag.name = checkName(changes.name, 40);
   if (changes.color !== undefined) tag.color = checkColor(changes.color);
   await explainViolations(nameTaken(tag.name), () => admin.em.flush());
+  const changed = changedFields();
+  if (changed.length > 0) admin.audit.record('tag.updated', { ...describe(tag), changed });
 }
 
 /** Removes a tag from its board, and so from every idea that has it. */
 export async function removeTag(admin: Administration, tag: Tag): Promise<void> {
+  const removed = describe(tag);
   await admin.em.remove(tag).flush();
+  admin.audit.record('tag.removed', removed);
 }
 
 const selectTagByName = statement<{ id: number }>(
@@ -66,6 +73,10 @@ const selectTags = plannedStatement<TagListing>(`
 /** Lists the tags of a board by name. */
 export function listTags(admin: Administration, boardId: number): Promise<TagListing[]> {
   return admin.query(selectTags, [boardId]);
+}
+
+function describe({ id, accountId, boardId }: Tag) {
+  return { account_id: accountId, board_id: boardId, tag_id: id };
 }
 
 function nameTaken(name: string) {

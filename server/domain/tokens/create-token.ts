@@ -69,6 +69,14 @@ export async function insertToken(
     admin.em.create(ApiTokenBoard, { tokenId: token.id, boardId, level: grant });
   }
   await admin.em.flush();
+  admin.audit.record('token.created', {
+    account_id: token.accountId,
+    token_id: token.id,
+    kind: token.kind,
+    user_id: token.issuerId,
+    boards: input.boards.map(({ boardId, grant }) => ({ board_id: boardId, level: grant })),
+    expires_at: input.expiresAt?.toISOString() ?? null,
+  });
   return { token, plaintext: formatToken({ id: token.id, secret }) };
 }
 

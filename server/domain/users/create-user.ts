@@ -8,6 +8,7 @@ export async function createUser(admin: Administration, input: { email: string; 
   const email = checkEmail(input.email);
   const user = admin.em.create(User, { email, name: checkName(input.name, 100), createdAt: admin.now });
   await explainViolations(emailTaken(email), () => admin.em.flush());
+  admin.audit.record('user.created', { user_id: user.id, email });
   return user;
 }
 

@@ -10,6 +10,8 @@ export interface UserView {
   /** The accounts that the user is a member of or blocked in. */
   accounts: { slug: string; role: Role | null; is_blocked: boolean; block_reason: string | null }[];
   deletion_requested_at: string | null;
+  /** When the erasure began, which then goes on to the end. */
+  erasure_began_at: string | null;
   created_at: string;
 }
 
@@ -23,7 +25,7 @@ const selectUsers = plannedStatement<UserView>(`
       full join (select * from user_blocks where user_id = u.id) b on b.account_id = m.account_id
       join accounts a on a.id = coalesce(m.account_id, b.account_id)
     ), '[]') as accounts,
-    u.deletion_requested_at, u.created_at
+    u.deletion_requested_at, u.erasure_began_at, u.created_at
   from users u
   where not u.is_placeholder
     and ($1::bigint is null or u.id = $1)

@@ -1,5 +1,6 @@
 import type { User } from '../../entities/user.ts';
 import type { Administration } from '../administration.ts';
+import { noteFields } from '../changed-fields.ts';
 import { explainViolations } from '../constraint-violation.ts';
 import { checkEmail, checkName } from '../fields.ts';
 import { emailTaken } from './create-user.ts';
@@ -13,10 +14,15 @@ export interface UserChanges {
 
 export async function updateUser(admin: Administration, user: User, changes: UserChanges): Promise<void> {
   const { notificationEmail } = changes;
+  const changedFields = noteFields(user, ['name', 'email', 'notificationEmail']);
   if (changes.name !== undefined) user.name = checkName(changes.name, 100);
   if (changes.email !== undefined) user.email = checkEmail(changes.email);
   if (notificationEmail !== undefined) {
     user.notificationEmail = notificationEmail === null ? null : checkEmail(notificationEmail);
   }
   await explainViolations(emailTaken(user.email ?? ''), () => admin.em.flush());
+  const changed = changedFields();
+  if (changed.length === 0) return;
+  const email = changed.includes('email') && user.email ? { email: user.email } : {};
+  admin.audit.record('user.updated', { user_id: user.id, changed, ...email });
 }

@@ -40,5 +40,11 @@ export async function createWebhook(
     createdAt: admin.now,
   });
   await admin.em.flush();
+  admin.audit.record('webhook.created', {
+    account_id: accountId,
+    webhook_id: endpoint.id,
+    board_id: boardId,
+    origin: new URL(endpoint.url).origin,
+  });
   return { endpoint, secret };
 }

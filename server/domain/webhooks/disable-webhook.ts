@@ -8,4 +8,6 @@ export async function disableWebhook(admin: Administration, endpoint: WebhookEnd
   Object.assign(endpoint, { disabledAt: admin.now, disabledReason: reason });
   await admin.em.flush();
   await killPendingDeliveries(admin, endpoint.id);
+  const { accountId, id } = endpoint;
+  admin.audit.record('webhook.disabled', { account_id: accountId, webhook_id: id, reason: 'administrator' });
 }

@@ -23,5 +23,10 @@ export async function rotateWebhookSecret(
     previousSecretExpiresAt: previous && new Date(admin.now.getTime() + overlapHours * 3_600_000),
   });
   await admin.em.flush();
+  admin.audit.record('webhook.secret_rotated', {
+    account_id: endpoint.accountId,
+    webhook_id: endpoint.id,
+    overlap_hours: overlapHours,
+  });
   return secret;
 }

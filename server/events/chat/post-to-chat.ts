@@ -29,9 +29,10 @@ const selectPost = statement<DuePost>(
   where c.id = $1 and c.disabled_at is null and e.id = $2`,
 );
 
-const disableChannel = statement<never>(
+const disableChannel = statement<{ account_id: number }>(
   'disable_chat_channel',
-  'update chat_channels set disabled_at = $2, disabled_reason = $3 where id = $1 and disabled_at is null',
+  `update chat_channels set disabled_at = $2, disabled_reason = $3 where id = $1 and disabled_at is null
+  returning account_id`,
 );
 
 const addRetry = statement<never>(
@@ -54,19 +55,26 @@ const minDelayMs = 1000;
 const maxAgeMs = 24 * hour;
 
 /** Posts an event to a channel of a chat. One that is gone is disabled; what fails otherwise is tried again for a day. */
-export function postToChat({ config, database, clock, logger, requests, secretBox }: PeopleDependencies) {
+export function postToChat(deps: PeopleDependencies) {
+  const { config, database, clock, logger, audit, requests, secretBox, metrics } = deps;
   return async (payload: unknown) => {
     const { channel_id: channelId, event_id: eventId, retries = 0 } = payload as PostToChat;
     const [post] = await database.query(selectPost, [channelId, eventId]);
     // The channel was disabled or removed, or the idea.
     if (!post) return;
+    const startedAt = performance.now();
     const outcome = await tryPost(post);
-    if (outcome.result === 'posted') return;
+    const isPosted = outcome.result === 'posted';
+    metrics?.countDelivery('chat', isPosted ? 'delivered' : 'failed', performance.now() - startedAt);
+    if (isPosted) return;
 
     const { reason } = outcome;
     const now = clock.now();
     if (outcome.result === 'gone') {
-      await database.query(disableChannel, [channelId, now, reason]);
+      const [channel] = await database.query(disableChannel, [channelId, now, reason]);
+      if (!channel) return;
+      const fields = { account_id: channel.account_id, channel_id: channelId, reason: 'gone' as const };
+      audit.record('chat_channel.disabled', { by: 'server', ...fields });
       logger.warn({ channelId, reason }, 'a chat channel was disabled');
       return;
     }

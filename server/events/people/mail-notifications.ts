@@ -69,7 +69,7 @@ const markMailed = statement<never>('mark_mailed', 'update notifications set mai
  * not take now are answered as failed: the worker tries them again later, and them alone.
  */
 export function mailNotifications(deps: PeopleDependencies) {
-  const { config, database, clock, logger, mailer, unsubscribeTokens, stopping } = deps;
+  const { config, database, clock, logger, mailer, unsubscribeTokens, stopping, metrics } = deps;
   let isAbsenceLogged = false;
 
   return async (payload: unknown) => {
@@ -94,7 +94,13 @@ export function mailNotifications(deps: PeopleDependencies) {
 
   /** Sends one and marks it. Answers what keeps it from being sent now; rejects where that keeps all of them. */
   async function mailOne(to: Mailer, notification: DueNotification): Promise<Error | undefined> {
-    const outcome = await sendOne(to, notification);
+    const startedAt = performance.now();
+    let outcome: MailOutcome | undefined;
+    try {
+      outcome = await sendOne(to, notification);
+    } finally {
+      metrics?.countDelivery('mail', outcome === 'sent' ? 'delivered' : 'failed', performance.now() - startedAt);
+    }
     if (outcome === 'deferred') return new Error('The mail server does not take a message now');
     if (outcome === 'sent') await database.query(markMailed, [notification.id, clock.now()]);
     else logger.info({ userId: notification.user_id }, 'the mail server refuses mail to a user');

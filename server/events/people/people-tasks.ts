@@ -9,7 +9,8 @@ import type { Mailer } from './mailer.ts';
 import { tellPeople } from './tell-people.ts';
 import type { UnsubscribeTokens } from './unsubscribe-token.ts';
 
-export interface PeopleDependencies extends Pick<ServerDependencies, 'config' | 'database' | 'clock' | 'logger'> {
+export interface PeopleDependencies
+  extends Pick<ServerDependencies, 'config' | 'database' | 'clock' | 'logger' | 'audit' | 'metrics'> {
   requests: OutgoingRequests;
   secretBox: SecretBox;
   unsubscribeTokens: UnsubscribeTokens;

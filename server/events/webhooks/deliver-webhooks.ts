@@ -36,7 +36,7 @@ interface Turn {
 export function deliverWebhooks(deps: TaskDependencies): Task {
   const { queue, locks, logger, stopping } = deps;
   const pending = readPendingDeliveries(queue);
-  const recorder = recordAttempts(deps.database, queue);
+  const recorder = recordAttempts(deps.database, queue, deps.audit);
   const send = buildSender(deps);
   const turns = new Map<string, Turn>();
 

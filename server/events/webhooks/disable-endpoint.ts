@@ -30,14 +30,19 @@ const mailNotifications = statement<never>(
 
 /**
  * Sends nothing more to an endpoint, gives up what is on its way to it, and tells the account's owners and admins.
- * Runs in a transaction.
+ * Runs in a transaction. Answers whose endpoint it was; undefined where it was disabled already.
  */
-export async function disableEndpoint(db: Queryable, endpointId: number, reason: string): Promise<void> {
+export async function disableEndpoint(
+  db: Queryable,
+  endpointId: number,
+  reason: string,
+): Promise<{ accountId: number } | undefined> {
   const [endpoint] = await db.query(disable, [endpointId, reason]);
-  if (!endpoint) return;
+  if (!endpoint) return undefined;
   await killPendingDeliveries(db, endpointId);
   const notifications = await db.query(notifyAdmins, [endpoint.account_id, endpointId]);
   if (notifications.length > 0) await db.query(mailNotifications, [notifications.map(({ id }) => id)]);
+  return { accountId: endpoint.account_id };
 }
 
 /** Gives up what is on its way to an endpoint. */

@@ -1,6 +1,7 @@
-import type { Database, Queryable } from '../../database/database.ts';
+import type { Database, Queryable, Transaction } from '../../database/database.ts';
 import { statement } from '../../database/statement.ts';
 import { batchCalls } from '../../jobs/batch-calls.ts';
+import type { AuditLog } from '../../observability/audit-log.ts';
 import { disableEndpoint } from './disable-endpoint.ts';
 import { retryDelayMs } from './retry-schedule.ts';
 import { type Lane, wakeLane } from './wake-lanes.ts';
@@ -36,10 +37,12 @@ const recordSuccesses = statement<{ delivery_id: number }>(
     update webhook_deliveries d
     set state = 'delivered', attempt_count = d.attempt_count + 1, next_attempt_at = null, finished_at = now()
     from attempts a where d.id = a.delivery_id
-    returning d.id, d.account_id, d.endpoint_id, a.is_probe
+    returning d.id, d.account_id, d.endpoint_id, d.is_redacted, a.is_probe
   ), inserted as (
     insert into webhook_attempts (account_id, delivery_id, attempted_at, duration_ms, status, response)
-    select d.account_id, d.id, a.attempted_at, a.duration_ms, a.status, a.response
+    -- What answers a body that was rewritten meanwhile may repeat it as it was.
+    select d.account_id, d.id, a.attempted_at, a.duration_ms, a.status,
+      case when not d.is_redacted then a.response end
     from attempts a join delivered d on d.id = a.delivery_id
   ), recovered as (
     -- An endpoint that is well is not written to, so that its lanes do not wait for each other.
@@ -52,7 +55,7 @@ const recordSuccesses = statement<{ delivery_id: number }>(
   select d.id as delivery_id from delivered d join recovered r on r.id = d.endpoint_id`,
 );
 
-const updateFailed = statement<{ account_id: number }>(
+const updateFailed = statement<{ account_id: number; is_redacted: boolean }>(
   'update_failed_delivery',
   `update webhook_deliveries
   set attempt_count = attempt_count + 1,
@@ -60,7 +63,7 @@ const updateFailed = statement<{ account_id: number }>(
     next_attempt_at = now() + $2::bigint * interval '1 millisecond',
     finished_at = case when $2::bigint is null then now() end
   where id = $1
-  returning account_id`,
+  returning account_id, is_redacted`,
 );
 
 const insertAttempt = statement<never>(
@@ -77,7 +80,13 @@ const noteFailure = statement<{ is_hopeless: boolean }>(
   returning failing_since <= now() - ${maxFailingDays} * interval '1 day' as is_hopeless`,
 );
 
-export function recordAttempts(database: Database, queue: Queryable): AttemptRecorder {
+/** Why an endpoint is disabled by the server, in words for those who find it so. */
+const disablings = {
+  gone: 'The endpoint answered 410 Gone',
+  failing: `Nothing could be delivered for ${maxFailingDays} days`,
+};
+
+export function recordAttempts(database: Database, queue: Queryable, audit: AuditLog): AttemptRecorder {
   return {
     recordSuccess: batchCalls(async (attempts: Attempt[]) => {
       const rows = await queue.query(recordSuccesses, [
@@ -95,7 +104,8 @@ export function recordAttempts(database: Database, queue: Queryable): AttemptRec
     async recordFailure(attempt, lane, attemptCount) {
       const isGone = attempt.status === gone;
       const delayMs = isGone ? undefined : retryDelayMs(attemptCount + 1);
-      await database.transaction(async ({ query }) => {
+      await database.transaction(async transaction => {
+        const { query } = transaction;
         const [delivery] = await query(updateFailed, [attempt.deliveryId, delayMs ?? null]);
         // It was deleted with its endpoint in the meantime.
         if (!delivery) return;
@@ -106,15 +116,20 @@ export function recordAttempts(database: Database, queue: Queryable): AttemptRec
           attempt.durationMs,
           attempt.status,
           attempt.error,
-          attempt.response,
+          delivery.is_redacted ? null : attempt.response,
         ]);
         if (delayMs !== undefined) await wakeLane({ query }, lane, delayMs);
         const [endpoint] = await query(noteFailure, [lane.endpointId, attempt.isProbe]);
-        if (isGone) await disableEndpoint({ query }, lane.endpointId, 'The endpoint answered 410 Gone');
-        else if (endpoint?.is_hopeless) {
-          await disableEndpoint({ query }, lane.endpointId, `Nothing could be delivered for ${maxFailingDays} days`);
-        }
+        const reason = isGone ? 'gone' : endpoint?.is_hopeless ? 'failing' : undefined;
+        if (reason) await disable(transaction, lane.endpointId, reason);
       });
     },
   };
+
+  async function disable(transaction: Transaction, webhookId: number, reason: keyof typeof disablings) {
+    const disabled = await disableEndpoint(transaction, webhookId, disablings[reason]);
+    if (!disabled) return;
+    const fields = { account_id: disabled.accountId, webhook_id: webhookId, reason };
+    transaction.afterCommit(() => audit.record('webhook.disabled', { by: 'server', ...fields }));
+  }
 }

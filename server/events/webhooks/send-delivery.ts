@@ -19,7 +19,8 @@ export function buildSender({
   requests,
   secretBox,
   clock,
-}: Pick<TaskDependencies, 'requests' | 'secretBox' | 'clock'>) {
+  metrics,
+}: Pick<TaskDependencies, 'requests' | 'secretBox' | 'clock' | 'metrics'>) {
   const keyOf = cacheKeys(sealed => signingKey(secretBox.open(sealed, secretPurpose)));
 
   function keysOf({ secret, previousSecret }: DueEndpoint): Buffer[] {
@@ -27,6 +28,12 @@ export function buildSender({
   }
 
   return async (delivery: DueDelivery, signal: AbortSignal | undefined, isProbe = false): Promise<SendResult> => {
+    const result = await send(delivery, signal, isProbe);
+    metrics?.countDelivery('webhook', result.isDelivered ? 'delivered' : 'failed', result.attempt.durationMs);
+    return result;
+  };
+
+  async function send(delivery: DueDelivery, signal: AbortSignal | undefined, isProbe: boolean): Promise<SendResult> {
     const { endpoint, body } = delivery;
     const startedAt = performance.now();
     const attemptedAt = clock.now();
@@ -50,7 +57,7 @@ export function buildSender({
       if (!(error instanceof OutgoingRequestError) && !(error instanceof SecretBoxError)) throw error;
       return { isDelivered: false, attempt: attempt({ status: null, error: error.message, response: null }) };
     }
-  };
+  }
 }
 
 /** The beginning of an answer as text that PostgreSQL can store. */

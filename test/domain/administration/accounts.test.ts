@@ -2,6 +2,12 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createAccount } from '../../../server/domain/accounts/create-account.ts';
 import { requireAccount } from '../../../server/domain/accounts/find-account.ts';
 import { updateAccount } from '../../../server/domain/accounts/update-account.ts';
+import type { Administration } from '../../../server/domain/administration.ts';
+import {
+  cancelAccountDeletion,
+  scheduleAccountDeletion,
+} from '../../../server/domain/erasure/schedule-account-deletion.ts';
+import type { Account } from '../../../server/entities/account.ts';
 import { createTestDatabase, type TestDatabase } from '../../helpers/database.ts';
 import { administer, expectRefusal } from './administer.ts';
 
@@ -58,8 +64,8 @@ test('the bounds of what is checked are those of the schema: the longest slug an
 });
 
 test('scheduling a deletion again keeps the time of the first, and cancelling ends it', async () => {
-  const at = async (changes: { isDeletionScheduled?: boolean; name?: string }, now: Date) => {
-    await administer(db, async admin => updateAccount(admin, await requireAccount(admin, 'second'), changes), now);
+  const at = async (change: (admin: Administration, account: Account) => Promise<void>, now: Date) => {
+    await administer(db, async admin => change(admin, await requireAccount(admin, 'second')), now);
     const [row] = await db.sql<{ deletion_scheduled_at: string | null }>(
       `select deletion_scheduled_at from accounts where slug = 'second'`,
     );
@@ -67,10 +73,10 @@ test('scheduling a deletion again keeps the time of the first, and cancelling en
   };
   const first = new Date('2026-03-01T00:00:00Z');
   const second = new Date('2026-03-02T00:00:00Z');
-  expect(await at({ isDeletionScheduled: true }, first)).toEqual(first);
-  expect(await at({ isDeletionScheduled: true }, second)).toEqual(first);
-  expect(await at({ name: 'Renamed' }, second)).toEqual(first);
-  expect(await at({ isDeletionScheduled: false }, second)).toBe(null);
+  expect(await at((admin, { id }) => scheduleAccountDeletion(admin, id), first)).toEqual(first);
+  expect(await at((admin, { id }) => scheduleAccountDeletion(admin, id), second)).toEqual(first);
+  expect(await at((admin, account) => updateAccount(admin, account, { name: 'Renamed' }), second)).toEqual(first);
+  expect(await at((admin, { id }) => cancelAccountDeletion(admin, id), second)).toBe(null);
 });
 
 test('an account cannot take the slug of another', async () => {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { type Administration, AdministrationError } from '../../../server/domain/administration.ts';
+import { operatorIn } from '../../helpers/administration.ts';
 import type { TestDatabase } from '../../helpers/database.ts';
 import { snapshot } from '../../helpers/snapshot.ts';
 
@@ -10,7 +11,7 @@ export function administer<T>(
   work: (admin: Administration) => Promise<T>,
   now = new Date(),
 ): Promise<T> {
-  return database.transaction(({ em, query }) => work({ em, query, now }));
+  return database.transaction(transaction => work(operatorIn(transaction, now)));
 }
 
 /**

@@ -9,6 +9,7 @@ import { type ChatKind, chatKinds } from '../../../server/entities/chat-channel.
 import { chatUrlPurpose } from '../../../server/events/chat/chat-url.ts';
 import { buildSecretBox } from '../../../server/events/secret-box.ts';
 import { act } from '../../helpers/act.ts';
+import { readAudit } from '../../helpers/audit.ts';
 import { createBoard, createMember, createWorld, insertIdea, issueToken, type World } from '../../helpers/fixtures.ts';
 import { makeJobsDue, runJobs, waitingJobs } from '../../helpers/jobs.ts';
 import { type Receiver, startReceiver } from '../../helpers/receiver.ts';
@@ -160,6 +161,15 @@ describe('a post that fails', () => {
 
     expect(chat.received).toHaveLength(1);
     expect(await stateOf(channelId)).toEqual({ is_disabled: true, disabled_reason: `The chat answered ${status}` });
+    expect(readAudit(server.auditLines.splice(0))).toMatchObject([
+      {
+        event: 'chat_channel.disabled',
+        by: 'server',
+        account_id: world.accountId,
+        channel_id: channelId,
+        reason: 'gone',
+      },
+    ]);
     expect(await waitingJobs(server)).toEqual([]);
   });
 

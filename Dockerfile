@@ -1,0 +1,29 @@
+# The server, the worker and the command line: one image, three commands.
+#   docker run ... idea-board                                   the server
+#   docker run ... idea-board node server/worker.ts             the worker
+#   docker run ... idea-board node server/cli/main.ts migrate   the command line
+FROM node:24-slim
+
+ENV NODE_ENV=production
+WORKDIR /app
+
+# The dependencies change less often than the code: their layer is kept. The embedded PostgreSQL is optional and left out.
+COPY package.json package-lock.json ./
+COPY client/package.json client/
+COPY test/consumers/package.json test/consumers/
+RUN npm ci --omit=dev --omit=optional --ignore-scripts && npm cache clean --force
+
+COPY contract contract
+COPY migrations migrations
+COPY server server
+
+USER node
+ENV HOST=0.0.0.0 PORT=3000
+EXPOSE 3000
+
+# A worker has no port: run it without this check.
+HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/health`).then(r => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+
+# No npm in between: SIGTERM reaches the server itself, which then finishes what it has begun.
+CMD ["node", "--max-semi-space-size=8", "--max-old-space-size=256", "server/main.ts"]

@@ -1,0 +1,85 @@
+/** Writes the list of events in docs/audit-log.md from the catalogue; with --check, only fails when it is not up to date. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import type { z } from 'zod';
+import { administrationEvents } from '../server/observability/administration-events.ts';
+import type { EventDefinition } from '../server/observability/define-event.ts';
+import { requestEvents } from '../server/observability/request-events.ts';
+
+const file = new URL('../docs/audit-log.md', import.meta.url);
+const begin = '<!-- Written by npm run audit-events from server/observability/*-events.ts -->\n';
+const end = '<!-- End of what is written -->\n';
+
+const sections: [string, Record<string, EventDefinition>][] = [
+  ['Requests and the server', requestEvents],
+  ['Administration', administrationEvents],
+];
+
+/** What the fields mean that stand in more than one event with the same meaning: it is told once. */
+const common = new Map<string, string>();
+const fields = sections.flatMap(([, events]) => Object.values(events).flatMap(({ fields }) => fieldsOf(fields)));
+for (const { name, meaning } of fields) {
+  const count = fields.filter(other => other.name === name && other.meaning === meaning).length;
+  if (count > 1 && !common.has(name)) common.set(name, meaning);
+}
+
+const text = readFileSync(file, 'utf8');
+const [before, rest] = splitOnce(text, begin);
+const [, after] = splitOnce(rest, end);
+const written = [before, begin, listCommon(), ...sections.map(section), '\n', end, after].join('');
+
+if (process.argv.includes('--check')) {
+  if (written !== text) {
+    console.error('docs/audit-log.md is not what the catalogue says: run npm run audit-events and commit the result');
+    process.exit(1);
+  }
+} else {
+  writeFileSync(file, written);
+}
+
+function listCommon(): string {
+  const rows = [...common].map(([name, meaning]) => `| \`${name}\` | ${meaning} |`);
+  return `\n### Fields of several events\n\n| field | meaning |\n|---|---|\n${rows.join('\n')}\n`;
+}
+
+function section([title, events]: [string, Record<string, EventDefinition>]): string {
+  const rows = Object.entries(events).map(
+    ([name, { when, fields, kind }]) =>
+      `| \`${name}\` | ${when}${kind ? ' *Repetitions are counted.*' : ''} | ${fieldsOf(fields).map(describe).join(', ')} |`,
+  );
+  return `\n### ${title}\n\n| event | when | fields |\n|---|---|---|\n${rows.join('\n')}\n`;
+}
+
+interface Field {
+  name: string;
+  meaning: string;
+  isOptional: boolean;
+}
+
+function fieldsOf({ shape }: z.ZodObject): Field[] {
+  return Object.entries(shape as Record<string, z.ZodType>).map(([name, schema]) => ({
+    name,
+    meaning: meaningOf(schema),
+    isOptional: schema.isOptional(),
+  }));
+}
+
+function describe({ name, meaning, isOptional }: Field): string {
+  return `\`${name}\`${isOptional ? '?' : ''}${common.get(name) === meaning ? '' : ` (${meaning})`}`;
+}
+
+function meaningOf(schema: z.ZodType): string {
+  const inner = 'unwrap' in schema ? (schema.unwrap as () => z.ZodType)() : undefined;
+  const { description } = schema;
+  if (description === undefined) {
+    if (inner) return meaningOf(inner);
+    throw new Error('A field of an event is not described');
+  }
+  const values = 'options' in schema ? (schema.options as string[]).map(value => `\`${value}\``).join(', ') : '';
+  return values ? `${values}: ${description}` : description;
+}
+
+function splitOnce(whole: string, mark: string): [string, string] {
+  const index = whole.indexOf(mark);
+  if (index < 0) throw new Error(`docs/audit-log.md has no line ${mark.trim()}`);
+  return [whole.slice(0, index), whole.slice(index + mark.length)];
+}

@@ -1,0 +1,60 @@
+/**
+ * Makes the next migration: npm run migration:new add_a_column. With --directory DIR it is an extension's, else the
+ * core's.
+ */
+import { mkdir, rmdir, writeFile } from 'node:fs/promises';
+import { basename, join, relative, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { MigrationError } from '../server/database/migration-error.ts';
+import { coreStream, numberAt, readStreams } from '../server/database/migration-files.ts';
+
+const header = `-- What changes, and why.
+--
+-- The version before this one runs on the new schema while servers are replaced: add now, and remove in a later version.
+-- See docs/upgrading.md, also for indexes on tables that are busy.
+
+`;
+
+try {
+  console.log(relative('', await makeMigration()));
+} catch (error) {
+  if (!(error instanceof MigrationError)) throw error;
+  console.error(error.message);
+  process.exitCode = 1;
+}
+
+async function makeMigration(): Promise<string> {
+  const { directory, name } = readArguments();
+  const stream = { name: directory === coreStream.directory ? 'core' : basename(directory), directory };
+  await mkdir(directory, { recursive: true });
+  return alone(directory, async () => {
+    // Also refuses to go on where something is wrong with the files that are there.
+    const files = await readStreams([stream]);
+    const path = join(directory, `${numberAt(files.length + 1)}_${name}.sql`);
+    await writeFile(path, header, { flag: 'wx' });
+    return path;
+  });
+}
+
+function readArguments(): { directory: string; name: string } {
+  const { values, positionals } = parseArgs({ options: { directory: { type: 'string' } }, allowPositionals: true });
+  const [name = '', ...others] = positionals;
+  if (others.length > 0 || !/^[a-z0-9]+(_[a-z0-9]+)*$/.test(name) || name.length > 60) {
+    throw new MigrationError('Say in lower-case words what it does: npm run migration:new add_color_to_ideas');
+  }
+  return { directory: values.directory === undefined ? coreStream.directory : resolve(values.directory), name };
+}
+
+/** Two at the same time would take the same number. */
+async function alone<T>(directory: string, work: () => Promise<T>): Promise<T> {
+  const claim = join(directory, '.new-migration');
+  await mkdir(claim).catch(error => {
+    if (error.code !== 'EEXIST') throw error;
+    throw new MigrationError(`Another migration is being made. If that is not so, remove ${relative('', claim)}`);
+  });
+  try {
+    return await work();
+  } finally {
+    await rmdir(claim);
+  }
+}

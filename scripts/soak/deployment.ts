@@ -1,0 +1,113 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { type Balancer, startBalancer } from '../../test/helpers/balancer.ts';
+import { type OwnPostgres, startOwnPostgres } from '../../test/helpers/own-postgres.ts';
+import { type ServerProcess, startProcess } from '../../test/helpers/server-process.ts';
+import { watchMemory } from './memory.ts';
+
+/** What is deployed for the soak, as the README has it: two servers without a worker behind a balancer, and a worker. */
+export interface Deployment {
+  postgres: OwnPostgres;
+  balancer: Balancer;
+  memory: ReturnType<typeof watchMemory>;
+  /** Runs a command of the command line and answers its JSON. */
+  cli<Result>(...args: string[]): Promise<Result>;
+  /** The servers that run now. */
+  servers(): ServerProcess[];
+  /** Tells one to stop, waits for its end, and starts another in its place. Answers how it ended. */
+  restart(name: ProcessName): Promise<number | NodeJS.Signals>;
+  /** Tells all to stop, and answers how each ended. */
+  stop(): Promise<Record<string, number | NodeJS.Signals>>;
+  close(): Promise<void>;
+}
+
+const processNames = ['server 1', 'server 2', 'worker'] as const;
+export type ProcessName = (typeof processNames)[number];
+
+const probeIntervalMs = 500;
+
+export async function deploy(sampleIntervalMs: number): Promise<Deployment> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'idea-board-soak-'));
+  // PostgreSQL's user must get in when root runs this.
+  await chmod(dataDir, 0o711);
+  const postgres = await startOwnPostgres({}, dataDir);
+  const balancer = await startBalancer(probeIntervalMs);
+  const memory = watchMemory(sampleIntervalMs);
+  const environment = {
+    DATABASE_URL: postgres.url,
+    APP_KEY: randomBytes(32).toString('base64'),
+    LOG_LEVEL: 'error',
+    SHUTDOWN_DELAY_MS: '3000',
+    WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
+    // The load is one for which the limits are not meant.
+    RATE_LIMIT_READ: '1000000',
+    RATE_LIMIT_WRITE: '1000000',
+    RATE_LIMIT_IP: '1000000',
+  };
+  const running = new Map<ProcessName, ServerProcess>();
+  const counts = new Map<ProcessName, number>();
+
+  async function start(name: ProcessName) {
+    const count = (counts.get(name) ?? 0) + 1;
+    counts.set(name, count);
+    const one =
+      name === 'worker'
+        ? await startProcess('worker', environment)
+        : await startProcess('start', { ...environment, WORKER: '0' });
+    running.set(name, one);
+    memory.follow(count === 1 ? name : `${name}, after its restart`, one.pid);
+    if (name !== 'worker') balancer.add(one.baseUrl);
+  }
+
+  async function end(name: ProcessName) {
+    const one = running.get(name) as ServerProcess;
+    running.delete(name);
+    one.signal('SIGTERM');
+    const status = await one.ended;
+    memory.leave(one.pid);
+    if (name !== 'worker') balancer.remove(one.baseUrl);
+    return status;
+  }
+
+  const close = async () => {
+    memory.close();
+    await Promise.all([...running.values()].map(one => one.kill()));
+    await balancer.close();
+    await postgres.close();
+    await rm(dataDir, { recursive: true, force: true });
+  };
+  try {
+    for (const name of processNames) await start(name);
+    await balancer.has(2);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return {
+    postgres,
+    balancer,
+    memory,
+    async cli(...args) {
+      const file = new URL('../../server/cli/main.ts', import.meta.url).pathname;
+      const env = { PATH: process.env.PATH, ...environment };
+      const { stdout } = await promisify(execFile)(process.execPath, [file, ...args, '--json'], { env });
+      return JSON.parse(stdout);
+    },
+    servers: () => [...running].filter(([name]) => name !== 'worker').map(([, one]) => one),
+    async restart(name) {
+      const status = await end(name);
+      await start(name);
+      return status;
+    },
+    async stop() {
+      const ended: Record<string, number | NodeJS.Signals> = {};
+      for (const name of processNames) ended[name] = await end(name);
+      return ended;
+    },
+    close,
+  };
+}

@@ -1,0 +1,80 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Deployment, ProcessName } from './deployment.ts';
+import type { Actor } from './load.ts';
+import type { Receiver } from './receiver.ts';
+
+/** Something that was done to the deployment. */
+export interface Harm {
+  what: string;
+  atMinute: number;
+  /** From when PostgreSQL was back, until a request was answered by each server, and until an event was told. */
+  recovered: { answeredMs: number; toldMs: number } | undefined;
+  fault: string | undefined;
+}
+
+const outageMs = 3_000;
+
+interface Scene {
+  deployment: Deployment;
+  receiver: Receiver;
+  actor: Actor;
+}
+
+type Outcome = Pick<Harm, 'recovered' | 'fault'>;
+
+/** When, as a share of the whole, and what. */
+const harmful: [number, string, (scene: Scene) => Promise<Outcome>][] = [
+  [0.15, 'PostgreSQL stopped (fast), away for 3 s, started', scene => restartPostgres(scene, 'fast')],
+  [0.35, 'Server 1 restarted (SIGTERM)', scene => restart(scene, 'server 1')],
+  [0.55, 'PostgreSQL killed (kill -9), away for 3 s, started', scene => restartPostgres(scene, 'kill')],
+  [0.7, 'Server 2 restarted (SIGTERM)', scene => restart(scene, 'server 2')],
+  [0.85, 'Worker restarted (SIGTERM)', scene => restart(scene, 'worker')],
+];
+
+/** Does all of it, spread over the time that the load lasts, and answers when that is over. */
+export async function doHarm(
+  scene: Scene,
+  minutes: number,
+  note: (line: string) => void,
+  signal: AbortSignal,
+): Promise<Harm[]> {
+  const startedAt = performance.now();
+  const until = (share: number) =>
+    delay(Math.max(0, startedAt + share * minutes * 60_000 - performance.now()), undefined, { signal });
+  const harms: Harm[] = [];
+  for (const [share, what, doIt] of harmful) {
+    await until(share);
+    note(what);
+    const atMinute = (performance.now() - startedAt) / 60_000;
+    harms.push({ what, atMinute, ...(await doIt(scene)) });
+  }
+  await until(1);
+  return harms;
+}
+
+async function restartPostgres({ deployment, receiver, actor }: Scene, how: 'fast' | 'kill'): Promise<Outcome> {
+  const { postgres, servers } = deployment;
+  await postgres.stop(how);
+  await delay(outageMs);
+  await postgres.start();
+  const backAt = performance.now();
+  const since = async (isTrue: () => Promise<boolean> | boolean) => {
+    while (!(await isTrue())) await delay(20);
+    return performance.now() - backAt;
+  };
+  const answered = servers().map(({ baseUrl }) => since(() => answers(baseUrl, actor)));
+  const told = receiver.count();
+  const [toldMs, ...answeredMs] = await Promise.all([since(() => receiver.count() > told), ...answered]);
+  return { recovered: { answeredMs: Math.max(...answeredMs), toldMs }, fault: undefined };
+}
+
+async function answers(baseUrl: string, { token }: Actor): Promise<boolean> {
+  const { status } = await fetch(`${baseUrl}/api/v1/board`, { headers: { authorization: `Bearer ${token}` } });
+  return status === 200;
+}
+
+async function restart({ deployment }: Scene, name: ProcessName): Promise<Outcome> {
+  const status = await deployment.restart(name);
+  const fault = status === 0 ? undefined : `${name} ended with ${status} when it was told to stop`;
+  return { recovered: undefined, fault };
+}

@@ -1,0 +1,94 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+
+/** What a process was resident in, in megabytes, from when it had warmed up. */
+export interface MemoryFigures {
+  name: string;
+  minutes: number;
+  firstMb: number;
+  lastMb: number;
+  mostMb: number;
+  /** The straight line that fits best through all that was measured. */
+  mbPerMinute: number;
+  isFlat: boolean;
+}
+
+interface Series {
+  name: string;
+  startedAt: number;
+  samples: { minutes: number; mb: number }[];
+}
+
+/** A heap grows into the room that it was given: what it takes at first says nothing of what it will. */
+const warmUpMinutes = 1;
+
+/** Flat is what grows by less than a tenth while it is watched, or by less than garbage collection makes a difference. */
+const flatShare = 0.1;
+const noiseMb = 15;
+
+/** Measures processes now and again. */
+export function watchMemory(intervalMs: number) {
+  const alive = new Map<number, Series>();
+  const all: Series[] = [];
+  const timer = setInterval(sample, intervalMs);
+
+  async function sample() {
+    for (const [pid, series] of alive) {
+      const residentKb = await readResident(pid);
+      // One that has just ended has none.
+      if (!residentKb) continue;
+      series.samples.push({ minutes: (performance.now() - series.startedAt) / 60_000, mb: residentKb / 1024 });
+    }
+  }
+
+  return {
+    follow(name: string, pid: number) {
+      const series: Series = { name, startedAt: performance.now(), samples: [] };
+      alive.set(pid, series);
+      all.push(series);
+    },
+    leave: (pid: number) => void alive.delete(pid),
+    close: () => clearInterval(timer),
+    /** Of those that lived long enough to tell; warm-up is shorter in a soak that is. */
+    figures: (minutes: number) => all.flatMap(series => figuresOf(series, Math.min(warmUpMinutes, minutes / 10))),
+  };
+}
+
+async function readResident(pid: number): Promise<number | undefined> {
+  const answer = await promisify(execFile)('ps', ['-o', 'rss=', '-p', String(pid)]).catch(() => undefined);
+  return answer && Number(answer.stdout.trim());
+}
+
+function figuresOf({ name, samples }: Series, warmUp: number): MemoryFigures[] {
+  const warm = samples.filter(({ minutes }) => minutes >= warmUp);
+  const [first] = warm;
+  const last = warm.at(-1);
+  if (!first || !last || warm.length < 5) return [];
+  const mbPerMinute = slopeOf(warm);
+  const mean = warm.reduce((sum, { mb }) => sum + mb, 0) / warm.length;
+  const grownMb = mbPerMinute * (last.minutes - first.minutes);
+  return [
+    {
+      name,
+      minutes: last.minutes - first.minutes,
+      firstMb: first.mb,
+      lastMb: last.mb,
+      mostMb: Math.max(...warm.map(({ mb }) => mb)),
+      mbPerMinute,
+      isFlat: grownMb < Math.max(noiseMb, flatShare * mean),
+    },
+  ];
+}
+
+/** By least squares. */
+function slopeOf(samples: Series['samples']): number {
+  const meanX = samples.reduce((sum, { minutes }) => sum + minutes, 0) / samples.length;
+  const meanY = samples.reduce((sum, { mb }) => sum + mb, 0) / samples.length;
+  let over = 0;
+  let under = 0;
+  for (const { minutes, mb } of samples) {
+    over += (minutes - meanX) * (mb - meanY);
+    under += (minutes - meanX) ** 2;
+  }
+  return under === 0 ? 0 : over / under;
+}

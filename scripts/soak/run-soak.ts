@@ -1,0 +1,131 @@
+import { loadavg } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { newObservations, type Observations } from './api-client.ts';
+import { checkDatabase, readWebhookIds } from './check.ts';
+import { deploy } from './deployment.ts';
+import { doHarm, type Harm } from './harm.ts';
+import { type Ledger, newLedger } from './ledger.ts';
+import { type Actor, type LoadOptions, runLoad } from './load.ts';
+import type { MemoryFigures } from './memory.ts';
+import { prepare } from './prepare.ts';
+import { type Receiver, startReceiver } from './receiver.ts';
+
+export interface SoakReport {
+  minutes: number;
+  startedAt: Date;
+  postgresVersion: string;
+  /** Of the machine, before anything of the soak ran: what else it did. */
+  loadBefore: number;
+  observations: Observations;
+  ledger: Ledger;
+  harms: Harm[];
+  memory: MemoryFigures[];
+  events: number;
+  deliveries: number;
+  faults: Faults;
+}
+
+/** All that was not as it had to be. */
+interface Faults {
+  /** Outside the contract, not what was expected, or not what had been written. */
+  answers: string[];
+  /** Requests that a server left without an answer. */
+  unanswered: string[];
+  /** What was acknowledged and is lost, doubled or different, and what is there that was not. */
+  database: string[];
+  /** Never told, told and never recorded, or not signed as they should be. */
+  events: string[];
+  processes: string[];
+}
+
+const sampleIntervalMs = 2_000;
+const deliveryPatienceMs = 120_000;
+
+export async function runSoak(minutes: number, note: (line: string) => void, signal: AbortSignal): Promise<SoakReport> {
+  const startedAt = new Date();
+  const loadBefore = loadavg()[0] ?? 0;
+  note('starting PostgreSQL, two servers and a worker');
+  const receiver = await startReceiver();
+  const deployment = await deploy(sampleIntervalMs);
+  try {
+    const observations = newObservations();
+    const ledger = newLedger();
+    const { tokens, tagIds, shared } = await prepare(deployment, receiver, observations, ledger);
+    let isOver = false;
+    const options: LoadOptions = { ledger, seen: observations, tagIds, shared, isOver: () => isOver };
+    note(`load for ${minutes} minutes`);
+    const load = Promise.all(tokens.map(actor => runLoad(actor, options)));
+    const scene = { deployment, receiver, actor: tokens[0] as Actor };
+    const harms = await doHarm(scene, minutes, note, signal);
+    isOver = true;
+    await load;
+    note('waiting until every event was told');
+    const ids = await awaitDeliveries(deployment.postgres.url, receiver);
+    const memory = deployment.memory.figures(minutes);
+    const sharedIds = shared.map(({ id }) => id);
+    const database = await checkDatabase(deployment.postgres.url, ledger, sharedIds);
+    const postgresVersion = await readVersion(deployment.postgres.url);
+    const ended = await deployment.stop();
+    return {
+      minutes,
+      startedAt,
+      loadBefore,
+      postgresVersion,
+      observations,
+      ledger,
+      harms,
+      memory,
+      events: ids.size,
+      deliveries: receiver.count(),
+      faults: {
+        answers: observations.faults,
+        unanswered: deployment.balancer.failures,
+        database,
+        events: [
+          ...receiver.faults,
+          ...ids
+            .difference(receiver.arrivals)
+            .values()
+            .map(id => `The event ${id} was never told`),
+          ...[...receiver.arrivals.keys()]
+            .filter(id => !ids.has(id))
+            .map(id => `The event ${id} was told, and is none`),
+        ],
+        processes: [
+          ...memory.filter(({ isFlat }) => !isFlat).map(({ name }) => `The memory of ${name} is not flat`),
+          ...Object.entries(ended)
+            .filter(([, status]) => status !== 0)
+            .map(([name, status]) => `${name} ended with ${status}`),
+          ...harms.flatMap(({ fault }) => fault ?? []),
+        ],
+      },
+    };
+  } finally {
+    await deployment.close();
+    await receiver.close();
+  }
+}
+
+/** Resolves when every event has arrived, or when it has been waited for long enough. */
+async function awaitDeliveries(url: string, receiver: Receiver): Promise<Set<string>> {
+  const deadline = performance.now() + deliveryPatienceMs;
+  for (;;) {
+    const ids = await readWebhookIds(url);
+    const areTold = ids.isSubsetOf(receiver.arrivals);
+    if (areTold || performance.now() > deadline) {
+      // The note of the last deliveries is written a moment after they were answered.
+      await delay(2_000);
+      return ids;
+    }
+    await delay(500);
+  }
+}
+
+async function readVersion(url: string): Promise<string> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const { rows } = await client.query<{ server_version: string }>('show server_version');
+  await client.end();
+  return rows[0]?.server_version ?? 'unknown';
+}

@@ -1,0 +1,142 @@
+import type { Command } from 'commander';
+import type { Queryable } from '../database/database.ts';
+import type { AuditTrail } from '../domain/administration.ts';
+import { systemClock } from '../domain/clock.ts';
+import { type CleanUpWitness, cleanUp, type ErasureAudit } from '../domain/erasure/clean-up.ts';
+import type { ErasureResult } from '../domain/erasure/erasure.ts';
+import { type CleanUpPreview, previewCleanUp } from '../domain/erasure/preview-clean-up.ts';
+import { collectAuditEvents } from '../jobs/audit-outbox.ts';
+import { type Installation, withInstallation } from './administer.ts';
+import { addVerb } from './command.ts';
+import { formatTable, type OutputOptions, oneLine, print } from './output.ts';
+
+interface CleanUpCommandOptions extends OutputOptions {
+  dryRun?: true;
+}
+
+/** What a run says in JSON. It names people by their ids alone: what it prints may be kept for long. */
+interface CleanUpReport {
+  is_another_running: boolean;
+  accounts: ErasedView[];
+  users: ErasedView[];
+  skipped: { user_id: number; held_by: string[] }[];
+  failed: { what: 'account' | 'user'; id: number; reason: string }[];
+}
+
+interface ErasedView {
+  id: number;
+  is_resumed: boolean;
+  rows: Record<string, number>;
+}
+
+export function addCleanUpCommand(program: Command) {
+  addVerb(
+    program,
+    'cleanup',
+    'Erases the accounts and users whose grace is over. Nothing runs it but whoever schedules it, while servers run or not; what a run that was killed has left, the next one goes on with. It exits with 1 when something could not be erased.',
+    'cleanup --dry-run',
+    'cleanup',
+  )
+    .option('--dry-run', 'only list whom it would erase, and whom it would skip and why')
+    .action(({ dryRun, ...output }: CleanUpCommandOptions) => (dryRun ? preview(output) : run(output)));
+}
+
+async function preview(output: OutputOptions) {
+  const due = await withInstallation(({ database, config }) => previewCleanUp(database, config, systemClock.now()));
+  print(output, due, formatPreview);
+}
+
+async function run(output: OutputOptions) {
+  const report = await withInstallation(installation => runOn(installation, line => sayUnlessJson(output, line)));
+  if (output.json) print(output, report, String);
+  else sayUnlessJson(output, summaryOf(report));
+  if (report.failed.length > 0) process.exitCode = 1;
+}
+
+async function runOn(
+  { database, config, extensions }: Installation,
+  say: (line: string) => void,
+): Promise<CleanUpReport> {
+  const report: CleanUpReport = { is_another_running: false, accounts: [], users: [], skipped: [], failed: [] };
+  const now = systemClock.now();
+  const witness: CleanUpWitness = {
+    accountErased(account) {
+      report.accounts.push(viewOf(account));
+      say(`Erased account ${account.id}: ${formatRows(account.counts)}`);
+    },
+    userErased(user) {
+      report.users.push(viewOf(user));
+      say(`Erased user ${user.id}: ${formatRows(user.counts)}`);
+    },
+    userHeld(id, heldBy) {
+      report.skipped.push({ user_id: id, held_by: heldBy });
+      say(`Skipped user ${id}, who is ${heldBy.join(' and ')}`);
+    },
+    failed(what, id, error) {
+      const reason = oneLine(error instanceof Error ? error.message : String(error));
+      report.failed.push({ what, id, reason });
+      say(`Could not erase ${what} ${id}, and goes on where it stopped next time: ${reason}`);
+    },
+  };
+  const isAlone = await cleanUp(database, {
+    graces: config,
+    now,
+    erasers: extensions,
+    witness,
+    audit: auditBy(now),
+  });
+  return { ...report, is_another_running: !isAlone };
+}
+
+function auditBy(now: Date): ErasureAudit {
+  const leave = async (transaction: Queryable, record: (trail: AuditTrail) => void) => {
+    const audit = collectAuditEvents({ by: 'operator' }, now);
+    record(audit.trail);
+    await audit.leave(transaction);
+  };
+  return {
+    accountErased: (transaction, { id, counts }) =>
+      leave(transaction, trail => trail.record('account.erased', { account_id: id, rows: counts })),
+    userErased: (transaction, { id, counts }) =>
+      leave(transaction, trail => trail.record('user.erased', { user_id: id, rows: counts })),
+  };
+}
+
+function viewOf({ id, isResumed, counts }: ErasureResult): ErasedView {
+  return { id, is_resumed: isResumed, rows: counts };
+}
+
+function sayUnlessJson({ json }: OutputOptions, line: string) {
+  if (!json) process.stdout.write(`${line}\n`);
+}
+
+function summaryOf({ is_another_running, accounts, users, skipped, failed }: CleanUpReport): string {
+  if (is_another_running) return 'Another run is at it: nothing was done.';
+  const outcomes = [`Accounts erased: ${accounts.length}`, `Users erased: ${users.length}`];
+  if (skipped.length > 0) outcomes.push(`Skipped: ${skipped.length}`);
+  if (failed.length > 0) outcomes.push(`Failed: ${failed.length}`);
+  return `${outcomes.join('. ')}.`;
+}
+
+function formatPreview({ accounts, users }: CleanUpPreview): string {
+  const accountTable = formatTable(accounts, {
+    ID: account => account.id,
+    SLUG: account => account.slug,
+    SCHEDULED: account => account.deletion_scheduled_at,
+    'WITH THEM GO': account => formatRows(account.counts),
+  });
+  const userTable = formatTable(users, {
+    ID: user => user.id,
+    EMAIL: user => user.email,
+    REQUESTED: user => user.deletion_requested_at,
+    SKIPPED: user => (user.held_by.length > 0 ? user.held_by.join(' and ') : null),
+    THEIRS: user => formatRows(user.counts),
+  });
+  return `Accounts:\n${accountTable}\n\nUsers:\n${userTable}`;
+}
+
+/** `3 ideas, 1 vote` would need the grammar of every table: `ideas 3, votes 1` needs none. */
+function formatRows(counts: Record<string, number>): string {
+  const rows = Object.entries(counts).filter(([, count]) => count > 0);
+  return rows.map(([table, count]) => `${table} ${count}`).join(', ') || 'nothing';
+}

@@ -1,0 +1,46 @@
+import type pg from 'pg';
+import type { Extension } from '../../extensions/extension.ts';
+import { ExtensionError } from '../../extensions/extension-error.ts';
+import { loadExtensions } from '../../extensions/load-extensions.ts';
+import { error, type Finding, ok, warning } from './finding.ts';
+
+export interface KnownExtensions {
+  findings: Finding[];
+  /** Those of EXTENSIONS, or none where they cannot be loaded. */
+  extensions: readonly Extension[];
+}
+
+/** Loads the extensions as a server does that starts, and registers nothing. */
+export async function diagnoseExtensions(
+  modules: readonly string[],
+  environment: NodeJS.ProcessEnv,
+): Promise<KnownExtensions> {
+  if (modules.length === 0) return { findings: [], extensions: [] };
+  let extensions: readonly Extension[] = [];
+  try {
+    extensions = await loadExtensions(modules);
+    await loadExtensions(modules, environment);
+    const names = extensions.map(({ name }) => name).join(', ');
+    return { findings: [ok(`Every extension can be loaded (${names})`)], extensions };
+  } catch (failure) {
+    if (!(failure instanceof ExtensionError)) throw failure;
+    return {
+      findings: [error(failure.message, 'Correct it, or leave it out of EXTENSIONS; see docs/extensions.md')],
+      extensions,
+    };
+  }
+}
+
+/** Looks for extensions that are told of events and that nobody runs any more. */
+export async function diagnoseLeftExtensions(client: pg.Client, extensions: readonly Extension[]): Promise<Finding[]> {
+  const { rows } = await client.query<{ extension: string }>(
+    'select distinct extension from extension_subscriptions where extension <> all ($1) order by extension',
+    [extensions.map(({ name }) => name)],
+  );
+  return rows.map(({ extension }) =>
+    warning(
+      `The extension ${extension} is told of events, and is not in EXTENSIONS here`,
+      'Set EXTENSIONS alike for every process; where the extension is removed, this ends within a day',
+    ),
+  );
+}

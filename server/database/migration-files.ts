@@ -1,0 +1,106 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { MigrationError } from './migration-error.ts';
+
+/** A directory of migrations with its own numbering: the core's, or an extension's. */
+export interface MigrationStream {
+  name: string;
+  directory: string;
+}
+
+export const coreStream: MigrationStream = {
+  name: 'core',
+  directory: fileURLToPath(new URL('../../migrations', import.meta.url)),
+};
+
+export interface MigrationName {
+  stream: string;
+  name: string;
+}
+
+export interface MigrationFile extends MigrationName {
+  sql: string;
+  checksum: string;
+}
+
+/** The migrations of streams, in order. Refused with the file's name: what is misnamed, misnumbered, or was changed. */
+export async function readStreams(streams: readonly MigrationStream[]): Promise<MigrationFile[]> {
+  return (await Promise.all(streams.map(readStream))).flat();
+}
+
+/** The names alone, as they stand now: cheap enough for a probe. */
+export async function listFiles(streams: readonly MigrationStream[]): Promise<MigrationName[]> {
+  const names = await Promise.all(streams.map(listStream));
+  return streams.flatMap((stream, index) => (names[index] ?? []).map(name => ({ stream: stream.name, name })));
+}
+
+/** The number of a file named like 0001_what_it_does.sql, as it is written. */
+function numberIn(name: string): string | undefined {
+  return /^(\d{4})_[a-z0-9_]+\.sql$/.exec(name)?.[1];
+}
+
+/** How the number of the file at a place is written, the first one being at 1. */
+export function numberAt(place: number): string {
+  return String(place).padStart(4, '0');
+}
+
+/** Of the text, so that a checkout which ends lines in its own way has the same migrations. */
+export function checksumOf(sql: string): string {
+  return createHash('sha256').update(withPlainLines(sql)).digest('hex');
+}
+
+/** What each migration was when it landed, by its name, as SHA256SUMS beside the files says. */
+export async function readLandedChecksums(directory: string): Promise<Map<string, string>> {
+  const text = await readFile(`${directory}/SHA256SUMS`, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return '';
+    throw error;
+  });
+  const lines = withPlainLines(text).split('\n');
+  return new Map(
+    lines.filter(line => line !== '').map(line => line.split(/ +/, 2).reverse() as [name: string, checksum: string]),
+  );
+}
+
+async function readStream(source: MigrationStream): Promise<MigrationFile[]> {
+  const { name: stream, directory } = source;
+  const names = await listStream(source);
+  checkNumbers(stream, names);
+  const landed = await readLandedChecksums(directory);
+  return Promise.all(
+    names.map(async name => {
+      const sql = withPlainLines(await readFile(`${directory}/${name}`, 'utf8'));
+      const checksum = checksumOf(sql);
+      if (landed.has(name) && landed.get(name) !== checksum) {
+        throw new MigrationError(`${stream}/${name} was changed after it landed; make a new migration`);
+      }
+      return { stream, name, sql, checksum };
+    }),
+  );
+}
+
+async function listStream({ name: stream, directory }: MigrationStream): Promise<string[]> {
+  const entries = await readdir(directory).catch((error: NodeJS.ErrnoException) => {
+    throw new MigrationError(`The migrations of ${stream} cannot be read: ${error.message}`, { cause: error });
+  });
+  return entries.filter(name => name.endsWith('.sql')).sort();
+}
+
+function checkNumbers(stream: string, names: string[]) {
+  for (const [index, name] of names.entries()) {
+    const number = numberIn(name);
+    if (!number) throw new MigrationError(`${stream}/${name} is not named like 0001_what_it_does.sql`);
+    const before = names[index - 1];
+    if (before !== undefined && numberIn(before) === number) {
+      throw new MigrationError(`${stream}/${before} and ${stream}/${name} have the same number; rename one of them`);
+    }
+    const expected = numberAt(index + 1);
+    if (number !== expected) {
+      throw new MigrationError(`${stream}/${name} has the wrong number: the next one is ${expected}`);
+    }
+  }
+}
+
+function withPlainLines(text: string): string {
+  return text.replaceAll('\r\n', '\n');
+}

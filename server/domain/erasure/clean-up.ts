@@ -1,0 +1,113 @@
+import type { Config } from '../../config.ts';
+import type { Database, Queryable } from '../../database/database.ts';
+import { plannedStatement } from '../../database/statement.ts';
+import { eraseAccount } from './erase-account.ts';
+import { eraseUser } from './erase-user.ts';
+import type { ErasureResult, UserEraser } from './erasure.ts';
+import { listDueAccounts, listDueUsers } from './list-due.ts';
+
+export type Graces = Pick<Config, 'ACCOUNT_DELETION_GRACE_DAYS' | 'USER_DELETION_GRACE_HOURS'>;
+
+/** Told of each account and user as soon as it is known what became of them. */
+export interface CleanUpWitness {
+  accountErased(account: ErasureResult): void;
+  userErased(user: ErasureResult): void;
+  userHeld(id: number, heldBy: string[]): void;
+  failed(what: 'account' | 'user', id: number, error: unknown): void;
+}
+
+/** Notes an erasure in the transaction that ends it. */
+export interface ErasureAudit {
+  accountErased(transaction: Queryable, account: ErasureResult): Promise<void>;
+  userErased(transaction: Queryable, user: ErasureResult): Promise<void>;
+}
+
+export interface CleanUpOptions {
+  graces: Graces;
+  now: Date;
+  erasers: readonly UserEraser[];
+  witness: CleanUpWitness;
+  audit: ErasureAudit;
+  batchSize?: number;
+}
+
+/** A statement of so many rows takes some hundredths of a second. */
+const defaultBatchSize = 1000;
+
+/**
+ * Erases the accounts and then the users whose grace is over (Operational rules, 1 and 2): an owner of nothing but an
+ * account that goes is then owner of none. One that fails does not hold up the others. Answers false, and does
+ * nothing, while another run is at it.
+ */
+export async function cleanUp(
+  database: Database,
+  { graces, now, erasers, witness, audit, batchSize = defaultBatchSize }: CleanUpOptions,
+): Promise<boolean> {
+  return whileAlone(database, async () => {
+    const { accountsDueBefore, usersDueBefore } = dueTimes(graces, now);
+    const attempt = attemptOn(database, witness);
+    const ofAccounts = { now, dueBefore: accountsDueBefore, batchSize, record: audit.accountErased };
+    for (const { id } of await listDueAccounts(database, accountsDueBefore)) {
+      const account = await attempt('account', id, () => eraseAccount(database, id, ofAccounts));
+      if (account) witness.accountErased(account);
+    }
+    const ofUsers = { now, dueBefore: usersDueBefore, batchSize, erasers, record: audit.userErased };
+    for (const { id } of await listDueUsers(database, usersDueBefore)) {
+      const user = await attempt('user', id, () => eraseUser(database, id, ofUsers));
+      if (!user) continue;
+      if ('heldBy' in user) witness.userHeld(id, user.heldBy);
+      else witness.userErased(user);
+    }
+  });
+}
+
+/** Until when a deletion must have been asked for to be due now. */
+export function dueTimes({ ACCOUNT_DELETION_GRACE_DAYS, USER_DELETION_GRACE_HOURS }: Graces, now: Date) {
+  return {
+    accountsDueBefore: new Date(now.getTime() - ACCOUNT_DELETION_GRACE_DAYS * 24 * hourMs),
+    usersDueBefore: new Date(now.getTime() - USER_DELETION_GRACE_HOURS * hourMs),
+  };
+}
+
+const hourMs = 3_600_000;
+
+const ping = plannedStatement<never>('select 1');
+
+/** What fails on a database that answers is a matter of one account or user; without one all would fail. */
+function attemptOn(database: Queryable, witness: CleanUpWitness) {
+  return async <T>(what: 'account' | 'user', id: number, work: () => Promise<T>): Promise<T | undefined> => {
+    try {
+      return await work();
+    } catch (error) {
+      await database.query(ping, []);
+      witness.failed(what, id, error);
+      return undefined;
+    }
+  };
+}
+
+const runKey = `hashtextextended('idea-board cleanup', 0)`;
+const tryLock = `select pg_try_advisory_lock(${runKey}) as is_alone`;
+const unlock = `select pg_advisory_unlock(${runKey})`;
+
+/** Two runs at once would do no harm, and wait for each other all the time. The lock ends with its connection. */
+async function whileAlone(database: Database, work: () => Promise<void>): Promise<boolean> {
+  const connection = await database.pool.connect();
+  // That it is lost is noticed by the work, or when the lock is given back.
+  const ignore = () => {};
+  connection.on('error', ignore);
+  let isLocked = false;
+  try {
+    const { rows } = await connection.query<{ is_alone: boolean }>(tryLock);
+    isLocked = rows[0]?.is_alone ?? false;
+    if (isLocked) await work();
+    return isLocked;
+  } finally {
+    // A connection that cannot give the lock back is closed, and the lock with it.
+    const error = isLocked ? await connection.query(unlock).then(() => undefined, asError) : undefined;
+    connection.off('error', ignore);
+    connection.release(error);
+  }
+}
+
+const asError = (error: unknown) => (error instanceof Error ? error : new Error(String(error)));

@@ -1,0 +1,62 @@
+import type { Queryable } from '../../database/database.ts';
+import { plannedStatement } from '../../database/statement.ts';
+import { addCount, type BatchOptions } from './batches.ts';
+
+/**
+ * In the order of their ids, some at a time: no index finds jobs by what they name. One that runs already is left to end
+ * by itself: every task ends quietly where what it names is gone.
+ */
+const removeJobs = plannedStatement<{ last_id: number | null; count: number }>(`
+  with chunk as materialized (
+    select j.id, j.payload, t.identifier
+    from graphile_worker._private_jobs j join graphile_worker._private_tasks t on t.id = j.task_id
+    where j.id > $3
+    order by j.id
+    limit $2
+  ), removed as (
+    select count(*)::int as count
+    from graphile_worker.complete_jobs(array(
+      select c.id from chunk c
+      where case c.identifier
+        when 'deliver_webhooks' then exists (
+          select from webhook_endpoints w where w.id = (c.payload ->> 'endpoint_id')::bigint and w.account_id = $1
+        )
+        when 'post_to_chat' then exists (
+          select from chat_channels h where h.id = (c.payload ->> 'channel_id')::bigint and h.account_id = $1
+        )
+        when 'tell_people' then exists (
+          select from events e where e.id = (c.payload ->> 'event_id')::uuid and e.account_id = $1
+        )
+        when 'mail_notifications' then exists (
+          select from json_array_elements_text(c.payload) as mailed(id)
+          join notifications n on n.id = mailed.id::bigint and n.account_id = $1
+        )
+      end
+    ))
+  )
+  select (select max(id) from chunk) as last_id, removed.count from removed`);
+
+/** Removes the jobs that are about an account: its webhooks, chats, events and notifications. */
+export async function removeAccountJobs(
+  database: Queryable,
+  accountId: number,
+  { batchSize, counts }: BatchOptions,
+): Promise<void> {
+  let after = 0;
+  for (;;) {
+    const [removed] = await database.query(removeJobs, [accountId, batchSize, after]);
+    if (!removed || removed.last_id === null) return;
+    addCount(counts, 'jobs', removed.count);
+    after = removed.last_id;
+  }
+}
+
+/** A payload holds ids alone; a failure's message is written by whatever failed. */
+const clearErrors = plannedStatement<never>(`
+  update graphile_worker._private_jobs j set last_error = null
+  where exists (select from unnest($1::text[]) word where position(lower(word) in lower(j.last_error)) > 0)`);
+
+/** Forgets why jobs failed where that names a person. */
+export async function forgetErrorsNaming(database: Queryable, words: readonly string[]): Promise<void> {
+  await database.query(clearErrors, [words]);
+}

@@ -1,0 +1,28 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import { bigint, timestamp } from './columns.ts';
+
+/** A client, an interaction, a session, a grant, a code or a token of the OAuth provider. */
+export const OauthRecord = defineEntity({
+  name: 'OauthRecord',
+  tableName: 'oauth_records',
+  properties: {
+    model: p.text().primary(),
+    /** SHA-256 of the id. */
+    idHash: p.blob().primary(),
+    /** Without the id. */
+    payload: p.json().columnType('jsonb'),
+    /** Whom it is of; null for a client, and until somebody signs in. */
+    userId: bigint().nullable(),
+    /** The token that the grant is. */
+    tokenId: bigint().nullable(),
+    grantId: p.text().nullable(),
+    uid: p.text().nullable(),
+    createdAt: timestamp()
+      .defaultRaw('now()')
+      .onCreate(() => new Date()),
+    consumedAt: timestamp().nullable(),
+    /** Null for a client. */
+    expiresAt: timestamp().nullable(),
+  },
+});
+export type OauthRecord = InferEntity<typeof OauthRecord>;

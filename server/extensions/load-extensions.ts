@@ -1,0 +1,62 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { type Extension, type ExtensionDefinition, isExtension } from './extension.ts';
+import { ExtensionError, reasonOf } from './extension-error.ts';
+import { readSettings } from './extension-settings.ts';
+import { inTime } from './in-time.ts';
+import { queriesOn } from './operations.ts';
+
+const importTimeoutMs = 10_000;
+
+/**
+ * Loads the modules that EXTENSIONS lists: paths of files from the working directory, and packages of the server's own
+ * installation. With an environment their settings are read, which whoever only wants their migrations does without.
+ * Any that cannot be used is refused, and with it all of them.
+ */
+export async function loadExtensions(
+  modules: readonly string[],
+  environment?: NodeJS.ProcessEnv,
+): Promise<readonly Extension[]> {
+  const extensions: Extension[] = [];
+  for (const module of modules) {
+    const definition = await importDefinition(module);
+    if (extensions.some(({ name }) => name === definition.name)) {
+      throw new ExtensionError(definition.name, 'is in EXTENSIONS twice, or two have its name');
+    }
+    extensions.push(buildExtension(definition, environment));
+  }
+  return extensions;
+}
+
+async function importDefinition(module: string): Promise<ExtensionDefinition> {
+  const path = resolve(module);
+  const specifier = existsSync(path) ? pathToFileURL(path).href : module;
+  let loaded: { default?: unknown };
+  try {
+    loaded = await inTime(import(specifier), importTimeoutMs, 'its module');
+  } catch (error) {
+    if (error instanceof ExtensionError) throw error;
+    throw new ExtensionError(module, `cannot be loaded: ${reasonOf(error)}`, { cause: error });
+  }
+  if (isExtension(loaded.default)) return loaded.default;
+  throw new ExtensionError(
+    module,
+    'cannot be used: its default export is not what defineExtension() of this server returns',
+  );
+}
+
+function buildExtension(definition: ExtensionDefinition, environment: NodeJS.ProcessEnv | undefined): Extension {
+  const { name, migrations, settings, eraseUser, ...rest } = definition;
+  return {
+    ...rest,
+    name,
+    migrations: migrations === undefined ? undefined : { name, directory: directoryOf(migrations) },
+    ...(environment ? { settings: readSettings(name, settings, environment) } : {}),
+    ...(eraseUser ? { eraseUser: (transaction, userId) => eraseUser(queriesOn(transaction), userId) } : {}),
+  };
+}
+
+function directoryOf(migrations: URL | string): string {
+  return migrations instanceof URL ? fileURLToPath(migrations) : resolve(migrations);
+}

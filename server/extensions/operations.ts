@@ -1,0 +1,119 @@
+import type { z } from 'zod';
+import type { Comment } from '../../contract/comments.ts';
+import { commentOnIdea as commentRoute } from '../../contract/comments.ts';
+import type { Idea, VoteValue } from '../../contract/idea.ts';
+import { IdeaInput } from '../../contract/ideas.ts';
+import { setIdeaStatus as statusRoute } from '../../contract/statuses.ts';
+import { voteIdea as voteRoute } from '../../contract/votes.ts';
+import type { Queryable, Transaction } from '../database/database.ts';
+import { plannedStatement } from '../database/statement.ts';
+import type { Clock } from '../domain/clock.ts';
+import { commentOnIdea } from '../domain/comments/comment-on-idea.ts';
+import { DomainError } from '../domain/domain-error.ts';
+import { createIdea } from '../domain/ideas/create-idea.ts';
+import { readIdea } from '../domain/ideas/read-idea.ts';
+import type { WriteOperation } from '../domain/operation.ts';
+import { setIdeaStatus } from '../domain/statuses/set-idea-status.ts';
+import { castVote, type Tally } from '../domain/votes/cast-vote.ts';
+import { presentComment } from '../endpoints/comments.ts';
+import { presentIdea } from '../endpoints/present.ts';
+import { type ActingUser, type ExtensionActor, findActor, requireVoter } from './acting-user.ts';
+import { taskIdentifier } from './identifiers.ts';
+
+export type { ActingUser } from './acting-user.ts';
+
+export interface ExtensionQueries {
+  /** Runs one statement, with its values as $1, $2 and so on. Times arrive as text, ids as numbers. */
+  query<Row>(sql: string, values?: readonly unknown[]): Promise<Row[]>;
+}
+
+export interface JobOptions {
+  /** Not before then; by default at once. */
+  readonly runAt?: Date;
+  /** Of the jobs under one key at most one waits: the last that was asked for. */
+  readonly key?: string;
+}
+
+/**
+ * What an extension does on a board, on behalf of a member, by the same rules as everybody: what is frozen, closed or
+ * to be approved is so for an extension too, and what it does is told to webhooks, chats and people. A refusal is a
+ * DomainError with the Agent API's key. Ideas and comments are as the Agent API answers them.
+ */
+export interface ExtensionOperations extends ExtensionQueries {
+  createIdea(by: ActingUser, idea: { title: string; body: string }): Promise<z.output<typeof Idea>>;
+  /** Undefined where the board has none of that id, or it awaits approval and the member is no moderator. */
+  readIdea(by: ActingUser, ideaId: number): Promise<z.output<typeof Idea> | undefined>;
+  commentOnIdea(by: ActingUser, ideaId: number, body: string): Promise<z.output<typeof Comment>>;
+  /** For moderators. */
+  setIdeaStatus(by: ActingUser, ideaId: number, status: string): Promise<z.output<typeof Idea>>;
+  castVote(by: ActingUser, ideaId: number, value: VoteValue): Promise<Tally>;
+  /** Has one of the extension's tasks run by a worker, with the payload as JSON. */
+  addJob(task: string, payload?: unknown, options?: JobOptions): Promise<void>;
+}
+
+interface ExtensionOperation extends WriteOperation {
+  readonly actor: ExtensionActor;
+}
+
+/** The operations of an extension in one transaction. */
+export function operationsIn(transaction: Transaction, extension: string, clock: Clock): ExtensionOperations {
+  const operate = async <T>(by: ActingUser, work: (op: ExtensionOperation) => Promise<T>) => {
+    const actor = await findActor(transaction, by);
+    return work({ actor, now: clock.now(), em: transaction.em, query: transaction.query });
+  };
+  const write = <T>(by: ActingUser, work: (op: ExtensionOperation) => Promise<T>) =>
+    operate(by, op => {
+      if (op.actor.isBlocked) throw new DomainError('user_blocked');
+      return work(op);
+    });
+  return {
+    ...queriesOn(transaction),
+    createIdea: (by, idea) => write(by, async op => presentIdea(await createIdea(op, valid(IdeaInput, idea)))),
+    async readIdea(by, ideaId) {
+      const idea = await operate(by, op => readIdea(op, ideaId));
+      return idea && presentIdea(idea);
+    },
+    commentOnIdea: (by, ideaId, body) =>
+      write(by, async op => presentComment(await commentOnIdea(op, ideaId, valid(commentRoute.body, { body }).body))),
+    setIdeaStatus: (by, ideaId, status) =>
+      write(by, async op => {
+        if (!op.actor.isModerator) throw new DomainError('insufficient_scope');
+        return presentIdea(await setIdeaStatus(op, ideaId, valid(statusRoute.body, { status }).status));
+      }),
+    castVote: (by, ideaId, value) =>
+      write(by, async op => {
+        const voter = await requireVoter(transaction, op.actor);
+        return castVote(
+          { ...op, actor: { ...op.actor, voterId: voter } },
+          ideaId,
+          valid(voteRoute.body, { value }).value,
+        );
+      }),
+    async addJob(task, payload = {}, { runAt, key } = {}) {
+      const keyInQueue = key === undefined ? null : taskIdentifier(extension, key);
+      const values = [taskIdentifier(extension, task), JSON.stringify(payload), runAt ?? null, keyInQueue];
+      await transaction.query(addJobStatement, values);
+    },
+  };
+}
+
+const addJobStatement = plannedStatement<never>(
+  'select graphile_worker.add_job($1, $2::json, run_at => coalesce($3::timestamptz, now()), job_key => $4)',
+);
+
+/** Statements of an extension as plain text. They are not prepared: their names would be everybody's. */
+export function queriesOn(queryable: Queryable): ExtensionQueries {
+  return { query: (sql, values = []) => queryable.query(plannedStatement(sql), values) };
+}
+
+/** What the Agent API would refuse is refused, with its issues. */
+function valid<Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> {
+  const { data, error } = schema.safeParse(input);
+  if (!error) return data as z.output<Schema>;
+  const issues = error.issues.map(({ path, code, message }) => ({
+    path: ['body', ...path.map(String)],
+    code,
+    message,
+  }));
+  throw new DomainError('validation_failed', issues);
+}

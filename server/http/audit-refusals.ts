@@ -1,0 +1,57 @@
+import type { FastifyRequest } from 'fastify';
+import { DomainError } from '../domain/domain-error.ts';
+import type { AuditEvents } from '../observability/audit-events.ts';
+import type { AuditLog } from '../observability/audit-log.ts';
+import type { AuthenticationFailure, Principal } from './authenticate.ts';
+import type { BucketState } from './rate-limit.ts';
+
+/*
+ * What the audit log is told of requests that are not let in. Of those that are it is told nothing, and pays nothing.
+ */
+
+/** Tells of the first request of a window that is over its limit: of all that follow, the count is another one. */
+export function auditLimit(audit: AuditLog, request: FastifyRequest, state: BucketState, principal?: Principal | null) {
+  if (state.count !== state.limit + 1) return;
+  audit.record('rate_limit.exceeded', {
+    ...clientOf(request),
+    bucket: state.name,
+    limit: state.limit,
+    window_seconds: state.windowSeconds,
+    ...(principal ? { account_id: principal.account.id, token_id: principal.tokenId } : {}),
+  });
+}
+
+export function auditFailedAuthentication(audit: AuditLog, request: FastifyRequest, failure: AuthenticationFailure) {
+  const client = clientOf(request);
+  if (!('tokenId' in failure)) return audit.record('authentication.failed', { ...client, reason: failure.reason });
+  const token = { account_id: failure.accountId, token_id: failure.tokenId };
+  if (failure.reason === 'revoked') audit.record('token.used_after_revocation', { ...client, ...token });
+  else if (failure.reason === 'expired') audit.record('token.used_after_expiry', { ...client, ...token });
+  else audit.record('authentication.failed', { ...client, reason: failure.reason, ...token });
+}
+
+type GrantRefusal = AuditEvents['grant.refused']['reason'];
+
+const grantRefusals: ReadonlySet<string> = new Set<GrantRefusal>([
+  'agent_api_unavailable',
+  'board_not_granted',
+  'insufficient_scope',
+  'token_issuer_not_moderator',
+  'user_blocked',
+]);
+
+/** Tells that a valid token was refused, where that is what the error says. */
+export function auditRefusedGrant(audit: AuditLog, request: FastifyRequest, principal: Principal, error: unknown) {
+  if (!(error instanceof DomainError) || !grantRefusals.has(error.key)) return;
+  audit.record('grant.refused', {
+    ...clientOf(request),
+    reason: error.key as GrantRefusal,
+    account_id: principal.account.id,
+    token_id: principal.tokenId,
+    user_id: principal.issuer.id,
+  });
+}
+
+function clientOf({ id, ip }: FastifyRequest) {
+  return { request_id: id, ip };
+}

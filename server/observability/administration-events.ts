@@ -1,0 +1,133 @@
+import { z } from 'zod';
+import { grants } from '../../contract/grants.ts';
+import { chatKinds } from '../entities/chat-channel.ts';
+import { roles } from '../entities/membership.ts';
+import { defineEvent, field } from './define-event.ts';
+
+/** Who did it: the operator of the server by the command line, a person in the pages, or the server by itself. */
+const by = {
+  by: z
+    .enum(['operator', 'user', 'server'])
+    .describe('the command line, a person in the pages, or the server by itself'),
+  by_user_id: field.userId('the person, where a person did it').optional(),
+};
+
+const inAccount = { ...by, account_id: field.accountId };
+const onBoard = { ...inAccount, board_id: field.boardId };
+const ofUser = { ...by, user_id: field.userId('who it is about') };
+const ofMember = { ...inAccount, user_id: field.userId('who it is about') };
+const ofToken = { ...inAccount, token_id: field.tokenId };
+const ofWebhook = { ...inAccount, webhook_id: field.webhookId };
+const ofChannel = { ...inAccount, channel_id: field.channelId };
+const role = z.enum(roles);
+const rows = z.record(z.string(), z.int()).describe('how many rows each table lost, or had changed');
+
+/** What is changed in the administration of the server and its accounts, by whichever way: each when it is committed. */
+export const administrationEvents = {
+  'account.created': defineEvent('An account was created.', {
+    ...inAccount,
+    user_id: field.userId('its owner'),
+    plan: z.string().describe('its plan'),
+  }),
+  'account.updated': defineEvent('Something of an account was changed.', { ...inAccount, changed: field.changed }),
+  'account.plan_changed': defineEvent('An account has another plan.', {
+    ...inAccount,
+    from: z.string().describe('the plan before'),
+    to: z.string().describe('the plan now'),
+  }),
+  'account.deletion_scheduled': defineEvent('The grace began after which an account is erased.', inAccount),
+  'account.deletion_cancelled': defineEvent('An account is kept after all.', inAccount),
+  'account.erased': defineEvent('An account is erased, with all that belonged to it.', { ...inAccount, rows }),
+
+  'user.created': defineEvent('A user was created.', { ...ofUser, email: z.string().describe('the address, masked') }),
+  'user.updated': defineEvent('Something of a user was changed.', {
+    ...ofUser,
+    changed: field.changed,
+    email: z.string().optional().describe('the new address, masked, where that was changed'),
+  }),
+  'user.blocked': defineEvent('A user may write no more in an account.', ofMember),
+  'user.unblocked': defineEvent('A user may write again in an account.', ofMember),
+  'user.deletion_requested': defineEvent('The grace began after which a user is erased.', ofUser),
+  'user.deletion_cancelled': defineEvent('A user stays after all.', ofUser),
+  'user.erased': defineEvent('A user is erased: nothing personal is left.', { ...ofUser, rows }),
+  'member.added': defineEvent('A user became a member of an account.', { ...ofMember, role: role.describe('as what') }),
+  'member.role_changed': defineEvent('A member has another role.', {
+    ...ofMember,
+    from: role.describe('the role before'),
+    to: role.describe('the role now'),
+  }),
+  'member.removed': defineEvent('A user is no member of an account any more.', {
+    ...ofMember,
+    role: role.describe('the role before'),
+  }),
+
+  'token.created': defineEvent('A token was created.', {
+    ...ofToken,
+    kind: z.enum(['api', 'oauth']).describe('made as one, or by consent to an OAuth client'),
+    user_id: field.userId('who issued it'),
+    boards: z
+      .array(z.object({ board_id: z.int(), level: z.enum(grants) }))
+      .readonly()
+      .describe('the boards that it grants, each at its level'),
+    expires_at: z.string().nullable().describe('when it ends; null for never'),
+  }),
+  'token.revoked': defineEvent('A token was revoked.', ofToken),
+
+  'board.created': defineEvent('A board was created.', onBoard),
+  'board.updated': defineEvent('Something of a board was changed.', { ...onBoard, changed: field.changed }),
+  'board.frozen': defineEvent('A board accepts no writes.', onBoard),
+  'board.unfrozen': defineEvent('A board accepts writes again.', onBoard),
+  'status.added': defineEvent('A status was added to a board.', { ...onBoard, key: z.string().describe('its key') }),
+  'status.updated': defineEvent('A status was changed.', {
+    ...onBoard,
+    key: z.string().describe('its key, the new one where that was changed'),
+    changed: field.changed,
+  }),
+  'status.removed': defineEvent('A status was removed.', { ...onBoard, key: z.string().describe('its key') }),
+  'tag.added': defineEvent('A tag was added to a board.', { ...onBoard, tag_id: z.int().describe('the tag') }),
+  'tag.updated': defineEvent('A tag was changed.', {
+    ...onBoard,
+    tag_id: z.int().describe('the tag'),
+    changed: field.changed,
+  }),
+  'tag.removed': defineEvent('A tag was removed.', { ...onBoard, tag_id: z.int().describe('the tag') }),
+  'idea.approved': defineEvent('An idea that awaited approval was published.', {
+    ...inAccount,
+    idea_id: field.ideaId,
+  }),
+  'idea.rejected': defineEvent('An idea that awaited approval was rejected.', { ...inAccount, idea_id: field.ideaId }),
+
+  'webhook.created': defineEvent('A webhook was registered.', {
+    ...ofWebhook,
+    board_id: field.boardId.nullable().describe('its board; null for all of the account'),
+    origin: field.origin,
+  }),
+  'webhook.updated': defineEvent('A webhook was changed.', {
+    ...ofWebhook,
+    changed: field.changed,
+    origin: field.origin,
+  }),
+  'webhook.secret_rotated': defineEvent('A webhook has a new secret.', {
+    ...ofWebhook,
+    overlap_hours: z.number().describe('how long the one before signs, too'),
+  }),
+  'webhook.disabled': defineEvent('Nothing more is sent to a webhook.', {
+    ...ofWebhook,
+    reason: z
+      .enum(['administrator', 'gone', 'failing'])
+      .describe('somebody disabled it; it answered 410; nothing could be delivered for five days'),
+  }),
+  'webhook.enabled': defineEvent('A webhook is sent to again.', ofWebhook),
+  'webhook.deleted': defineEvent('A webhook was deleted, with the log of its deliveries.', ofWebhook),
+  'chat_channel.created': defineEvent('A chat channel was added to a board.', {
+    ...ofChannel,
+    board_id: field.boardId,
+    kind: z.enum(chatKinds).describe('the chat'),
+  }),
+  'chat_channel.disabled': defineEvent('Nothing more is posted to a chat channel.', {
+    ...ofChannel,
+    reason: z.enum(['administrator', 'gone']).describe('somebody disabled it; the chat said that it is gone'),
+  }),
+  'chat_channel.enabled': defineEvent('A chat channel is posted to again.', ofChannel),
+  'chat_channel.deleted': defineEvent('A chat channel was deleted.', ofChannel),
+};

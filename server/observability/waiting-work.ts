@@ -1,0 +1,42 @@
+import type { Queryable } from '../database/database.ts';
+import { statement } from '../database/statement.ts';
+
+export interface WaitingWork {
+  dueJobs: number;
+  oldestDueSeconds: number;
+  pendingDeliveries: number;
+}
+
+/** Counting goes no further: when as much waits, more of it says nothing new, and the count costs. */
+const mostCounted = 10_000;
+
+const selectWaitingWork = statement<WaitingWork>(
+  'select_waiting_work',
+  `select
+    (select count(*)::int from (
+      select from graphile_worker._private_jobs where is_available and run_at <= now() limit ${mostCounted}
+    ) due) as "dueJobs",
+    coalesce((
+      select greatest(0, extract(epoch from now() - run_at))::float
+      from graphile_worker._private_jobs where is_available and run_at <= now() order by run_at limit 1
+    ), 0) as "oldestDueSeconds",
+    (select count(*)::int from (
+      select from webhook_deliveries where state = 'pending' limit ${mostCounted}
+    ) pending) as "pendingDeliveries"`,
+);
+
+/** A scrape that waits longer is late: the figures of the process itself are worth more than these. */
+const timeoutMs = 1_000;
+
+/** What waits in the database for some worker; undefined when PostgreSQL does not answer in time. */
+export async function countWaitingWork(database: Queryable): Promise<WaitingWork | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>(resolve => {
+    timer = setTimeout(resolve, timeoutMs, undefined);
+  });
+  const counted = database.query(selectWaitingWork, []).then(
+    ([work]) => work,
+    () => undefined,
+  );
+  return Promise.race([counted, late]).finally(() => clearTimeout(timer));
+}

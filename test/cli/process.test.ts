@@ -1,0 +1,79 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
+import { createWorld } from '../helpers/fixtures.ts';
+import { testAppKey } from '../helpers/server.ts';
+import { cliOn, main, runCli, runCliProcess } from './run-cli.ts';
+
+let db: TestDatabase;
+let settings: Record<string, string>;
+
+beforeAll(async () => {
+  db = await createTestDatabase();
+  await createWorld(db, { slug: 'web-app', name: 'Web app ☾' });
+  await db.sql(`update users set email = 'ada@example.com'`);
+  // So that doctor finds something.
+  await db.sql(`update statuses set category = 'planned'`);
+  settings = { DATABASE_URL: db.url, APP_KEY: testAppKey.toString('base64') };
+});
+afterAll(() => db.drop());
+
+/** Of what each file of these tests is about: what succeeds, what is refused and what is not understood. */
+const commands = {
+  administration: [
+    { line: 'board show', exitCode: 0, writes: 'stdout' },
+    { line: 'board list --json', exitCode: 0, writes: 'stdout' },
+    { line: 'member remove --user ada@example.com', exitCode: 1, writes: 'stderr' },
+    { line: 'board update --freeze --unfreeze', exitCode: 2, writes: 'stderr' },
+  ],
+  webhooks: [
+    { line: 'webhook list', exitCode: 0, writes: 'stdout' },
+    { line: 'webhook show 4711', exitCode: 1, writes: 'stderr' },
+    { line: 'webhook redeliver 4711', exitCode: 2, writes: 'stderr' },
+  ],
+  people: [
+    { line: 'notification list --user ada@example.com --json', exitCode: 0, writes: 'stdout' },
+    { line: 'chat enable 4711', exitCode: 1, writes: 'stderr' },
+    { line: 'follower add 1', exitCode: 2, writes: 'stderr' },
+  ],
+  'the installation': [
+    { line: 'migrate --check', exitCode: 0, writes: 'stdout' },
+    { line: 'doctor --json', exitCode: 1, writes: 'stdout' },
+    { line: '--help', exitCode: 0, writes: 'stdout' },
+    { line: 'nonsense', exitCode: 2, writes: 'stderr' },
+  ],
+};
+
+describe.each(Object.entries(commands))('of the commands for %s', (_about, those) => {
+  test.each(those)('$line does to the byte the same in a process of its own and in one that ran others', async one => {
+    const words = one.line.split(' ');
+    const [alone, afterOthers] = await Promise.all([runCliProcess(settings, ...words), runCli(settings, ...words)]);
+    expect(alone).toEqual(afterOthers);
+    const { exitCode, stdout, stderr } = alone;
+    expect({ exitCode, stdout: stdout !== '', stderr: stderr !== '' }).toEqual({
+      exitCode: one.exitCode,
+      stdout: one.writes === 'stdout',
+      stderr: one.writes === 'stderr',
+    });
+  });
+});
+
+test('a process that has ended has written what it said', async () => {
+  const cli = cliOn(db.url, settings, runCliProcess);
+  const { exitCode, stdout, stderr } = await cli.run('token', 'create', '--name', 'Bot');
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: 'This is the only time that the token is shown.\n' });
+  const id = /^ib_(\d+)_/.exec(stdout.trimEnd().split('\n').at(-1) ?? '')?.[1];
+  expect(await db.sql('select name from api_tokens where id = $1', [id])).toEqual([{ name: 'Bot' }]);
+});
+
+test('a reader that closes its end early is no failure', async () => {
+  const child = spawn(process.execPath, [main, 'board', 'show'], {
+    env: { PATH: process.env.PATH, ...settings },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  child.stdout.destroy();
+  const [stderr, [exitCode]] = await Promise.all([text(child.stderr), once(child, 'close')]);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+});

@@ -1,0 +1,193 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { eraseAccount } from '../../../server/domain/erasure/erase-account.ts';
+import { eraseUser } from '../../../server/domain/erasure/erase-user.ts';
+import { connect, createTestDatabase, type TestDatabase } from '../../helpers/database.ts';
+import { expectInvariants } from '../../helpers/invariants.ts';
+import { startServer } from '../../helpers/server.ts';
+import { logStatements } from '../../helpers/statement-log.ts';
+import { dump, linesWith } from './dump.ts';
+import { failAfter } from './failing-database.ts';
+import { marker, populate, requestDeletion, scheduleDeletion } from './populate.ts';
+import { runCleanUp } from './run.ts';
+
+const now = new Date();
+const options = { now, batchSize: 2 };
+/** What is in a populated database, of which each test has a copy, after a clean-up that nothing interrupted. */
+let expected: string[];
+/** The statements of that clean-up. */
+let texts: Set<string>;
+let source: string;
+let accountId: number;
+let userId: number;
+
+beforeAll(async () => {
+  const db = await createTestDatabase();
+  const server = await startServer({ on: db, environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' } });
+  const { personId, other } = await populate(server);
+  await requestDeletion(server, personId);
+  accountId = other.accountId;
+  userId = personId;
+  await scheduleDeletion(server, other.accountId);
+  await server.close();
+  await db.database.close();
+  source = new URL(db.url).pathname.slice(1);
+
+  await onCopy(async copy => {
+    const { result, statements } = await logStatements(() => runCleanUp(copy, options));
+    expect(result).toMatchObject({ accounts: [{}], users: [{}], failed: [] });
+    texts = new Set(
+      statements.map(({ text }) => text).filter(text => /^(with|select|update|insert|delete)\b/i.test(text)),
+    );
+    expected = await dump(copy);
+    expect(linesWith(expected, marker)).toEqual([]);
+  });
+});
+afterAll(() => onCopy(copy => copy.sql(`drop database ${source}`)));
+
+async function onCopy(work: (copy: TestDatabase) => Promise<unknown>) {
+  const copy = await createTestDatabase(source);
+  try {
+    await work(copy);
+  } finally {
+    await copy.drop();
+  }
+}
+
+test('a clean-up that is killed after one statement, then after two, and so on, ends as one that never was', async () => {
+  await onCopy(async copy => {
+    let isKilled = true;
+    let runs = 0;
+    while (isKilled) {
+      const failing = failAfter(copy.database, ++runs);
+      await runCleanUp({ database: failing.database }, options).catch(() => {});
+      isKilled = failing.isKilled();
+    }
+    expect(runs).toBeGreaterThan(20);
+    expect(await dump(copy)).toEqual(expected);
+    await expectInvariants(copy);
+  });
+});
+
+test('a clean-up whose process is killed at any moment is gone on with, and ends as one that was not', async () => {
+  await onCopy(async copy => {
+    let kills = 0;
+    let next = start(copy.url);
+    for (;;) {
+      const child = await next;
+      // The next one is loaded while this one works.
+      next = start(copy.url);
+      // Longer each time, so that it comes to an end however slow the machine is.
+      const outcome = await workFor(child, 50 + Math.random() * 150 * (kills + 1));
+      if (outcome !== 'killed') {
+        expect(outcome).toEqual({ isAlone: true, failures: 0 });
+        break;
+      }
+      kills++;
+      await lockIsFree(copy);
+    }
+    (await next).kill('SIGKILL');
+    expect(kills).toBeGreaterThan(0);
+    expect(await dump(copy)).toEqual(expected);
+  });
+});
+
+test('of two clean-ups at once one does nothing, and says so', async () => {
+  await onCopy(async copy => {
+    const [one, other] = await Promise.all([runCleanUp(copy, options), runCleanUp(copy, options)]);
+    expect([one.isAlone, other.isAlone].sort()).toEqual([false, true]);
+    expect([...one.failed, ...other.failed]).toEqual([]);
+    expect(await dump(copy)).toEqual(expected);
+  });
+});
+
+test('two erasures of one account and of one user at once, of which no lock keeps either away, end as one', async () => {
+  await onCopy(async copy => {
+    const due = { now, dueBefore: now, batchSize: 2, record: async () => {}, erasers: [] };
+    const twice = <T>(erase: () => Promise<T>) => Promise.all([erase(), erase(), erase()]);
+    const accounts = await twice(() => eraseAccount(copy.database, accountId, due));
+    const users = await twice(() => eraseUser(copy.database, userId, due));
+    // One of them has erased it; the others found it gone.
+    for (const outcomes of [accounts, users]) expect(outcomes.filter(outcome => outcome !== undefined)).toHaveLength(1);
+    expect(await dump(copy)).toEqual(expected);
+  });
+});
+
+/**
+ * The queue is read whole, once for each account and user: it is nearly empty, and has no index by what jobs name. So
+ * are the indexes of those alone whose deletion is asked for, of the placeholder, and here, where there are few, of what
+ * is on its way.
+ */
+const isSmall =
+  /^_private_|^tasks_pkey$|^accounts_deletion_scheduled_at_idx$|^users_(deletion_requested_at_idx|placeholder_key)$|^webhook_deliveries_pending_idx$/;
+
+test('every statement of an erasure finds its rows by an index, so that none is longer the more there are', async () => {
+  expect(texts.size).toBeGreaterThan(40);
+  await onCopy(async copy => {
+    const client = await connect(copy.url);
+    // Where an index can serve, it is then taken, however small the table is.
+    await client.query('set enable_seqscan = off');
+    const scans: string[] = [];
+    for (const text of texts) {
+      const { rows } = await client.query(`explain (generic_plan, format json) ${text}`);
+      for (const read of readWhole(rows[0]['QUERY PLAN'])) if (!isSmall.test(read)) scans.push(`${read}: ${text}`);
+    }
+    await client.end();
+    expect(scans).toEqual([]);
+  });
+});
+
+const program = new URL('killable-clean-up.ts', import.meta.url);
+
+/** Loads a clean-up in a process of its own. */
+async function start(databaseUrl: string): Promise<ChildProcess> {
+  const child = fork(program, {
+    execPath: process.execPath,
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    env: {
+      PATH: process.env.PATH,
+      NODE_COMPILE_CACHE: join(tmpdir(), 'idea-board-test-compile-cache'),
+      DATABASE_URL: databaseUrl,
+      NOW: now.toISOString(),
+    },
+  });
+  await once(child, 'message');
+  return child;
+}
+
+/** Lets it work for so long and kills it, or answers what came of it when it is done before. */
+async function workFor(child: ChildProcess, milliseconds: number): Promise<unknown> {
+  const begun = once(child, 'message');
+  child.send('begin');
+  await begun;
+  const done = once(child, 'message').then(([outcome]) => outcome);
+  const outcome = await Promise.race([done, delay(milliseconds, 'killed')]);
+  const exited = once(child, 'exit');
+  child.kill('SIGKILL');
+  await exited;
+  return outcome;
+}
+
+/** PostgreSQL notices a moment later that the process is gone, and only then gives its lock to another. */
+async function lockIsFree({ sql }: TestDatabase) {
+  const locks = `select from pg_locks l join pg_database d on d.oid = l.database
+    where l.locktype = 'advisory' and d.datname = current_database()`;
+  while ((await sql(locks)).length > 0) await delay(5);
+}
+
+/** The tables and indexes that a plan reads from one end to the other. */
+function readWhole(plan: unknown): string[] {
+  if (Array.isArray(plan)) return plan.flatMap(readWhole);
+  if (typeof plan !== 'object' || plan === null) return [];
+  const node = plan as Record<string, unknown>;
+  const isIndexScan = /^(Index|Index Only|Bitmap Index) Scan$/.test(String(node['Node Type']));
+  const whole = [
+    ...(node['Node Type'] === 'Seq Scan' ? [String(node['Relation Name'])] : []),
+    ...(isIndexScan && node['Index Cond'] === undefined ? [String(node['Index Name'])] : []),
+  ];
+  return [...whole, ...Object.values(node).flatMap(readWhole)];
+}

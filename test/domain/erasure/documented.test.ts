@@ -1,0 +1,164 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startServer, type TestServer } from '../../helpers/server.ts';
+import { linesWith } from './dump.ts';
+import { marker, type Populated, populate, requestDeletion, scheduleDeletion } from './populate.ts';
+import { runCleanUp } from './run.ts';
+
+/** What docs/erasure.md says becomes of each thing that a table of it names, by the first word. */
+function documented(heading: string): Map<string, string> {
+  const text = readFileSync(new URL('../../../docs/erasure.md', import.meta.url), 'utf8');
+  const section = text.split(/^## /m).find(part => part.startsWith(`${heading}\n`)) ?? '';
+  const rows = section.split('\n').filter(line => line.startsWith('| `'));
+  const fates = rows.flatMap(row => {
+    const [, names = '', becomes = ''] = row.split('|');
+    const fate = /^\s*(\w+)/.exec(becomes)?.[1] ?? '';
+    return [...names.matchAll(/`([^`]+)`/g)].map(([, name = '']): [string, string] => [name, fate]);
+  });
+  const names = fates.map(([name]) => name);
+  expect(names.filter((name, n) => names.indexOf(name) !== n)).toEqual([]);
+  return new Map(fates);
+}
+
+const columns = documented('When a user is erased');
+const tables = documented('When an account is erased');
+
+let server: TestServer;
+let populated: Populated;
+
+beforeAll(async () => {
+  server = await startServer({ environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' } });
+  populated = await populate(server);
+});
+afterAll(() => server.close());
+
+/** The tables that a person's data is in, or may be: all but PostgreSQL's own. Those of the queue under its schema. */
+const everyTable = `
+  select case when n.nspname = 'public' then c.relname else n.nspname || '.' || c.relname end as name, c.oid
+  from pg_class c join pg_namespace n on n.oid = c.relnamespace
+  where c.relkind in ('r', 'p') and n.nspname not in ('pg_catalog', 'information_schema')`;
+
+describe('the columns in docs/erasure.md', () => {
+  test('are all that name a user or an account, or may hold a text', async () => {
+    const rows = await server.sql<{ name: string }>(`
+      select t.name || '.' || a.attname as name
+      from (${everyTable}) t join pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped
+      where exists (
+          select from pg_constraint f
+          where f.contype = 'f' and f.conrelid = t.oid and a.attnum = any (f.conkey)
+            and f.confrelid in ('users'::regclass, 'accounts'::regclass)
+        )
+        or a.attname ~ '(^|_)(user|account|author|actor|issuer|owner|member|person|moderator|by)_id$'
+        or (
+          a.atttypid::regtype::text ~ '^(text|character|json|name|xml|hstore|citext|"char")'
+          -- One of a few words of ours.
+          and not exists (
+            select from pg_constraint k
+            where k.contype = 'c' and k.conrelid = t.oid and k.conkey = array[a.attnum]
+              and pg_get_constraintdef(k.oid) ~ $$= (ANY|')$$
+          )
+        )
+      order by 1`);
+    expect(rows.map(({ name }) => name)).toEqual(rows.map(({ name }) => name).filter(name => columns.has(name)));
+    const left = new Set(columns.keys());
+    for (const { name } of rows) left.delete(name);
+    // Nothing is documented that is not there any more.
+    expect([...left]).toEqual([]);
+  });
+
+  test('become what is said there', async () => {
+    const { personId } = populated;
+    const ofPerson = async (name: string, id: number) => {
+      const [table, column] = [name.slice(0, name.lastIndexOf('.')), name.slice(name.lastIndexOf('.') + 1)];
+      const [row] = await server.sql<{ named: number; unlinked: number }>(
+        `select count(*) filter (where ${column} = $1)::int as named,
+          count(*) filter (where ${column} is null)::int as unlinked from ${table}`,
+        [id],
+      );
+      return row ?? { named: 0, unlinked: 0 };
+    };
+    const markedRows = async (name: string) => {
+      const [table, column] = [name.slice(0, name.lastIndexOf('.')), name.slice(name.lastIndexOf('.') + 1)];
+      const rows = await server.sql<{ value: string }>(`select ${column}::text as value from ${table}`);
+      return linesWith(
+        rows.map(({ value }) => value ?? ''),
+        marker,
+      ).length;
+    };
+    const naming = await server.sql<{ name: string }>(`
+      select f.conrelid::regclass || '.' || a.attname as name
+      from pg_constraint f join pg_attribute a on a.attrelid = f.conrelid and a.attnum = any (f.conkey)
+      where f.contype = 'f' and f.confrelid = 'users'::regclass order by 1`);
+    const before = new Map<string, { named: number; unlinked: number }>();
+    for (const { name } of naming) before.set(name, await ofPerson(name, personId));
+    const isChanged = (name: string) => columns.get(name) !== 'stays';
+    const marked: string[] = [];
+    for (const name of columns.keys()) if ((await markedRows(name)) > 0) marked.push(name);
+    // Where a text of the person's is, something becomes of it; and where something becomes of a text, one was there.
+    expect(marked.filter(name => !isChanged(name))).toEqual([]);
+    const texts = [...columns.keys()].filter(name => isChanged(name) && !/_id$|\.kind$|\.uid$/.test(name));
+    expect(texts.filter(name => !marked.includes(name))).toEqual([]);
+
+    await requestDeletion(server, personId);
+    expect((await runCleanUp(server)).users.map(({ id }) => id)).toEqual([personId]);
+    const [placeholder] = await server.sql<{ id: number }>('select id from users where is_placeholder');
+    for (const [name, was] of before) {
+      expect(was.named, `nothing was there to see what becomes of ${name}`).toBeGreaterThan(0);
+      const now = await ofPerson(name, personId);
+      const passed = await ofPerson(name, placeholder?.id ?? 0);
+      const fate =
+        passed.named === was.named && passed.named > 0
+          ? 'placeholder'
+          : now.unlinked === was.unlinked + was.named
+            ? 'unlinked'
+            : 'removed';
+      expect([name, fate, now.named]).toEqual([name, columns.get(name), 0]);
+    }
+    for (const name of columns.keys()) expect([name, await markedRows(name)]).toEqual([name, 0]);
+  });
+});
+
+describe('the tables in docs/erasure.md', () => {
+  /** The queue's own, which know of no account. */
+  const ofQueue = /^graphile_worker\._private_(job_queues|tasks|known_crontabs)$|^graphile_worker\.migrations$/;
+
+  test('are all that there are', async () => {
+    const rows = await server.sql<{ name: string }>(everyTable);
+    const names = rows.map(({ name }) => name).filter(name => !ofQueue.test(name));
+    expect([...tables.keys()].sort()).toEqual(names.sort());
+  });
+
+  test('become what is said there', async () => {
+    const { world, other } = populated;
+    await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, other.ownerId]);
+    const before = await countRows(server);
+    for (const [name, fate] of tables) {
+      if (fate === 'removed') expect(before[name], `nothing was there to be removed from ${name}`).toBeGreaterThan(0);
+    }
+    await scheduleDeletion(server, world.accountId);
+    await scheduleDeletion(server, other.accountId);
+    expect((await runCleanUp(server)).accounts.map(({ id }) => id)).toEqual([world.accountId, other.accountId]);
+    const after = await countRows(server);
+    for (const [name, fate] of tables) {
+      // There was nothing but the two accounts; of OAuth's clients and sessions none is an account's.
+      if (fate === 'removed') expect([name, after[name]]).toEqual([name, name === 'oauth_records' ? 1 : 0]);
+      else expect([name, after[name]]).toEqual([name, before[name]]);
+    }
+  });
+});
+
+async function countRows({ sql }: TestServer): Promise<Record<string, number>> {
+  const rows = await sql<{ name: string; oid: number }>(everyTable);
+  const counts = await Promise.all(
+    rows.map(async ({ name, oid }): Promise<[string, number]> => {
+      const [row] = await sql<{ n: number }>(
+        `select (xpath('/row/n/text()', query_to_xml(format('select count(*) as n from %s', $1::oid::regclass), false, true, '')))[1]::text::int as n`,
+        [oid],
+      );
+      return [name, row?.n ?? 0];
+    }),
+  );
+  // Counters of addresses are no account's.
+  const [limits] = await sql<{ n: number }>(`select count(*)::int as n from rate_limits where key like 'apitoken:%'`);
+  return { ...Object.fromEntries(counts), rate_limits: limits?.n ?? 0 };
+}

@@ -1,0 +1,252 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { plannedStatement } from '../../../server/database/statement.ts';
+import type { Administration } from '../../../server/domain/administration.ts';
+import { cancelUserDeletion, requestUserDeletion } from '../../../server/domain/erasure/request-user-deletion.ts';
+import {
+  cancelAccountDeletion,
+  scheduleAccountDeletion,
+} from '../../../server/domain/erasure/schedule-account-deletion.ts';
+import { addMember, setMemberRole } from '../../../server/domain/members/change-members.ts';
+import { buildCrontab } from '../../../server/jobs/tasks.ts';
+import { createTestDatabase, type TestDatabase } from '../../helpers/database.ts';
+import { createMember, createUser, createWorld, type World } from '../../helpers/fixtures.ts';
+import { runJobs } from '../../helpers/jobs.ts';
+import { startServerForTest } from '../../helpers/server.ts';
+import { administer, administerAtOnce, expectRefusal } from '../administration/administer.ts';
+import { requestDeletion, scheduleDeletion } from './populate.ts';
+import { runCleanUp } from './run.ts';
+
+let db: TestDatabase;
+let world: World;
+
+beforeAll(async () => {
+  db = await createTestDatabase();
+  world = await createWorld(db);
+});
+afterAll(() => db.drop());
+
+const isThere = async (table: 'users' | 'accounts', id: number) =>
+  (await db.sql(`select from ${table} where id = $1`, [id])).length === 1;
+const begin = (table: 'users' | 'accounts', id: number) =>
+  db.sql(`update ${table} set erasure_began_at = now() where id = $1`, [id]);
+
+const lockUser = plannedStatement<never>('select from users where id = $1 for update');
+const beginErasure = plannedStatement<never>('update users set erasure_began_at = now() where id = $1');
+
+const asked = new Date('2026-03-01T12:00:00.000Z');
+const later = (days: number, milliseconds = 0) => new Date(asked.getTime() + days * 86_400_000 + milliseconds);
+
+describe('the grace', () => {
+  test('of an account ends after 30 days, to the millisecond', async () => {
+    const { accountId } = await createWorld(db);
+    await administer(db, admin => scheduleAccountDeletion(admin, accountId), asked);
+    expect((await runCleanUp(db, { now: later(30, -1) })).accounts).toEqual([]);
+    expect(await isThere('accounts', accountId)).toBe(true);
+    expect((await runCleanUp(db, { now: later(30) })).accounts.map(({ id }) => id)).toEqual([accountId]);
+    expect(await isThere('accounts', accountId)).toBe(false);
+  });
+
+  test('of a user ends after 48 hours, to the millisecond', async () => {
+    const userId = await createUser(db);
+    await administer(db, admin => requestUserDeletion(admin, userId), asked);
+    expect((await runCleanUp(db, { now: later(2, -1) })).users).toEqual([]);
+    expect(await isThere('users', userId)).toBe(true);
+    expect((await runCleanUp(db, { now: later(2) })).users.map(({ id }) => id)).toEqual([userId]);
+    expect(await isThere('users', userId)).toBe(false);
+  });
+
+  test('is what the settings say', async () => {
+    const { accountId } = await createWorld(db);
+    const userId = await createUser(db);
+    await administer(db, admin => scheduleAccountDeletion(admin, accountId), asked);
+    await administer(db, admin => requestUserDeletion(admin, userId), asked);
+    const graces = { ACCOUNT_DELETION_GRACE_DAYS: 1, USER_DELETION_GRACE_HOURS: 25 };
+    expect(await runCleanUp(db, { graces, now: later(1) })).toMatchObject({ accounts: [{ id: accountId }], users: [] });
+    expect(await runCleanUp(db, { graces, now: later(1, 3_600_000) })).toMatchObject({ users: [{ id: userId }] });
+  });
+
+  test('is not begun anew by who asks again, and ends with a cancelling', async () => {
+    const userId = await createUser(db);
+    await administer(db, admin => requestUserDeletion(admin, userId), asked);
+    await administer(db, admin => requestUserDeletion(admin, userId), later(1));
+    await administer(db, admin => cancelUserDeletion(admin, userId), later(1));
+    expect((await runCleanUp(db, { now: later(9) })).users).toEqual([]);
+    await administer(db, admin => requestUserDeletion(admin, userId), later(9));
+    expect((await runCleanUp(db, { now: later(10) })).users).toEqual([]);
+    expect((await runCleanUp(db, { now: later(11) })).users).toMatchObject([{ id: userId }]);
+  });
+
+  test('is of no account to what was begun, which is finished', async () => {
+    const userId = await createUser(db);
+    await requestDeletion(db, userId, 50);
+    await begin('users', userId);
+    const graces = { ACCOUNT_DELETION_GRACE_DAYS: 300, USER_DELETION_GRACE_HOURS: 3000 };
+    expect((await runCleanUp(db, { graces })).users).toMatchObject([{ id: userId, isResumed: true }]);
+  });
+});
+
+describe('a user is held', () => {
+  test('as an owner, until no more so, and told so when asking', async () => {
+    const owned = await createWorld(db);
+    await db.sql(`update accounts set slug = 'tidewater' where id = $1`, [owned.accountId]);
+    const held = await administer(db, admin => requestUserDeletion(admin, owned.ownerId), asked);
+    expect(held).toEqual(['owner of tidewater']);
+    const told = await runCleanUp(db, { now: later(3) });
+    expect(told).toMatchObject({
+      users: [],
+      held: [{ id: owned.ownerId, heldBy: ['owner of tidewater'] }],
+      failed: [],
+    });
+
+    const successor = await createMember(db, owned.accountId, 'owner');
+    await administer(db, admin => setMemberRole(admin, { accountId: owned.accountId, userId: owned.ownerId }, 'admin'));
+    expect(await runCleanUp(db, { now: later(3) })).toMatchObject({ users: [{ id: owned.ownerId }], held: [] });
+    expect(await db.sql('select user_id from memberships where account_id = $1', [owned.accountId])).toEqual([
+      { user_id: successor },
+    ]);
+  });
+
+  test('as an operator, until no more so', async () => {
+    const userId = await createUser(db);
+    await requestDeletion(db, userId);
+    await db.sql('update users set is_operator = true where id = $1', [userId]);
+    expect(await runCleanUp(db)).toMatchObject({
+      users: [],
+      held: [{ id: userId, heldBy: ['operator of the server'] }],
+    });
+    await db.sql('update users set is_operator = false where id = $1', [userId]);
+    expect(await runCleanUp(db)).toMatchObject({ users: [{ id: userId }], held: [] });
+  });
+
+  test('not by an account that the same run erases', async () => {
+    const { accountId, ownerId } = await createWorld(db);
+    await scheduleDeletion(db, accountId);
+    await requestDeletion(db, ownerId);
+    expect(await runCleanUp(db)).toMatchObject({ accounts: [{ id: accountId }], users: [{ id: ownerId }], held: [] });
+  });
+
+  test('by no account of which they are less than owner', async () => {
+    for (const role of ['admin', 'moderator', 'member'] as const) {
+      const userId = await createMember(db, world.accountId, role);
+      await requestDeletion(db, userId);
+      expect((await runCleanUp(db)).users).toMatchObject([{ id: userId }]);
+    }
+  });
+});
+
+describe('what has begun', () => {
+  test('cannot be called off', async () => {
+    const { accountId } = await createWorld(db);
+    const userId = await createUser(db);
+    await scheduleDeletion(db, accountId);
+    await requestDeletion(db, userId);
+    await begin('accounts', accountId);
+    await begin('users', userId);
+    for (const change of [cancelAccountDeletion, scheduleAccountDeletion]) {
+      await expectRefusal(db, admin => change(admin, accountId), 'conflict', 'The account is being erased');
+    }
+    for (const change of [cancelUserDeletion, requestUserDeletion]) {
+      await expectRefusal(db, admin => change(admin, userId), 'conflict', 'The user is being erased');
+    }
+    expect(await runCleanUp(db)).toMatchObject({ accounts: [{ id: accountId }], users: [{ id: userId }] });
+  });
+
+  test('and a cancelling at the same time: the user stays whole, or goes whole', async () => {
+    const staying = await createUser(db, 'Stays');
+    await requestDeletion(db, staying);
+    let told: Promise<unknown> | undefined;
+    // The cancelling is not committed yet when the clean-up comes.
+    await administerAtOnce(
+      db,
+      admin => cancelUserDeletion(admin, staying),
+      async () => {
+        told = runCleanUp(db);
+        await told;
+      },
+    );
+    expect(await told).toMatchObject({ users: [], failed: [] });
+    expect(await db.sql('select name, erasure_began_at from users where id = $1', [staying])).toEqual([
+      { name: 'Stays', erasure_began_at: null },
+    ]);
+  });
+
+  test('and a role at the same time: whoever is made an owner first is held', async () => {
+    const { accountId } = await createWorld(db);
+    const member = await createMember(db, accountId, 'member');
+    const newcomer = await createUser(db);
+    const promotions = new Map<number, (admin: Administration) => Promise<void>>([
+      [member, admin => setMemberRole(admin, { accountId, userId: member }, 'owner')],
+      [newcomer, admin => addMember(admin, { accountId, userId: newcomer }, 'owner')],
+    ]);
+    for (const [userId, promote] of promotions) {
+      await requestDeletion(db, userId);
+      await administerAtOnce(db, promote, async () => {
+        expect((await runCleanUp(db)).failed).toEqual([]);
+      });
+    }
+    expect((await runCleanUp(db)).held.map(({ id }) => id)).toEqual([member, newcomer]);
+    await db.sql('update users set deletion_requested_at = null');
+  });
+
+  test('but is not committed yet when a role comes: the role waits for it, and is refused', async () => {
+    const { accountId } = await createWorld(db);
+    const member = await createMember(db, accountId, 'member');
+    const newcomer = await createUser(db);
+    const promotions = new Map<number, (admin: Administration) => Promise<void>>([
+      [member, admin => setMemberRole(admin, { accountId, userId: member }, 'owner')],
+      [newcomer, admin => addMember(admin, { accountId, userId: newcomer }, 'owner')],
+    ]);
+    for (const [userId, promote] of promotions) {
+      await requestDeletion(db, userId);
+      const [, promotion] = await administerAtOnce(
+        db,
+        async admin => {
+          await admin.query(lockUser, [userId]);
+          await admin.query(beginErasure, [userId]);
+        },
+        promote,
+      );
+      expect(promotion).toMatchObject({ status: 'rejected', reason: { message: 'The user is being erased' } });
+    }
+    expect((await runCleanUp(db)).users.map(({ id }) => id)).toEqual([member, newcomer]);
+  });
+
+  test('and a role that comes too late: it is refused', async () => {
+    const { accountId } = await createWorld(db);
+    const member = await createMember(db, accountId, 'member');
+    const newcomer = await createUser(db);
+    for (const userId of [member, newcomer]) {
+      await requestDeletion(db, userId);
+      await begin('users', userId);
+    }
+    const refused = [
+      (admin: Administration) => setMemberRole(admin, { accountId, userId: member }, 'owner'),
+      (admin: Administration) => addMember(admin, { accountId, userId: newcomer }, 'owner'),
+    ];
+    for (const promote of refused) await expectRefusal(db, promote, 'conflict', 'The user is being erased');
+    expect((await runCleanUp(db)).users.map(({ id }) => id)).toEqual([member, newcomer]);
+  });
+});
+
+test('the placeholder cannot ask for deletion, and no clean-up takes it', async () => {
+  const [placeholder] = await db.sql<{ id: number }>('select id from users where is_placeholder');
+  await expectRefusal(
+    db,
+    admin => requestUserDeletion(admin, placeholder?.id ?? 0),
+    'conflict',
+    'The user is being erased',
+  );
+});
+
+test('nothing erases by itself: nobody is gone when all that is scheduled has run', async () => {
+  const userId = await createUser(db);
+  const { accountId } = await createWorld(db);
+  await requestDeletion(db, userId, 1000);
+  await scheduleDeletion(db, accountId, 1000);
+  const server = await startServerForTest({ on: db });
+  const tasks = [...buildCrontab([]).matchAll(/^(?:\S+ ){5}(\w+)/gm)].map(([, task]) => task);
+  expect(tasks).toContain('clear_expired');
+  for (const task of tasks) await db.sql('select graphile_worker.add_job($1)', [task]);
+  expect(await runJobs(server)).toEqual([]);
+  expect([await isThere('users', userId), await isThere('accounts', accountId)]).toEqual([true, true]);
+});

@@ -1,0 +1,62 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { plannedStatement } from '../../../server/database/statement.ts';
+import type { UserEraser } from '../../../server/domain/erasure/erasure.ts';
+import { createTestDatabase, type TestDatabase } from '../../helpers/database.ts';
+import { createUser } from '../../helpers/fixtures.ts';
+import { requestDeletion } from './populate.ts';
+import { runCleanUp } from './run.ts';
+
+let db: TestDatabase;
+
+beforeAll(async () => {
+  db = await createTestDatabase();
+  // Of an extension, which refers to users without anything that happens by itself.
+  await db.sql('create table notes (user_id bigint references users, body text)');
+});
+afterAll(() => db.drop());
+
+const deleteNotes = plannedStatement<never>('delete from notes where user_id = $1');
+
+async function createAuthor(): Promise<number> {
+  const userId = await createUser(db);
+  await db.sql(`insert into notes values ($1, 'A note')`, [userId]);
+  await requestDeletion(db, userId);
+  return userId;
+}
+
+test('an extension forgets a user in the transaction that removes them, and while they are still there', async () => {
+  const userId = await createAuthor();
+  const notes: UserEraser = {
+    name: 'notes',
+    async eraseUser(transaction, id) {
+      const rows = await transaction.query(plannedStatement('select from users where id = $1'), [id]);
+      expect(rows).toHaveLength(1);
+      await transaction.query(deleteNotes, [id]);
+    },
+  };
+  const told = await runCleanUp(db, { erasers: [{ name: 'without data' }, notes] });
+  expect(told).toMatchObject({ users: [{ id: userId }], failed: [] });
+  expect(await db.sql('select from notes')).toEqual([]);
+});
+
+test('an extension that fails keeps the user from being called erased, until it does its part', async () => {
+  const userId = await createAuthor();
+  let isBroken = true;
+  const notes: UserEraser = {
+    name: 'notes',
+    async eraseUser(transaction, id) {
+      await transaction.query(deleteNotes, [id]);
+      if (isBroken) throw new Error('Something else is wrong');
+    },
+  };
+  expect(await runCleanUp(db, { erasers: [notes] })).toMatchObject({
+    users: [],
+    failed: [{ what: 'user', id: userId }],
+  });
+  expect(await db.sql('select user_id from notes')).toEqual([{ user_id: userId }]);
+  expect(await db.sql('select from users where id = $1', [userId])).toHaveLength(1);
+
+  isBroken = false;
+  expect(await runCleanUp(db, { erasers: [notes] })).toMatchObject({ users: [{ id: userId, isResumed: true }] });
+  expect(await db.sql('select from notes')).toEqual([]);
+});

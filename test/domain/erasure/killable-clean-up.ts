@@ -1,0 +1,22 @@
+/**
+ * A clean-up in a process of its own, which a test can kill at any moment. It loads everything first and begins when it
+ * is told to, so that the moment is one of its work. In small batches, so that there are many moments.
+ */
+import { openDatabase } from '../../../server/database/database.ts';
+import { runCleanUp } from './run.ts';
+
+const database = await openDatabase({
+  url: process.env.DATABASE_URL ?? '',
+  poolSize: 3,
+  connectTimeoutMs: 10_000,
+  statementTimeoutMs: 10_000,
+  logger: { warn: () => {} },
+});
+await database.pool.query('select 1');
+process.once('message', async () => {
+  process.send?.('begun');
+  const { isAlone, failed } = await runCleanUp({ database }, { now: new Date(process.env.NOW ?? ''), batchSize: 2 });
+  process.send?.({ isAlone, failures: failed.length });
+});
+process.on('disconnect', () => process.exit());
+process.send?.('ready');

@@ -1,0 +1,173 @@
+import { createHash } from 'node:crypto';
+import { expect } from 'vitest';
+import { createMember, createWorld, insertIdea, issueToken, type World } from '../../helpers/fixtures.ts';
+import { runJobs } from '../../helpers/jobs.ts';
+import { startReceiver } from '../../helpers/receiver.ts';
+import { request } from '../../helpers/request.ts';
+import type { TestServer } from '../../helpers/server.ts';
+import { addWebhook } from '../../helpers/webhooks.ts';
+
+/** In the name, the addresses and every other text that names the person, and nowhere else. */
+export const marker = 'zabriskie';
+
+export const person = {
+  name: 'Quillon "Zabriskie" \\ Øst',
+  email: 'Quillon.Zabriskie@person.example',
+  notificationEmail: 'q+zabriskie@person.example',
+  avatarUrl: 'https://avatars.example/zabriskie.png',
+};
+
+export interface Populated {
+  /** The account in which the person did everything, and one in which they are a member and were blocked. */
+  world: World;
+  other: World;
+  personId: number;
+  /** A token of the person, and one of the owner of the account. */
+  personToken: { token: string; id: number };
+  ownToken: { token: string; id: number };
+  /** An idea by the person, and one by the owner. */
+  ideaId: number;
+  otherIdeaId: number;
+}
+
+/**
+ * Two accounts in which a person has done everything that a person can do, and others have done everything to it: so
+ * that every table has a row which names the person or shows what they wrote.
+ */
+export async function populate(server: TestServer): Promise<Populated> {
+  const world = await createWorld(server);
+  const other = await createWorld(server);
+  const personId = await createPerson(server, world, other);
+  const receiver = await startReceiver((response, { body }) => response.writeHead(200).end(body));
+  await addWebhook(server, world, { url: `${receiver.url}/echo` });
+  await addWebhook(server, other, { url: `${receiver.url}/echo` });
+  await server.sql(
+    `insert into chat_channels (account_id, board_id, kind, url) values ($1, $2, 'slack', 'no ciphertext')`,
+    [world.accountId, world.boardId],
+  );
+
+  const personToken = await issueToken(server, world, 'moderate', { issuerId: personId, name: "Zabriskie's laptop" });
+  const second = await issueToken(server, world, 'write', { issuerId: personId, name: "Zabriskie's second" });
+  const ownToken = await issueToken(server, world, 'moderate', { name: 'Of the owner' });
+  const otherToken = await issueToken(server, other, 'moderate');
+  const by = askerFor(server);
+
+  // A tag has an id and a name too, and shows no person although the id is the person's.
+  await server.sql(
+    `insert into tags (id, account_id, board_id, name, color) overriding system value values ($1, $2, $3, 'Night', '#000000')`,
+    [personId, world.accountId, world.boardId],
+  );
+  const { id: ideaId } = await by(personToken, 'POST /api/v1/ideas', { title: 'Dark mode', body: 'For the evenings.' });
+  const { id: secondId } = await by(second, 'POST /api/v1/ideas', { title: 'Shortcuts', body: 'For the hands.' });
+  const otherIdeaId = await insertIdea(server, world, { title: 'Offline mode' });
+  const mergedId = await insertIdea(server, world, { title: 'Night mode' });
+  for (const id of [ideaId, secondId, otherIdeaId, mergedId]) {
+    await by(personToken, `POST /api/v1/ideas/${id}/vote`, { value: id === otherIdeaId ? 'down' : 'up' });
+    await by(ownToken, `POST /api/v1/ideas/${id}/vote`, { value: 'up' });
+  }
+  await by(ownToken, `POST /api/v1/ideas/${ideaId}/comments`, { body: 'We need this.' });
+  await by(personToken, `POST /api/v1/ideas/${ideaId}/comments`, { body: 'So do I.' });
+  await by(personToken, `POST /api/v1/ideas/${otherIdeaId}/comments`, { body: 'Offline, please.' });
+  await by(ownToken, `POST /api/v1/ideas/${ideaId}/status`, { status: 'planned' });
+  await by(personToken, `POST /api/v1/ideas/${otherIdeaId}/status`, { status: 'planned' });
+  await by(ownToken, `POST /api/v1/ideas/${ideaId}/tags`, { tag_id: personId });
+  await by(ownToken, `POST /api/v1/ideas/${mergedId}/merge`, { target_id: ideaId });
+  await by(ownToken, `POST /api/v1/ideas/${secondId}/merge`, { target_id: otherIdeaId });
+  await by(ownToken, `POST /api/v1/ideas/${secondId}/unmerge`);
+  await by(otherToken, 'POST /api/v1/ideas', { title: 'Elsewhere', body: 'Of somebody else.' });
+  await insertIdea(server, world, { authorId: personId, title: 'It waits', moderationState: 'pending' });
+  await insertIdea(server, other, { authorId: personId, title: 'It was refused', moderationState: 'rejected' });
+  await voteInPerson(server, world, personId, otherIdeaId);
+
+  expect(await runJobs(server)).toEqual([]);
+  // What comes now is on its way, and fails.
+  receiver.behave((response, { body }) => response.writeHead(500).end(body));
+  await by(ownToken, `POST /api/v1/ideas/${ideaId}/status`, { status: 'in_progress' });
+  await by(personToken, `POST /api/v1/ideas/${otherIdeaId}/vote`, { value: 'up' });
+  await runJobs(server);
+  await by(ownToken, `POST /api/v1/ideas/${ideaId}/status`, { status: 'done' });
+  await server.sql(`update graphile_worker._private_jobs set last_error = 'cannot reach ' || $1`, [person.email]);
+  await receiver.close();
+  await signIn(server, personId, personToken.id, other);
+  return { world, other, personId, personToken, ownToken, ideaId, otherIdeaId };
+}
+
+async function createPerson(server: TestServer, world: World, other: World): Promise<number> {
+  const personId = await createMember(server, world.accountId, 'admin', person.name);
+  await server.sql('update users set email = $2, notification_email = $3, avatar_url = $4 where id = $1', [
+    personId,
+    person.email,
+    person.notificationEmail,
+    person.avatarUrl,
+  ]);
+  await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'member')`, [
+    other.accountId,
+    personId,
+  ]);
+  await server.sql('insert into user_blocks (account_id, user_id, reason) values ($1, $2, $3)', [
+    other.accountId,
+    personId,
+    'Zabriskie writes too much',
+  ]);
+  return personId;
+}
+
+/** Sends writes, each with a key of its own, so that its answer is kept. */
+function askerFor(server: TestServer) {
+  let count = 0;
+  return async ({ token }: { token: string }, line: string, json?: unknown) => {
+    const answer = await request(server, line, { token, json, headers: { 'Idempotency-Key': `key-${++count}` } });
+    expect(answer.status, `${line} ${answer.text}`).toBeLessThan(300);
+    return answer.body;
+  };
+}
+
+/** A vote in the web front end: under the user's own voter. */
+async function voteInPerson(server: TestServer, world: World, userId: number, ideaId: number) {
+  const [voter] = await server.sql<{ id: number }>(
+    'insert into voters (account_id, user_id) values ($1, $2) returning id',
+    [world.accountId, userId],
+  );
+  await server.sql('select cast_vote($1, $2, $3, 1::smallint, now(), $4, null)', [
+    ideaId,
+    world.boardId,
+    voter?.id,
+    userId,
+  ]);
+}
+
+/** Rows of how the person signs in, as the admin area and OAuth keep them. */
+async function signIn(server: TestServer, userId: number, tokenId: number, other: World) {
+  const hash = (text: string) => createHash('sha256').update(text).digest();
+  await server.sql(
+    `insert into sign_in_methods (user_id, kind, credential) values ($1, 'password', '$argon2id$v=19$zabriskie')`,
+    [userId],
+  );
+  await server.sql(`insert into sessions (token_hash, user_id, expires_at) values ($1, $2, now() + interval '1 day')`, [
+    hash('session'),
+    userId,
+  ]);
+  const insertRecord = `insert into oauth_records (model, id_hash, payload, user_id, token_id, grant_id, expires_at)
+    values ($1, $2, $3, $4, $5, 'a grant', now() + interval '1 hour')`;
+  const payload = JSON.stringify({ accountId: String(userId), hint: person.email });
+  await server.sql(insertRecord, ['Session', hash('oidc session'), payload, userId, null]);
+  await server.sql(insertRecord, ['AccessToken', hash('access token'), payload, null, tokenId]);
+  const otherToken = await issueToken(server, other, 'read', { issuerId: other.ownerId });
+  await server.sql(insertRecord, ['Grant', hash('grant'), '{}', other.ownerId, otherToken.id]);
+  await server.sql(insertRecord, ['Client', hash('client'), '{}', null, null]);
+}
+
+/** Somebody who asked for deletion three days ago. */
+export async function requestDeletion({ sql }: Pick<TestServer, 'sql'>, userId: number, hoursAgo = 72) {
+  await sql(`update users set deletion_requested_at = now() - $2 * interval '1 hour' where id = $1`, [
+    userId,
+    hoursAgo,
+  ]);
+}
+
+export async function scheduleDeletion({ sql }: Pick<TestServer, 'sql'>, accountId: number, daysAgo = 31) {
+  await sql(`update accounts set deletion_scheduled_at = now() - $2 * interval '1 day' where id = $1`, [
+    accountId,
+    daysAgo,
+  ]);
+}

@@ -1,0 +1,240 @@
+import type pg from 'pg';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { connect } from '../../helpers/database.ts';
+import { createMember, createWorld, insertIdea, issueToken, type World } from '../../helpers/fixtures.ts';
+import { expectInvariants } from '../../helpers/invariants.ts';
+import { startReceiverForTest } from '../../helpers/receiver.ts';
+import { type Answer, request } from '../../helpers/request.ts';
+import { startServer, type TestServer } from '../../helpers/server.ts';
+import { addWebhook, eventually } from '../../helpers/webhooks.ts';
+import { startWorkerForTest } from '../../helpers/worker.ts';
+import { dump, linesWith } from './dump.ts';
+import { marker, person, requestDeletion } from './populate.ts';
+import { runCleanUp } from './run.ts';
+
+let server: TestServer;
+let world: World;
+let ownToken: string;
+
+beforeAll(async () => {
+  server = await startServer();
+  world = await createWorld(server);
+  ({ token: ownToken } = await issueToken(server, world, 'moderate'));
+});
+afterAll(() => server.close());
+
+/** Somebody whose grace is over, with a token. */
+async function createLeaving() {
+  const userId = await createMember(server, world.accountId, 'admin', person.name);
+  const { token, id: tokenId } = await issueToken(server, world, 'write', { issuerId: userId });
+  await requestDeletion(server, userId);
+  return { userId, token, tokenId };
+}
+
+/** A transaction that holds something until it is told to end. */
+async function holding(text: string, values: unknown[]): Promise<pg.Client> {
+  const client = await connect(server.url);
+  onTestFinished(() => client.end());
+  await client.query('begin');
+  await client.query(text, values);
+  return client;
+}
+
+const isWaiting = (count = 1) =>
+  eventually(async () => {
+    const waiting = await server.sql(
+      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    );
+    expect(waiting.length).toBeGreaterThanOrEqual(count);
+  });
+
+const isErased = async (userId: number) => (await server.sql('select from users where id = $1', [userId])).length === 0;
+
+describe('a request that was let in before its user was erased', () => {
+  /** Erases somebody while a request of theirs waits for a lock, and then lets the request go on. */
+  async function overtake(lock: string, id: number, line: string, json: unknown): Promise<Answer> {
+    const { userId, token } = await createLeaving();
+    const holder = await holding(lock, [id]);
+    const answer = request(server, line, { token, json });
+    await isWaiting();
+    expect(await runCleanUp(server)).toMatchObject({ users: [{ id: userId }], failed: [] });
+    await holder.query('commit');
+    return answer;
+  }
+  const lockBoard = 'select from boards where id = $1 for update';
+  const lockIdea = 'select from ideas where id = $1 for update';
+
+  test('creates no idea', async () => {
+    const before = await server.sql('select id from ideas order by id');
+    const answer = await overtake(lockBoard, world.boardId, 'POST /api/v1/ideas', { title: 'Late', body: 'Too late.' });
+    expect([answer.status, answer.key]).toEqual([401, 'unauthorized']);
+    expect(await server.sql('select id from ideas order by id')).toEqual(before);
+  });
+
+  test('adds no comment', async () => {
+    const ideaId = await insertIdea(server, world);
+    const answer = await overtake(lockIdea, ideaId, `POST /api/v1/ideas/${ideaId}/comments`, { body: 'Too late.' });
+    expect([answer.status, answer.key]).toEqual([401, 'unauthorized']);
+    expect(await server.sql('select comment_count from ideas where id = $1', [ideaId])).toEqual([{ comment_count: 0 }]);
+  });
+
+  test('votes, as the token that it is, or not at all where its user would be told of', async () => {
+    const ideaId = await insertIdea(server, world);
+    const line = `POST /api/v1/ideas/${ideaId}/vote`;
+    expect((await overtake(lockIdea, ideaId, line, { value: 'up' })).status).toBe(200);
+    const { id: webhookId } = await addWebhook(server, world, { url: 'https://hooks.example.com/' });
+    const answer = await overtake(lockIdea, ideaId, line, { value: 'up' });
+    expect([answer.status, answer.key]).toEqual([401, 'unauthorized']);
+    expect(await server.sql('select up_count from ideas where id = $1', [ideaId])).toEqual([{ up_count: 1 }]);
+    await server.sql('delete from webhook_endpoints where id = $1', [webhookId]);
+    await expectInvariants(server);
+  });
+});
+
+describe('what is written and not committed yet when a user is erased', () => {
+  test('by the user, is waited for and attributed to the placeholder', async () => {
+    const { userId } = await createLeaving();
+    const ideaId = await insertIdea(server, world);
+    const writer = await holding(
+      'insert into comments (account_id, idea_id, author_id, body) values ($1, $2, $3, $4)',
+      [world.accountId, ideaId, userId, 'Just in time.'],
+    );
+    await writer.query('update ideas set comment_count = 1 where id = $1', [ideaId]);
+    const told = runCleanUp(server);
+    await isWaiting();
+    await writer.query('commit');
+    expect(await told).toMatchObject({ users: [{ id: userId, counts: { comments: 1 } }], failed: [] });
+    const comments = await server.sql(
+      `select c.body, u.name from comments c join users u on u.id = c.author_id where c.idea_id = $1`,
+      [ideaId],
+    );
+    expect(comments).toEqual([{ body: 'Just in time.', name: 'Deleted user' }]);
+  });
+
+  test('by the user, after the erasure has begun, is waited for and looked for again', async () => {
+    const { userId } = await createLeaving();
+    const ownIdeaId = await insertIdea(server, world, { authorId: userId });
+    const ideaId = await insertIdea(server, world);
+    // Comments are attributed before ideas: the erasure has done that when it waits here.
+    const holder = await holding('select from ideas where id = $1 for update', [ownIdeaId]);
+    const told = runCleanUp(server);
+    await isWaiting();
+    const writer = await holding(
+      'insert into comments (account_id, idea_id, author_id, body) values ($1, $2, $3, $4)',
+      [world.accountId, ideaId, userId, 'At the last moment.'],
+    );
+    await writer.query('update ideas set comment_count = 1 where id = $1', [ideaId]);
+    await holder.query('commit');
+    await isWaiting();
+    await writer.query('commit');
+    expect(await told).toMatchObject({ users: [{ id: userId, counts: { comments: 1, ideas: 1 } }], failed: [] });
+    expect(await isErased(userId)).toBe(true);
+    await expectInvariants(server);
+  });
+
+  test('by another, about an idea of the user, shows the placeholder', async () => {
+    const { userId } = await createLeaving();
+    const ideaId = await insertIdea(server, world, { authorId: userId });
+    const recorder = await holding('select from ideas where id = $1 for no key update', [ideaId]);
+    const record = `select record_event('idea.status_changed', $1, null, $2, null, '{}', now())`;
+    await recorder.query(record, [ideaId, world.ownerId]);
+    const told = runCleanUp(server);
+    await isWaiting();
+    await recorder.query('commit');
+    expect(await told).toMatchObject({ users: [{ id: userId }], failed: [] });
+    const [event] = await server.sql<{ author: unknown }>(
+      `select body #> '{data,idea,author}' as author from events where idea_id = $1`,
+      [ideaId],
+    );
+    expect(event?.author).toEqual({ id: expect.any(Number), name: 'Deleted user' });
+    expect(linesWith(await dump(server), marker)).toEqual([]);
+  });
+});
+
+test('what a receiver repeats of a message that was on its way is not kept', async () => {
+  const { userId } = await createLeaving();
+  const ideaId = await insertIdea(server, world, { authorId: userId });
+  const answers: (() => void)[] = [];
+  const receiver = await startReceiverForTest((response, { body }) => {
+    answers.push(() => response.writeHead(answers.length > 1 ? 200 : 500).end(body));
+  });
+  const { id: webhookId } = await addWebhook(server, world, { url: receiver.url });
+  await startWorkerForTest(server);
+  await request(server, `POST /api/v1/ideas/${ideaId}/status`, { token: ownToken, json: { status: 'planned' } });
+  await receiver.gets(1);
+  expect(receiver.received[0]?.body).toContain('Zabriskie');
+  expect(await runCleanUp(server)).toMatchObject({ users: [{ id: userId }], failed: [] });
+  const attempts = () =>
+    server.sql<{ status: number; response: string | null }>(
+      `select a.status, a.response from webhook_attempts a join webhook_deliveries d on d.id = a.delivery_id
+      where d.endpoint_id = $1 order by a.id`,
+      [webhookId],
+    );
+
+  answers[0]?.();
+  await eventually(async () => expect(await attempts()).toEqual([{ status: 500, response: null }]));
+  // The next try is of the message as it is now.
+  await server.sql(`update webhook_deliveries set next_attempt_at = now() where endpoint_id = $1`, [webhookId]);
+  await server.sql(`update webhook_endpoints set failing_since = null, probed_until = null where id = $1`, [webhookId]);
+  await server.sql(
+    `select graphile_worker.add_job('deliver_webhooks', json_build_object('endpoint_id', endpoint_id, 'lane', lane))
+    from webhook_deliveries where endpoint_id = $1`,
+    [webhookId],
+  );
+  await receiver.gets(2);
+  expect(receiver.received[1]?.body).toContain('Deleted user');
+  expect(receiver.received[1]?.body).not.toContain('Zabriskie');
+  answers[1]?.();
+  await eventually(async () => expect(await attempts()).toHaveLength(2));
+  expect(linesWith(await dump(server), marker)).toEqual([]);
+  await server.sql('delete from webhook_endpoints where id = $1', [webhookId]);
+});
+
+test('under parallel votes, comments, ideas and merges nothing fails, and nothing is lost', async () => {
+  const { userId, token } = await createLeaving();
+  await addWebhook(server, world, { url: 'https://hooks.example.com/' });
+  const ideaIds: number[] = [];
+  for (let n = 0; n < 20; n++) ideaIds.push(await insertIdea(server, world, { authorId: userId, title: `Idea ${n}` }));
+  const commenters = [];
+  for (let n = 0; n < 3; n++) {
+    const issuerId = await createMember(server, world.accountId, 'moderator');
+    commenters.push((await issueToken(server, world, 'moderate', { issuerId })).token);
+  }
+  let isOver = false;
+  const answers: Answer[] = [];
+  const ofUser: Answer[] = [];
+  const any = () => ideaIds[Math.floor(Math.random() * ideaIds.length)] ?? 0;
+  const traffic = commenters.map(async (by, n) => {
+    for (let turn = 0; !isOver; turn++) {
+      const ask = (line: string, json: unknown) => request(server, line, { token: by, json });
+      answers.push(await ask(`POST /api/v1/ideas/${any()}/vote`, { value: turn % 2 ? 'up' : 'down' }));
+      answers.push(await ask(`POST /api/v1/ideas/${any()}/comments`, { body: `Turn ${turn} of ${n}` }));
+      answers.push(await ask(`POST /api/v1/ideas/${any()}/status`, { status: turn % 2 ? 'planned' : 'open' }));
+      answers.push(await ask(`POST /api/v1/ideas/${any()}/merge`, { target_id: any() }));
+      answers.push(await ask(`POST /api/v1/ideas/${any()}/unmerge`, undefined));
+      const late = { token, json: { title: `Late ${turn}`, body: 'Of who is leaving.' } };
+      ofUser.push(await request(server, 'POST /api/v1/ideas', late));
+    }
+  });
+  await eventually(() => expect(ofUser.length).toBeGreaterThan(2));
+  const told = await runCleanUp(server, { batchSize: 3 });
+  isOver = true;
+  await Promise.all(traffic);
+
+  expect(told).toMatchObject({ users: [{ id: userId }], failed: [] });
+  const refusals = new Set(answers.filter(({ status }) => status >= 300).map(({ key }) => key));
+  const ruled = ['consecutive_comment', 'idea_already_merged', 'merge_into_self', 'not_found'];
+  expect([...refusals].filter(key => !ruled.includes(key ?? ''))).toEqual([]);
+  expect(new Set(ofUser.map(({ status }) => status))).toEqual(new Set([201, 401]));
+  expect(await isErased(userId)).toBe(true);
+  expect(linesWith(await dump(server), marker)).toEqual([]);
+  await expectInvariants(server);
+  const [counts] = await server.sql<{ ideas: number; comments: number }>(
+    `select (select count(*)::int from ideas i join users u on u.id = i.author_id where u.is_placeholder and i.title ~ '^(Idea|Late)') as ideas,
+      (select count(*)::int from comments where body ~ '^Turn ') as comments`,
+  );
+  expect(counts).toEqual({
+    ideas: ideaIds.length + ofUser.filter(({ status }) => status === 201).length,
+    comments: answers.filter(({ status }) => status === 201).length,
+  });
+});

@@ -1,0 +1,56 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { redactPerson } from '../../../server/domain/erasure/redact-person.ts';
+
+const placeholder = { id: 99, name: 'Deleted user' };
+const redact = (value: unknown) => {
+  const redacted = redactPerson(JSON.stringify(value), 7, placeholder);
+  return redacted === undefined ? undefined : JSON.parse(redacted);
+};
+
+test('a person is replaced wherever they stand, and what stands beside them is kept', () => {
+  const shown = {
+    actor: { id: 7, name: 'Ada', token_id: 3 },
+    idea: { id: 7, author: { id: 7, name: 'Ada' }, tags: [{ id: 7, name: 'Billing', color: '#000000' }] },
+    board: { id: 7, slug: 'web', name: 'Web' },
+    people: [{ name: 'Ada', id: 7 }],
+    nothing: null,
+  };
+  expect(redact(shown)).toEqual({
+    actor: { id: 99, name: 'Deleted user', token_id: 3 },
+    idea: { id: 7, author: placeholder, tags: [{ id: 7, name: 'Billing', color: '#000000' }] },
+    board: { id: 7, slug: 'web', name: 'Web' },
+    people: [placeholder],
+    nothing: null,
+  });
+});
+
+test('what does not show the person is left alone, to the letter', () => {
+  for (const other of [
+    { author: { id: 8, name: 'Ada' } },
+    { id: 7 },
+    [],
+    null,
+    'Ada',
+    { title: '{"id":7,"name":"Ada"}' },
+  ]) {
+    expect(redact(other)).toBeUndefined();
+  }
+});
+
+test('the contract shows people, and nothing but people, in the form by which they are found', () => {
+  const document = readFileSync(new URL('../../../contract/openapi.json', import.meta.url), 'utf8');
+  const found = new Set<string>();
+  const walk = (value: unknown, path: string) => {
+    if (typeof value !== 'object' || value === null) return;
+    const { properties } = value as { properties?: Record<string, unknown> };
+    const keys = Object.keys(properties ?? {}).filter(key => key !== 'token_id');
+    if (keys.sort().join() === 'id,name') found.add(path);
+    for (const [key, one] of Object.entries(value)) walk(one, `${path}/${key}`);
+  };
+  walk(JSON.parse(document), '');
+  const people = ['/components/schemas/Actor', '/components/schemas/Author'];
+  // What a token is told of itself is a read: it is in no event, and no answer that is kept.
+  const ofToken = ['/components/schemas/Token/properties/account', '/components/schemas/Token/properties/issuer'];
+  expect([...found].sort()).toEqual([...people, ...ofToken]);
+});

@@ -1,0 +1,191 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { events } from '../../../contract/events.ts';
+import { expectInvariants } from '../../helpers/invariants.ts';
+import { makeJobsDue, runJobs } from '../../helpers/jobs.ts';
+import { request } from '../../helpers/request.ts';
+import { startServer, type TestServer } from '../../helpers/server.ts';
+import { dump, linesWith } from './dump.ts';
+import { marker, type Populated, person, populate, requestDeletion } from './populate.ts';
+import { runCleanUp, type Told } from './run.ts';
+
+const tallies = 'select id, up_count, down_count, score, comment_count, merged_into_id from ideas order by id';
+const votes = 'select idea_id, voter_id, value, carried_from_id from votes order by 1, 2';
+const writings = `select i.id, i.title, i.body, array(select c.body from comments c where c.idea_id = i.id order by c.id)
+  from ideas i order by i.id`;
+
+describe('a user who is erased', () => {
+  let server: TestServer;
+  let populated: Populated;
+  let told: Told;
+  let placeholderId: number;
+  const before: Record<string, unknown[]> = {};
+  const read = async (line: string, token = populated.ownToken.token, headers: Record<string, string> = {}) =>
+    request(server, line, { token, headers });
+  let shown: { etag: string | null; updatedAt: string };
+
+  beforeAll(async () => {
+    server = await startServer({ environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' } });
+    populated = await populate(server);
+    await requestDeletion(server, populated.personId);
+    await expectInvariants(server);
+    for (const sql of [tallies, votes, writings]) before[sql] = await server.sql(sql);
+    const lines = await dump(server);
+    // What is looked for afterwards is there before, in every form in which it is kept.
+    expect(linesWith(lines, marker).length).toBeGreaterThan(30);
+    for (const value of Object.values(person))
+      expect(lines.some(line => line.includes(JSON.stringify(value).slice(1, 9)))).toBe(true);
+    const answer = await read(`GET /api/v1/ideas/${populated.ideaId}`);
+    expect(answer.body.author.name).toBe(person.name);
+    shown = { etag: answer.headers.get('etag'), updatedAt: answer.body.updated_at };
+
+    told = await runCleanUp(server);
+    const [placeholder] = await server.sql<{ id: number }>('select id from users where is_placeholder');
+    placeholderId = placeholder?.id ?? 0;
+  });
+  afterAll(() => server.close());
+
+  test('is named nowhere in the whole database: not the name, not an address, not the picture', async () => {
+    expect(linesWith(await dump(server), marker)).toEqual([]);
+    expect(await server.sql('select from users where id = $1', [populated.personId])).toEqual([]);
+  });
+
+  test('is told of by id and numbers alone', () => {
+    expect(told).toMatchObject({ isAlone: true, accounts: [], held: [], failed: [] });
+    expect(told.users).toEqual([
+      {
+        id: populated.personId,
+        isResumed: false,
+        counts: {
+          api_tokens: 2,
+          comments: 2,
+          events: expect.any(Number),
+          followers: 3,
+          ideas: 4,
+          idempotency_keys: expect.any(Number),
+          memberships: 2,
+          notifications: expect.any(Number),
+          oauth_records: 2,
+          sessions: 1,
+          sign_in_methods: 1,
+          user_blocks: 1,
+          voters: 1,
+        },
+      },
+    ]);
+  });
+
+  test('leaves every tally and every vote as it was, each still of its own voter', async () => {
+    expect(await server.sql(tallies)).toEqual(before[tallies]);
+    expect(await server.sql(votes)).toEqual(before[votes]);
+    await expectInvariants(server);
+    expect(await server.sql('select count(*) as n from voters where user_id is null')).not.toEqual([{ n: 0 }]);
+  });
+
+  test('leaves what they wrote, attributed to the one placeholder', async () => {
+    expect(await server.sql(writings)).toEqual(before[writings]);
+    expect(await server.sql('select id, name, email from users where is_placeholder')).toEqual([
+      { id: placeholderId, name: 'Deleted user', email: null },
+    ]);
+    const idea = await read(`GET /api/v1/ideas/${populated.ideaId}`);
+    expect(idea.body.author).toEqual({ id: placeholderId, name: 'Deleted user' });
+    const comments = await read(`GET /api/v1/ideas/${populated.ideaId}/comments`);
+    expect(comments.body.data.map((comment: { author: { name: string } }) => comment.author.name)).toEqual([
+      'The owner',
+      'Deleted user',
+    ]);
+    const counts = await server.sql('select count(*)::int as n from ideas where author_id = $1', [placeholderId]);
+    expect(counts).toEqual([{ n: 4 }]);
+  });
+
+  test('is gone from cached answers: an idea that they wrote has changed', async () => {
+    const again = await read(`GET /api/v1/ideas/${populated.ideaId}`, undefined, { 'If-None-Match': shown.etag ?? '' });
+    expect(again.status).toBe(200);
+    expect(again.body.updated_at > shown.updatedAt).toBe(true);
+  });
+
+  test('can do nothing any more with a token, which is revoked and the placeholder’s', async () => {
+    expect((await read('GET /api/v1/ideas', populated.personToken.token)).key).toBe('unauthorized');
+    const tokens = await server.sql(
+      `select distinct name, issuer_id, revoked_at is not null as is_revoked from api_tokens where id <> all ($1)`,
+      [
+        (await server.sql<{ id: number }>(`select id from api_tokens where issuer_id <> $1`, [placeholderId])).map(
+          ({ id }) => id,
+        ),
+      ],
+    );
+    expect(tokens).toEqual([{ name: 'Token of a deleted user', issuer_id: placeholderId, is_revoked: true }]);
+  });
+
+  test('is shown by events as the placeholder, and events are otherwise to the field what they were', async () => {
+    const rows = await server.sql<{ type: keyof typeof events; body: unknown; actor_id: number }>(
+      `select type, body, actor_id from events where type not in ('idea.pending', 'idea.rejected')`,
+    );
+    expect(rows.length).toBeGreaterThan(20);
+    for (const { type, body } of rows) expect(events[type].parse(body)).toEqual(body);
+    const acted = rows.filter(({ actor_id }) => actor_id === placeholderId);
+    expect(acted.length).toBeGreaterThan(8);
+    for (const { body } of acted) {
+      const { actor } = (body as { data: { actor: object } }).data;
+      expect(actor).toEqual({ id: placeholderId, name: 'Deleted user', token_id: expect.toSatisfy(isTokenOrPerson) });
+    }
+    const authored = rows.filter(({ body }) => JSON.stringify(body).includes(`"author":{"id":${placeholderId},`));
+    expect(authored.length).toBeGreaterThan(8);
+    // The tag with the person's id is still a tag.
+    expect(rows.some(({ body }) => JSON.stringify(body).includes('"name":"Night"'))).toBe(true);
+  });
+
+  test('is not in what receivers are still to be sent, nor in what they answered', async () => {
+    const pending = await server.sql<{ is_redacted: boolean; shows_placeholder: boolean }>(
+      `select d.is_redacted, e.body::text like '%"Deleted user"%' as shows_placeholder
+      from webhook_deliveries d join events e on e.id = d.event_id where d.state = 'pending'`,
+    );
+    expect(pending.length).toBeGreaterThan(1);
+    for (const { is_redacted, shows_placeholder } of pending) expect(is_redacted).toBe(shows_placeholder);
+    const responses = await server.sql('select from webhook_attempts where response is not null');
+    // Those to the events of others are kept.
+    expect(responses.length).toBeGreaterThan(0);
+  });
+
+  test('leaves the requests of others as they are: sent again, they are answered again and not done again', async () => {
+    const [kept] = await server.sql<{ path: string; key: string }>(
+      `select path, key from idempotency_keys where token_id = $1 and path like $2`,
+      [populated.ownToken.id, `%/${populated.ideaId}/tags`],
+    );
+    const replayed = await request(server, `POST ${kept?.path}`, {
+      token: populated.ownToken.token,
+      json: { tag_id: populated.personId },
+      headers: { 'Idempotency-Key': kept?.key ?? '' },
+    });
+    expect(replayed.headers.get('idempotency-replayed')).toBe('true');
+    expect(replayed.body.author).toEqual({ id: placeholderId, name: 'Deleted user' });
+  });
+
+  test('keeps nobody from commenting, or from anything else', async () => {
+    const { token } = populated.ownToken;
+    const path = `/api/v1/ideas/${populated.otherIdeaId}`;
+    expect((await request(server, `POST ${path}/comments`, { token, json: { body: 'After.' } })).status).toBe(201);
+    expect((await request(server, `POST ${path}/vote`, { token, json: { value: 'down' } })).status).toBe(200);
+    await makeJobsDue(server);
+    expect(await runJobs(server)).toEqual([]);
+    expect(await server.sql('select from notifications where user_id = $1', [placeholderId])).toEqual([]);
+    await expectInvariants(server);
+  });
+
+  test('may sign up anew, as somebody else', async () => {
+    const [anew] = await server.sql<{ id: number }>('insert into users (email, name) values ($1, $2) returning id', [
+      person.email,
+      person.name,
+    ]);
+    expect(anew?.id).not.toBe(populated.personId);
+    expect(await server.sql('select from user_blocks where user_id = $1', [anew?.id])).toEqual([]);
+    await server.sql('delete from users where id = $1', [anew?.id]);
+  });
+
+  test('is erased once: another run finds nothing to do', async () => {
+    const lines = await dump(server);
+    expect(await runCleanUp(server)).toEqual({ isAlone: true, accounts: [], users: [], held: [], failed: [] });
+    expect(await dump(server)).toEqual(lines);
+  });
+});
+
+const isTokenOrPerson = (id: unknown) => id === null || typeof id === 'number';

@@ -1,0 +1,63 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { cliOn, runCli } from '../cli/run-cli.ts';
+import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
+import { fixture, formInboxSecret } from './with-extensions.ts';
+
+const pending = [{ stream: 'form-inbox', name: '0001_submissions.sql' }];
+
+let db: TestDatabase;
+
+beforeAll(async () => {
+  db = await createTestDatabase();
+});
+afterAll(() => db.drop());
+
+test('the command line knows the streams of extensions, and asks for none of their settings', async () => {
+  const cli = cliOn(db.url, { EXTENSIONS: fixture('form-inbox') });
+  expect(await cli.json('migrate', '--dry-run')).toEqual({ pending });
+  expect(await cli.run('migrate', '--dry-run')).toMatchObject({ exitCode: 0 });
+  expect(await cli.run('migrate', '--check', '--json')).toMatchObject({ exitCode: 1 });
+  expect(await cli.refusal('account', 'list')).toMatch(/^The database has 1 pending migration/);
+  expect(await cliOn(db.url).json('account', 'list')).toEqual([]);
+
+  expect(await cli.json('migrate')).toEqual({ applied: pending });
+  expect(await cli.json('migrate', '--dry-run')).toEqual({ pending: [] });
+  expect(await cli.run('migrate', '--check')).toMatchObject({ exitCode: 0 });
+  expect(await cli.json('account', 'list')).toEqual([]);
+});
+
+test('a tolerated migration of a newer version lets commands run, too', async () => {
+  await db.sql(`insert into schema_migrations (stream, name, checksum) values ('core', '9999_later.sql', 'x')`);
+  expect(await cliOn(db.url).refusal('account', 'list')).toContain('core/9999_later.sql');
+  const tolerant = cliOn(db.url, { TOLERATED_MIGRATIONS: 'core/9999_later.sql' });
+  expect(await tolerant.json('account', 'list')).toEqual([]);
+  expect(await tolerant.json('migrate')).toEqual({ applied: [] });
+  await db.sql(`delete from schema_migrations where name = '9999_later.sql'`);
+});
+
+test('doctor finds what an extension lacks, and which one is told of events in vain', async () => {
+  await db.sql(`insert into extension_subscriptions values ('idea.created', 'gone', now())`);
+  const problems = async (settings: Record<string, string>) => {
+    const { stdout, stderr } = await runCli({ DATABASE_URL: db.url, ...settings }, 'doctor', '--json');
+    expect(stderr).toBe('');
+    const { findings } = JSON.parse(stdout) as { findings: { level: string; what: string }[] };
+    return findings.filter(({ level, what }) => level !== 'ok' && /extension/i.test(what)).map(({ what }) => what);
+  };
+  const left = 'The extension gone is told of events, and is not in EXTENSIONS here';
+  expect(await problems({ EXTENSIONS: './nowhere.ts' })).toEqual([
+    expect.stringMatching(/^The extension \.\/nowhere\.ts cannot be loaded: /),
+    left,
+  ]);
+  const settings = {
+    EXTENSIONS: fixture('form-inbox'),
+    EXT_FORM_INBOX_SECRET: formInboxSecret,
+    EXT_FORM_INBOX_ACCOUNT: 'acme',
+    EXT_FORM_INBOX_BOARD: 'web-app',
+  };
+  expect(await problems(settings)).toEqual([
+    'The extension form-inbox has wrong settings: EXT_FORM_INBOX_AUTHOR must be the address of a member',
+    left,
+  ]);
+  await db.sql('delete from extension_subscriptions');
+  expect(await problems({ ...settings, EXT_FORM_INBOX_AUTHOR: 'ada@example.com' })).toEqual([]);
+});

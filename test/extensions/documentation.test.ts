@@ -1,0 +1,55 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { migrate } from '../../server/database/migrator.ts';
+import { createTestDatabase } from '../helpers/database.ts';
+import { createWorld } from '../helpers/fixtures.ts';
+
+const root = new URL('../../', import.meta.url);
+const read = (path: string) => readFile(new URL(path, root), 'utf8');
+
+/** The code of a page, in one language. */
+async function blocksOf(page: string, language: string): Promise<string[]> {
+  const blocks = (await read(page)).matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\`$`, 'gms'));
+  return [...blocks].map(([, block = '']) => block);
+}
+
+test('the walk through an extension is the extension of the fixtures, to the letter and without a gap', async () => {
+  const files = 'test/fixtures/extensions/form-inbox/';
+  const extension = (await read(`${files}extension.ts`)).replace(
+    /'[./]*server\/extensions\/extension\.ts'/,
+    "'idea-board/extension'",
+  );
+  const plain = (text: string) =>
+    text
+      .split('\n')
+      .map(line => line.trim())
+      .filter(line => line !== '');
+  const shown = (await blocksOf('docs/extensions.md', 'ts')).flatMap(plain);
+  const signature = plain(await read(`${files}signature.ts`));
+  // The pieces stand in the order of the reading; in the file, a helper stands last.
+  const written = [...plain(extension), ...signature].filter(line => line !== '});' && line !== '}');
+  expect(shown.filter(line => line !== '});' && line !== '}').sort()).toEqual(written.sort());
+  expect(await blocksOf('docs/extensions.md', 'sql')).toEqual([await read(`${files}migrations/0001_submissions.sql`)]);
+});
+
+test('the migrations of the guide to upgrades run, one after the other, and copy what was there', async () => {
+  const db = await createTestDatabase();
+  onTestFinished(() => db.drop());
+  await createWorld(db);
+  await db.sql(`update boards set description = 'As it was'`);
+  const directory = await mkdtemp(join(tmpdir(), 'idea-board-migrations-'));
+  onTestFinished(() => rm(directory, { recursive: true }));
+  const stream = { name: 'example', directory };
+  const blocks = await blocksOf('docs/upgrading.md', 'sql');
+  expect(blocks).toHaveLength(5);
+  for (const [index, sql] of blocks.entries()) {
+    const name = /^-- \d{4}(_\w+\.sql)$/m.exec(sql)?.[1];
+    await writeFile(join(directory, `${String(index + 1).padStart(4, '0')}${name}`), sql);
+    await migrate(db.url, [stream]);
+    // As a server of the version before does, which knows nothing of the new column.
+    if (index === 0) await db.sql(`update boards set description = 'As an old server wrote it'`);
+  }
+  expect(await db.sql('select summary from boards')).toEqual([{ summary: 'As an old server wrote it' }]);
+});

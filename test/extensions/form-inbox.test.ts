@@ -1,0 +1,149 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Extension } from '../../server/extensions/extension.ts';
+import { sign } from '../fixtures/extensions/form-inbox/signature.ts';
+import { testClock } from '../helpers/clock.ts';
+import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
+import { createWorld, issueToken, type World } from '../helpers/fixtures.ts';
+import { runJobs } from '../helpers/jobs.ts';
+import { request } from '../helpers/request.ts';
+import { startServer, type TestServer } from '../helpers/server.ts';
+import { formInboxSecret, loadFormInbox, prepare } from './with-extensions.ts';
+
+const now = '2026-03-14T09:00:00.000Z';
+const clock = testClock(now);
+
+let db: TestDatabase;
+let world: World;
+let inbox: Extension;
+let server: TestServer;
+
+beforeAll(async () => {
+  db = await createTestDatabase();
+  world = await createWorld(db, { slug: 'web-app' });
+  await db.sql(`update accounts set slug = 'acme' where id = $1`, [world.accountId]);
+  await db.sql(`update users set email = 'Ada@example.com' where id = $1`, [world.ownerId]);
+  inbox = await loadFormInbox();
+  await prepare(db, [inbox]);
+  server = await startServer({ on: db, clock, dependencies: { extensions: [inbox] } });
+});
+beforeEach(async () => {
+  clock.set(now);
+  await db.sql('delete from ideas; delete from form_inbox_submissions');
+  await db.sql('update boards set is_frozen = false, pre_moderation = false');
+});
+afterAll(async () => {
+  await server.close();
+  await db.drop();
+});
+
+interface Sending {
+  signature?: string;
+  secret?: string;
+  signedAt?: string;
+}
+
+/** Sends a body as the form tool does. */
+function send(body: string, { secret = formInboxSecret, signedAt = now, signature }: Sending = {}) {
+  const header = signature ?? sign(Buffer.from(body), secret, new Date(signedAt));
+  return request(server, 'POST /ext/form-inbox/submissions', {
+    raw: body,
+    headers: { 'content-type': 'application/json', 'x-form-signature': header },
+  });
+}
+
+const submission = (id: string, title = 'Dark mode', respondent = 'grace@example.com') =>
+  JSON.stringify({ id, respondent, answers: { title, details: 'For late evenings.' } });
+
+const submissions = () => db.sql('select id, idea_id, respondent, status from form_inbox_submissions order by id');
+const ideas = () => db.sql<{ id: number; title: string }>('select id, title, author_id from ideas order by id');
+
+describe('a submission to the form', () => {
+  test('is an idea of the configured member, which is told of as every idea', async () => {
+    expect(await send(submission('s-1'))).toMatchObject({ status: 201, body: { id: 's-1' } });
+    const [idea] = await ideas();
+    expect(idea).toMatchObject({ title: 'Dark mode', author_id: world.ownerId });
+    expect(await submissions()).toEqual([
+      { id: 's-1', idea_id: idea?.id, respondent: 'grace@example.com', status: 'open' },
+    ]);
+    expect(await db.sql('select type, actor_id, body #>> $1 as token from events', ['{data,actor,token_id}'])).toEqual([
+      { type: 'idea.created', actor_id: world.ownerId, token: null },
+    ]);
+  });
+
+  test('that comes twice is one idea, also when both come at once', async () => {
+    const answers = await Promise.all(Array.from({ length: 8 }, () => send(submission('s-1'))));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 200, 200, 200, 201]);
+    expect(await ideas()).toHaveLength(1);
+    expect(await send(submission('s-1'))).toMatchObject({ status: 200, body: { id: 's-1' } });
+    expect(await ideas()).toHaveLength(1);
+  });
+
+  test.each([
+    ['with another secret', { secret: 'another secret, just as long as it' }],
+    ['from the past', { signedAt: '2026-03-14T08:54:59.000Z' }],
+    ['from the future', { signedAt: '2026-03-14T09:05:01.000Z' }],
+    ['with nonsense', { signature: 't=1,v1=nonsense' }],
+    ['with nothing', { signature: '' }],
+  ] satisfies [string, Sending][])('that is signed %s is refused, noted, and leaves nothing', async (_, sending) => {
+    server.auditLines.length = 0;
+    expect(await send(submission('s-1'), sending)).toMatchObject({ status: 401, key: 'unauthorized' });
+    expect(await ideas()).toEqual([]);
+    expect(await submissions()).toEqual([]);
+    expect(server.auditLines.map(line => JSON.parse(line))).toMatchObject([
+      { event: 'extension.recorded', extension: 'form-inbox', what: 'submission_refused' },
+    ]);
+  });
+
+  test('whose bytes were changed on the way, if only by a space, is refused', async () => {
+    const signature = sign(Buffer.from(submission('s-1')), formInboxSecret, new Date(now));
+    expect((await send(`${submission('s-1')} `, { signature })).status).toBe(401);
+    expect((await send(submission('s-1'), { signature })).status).toBe(201);
+  });
+
+  test('obeys the rules of the board, and can be sent again when they allow it', async () => {
+    await db.sql('update boards set is_frozen = true');
+    expect(await send(submission('s-1'))).toMatchObject({ status: 423, key: 'board_frozen' });
+    expect(await submissions()).toEqual([]);
+    await db.sql('update boards set is_frozen = false');
+    expect((await send(submission('s-1'))).status).toBe(201);
+  });
+
+  test('that is no idea is refused as the Agent API refuses it', async () => {
+    expect(await send('{')).toMatchObject({ status: 400, key: 'malformed_json' });
+    const untitled = await send(submission('s-1', ''));
+    expect(untitled).toMatchObject({ status: 422, key: 'validation_failed' });
+    expect(untitled.body.error.issues).toMatchObject([{ path: ['body', 'title'] }]);
+    expect((await send('{"id": "s-1"}')).body.error.issues).toMatchObject([{ path: ['body', 'answers'] }]);
+    expect(await submissions()).toEqual([]);
+  });
+});
+
+test('what becomes of the idea is noted at its submission', async () => {
+  await send(submission('s-1'));
+  const [idea] = await ideas();
+  const { token } = await issueToken(db, world, 'moderate');
+  await request(server, `POST /api/v1/ideas/${idea?.id}/status`, { token, json: { status: 'planned' } });
+  expect(await submissions()).toMatchObject([{ status: 'open' }]);
+  expect(await runJobs(server)).toEqual([]);
+  expect(await submissions()).toMatchObject([{ status: 'planned' }]);
+});
+
+test('submissions are forgotten after the days that are set, and their ideas are not', async () => {
+  await send(submission('s-1'));
+  clock.set('2026-06-12T09:00:00.001Z');
+  await send(submission('s-2'), { signedAt: '2026-06-12T09:00:00.001Z' });
+  await db.sql(`select graphile_worker.add_job('ext:form-inbox:clear_old')`);
+  expect(await runJobs(server)).toEqual([]);
+  expect(await submissions()).toMatchObject([{ id: 's-2' }]);
+  expect(await ideas()).toHaveLength(2);
+});
+
+test('the erasure of a user removes their address', async () => {
+  await send(submission('s-1', 'By Ada', 'ADA@example.com'));
+  await send(submission('s-2', 'By Grace'));
+  await db.database.transaction(async transaction => inbox.eraseUser?.(transaction, world.ownerId));
+  expect(await submissions()).toMatchObject([
+    { id: 's-1', respondent: null },
+    { id: 's-2', respondent: 'grace@example.com' },
+  ]);
+});

@@ -1,0 +1,125 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { ExtensionError } from '../../server/extensions/extension-error.ts';
+import { loadExtensions } from '../../server/extensions/load-extensions.ts';
+import { streamsOf } from '../../server/extensions/streams.ts';
+import { fixture, formInboxSecret } from './with-extensions.ts';
+
+const api = fileURLToPath(new URL('../../server/extensions/extension.ts', import.meta.url));
+let directory: string;
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'idea-board-extensions-'));
+  return () => rm(directory, { recursive: true });
+});
+
+let count = 0;
+
+/** The path of a module with this default export, or this text. */
+async function write(text: string): Promise<string> {
+  const path = join(directory, `extension-${++count}.mjs`);
+  await writeFile(path, text);
+  return path;
+}
+
+const exporting = (definition: string) =>
+  write(`import { defineExtension } from '${api}';\nexport default defineExtension(${definition});`);
+
+async function refusal(modules: string[], environment?: Record<string, string>): Promise<string> {
+  const error = await loadExtensions(modules, environment).catch(refused => refused);
+  expect(error).toBeInstanceOf(ExtensionError);
+  expect(error.message).not.toContain('\n');
+  return error.message;
+}
+
+describe('EXTENSIONS', () => {
+  test('lists paths from the working directory, whose streams come after the core in its order', async () => {
+    const first = await exporting(`{ name: 'first', migrations: new URL('migrations/', import.meta.url) }`);
+    const second = await exporting(`{ name: 'second' }`);
+    const third = 'test/fixtures/extensions/form-inbox/extension.ts';
+    const extensions = await loadExtensions([first, second, third]);
+    expect(extensions.map(({ name }) => name)).toEqual(['first', 'second', 'form-inbox']);
+    expect(streamsOf(extensions).map(({ name }) => name)).toEqual(['core', 'first', 'form-inbox']);
+    expect(streamsOf(extensions)[1]?.directory).toBe(`${directory}/migrations/`);
+  });
+
+  test('is refused as a whole for one module that cannot be used, which is named with the reason', async () => {
+    const good = await exporting(`{ name: 'good' }`);
+    const missing = join(directory, 'missing.mjs');
+    expect(await refusal([good, missing])).toMatch(/^The extension .*missing\.mjs cannot be loaded: /);
+    expect(await refusal([good, 'no-such-package'])).toMatch(/^The extension no-such-package cannot be loaded: /);
+    const throwing = await write(`throw new Error('out of\\nluck');`);
+    expect(await refusal([good, throwing])).toBe(`The extension ${throwing} cannot be loaded: out of`);
+    for (const text of ['', 'export default 1;', `export default { name: 'handmade' };`]) {
+      expect(await refusal([await write(text)])).toMatch(/its default export is not what defineExtension\(\)/);
+    }
+  });
+
+  test('has each extension once', async () => {
+    const one = await exporting(`{ name: 'one' }`);
+    const other = await exporting(`{ name: 'one' }`);
+    expect(await refusal([one, other])).toBe('The extension one is in EXTENSIONS twice, or two have its name');
+    expect(await refusal([one, one])).toBe('The extension one is in EXTENSIONS twice, or two have its name');
+  });
+});
+
+describe('a definition is refused', () => {
+  test.each([
+    [`{}`, 'without a name is not well defined: name'],
+    [`{ name: 'Form' }`, 'Form is not well defined: name must be lower-case letters'],
+    [`{ name: '../api' }`, '../api is not well defined: name must be lower-case letters'],
+    [`{ name: 'core' }`, "core is not well defined: name must not be core, which is the server's own"],
+    [`{ name: 'a', register: 'later' }`, 'a is not well defined: register must be a function'],
+    [`{ name: 'a', settings: {} }`, 'a is not well defined: settings must be a z.object'],
+    [`{ name: 'a', on: { 'idea.deleted': () => {} } }`, 'a is not well defined: on'],
+    [`{ name: 'a', cron: { tidy: '* * * * *' } }`, 'a is not well defined: cron.tidy is not in tasks'],
+    [
+      `{ name: 'a', tasks: { tidy() {} }, cron: { tidy: 'daily' } }`,
+      'a is not well defined: cron.tidy must be the five',
+    ],
+    [
+      `{ name: 'a', tasks: { tidy() {} }, cron: { tidy: '* * * * * x\\n* * * * *' } }`,
+      'a is not well defined: cron.tidy',
+    ],
+    [`{ name: 'a', tasks: { 'a:b'() {} } }`, 'a is not well defined: tasks.a:b'],
+    [`{ name: 'a', subscribe: {} }`, 'a is not well defined: Unrecognized key: "subscribe"'],
+  ])('%s', async (definition, reason) => {
+    expect(await refusal([await exporting(definition)])).toContain(`The extension ${reason}`);
+  });
+});
+
+describe('the settings of an extension', () => {
+  const environment = {
+    EXT_FORM_INBOX_SECRET: formInboxSecret,
+    EXT_FORM_INBOX_ACCOUNT: 'acme',
+    EXT_FORM_INBOX_BOARD: 'web-app',
+    EXT_FORM_INBOX_AUTHOR: 'ada@example.com',
+  };
+
+  test('are read from variables of its name, with their defaults', async () => {
+    const [extension] = await loadExtensions([fixture('form-inbox')], { ...environment, EXT_FORM_INBOX_OTHER: 'x' });
+    expect(extension?.settings).toEqual({
+      SECRET: formInboxSecret,
+      ACCOUNT: 'acme',
+      BOARD: 'web-app',
+      AUTHOR: 'ada@example.com',
+      KEPT_DAYS: 90,
+    });
+  });
+
+  test('refuse the start where they are missing or wrong, by the names of the variables and without their values', async () => {
+    const wrong = { ...environment, EXT_FORM_INBOX_SECRET: 'short', EXT_FORM_INBOX_BOARD: '' };
+    const message = await refusal([fixture('form-inbox')], wrong);
+    expect(message).toBe(
+      'The extension form-inbox has wrong settings: EXT_FORM_INBOX_SECRET must have 32 characters; EXT_FORM_INBOX_BOARD must be the slug of a board',
+    );
+  });
+
+  test('are not asked for by what only wants the migrations', async () => {
+    const [extension] = await loadExtensions([fixture('form-inbox')]);
+    expect(extension?.migrations).toMatchObject({ name: 'form-inbox' });
+  });
+});

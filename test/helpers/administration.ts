@@ -1,0 +1,10 @@
+import type { Transaction } from '../../server/database/database.ts';
+import { type Administration, administrationIn } from '../../server/domain/administration.ts';
+import type { AuditLog } from '../../server/observability/audit-log.ts';
+
+const silent: AuditLog = { record() {} };
+
+/** What an administrative operation is given in a test: as for the operator, and without an audit log unless one is given. */
+export function operatorIn(transaction: Transaction, now = new Date(), audit = silent): Administration {
+  return administrationIn(transaction, { audit, actor: { by: 'operator' }, now });
+}

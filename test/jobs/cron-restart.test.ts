@@ -1,0 +1,78 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, onTestFinished, test } from 'vitest';
+import { loadExtensions } from '../../server/extensions/load-extensions.ts';
+import { fixture, prepare } from '../extensions/with-extensions.ts';
+import { type ChildServer, loadChildServer } from '../helpers/child-servers.ts';
+import { createTestDatabase } from '../helpers/database.ts';
+import { waitingJobs } from '../helpers/jobs.ts';
+import { eventually } from '../helpers/webhooks.ts';
+
+const minuteMs = 60_000;
+/** Enough for a process that has loaded everything to begin. */
+const leadMs = 2_000;
+
+const shiftedClock = fileURLToPath(new URL('../helpers/shifted-clock.ts', import.meta.url));
+
+test('a minute of the cron is done once by two workers, survives their death, and is not done again by the next', async () => {
+  const db = await createTestDatabase();
+  onTestFinished(() => db.drop());
+  await prepare(db, await loadExtensions([fixture('ticker')]));
+  const directory = await mkdtemp(join(tmpdir(), 'idea-board-clock-'));
+  onTestFinished(() => rm(directory, { recursive: true }));
+  const load = (clock: string, pauseMs: number): ChildServer => {
+    const child = loadChildServer(db.url, {
+      WITHOUT_HTTP: '1',
+      EXTENSIONS: fixture('ticker'),
+      EXT_TICKER_PAUSE_MS: String(pauseMs),
+      NODE_OPTIONS: `--import ${shiftedClock}`,
+      CLOCK_SHIFT_FILE: join(directory, clock),
+    });
+    onTestFinished(() => child.kill());
+    return child;
+  };
+  /** Puts clocks so that they are at a time after the lead, and answers the shift. */
+  const setClock = async (clock: string, at: Date): Promise<number> => {
+    const shiftMs = at.getTime() - (Date.now() + leadMs);
+    await writeFile(join(directory, clock), String(shiftMs));
+    return shiftMs;
+  };
+  const ticks = () => db.sql<{ at: string; what: string }>('select at, what from ticker_ticks');
+  const lastExecution = async (identifier: string) => {
+    const [known] = await db.sql<{ last_execution: string | null }>(
+      'select last_execution from graphile_worker._private_known_crontabs where identifier = $1',
+      [identifier],
+    );
+    return known?.last_execution ? new Date(known.last_execution).toISOString() : null;
+  };
+
+  // A minute that is over on the clock of PostgreSQL, which has the jobs of it run at once.
+  const minute = new Date(Math.floor(Date.now() / minuteMs) * minuteMs);
+  const at = minute.toISOString();
+  const [first, second, third] = [load('one', 20_000), load('one', 20_000), load('two', 0)];
+  await Promise.all([first.isLoaded, second.isLoaded, third.isLoaded]);
+
+  const shiftMs = await setClock('one', minute);
+  await Promise.all([first.begin(), second.begin()]);
+  await eventually(async () => expect(await ticks()).toEqual([{ at, what: 'began' }]), 10_000);
+  // And the heartbeat of the minute, which is later than the one at the start.
+  await eventually(async () => {
+    const [heartbeat] = await db.sql<{ recorded_at: string }>(`select recorded_at from heartbeats`);
+    expect(new Date(heartbeat?.recorded_at ?? 0).getTime()).toBeGreaterThanOrEqual(minute.getTime() - shiftMs);
+  });
+  await Promise.all([first.kill(), second.kill()]);
+  expect(await ticks()).toEqual([{ at, what: 'began' }]);
+
+  // The third one lives through the same minute, as after a restart with a clock that is a little behind.
+  await db.sql(`delete from graphile_worker._private_known_crontabs where identifier = 'heartbeat'`);
+  await setClock('two', minute);
+  await third.begin();
+  await eventually(async () => expect(await ticks()).toContainEqual({ at, what: 'ended' }), 10_000);
+  await eventually(async () => expect(await lastExecution('heartbeat')).toBe(at), 10_000);
+  expect(await lastExecution('ext:ticker:tick')).toBe(at);
+  expect((await waitingJobs(db)).map(({ task }) => task)).not.toContain('ext:ticker:tick');
+  // What was cut off was begun again, by who took it over, and that is all.
+  expect((await ticks()).map(({ what }) => what)).toEqual(['began', 'began', 'ended']);
+});

@@ -1,0 +1,108 @@
+import { parseCrontab } from 'graphile-worker';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { clearExpired, expiringTables } from '../../server/jobs/clear-expired.ts';
+import { buildCrontab, buildTasks, type TaskDependencies } from '../../server/jobs/tasks.ts';
+import { extensionOf } from '../extensions/with-extensions.ts';
+import { connect, createTestDatabase, type TestDatabase } from '../helpers/database.ts';
+import { createWorld, issueToken } from '../helpers/fixtures.ts';
+
+let db: TestDatabase;
+let tokenId: number;
+let userId: number;
+
+beforeAll(async () => {
+  db = await createTestDatabase();
+  const world = await createWorld(db);
+  userId = world.ownerId;
+  tokenId = (await issueToken(db, world, 'read')).id;
+});
+afterAll(() => db.drop());
+
+/** Adds a row for each number, which expires at an SQL time. */
+const insert: Record<(typeof expiringTables)[number], (expiresAt: string) => string> = {
+  rate_limits: expiresAt => `insert into rate_limits (key, window_started_at, expires_at, count)
+    select 'ip:' || n, now(), ${expiresAt}, 1 from numbers`,
+  idempotency_keys: expiresAt => `insert into idempotency_keys
+    (token_id, path, key, fingerprint, status, body, expires_at)
+    select ${tokenId}, '/', 'key ' || n, '\\x00', 200, '{}', ${expiresAt} from numbers`,
+  sessions: expiresAt => `insert into sessions (token_hash, user_id, created_at, expires_at)
+    select sha256(n::text::bytea), ${userId}, now() - interval '1 day', ${expiresAt} from numbers`,
+  oauth_records: expiresAt => `insert into oauth_records (model, id_hash, payload, expires_at)
+    select 'Session', sha256(n::text::bytea), '{}', ${expiresAt} from numbers`,
+};
+
+const add = (table: (typeof expiringTables)[number], from: number, to: number, expiresAt: string) =>
+  db.sql(`with numbers as (select n from generate_series(${from}, ${to}) n) ${insert[table](expiresAt)}`);
+
+const count = async (table: string) => (await db.sql(`select from ${table}`)).length;
+const clear = (stopping = new AbortController().signal) => clearExpired(db.database, stopping);
+
+describe('what has expired', () => {
+  /** Tables whose expires_at is no reason to remove the row. */
+  const kept: Record<string, string> = {
+    api_tokens: 'an expired token is listed as such, and its votes stay counted',
+  };
+
+  test('is cleared in every table whose rows expire', async () => {
+    const tables = await db.sql<{ table_name: string }>(
+      `select table_name from information_schema.columns
+      where table_schema = 'public' and column_name = 'expires_at' order by 1`,
+    );
+    expect(tables.map(({ table_name }) => table_name)).toEqual([...expiringTables, ...Object.keys(kept)].sort());
+  });
+
+  test.each(expiringTables)('goes from %s, however much it is, and the rest stays', async table => {
+    await add(table, 1, 5_001, `now() - interval '1 second'`);
+    await add(table, 6_000, 6_002, `now() + interval '1 minute'`);
+    await clear();
+    expect(await count(table)).toBe(3);
+    await db.sql(`delete from ${table}`);
+  });
+
+  test('is left where a request has it, and no request waits for the clearing', async () => {
+    await add('rate_limits', 1, 3, `now() - interval '1 second'`);
+    const requesting = await connect(db.url);
+    await requesting.query('begin');
+    await requesting.query(
+      `update rate_limits set count = 2, expires_at = now() + interval '1 minute' where key = 'ip:2'`,
+    );
+    await clear();
+    await requesting.query('commit');
+    await requesting.end();
+    expect(await db.sql('select key from rate_limits')).toEqual([{ key: 'ip:2' }]);
+    await db.sql('delete from rate_limits');
+  });
+
+  test('stays while a worker stops', async () => {
+    await add('sessions', 1, 2, `now() - interval '1 second'`);
+    await clear(AbortSignal.abort());
+    expect(await count('sessions')).toBe(2);
+    await clear();
+    expect(await count('sessions')).toBe(0);
+  });
+
+  test('of OAuth is no client, which never expires', async () => {
+    await add('oauth_records', 1, 1, 'null');
+    await clear();
+    expect(await count('oauth_records')).toBe(1);
+  });
+});
+
+test('the cron asks for nothing that no worker does, and has a heartbeat each minute', () => {
+  const ticking = extensionOf({
+    name: 'ticking',
+    on: { 'idea.voted': async () => {} },
+    tasks: { tick: async () => {} },
+    cron: { tick: '5 4 * * 1' },
+  });
+  const extensions = [ticking];
+  const items = parseCrontab(buildCrontab(extensions));
+  const tasks = Object.keys(
+    buildTasks({ database: db.database, extensions, logger: { child: () => {} } } as unknown as TaskDependencies),
+  );
+  expect(items.map(({ task }) => task)).toContain('ext:ticking:tick');
+  for (const { task } of items) expect(tasks).toContain(task);
+  const heartbeat = items.find(({ task }) => task === 'heartbeat');
+  const minutes = [...Array(60).keys()].map(min => ({ min, hour: 0, date: 1, month: 1, dow: 0 }));
+  expect(minutes.every(minute => heartbeat?.match(minute))).toBe(true);
+});

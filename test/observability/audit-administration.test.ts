@@ -1,0 +1,407 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createAccount } from '../../server/domain/accounts/create-account.ts';
+import { updateAccount } from '../../server/domain/accounts/update-account.ts';
+import { type Administration, administrationIn } from '../../server/domain/administration.ts';
+import { createBoard } from '../../server/domain/boards/create-board.ts';
+import { updateBoard } from '../../server/domain/boards/update-board.ts';
+import { deleteChannel, disableChannel, enableChannel } from '../../server/domain/chat/change-channels.ts';
+import { createChannel } from '../../server/domain/chat/create-channel.ts';
+import { cancelUserDeletion, requestUserDeletion } from '../../server/domain/erasure/request-user-deletion.ts';
+import {
+  cancelAccountDeletion,
+  scheduleAccountDeletion,
+} from '../../server/domain/erasure/schedule-account-deletion.ts';
+import { addMember, removeMember, setMemberRole } from '../../server/domain/members/change-members.ts';
+import { approveIdea } from '../../server/domain/moderation/approve-idea.ts';
+import { rejectIdea } from '../../server/domain/moderation/reject-idea.ts';
+import { addStatus, removeStatus, requireStatus, updateStatus } from '../../server/domain/statuses/edit-statuses.ts';
+import { addTag, removeTag, requireTag, updateTag } from '../../server/domain/tags/edit-tags.ts';
+import { createToken } from '../../server/domain/tokens/create-token.ts';
+import { revokeToken } from '../../server/domain/tokens/revoke-token.ts';
+import { blockUser, unblockUser } from '../../server/domain/users/block-user.ts';
+import { createUser as makeUser } from '../../server/domain/users/create-user.ts';
+import { updateUser } from '../../server/domain/users/update-user.ts';
+import { createWebhook } from '../../server/domain/webhooks/create-webhook.ts';
+import { deleteWebhook } from '../../server/domain/webhooks/delete-webhook.ts';
+import { disableWebhook } from '../../server/domain/webhooks/disable-webhook.ts';
+import { enableWebhook } from '../../server/domain/webhooks/enable-webhook.ts';
+import { requireWebhook } from '../../server/domain/webhooks/find-webhook.ts';
+import { rotateWebhookSecret } from '../../server/domain/webhooks/rotate-webhook-secret.ts';
+import { updateWebhook } from '../../server/domain/webhooks/update-webhook.ts';
+import { Account } from '../../server/entities/account.ts';
+import { Board } from '../../server/entities/board.ts';
+import { User } from '../../server/entities/user.ts';
+import { administrationEvents } from '../../server/observability/administration-events.ts';
+import type { AdministrationEvent } from '../../server/observability/audit-events.ts';
+import { readAudit } from '../helpers/audit.ts';
+import {
+  createMember,
+  createTag,
+  createUser,
+  createWorld,
+  insertIdea,
+  issueToken,
+  type World,
+} from '../helpers/fixtures.ts';
+import { startServer, type TestServer } from '../helpers/server.ts';
+import { addWebhook, testSecretBox } from '../helpers/webhooks.ts';
+
+let server: TestServer;
+let world: World;
+
+beforeAll(async () => {
+  server = await startServer();
+});
+beforeEach(async () => {
+  world = await createWorld(server);
+  server.auditLines.length = 0;
+});
+afterAll(() => server.close());
+
+/** Work in a transaction of a process that has an audit log. */
+const administer = <T>(work: (admin: Administration) => Promise<T>, actor = { by: 'operator' as const }) =>
+  server.database.transaction(transaction =>
+    work(administrationIn(transaction, { audit: server.dependencies.audit, actor, now: new Date() })),
+  );
+
+type Told = Record<string, unknown>;
+type Change = (admin: Administration) => Promise<Told | undefined>;
+
+/** What makes each event: it arranges what has to be there, and answers the change, which answers what is told. */
+type Cases = Record<Exclude<AdministrationEvent, 'account.erased' | 'user.erased'>, () => Promise<Change>>;
+
+const account = () => ({ account_id: world.accountId });
+const board = () => ({ ...account(), board_id: world.boardId });
+const boardRef = () => ({ id: world.boardId, accountId: world.accountId });
+
+const onAccount =
+  (change: (admin: Administration, one: Account) => Promise<Told>) => async (): Promise<Change> => async admin =>
+    change(admin, await admin.em.findOneOrFail(Account, world.accountId));
+
+const onBoard =
+  (change: (admin: Administration, one: Board) => Promise<Told>) => async (): Promise<Change> => async admin =>
+    change(admin, await admin.em.findOneOrFail(Board, world.boardId));
+
+const onUser =
+  (change: (admin: Administration, userId: number) => Promise<unknown>, told: Told = {}) =>
+  async () => {
+    const userId = await createUser(server);
+    return async (admin: Administration) => {
+      await change(admin, userId);
+      return { user_id: userId, ...told };
+    };
+  };
+
+const onWebhook =
+  (
+    change: (admin: Administration, id: number) => Promise<unknown>,
+    told: Told = {},
+    arrange = async (_: number) => {},
+  ) =>
+  async () => {
+    const { id } = await addWebhook(server, world, { url: 'https://hooks.example.com/a-secret-path?key=abc' });
+    await arrange(id);
+    return async (admin: Administration) => {
+      await change(admin, id);
+      return { ...account(), webhook_id: id, ...told };
+    };
+  };
+
+const newChannel = (admin: Administration) =>
+  createChannel(admin, testSecretBox, { ...boardRef(), boardId: world.boardId, kind: 'slack', url: slackUrl });
+const slackUrl = 'https://hooks.slack.com/services/T0/B0/a-secret-path';
+
+const onChannel =
+  (change: (admin: Administration, channel: { accountId: number; id: number }) => Promise<unknown>, told: Told = {}) =>
+  async () => {
+    const { id } = await administer(newChannel);
+    return async (admin: Administration) => {
+      await change(admin, { accountId: world.accountId, id });
+      return { ...account(), channel_id: id, ...told };
+    };
+  };
+
+const onMember =
+  (
+    change: (admin: Administration, member: { accountId: number; userId: number }) => Promise<unknown>,
+    told: Told = {},
+  ) =>
+  async () => {
+    const userId = await createMember(server, world.accountId, 'admin');
+    return async (admin: Administration) => {
+      await change(admin, { accountId: world.accountId, userId });
+      return { ...account(), user_id: userId, ...told };
+    };
+  };
+
+const onPending = (change: (admin: Administration, ideaId: number) => Promise<unknown>) => async () => {
+  const ideaId = await insertIdea(server, world, { moderationState: 'pending' });
+  return async (admin: Administration) => {
+    await change(admin, ideaId);
+    return { ...account(), idea_id: ideaId };
+  };
+};
+
+const onTag =
+  (change: (admin: Administration, name: string) => Promise<unknown>, told: Told = {}) =>
+  async () => {
+    const tagId = await createTag(server, world.accountId, world.boardId, 'Billing');
+    return async (admin: Administration) => {
+      await change(admin, 'Billing');
+      return { ...board(), tag_id: tagId, ...told };
+    };
+  };
+
+const cases: Cases = {
+  'account.created': async () => async admin => {
+    const owner = { email: `${Date.now()}@example.com`, name: 'Ada' };
+    const made = await createAccount(admin, { name: 'Acme', slug: `acme-${Date.now()}`, plan: 'business', owner });
+    const [user] = await admin.em.find(User, { email: owner.email });
+    return { account_id: made.id, user_id: user?.id, plan: 'business' };
+  },
+  'account.updated': onAccount(async (admin, one) => {
+    await updateAccount(admin, one, { name: 'Another', slug: one.slug });
+    return { ...account(), changed: ['name'] };
+  }),
+  'account.plan_changed': onAccount(async (admin, one) => {
+    await updateAccount(admin, one, { plan: 'business' });
+    return { ...account(), from: 'community', to: 'business' };
+  }),
+  'account.deletion_scheduled': onAccount(async admin => {
+    await scheduleAccountDeletion(admin, world.accountId);
+    return account();
+  }),
+  'account.deletion_cancelled': async () => {
+    await administer(admin => scheduleAccountDeletion(admin, world.accountId));
+    return async admin => {
+      await cancelAccountDeletion(admin, world.accountId);
+      return account();
+    };
+  },
+  'user.created': async () => async admin => {
+    const { id } = await makeUser(admin, { email: `Grace-${world.accountId}@mail.example.org`, name: 'Grace' });
+    return { user_id: id, email: expect.stringMatching(/^G\*\*\*@m\*\*\*\.org#[0-9a-f]{12}$/) };
+  },
+  'user.updated': onUser(
+    async (admin, id) => {
+      const user = await admin.em.findOneOrFail(User, id);
+      await updateUser(admin, user, {
+        email: `new-${id}@example.com`,
+        notificationEmail: 'n@example.com',
+        name: user.name,
+      });
+    },
+    { changed: ['email', 'notification_email'], email: expect.stringMatching(/^n\*\*\*@e\*\*\*\.com#[0-9a-f]{12}$/) },
+  ),
+  'user.blocked': onMember((admin, member) => blockUser(admin, member, 'Writes to ada@example.com')),
+  'user.unblocked': async () => {
+    const userId = await createMember(server, world.accountId, 'member');
+    await administer(admin => blockUser(admin, { accountId: world.accountId, userId }));
+    return async admin => {
+      await unblockUser(admin, { accountId: world.accountId, userId });
+      return { ...account(), user_id: userId };
+    };
+  },
+  'user.deletion_requested': onUser(requestUserDeletion),
+  'user.deletion_cancelled': async () => {
+    const userId = await createUser(server);
+    await administer(admin => requestUserDeletion(admin, userId));
+    return async admin => {
+      await cancelUserDeletion(admin, userId);
+      return { user_id: userId };
+    };
+  },
+  'member.added': onUser(
+    async (admin, userId) => addMember(admin, { accountId: world.accountId, userId }, 'moderator'),
+    {
+      account_id: expect.any(Number),
+      role: 'moderator',
+    },
+  ),
+  'member.role_changed': onMember((admin, member) => setMemberRole(admin, member, 'member'), {
+    from: 'admin',
+    to: 'member',
+  }),
+  'member.removed': onMember(removeMember, { role: 'admin' }),
+  'token.created': async () => async admin => {
+    const expiresAt = new Date('2100-01-01T00:00:00Z');
+    const boards = [{ boardId: world.boardId, grant: 'write' as const }];
+    const input = { accountId: world.accountId, issuerId: world.ownerId, name: 'Bot', boards, expiresAt };
+    const { token } = await createToken(admin, input);
+    return {
+      ...account(),
+      token_id: token.id,
+      kind: 'api',
+      user_id: world.ownerId,
+      boards: [{ board_id: world.boardId, level: 'write' }],
+      expires_at: '2100-01-01T00:00:00.000Z',
+    };
+  },
+  'token.revoked': async () => {
+    const { id } = await issueToken(server, world, 'read');
+    return async admin => {
+      await revokeToken(admin, world.accountId, id);
+      return { ...account(), token_id: id };
+    };
+  },
+  'board.created': async () => async admin => {
+    const { id } = await createBoard(admin, { accountId: world.accountId, slug: 'new', name: 'New' });
+    return { ...account(), board_id: id };
+  },
+  'board.updated': onBoard(async (admin, one) => {
+    const votingOpenAt = new Date('2026-01-01T00:00:00Z');
+    await updateBoard(admin, one, {
+      name: one.name,
+      description: 'Ask ada@example.com',
+      preModeration: true,
+      votingOpenAt,
+    });
+    return { ...board(), changed: ['description', 'pre_moderation', 'voting_open_at'] };
+  }),
+  'board.frozen': onBoard(async (admin, one) => {
+    await updateBoard(admin, one, { isFrozen: true });
+    return board();
+  }),
+  'board.unfrozen': async () => {
+    await server.sql('update boards set is_frozen = true where id = $1', [world.boardId]);
+    return async admin => {
+      await updateBoard(admin, await admin.em.findOneOrFail(Board, world.boardId), { isFrozen: false });
+      return board();
+    };
+  },
+  'status.added': async () => async admin => {
+    await addStatus(admin, boardRef(), { key: 'in_review', category: 'active', label: 'In review' });
+    return { ...board(), key: 'in_review' };
+  },
+  'status.updated': async () => async admin => {
+    const status = await requireStatus(admin, world.boardId, 'done');
+    await updateStatus(admin, status, { key: 'shipped', label: status.label, allowVotes: false });
+    return { ...board(), key: 'shipped', changed: ['key', 'allow_votes'] };
+  },
+  'status.removed': async () => async admin => {
+    await removeStatus(admin, await requireStatus(admin, world.boardId, 'done'));
+    return { ...board(), key: 'done' };
+  },
+  'tag.added': async () => async admin => {
+    const { id } = await addTag(admin, boardRef(), { name: 'Payments', color: '#0f766e' });
+    return { ...board(), tag_id: id };
+  },
+  'tag.updated': onTag(
+    async (admin, name) => updateTag(admin, await requireTag(admin, world.boardId, name), { color: '#000000' }),
+    { changed: ['color'] },
+  ),
+  'tag.removed': onTag(async (admin, name) => removeTag(admin, await requireTag(admin, world.boardId, name))),
+  'idea.approved': onPending((admin, ideaId) => approveIdea(admin, world.accountId, ideaId)),
+  'idea.rejected': onPending((admin, ideaId) => rejectIdea(admin, world.accountId, ideaId, 'Ask ada@example.com')),
+  'webhook.created': async () => async admin => {
+    const url = 'https://hooks.example.com/a-secret-path?key=abc';
+    const { endpoint } = await createWebhook(admin, testSecretBox, { accountId: world.accountId, boardId: null, url });
+    return { ...account(), webhook_id: endpoint.id, board_id: null, origin: 'https://hooks.example.com' };
+  },
+  'webhook.updated': onWebhook(
+    async (admin, id) =>
+      updateWebhook(admin, await requireWebhook(admin, world.accountId, id), {
+        url: 'https://other.example.com/a-secret-path',
+      }),
+    { changed: ['url'], origin: 'https://other.example.com' },
+  ),
+  'webhook.secret_rotated': onWebhook(
+    async (admin, id) =>
+      rotateWebhookSecret(admin, testSecretBox, await requireWebhook(admin, world.accountId, id), 48),
+    { overlap_hours: 48 },
+  ),
+  'webhook.disabled': onWebhook(
+    async (admin, id) => disableWebhook(admin, await requireWebhook(admin, world.accountId, id), 'Ask ada@example.com'),
+    { reason: 'administrator' },
+  ),
+  'webhook.enabled': onWebhook(
+    async (admin, id) => enableWebhook(admin, await requireWebhook(admin, world.accountId, id)),
+    {},
+    async id => {
+      await server.sql(`update webhook_endpoints set disabled_at = now(), disabled_reason = 'gone' where id = $1`, [
+        id,
+      ]);
+    },
+  ),
+  'webhook.deleted': onWebhook(async (admin, id) =>
+    deleteWebhook(admin, await requireWebhook(admin, world.accountId, id)),
+  ),
+  'chat_channel.created': async () => async admin => {
+    const { id } = await newChannel(admin);
+    return { ...board(), channel_id: id, kind: 'slack' };
+  },
+  'chat_channel.disabled': onChannel(disableChannel, { reason: 'administrator' }),
+  'chat_channel.enabled': async () => {
+    const { id } = await administer(newChannel);
+    await administer(admin => disableChannel(admin, { accountId: world.accountId, id }));
+    return async admin => {
+      await enableChannel(admin, { accountId: world.accountId, id });
+      return { ...account(), channel_id: id };
+    };
+  },
+  'chat_channel.deleted': onChannel(deleteChannel),
+};
+
+const once = new Set([
+  'account.created',
+  'user.created',
+  'token.created',
+  'webhook.created',
+  'chat_channel.created',
+  'webhook.secret_rotated',
+]);
+
+describe.each(Object.entries(cases))('%s', (event, arrange) => {
+  test('is told once it is committed, by whom, and nothing else; not when it is rolled back or changes nothing', async () => {
+    const change = await arrange();
+    server.auditLines.length = 0;
+    const undone = administer(async admin => {
+      await change(admin);
+      throw new Error('roll back');
+    });
+    await expect(undone).rejects.toThrow('roll back');
+    expect(server.auditLines).toEqual([]);
+
+    const told = await administer(async admin => {
+      const fields = await change(admin);
+      expect(server.auditLines).toEqual([]);
+      return fields;
+    });
+    // What comes with it, such as the owner of a new account, is another event.
+    const lines = readAudit(server.auditLines).filter(line => line.event === event);
+    expect(lines).toEqual([{ event, time: expect.any(String), by: 'operator', ...told }]);
+    expect(server.auditLines.join('')).not.toMatch(/a-secret-path|ada@|key=|ib_|whsec_/);
+
+    server.auditLines.length = 0;
+    // The same once more is refused, or is no change.
+    if (!once.has(event)) await administer(change).catch(() => {});
+    expect(server.auditLines).toEqual([]);
+  });
+});
+
+test('the catalogue has no event that no change makes', () => {
+  const erasures = ['account.erased', 'user.erased'];
+  expect(Object.keys(administrationEvents).sort()).toEqual([...Object.keys(cases), ...erasures].sort());
+});
+
+test('a person who changes something is named', async () => {
+  const actor = { by: 'user' as const, by_user_id: world.ownerId };
+  await server.database.transaction(async transaction => {
+    const admin = administrationIn(transaction, { audit: server.dependencies.audit, actor, now: new Date() });
+    await updateBoard(admin, await admin.em.findOneOrFail(Board, world.boardId), { isFrozen: true });
+  });
+  expect(readAudit(server.auditLines)).toMatchObject([
+    { event: 'board.frozen', by: 'user', by_user_id: world.ownerId },
+  ]);
+});
+
+test('a transaction that is tried again tells what it did once', async () => {
+  let tries = 0;
+  await administer(async admin => {
+    tries += 1;
+    await updateBoard(admin, await admin.em.findOneOrFail(Board, world.boardId), { isFrozen: true });
+    if (tries === 1) await admin.em.execute(`do $$ begin raise exception 'again' using errcode = '40001'; end $$`);
+  });
+  expect(tries).toBe(2);
+  expect(readAudit(server.auditLines)).toMatchObject([{ event: 'board.frozen' }]);
+});

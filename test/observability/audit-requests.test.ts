@@ -1,0 +1,236 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { readAudit } from '../helpers/audit.ts';
+import { testClock } from '../helpers/clock.ts';
+import { createBoard, createMember, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import { rawRequest } from '../helpers/raw-request.ts';
+import { request } from '../helpers/request.ts';
+import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
+import { logStatements } from '../helpers/statement-log.ts';
+
+let server: TestServer;
+let world: World;
+let token: string;
+let tokenId: number;
+
+beforeAll(async () => {
+  server = await startServer();
+});
+beforeEach(async () => {
+  world = await createWorld(server);
+  ({ token, id: tokenId } = await issueToken(server, world, 'read'));
+  server.auditLines.length = 0;
+});
+afterAll(() => server.close());
+
+/** What a test server tells, of which the repetitions of one test are not those of another. */
+const fresh = (options = {}) => startServerForTest({ on: server, ...options });
+
+const localClient = { ip: expect.stringMatching(/^127\.0\.0\.0\/24#[0-9a-f]{12}$/) };
+const time = expect.any(String);
+
+test('what is let in and answered tells the audit log nothing', async () => {
+  const { token: moderator } = await issueToken(server, world, 'moderate');
+  const ideaId = await insertIdea(server, world);
+  for (const line of [
+    'GET /api/v1/board',
+    'GET /api/v1/ideas?q=x',
+    'GET /api/v1/ideas/999999999',
+    'GET /health',
+    'GET /docs',
+  ]) {
+    await request(server, line, { token: moderator });
+  }
+  await request(server, `POST /api/v1/ideas/${ideaId}/vote`, { token: moderator, json: { value: 'up' } });
+  await request(server, `POST /api/v1/ideas/${ideaId}/status`, { token: moderator, json: { status: 'nonsense' } });
+  expect(server.auditLines).toEqual([]);
+});
+
+describe('authentication.failed', () => {
+  const other = 'x'.repeat(43);
+  const failures: [string, () => Record<string, string>, object][] = [
+    ['without a token', () => ({}), { reason: 'missing' }],
+    ['with something that is no token', () => ({ authorization: 'Bearer nonsense' }), { reason: 'malformed' }],
+    ['with another scheme', () => ({ authorization: `Basic ${token}` }), { reason: 'malformed' }],
+    ['with an id that is none', () => ({ authorization: `Bearer ib_999999999_${other}` }), { reason: 'unknown' }],
+  ];
+  test.each(failures)('tells of a request %s why, and from where', async (_, headers, told) => {
+    const own = await fresh();
+    const answer = await request(own, 'GET /api/v1/board', { headers: headers() });
+    expect(answer.status).toBe(401);
+    const [line, ...others] = readAudit(own.auditLines);
+    const requestId = answer.headers.get('x-request-id');
+    expect(line).toEqual({ event: 'authentication.failed', time, ...localClient, request_id: requestId, ...told });
+    expect(others).toEqual([]);
+  });
+
+  test('tells of a wrong secret whose token it is not, and nothing of either secret', async () => {
+    const own = await fresh();
+    await request(own, 'GET /api/v1/board', { token: `ib_${tokenId}_${other}` });
+    expect(readAudit(own.auditLines)).toMatchObject([
+      { event: 'authentication.failed', reason: 'wrong_secret', token_id: tokenId, account_id: world.accountId },
+    ]);
+    expect(own.auditLines.join('')).not.toContain(other.slice(0, 8));
+    expect(own.auditLines.join('')).not.toContain(token.slice(-8));
+  });
+
+  test('takes the one round trip that authentication takes', async () => {
+    const { statements } = await logStatements(() => request(server, 'GET /api/v1/board', { token: `${token}x` }));
+    expect(statements).toHaveLength(1);
+  });
+});
+
+test('token.used_after_revocation needs the secret: who has that alone is worth telling of', async () => {
+  const own = await fresh();
+  await server.sql('update api_tokens set revoked_at = now() where id = $1', [tokenId]);
+  await request(own, 'GET /api/v1/board', { token });
+  await request(own, 'GET /api/v1/board', { token: `ib_${tokenId}_${'x'.repeat(43)}` });
+  expect(readAudit(own.auditLines)).toEqual([
+    {
+      event: 'token.used_after_revocation',
+      time,
+      ...localClient,
+      request_id: expect.any(String),
+      account_id: world.accountId,
+      token_id: tokenId,
+    },
+    expect.objectContaining({ event: 'authentication.failed', reason: 'wrong_secret', token_id: tokenId }),
+  ]);
+});
+
+test('token.used_after_expiry is told of a token whose time is over', async () => {
+  const clock = testClock('2026-03-14T09:00:00Z');
+  const own = await fresh({ clock });
+  const expiring = await issueToken(server, world, 'read', { expiresAt: new Date('2026-03-14T09:00:00.001Z') });
+  await request(own, 'GET /api/v1/board', { token: expiring.token });
+  expect(own.auditLines).toEqual([]);
+  clock.advance(1);
+  await request(own, 'GET /api/v1/board', { token: expiring.token });
+  expect(readAudit(own.auditLines)).toMatchObject([
+    { event: 'token.used_after_expiry', ...localClient, token_id: expiring.id, account_id: world.accountId },
+  ]);
+});
+
+describe('grant.refused', () => {
+  test('tells of each refusal of a valid token its key, the token and its issuer', async () => {
+    const own = await fresh({ environment: { PLANS_WITHOUT_AGENT_API: 'free' } });
+    const memberId = await createMember(server, world.accountId, 'member');
+    const formerModerator = await issueToken(server, world, 'moderate', { issuerId: memberId });
+    const writer = await issueToken(server, world, 'write', { issuerId: memberId });
+    const ideaId = await insertIdea(server, world);
+    const asked: [string, string, number, number][] = [
+      ['insufficient_scope', token, tokenId, world.ownerId],
+      ['token_issuer_not_moderator', formerModerator.token, formerModerator.id, memberId],
+    ];
+    for (const [, one] of asked)
+      await request(own, `POST /api/v1/ideas/${ideaId}/status`, { token: one, json: { status: 'done' } });
+
+    await request(own, 'GET /api/v1/board?board=not-granted', { token });
+    asked.push(['board_not_granted', token, tokenId, world.ownerId]);
+
+    await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, memberId]);
+    await request(own, 'POST /api/v1/ideas', { token: writer.token, json: { title: 'A', body: 'B' } });
+    asked.push(['user_blocked', writer.token, writer.id, memberId]);
+
+    await server.sql(`update accounts set plan = 'free' where id = $1`, [world.accountId]);
+    await request(own, 'GET /api/v1/board', { token });
+    asked.push(['agent_api_unavailable', token, tokenId, world.ownerId]);
+
+    expect(readAudit(own.auditLines)).toEqual(
+      asked.map(([reason, , id, issuerId]) => ({
+        event: 'grant.refused',
+        time,
+        ...localClient,
+        request_id: expect.any(String),
+        reason,
+        account_id: world.accountId,
+        token_id: id,
+        user_id: issuerId,
+      })),
+    );
+    expect(own.auditLines.join('')).not.toContain('not-granted');
+  });
+
+  test('is not told of a request that only lacks the name of its board', async () => {
+    const { id: second } = await createBoard(server, world.accountId);
+    const both = await issueToken(server, world, { [world.boardId]: 'read', [second]: 'read' });
+    expect((await request(server, 'GET /api/v1/board', { token: both.token })).key).toBe('board_required');
+    expect(server.auditLines).toEqual([]);
+  });
+});
+
+describe('rate_limit.exceeded', () => {
+  const clock = testClock('2026-03-14T09:00:00Z');
+  const limited = () =>
+    fresh({ clock, environment: { RATE_LIMIT_READ: '3', RATE_LIMIT_WRITE: '2', RATE_LIMIT_IP: '1000000' } });
+
+  test('is told once for each counter and window, however many requests of however many processes are refused', async () => {
+    const servers = [await limited(), await limited()];
+    const hammer = () =>
+      Promise.all(
+        Array.from({ length: 40 }, (_, n) => request(servers[n % 2] as TestServer, 'GET /api/v1/board', { token })),
+      );
+    const told = () => readAudit(servers.flatMap(({ auditLines }) => auditLines));
+    expect((await hammer()).filter(({ status }) => status === 429)).toHaveLength(37);
+    expect(told()).toEqual([
+      {
+        event: 'rate_limit.exceeded',
+        time,
+        ...localClient,
+        request_id: expect.any(String),
+        bucket: 'apitoken:read',
+        limit: 3,
+        window_seconds: 60,
+        account_id: world.accountId,
+        token_id: tokenId,
+      },
+    ]);
+    await hammer();
+    expect(told()).toHaveLength(1);
+    clock.advance(60_000);
+    await hammer();
+    expect(told()).toHaveLength(2);
+  });
+
+  test('is told of a network, with its token where it has one', async () => {
+    const own = await fresh({
+      clock: testClock('2026-04-01T00:00:00Z'),
+      environment: { RATE_LIMIT_IP: '2', TRUST_PROXY: 'true' },
+    });
+    const from = (ip: string) => ({ 'x-forwarded-for': ip });
+    for (let n = 0; n < 5; n++) await request(own, 'GET /ready', { headers: from('2001:db8:1:2::7') });
+    for (let n = 0; n < 5; n++) await request(own, 'GET /api/v1/board', { token, headers: from('198.51.100.9') });
+    const lines = readAudit(own.auditLines).filter(({ event }) => event === 'rate_limit.exceeded');
+    expect(lines).toMatchObject([
+      { bucket: 'ip', limit: 2, ip: expect.stringMatching(/^2001:db8:1::\/48#[0-9a-f]{12}$/) },
+      { bucket: 'ip', limit: 2, ip: expect.stringMatching(/^198\.51\.100\.0\/24#[0-9a-f]{12}$/), token_id: tokenId },
+    ]);
+    expect(lines[0]).not.toHaveProperty('token_id');
+    expect(own.auditLines.join('')).not.toContain('198.51.100.9');
+    expect(own.auditLines.join('')).not.toContain('2001:db8:1:2');
+  });
+
+  test('is told also where what exceeds it is no replay after all', async () => {
+    const own = await limited();
+    const writer = await issueToken(server, world, 'write');
+    const headers = { 'idempotency-key': 'one' };
+    const send = (title: string) =>
+      request(own, 'POST /api/v1/ideas', { token: writer.token, headers, json: { title, body: 'B' } });
+    expect((await send('First')).status).toBe(201);
+    for (let n = 0; n < 3; n++) expect((await send(`Another ${n}`)).key).toBe('idempotency_key_reused');
+    expect(readAudit(own.auditLines)).toMatchObject([{ bucket: 'apitoken:write', token_id: writer.id }]);
+  });
+});
+
+test('readiness.not_ready is told with the checks that failed, each time', async () => {
+  const own = await fresh();
+  await server.sql('delete from heartbeats');
+  for (let n = 0; n < 2; n++) expect((await request(own, 'GET /ready')).status).toBe(503);
+  const line = { event: 'readiness.not_ready', time, failed: ['cron'] };
+  expect(readAudit(own.auditLines)).toEqual([line, line]);
+});
+
+test('a path that no route can be found for is told of as any other', async () => {
+  const own = await fresh({ clock: testClock('2099-05-01T00:00:00Z'), environment: { RATE_LIMIT_IP: '1' } });
+  for (let n = 0; n < 3; n++) await rawRequest(own, 'GET', '/api/v1/ideas/%zz');
+  expect(readAudit(own.auditLines)).toMatchObject([{ event: 'rate_limit.exceeded', bucket: 'ip' }]);
+});

@@ -1,0 +1,66 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { expect, onTestFinished, test } from 'vitest';
+import { loadConfig } from '../../server/config.ts';
+import { buildLogger } from '../../server/observability/logger.ts';
+import { testAppKey } from '../helpers/server.ts';
+
+const masked = 'a***@e***.com#c7f22a2b3094';
+const secret = `ib_7_${'s'.repeat(43)}`;
+
+/** What is written while work logs. */
+function linesOf(work: (logger: Logger) => void) {
+  const lines: string[] = [];
+  work(buildLogger({ ...loadConfig({}), APP_KEY: testAppKey }, { write: line => void lines.push(line) }));
+  expect(lines.join('')).not.toMatch(/ada@|sssss/);
+  return lines.map(line => JSON.parse(line));
+}
+
+test('a message is masked and redacted, also one that is an error alone, or comes from one', () => {
+  const error = new Error(`ada@example.com has ${secret}`);
+  const lines = linesOf(logger => {
+    logger.info(`ada@example.com has ${secret}`);
+    logger.info('%s has %s', 'ada@example.com', secret);
+    logger.error(error);
+    logger.error({ err: error });
+  });
+  expect(lines.map(({ msg }) => msg)).toEqual(Array(4).fill(`${masked} has ib_7_[Redacted]`));
+  expect(lines[2].err).toMatchObject({ type: 'Error', message: `${masked} has ib_7_[Redacted]` });
+});
+
+test('what every line of a child has is masked and redacted, and of its children too', () => {
+  const [line] = linesOf(logger => {
+    const child = logger.child({ user: 'ada@example.com', password: 'sssss' });
+    child.child({ reqId: secret }, { level: 'info' }).info({ to: ['ada@example.com'] }, 'sent');
+  });
+  expect(line).toMatchObject({
+    user: masked,
+    password: '[Redacted]',
+    reqId: 'ib_7_[Redacted]',
+    to: [masked],
+    msg: 'sent',
+  });
+});
+
+test('a line of a request is as it was', () => {
+  const fields = { method: 'GET', path: '/api/v1/ideas/7', status: 200, durationMs: 1.5, tokenId: 7 };
+  expect(linesOf(logger => logger.child({ reqId: 'r-1' }).info({ ...fields, nothing: undefined }, 'request'))).toEqual([
+    { level: 30, time: expect.any(String), reqId: 'r-1', ...fields, msg: 'request' },
+  ]);
+});
+
+test('the digits of an address are those of the key that is made or read after the first lines', async () => {
+  const DATA_DIR = await mkdtemp(join(tmpdir(), 'idea-board-logger-'));
+  onTestFinished(() => rm(DATA_DIR, { recursive: true, force: true }));
+  const lines: string[] = [];
+  const logger = buildLogger(loadConfig({ DATA_DIR }), { write: line => void lines.push(line) });
+  logger.info('ada@example.com');
+  await writeFile(join(DATA_DIR, 'app.key'), testAppKey.toString('base64'));
+  logger.info('ada@example.com');
+  const [before, after] = lines.map(line => JSON.parse(line).msg);
+  expect(before).toMatch(/^a\*\*\*@e\*\*\*\.com#[0-9a-f]{12}$/);
+  expect(before).not.toBe(masked);
+  expect(after).toBe(masked);
+});

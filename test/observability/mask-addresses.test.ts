@@ -1,0 +1,156 @@
+import { createHmac } from 'node:crypto';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { buildRedactor } from '../../server/observability/redactor.ts';
+import { testAppKey } from '../helpers/server.ts';
+
+const { text: mask } = buildRedactor({ appKey: testAppKey });
+
+/** As an operator computes it, to find somebody's lines. */
+const hashOf = (address: string) =>
+  createHmac('sha256', testAppKey).update(address.toLowerCase()).digest('hex').slice(0, 12);
+
+const ada = `a***@e***.com#${hashOf('ada@example.com')}`;
+
+test('a masked address has the first characters, the last label, and 12 digits under the application key', () => {
+  expect(mask('ada@example.com')).toBe('a***@e***.com#c7f22a2b3094');
+  expect(hashOf('ada@example.com')).toBe('c7f22a2b3094');
+});
+
+test('the digits tell addresses apart and are the same in any case', () => {
+  expect(mask('ADA@Example.COM').slice(-12)).toBe(hashOf('ada@example.com'));
+  expect(mask('amy@example.com').slice(-12)).not.toBe(hashOf('ada@example.com'));
+  const other = buildRedactor({ appKey: Buffer.alloc(32, 8) });
+  expect(other.text('ada@example.com')).toMatch(/^a\*\*\*@e\*\*\*\.com#(?!c7f22a2b3094)[0-9a-f]{12}$/);
+});
+
+test.each([
+  ['in a sentence', 'Write to ada@example.com, or call.', `Write to ${ada}, or call.`],
+  ['at its end', 'Write to ada@example.com.', `Write to ${ada}.`],
+  ['with a name', 'Ada Osei <ada@example.com>', `Ada Osei <${ada}>`],
+  ['in a list', 'ada@example.com;ada@example.com,ada@example.com', `${ada};${ada},${ada}`],
+  ['in quotation marks', `"ada@example.com" 'ada@example.com' \`ada@example.com\``, `"${ada}" '${ada}' \`${ada}\``],
+  [
+    'as PostgreSQL tells of it',
+    'Key (lower(email))=(ada@example.com) already exists.',
+    `Key (lower(email))=(${ada}) already exists.`,
+  ],
+  ['in a mailto', 'mailto:ada@example.com?subject=Hello', `mailto:${ada}?subject=Hello`],
+  ['in a path', '/users/ada@example.com/edit', `/users/${ada}/edit`],
+  ['in a query', '?email=ada@example.com&page=2', `?email=${ada}&page=2`],
+  ['encoded in a query', '?email=ada%40example.com&page=2', `?email=${ada}&page=2`],
+  ['encoded twice', 'next=%2Fusers%3Femail%253Dada%2540example.com%26x', `next=%2Fusers%3Femail%253D${ada}%26x`],
+  ['in JSON', '{"email":"ada@example.com"}', `{"email":"${ada}"}`],
+  ['in braces and bars', '{ada@example.com}|ada@example.com|', `{${ada}}|${ada}|`],
+])('an address is found %s, and its hash is that of the address alone', (_, text, masked) => {
+  expect(mask(text)).toBe(masked);
+});
+
+test.each([
+  ['ada+ideas@example.com', 'a***@e***.com'],
+  ["o'brien@example.com", 'o***@e***.com'],
+  ['"ada osei"@example.com', 'a***@e***.com'],
+  ['ada{x}@example.com', 'a***@e***.com'],
+  ['ada@mail.example.co.uk', 'a***@m***.uk'],
+  ['ada@localhost', 'a***@l***'],
+  ['ada@[192.168.0.1]', 'a***@****'],
+  ['用户@例子.测试', '用***@例***.测试'],
+  ['δοκιμή@παράδειγμα.δοκιμή', 'δ***@π***.δοκιμή'],
+  ['𝒶da@example.com', '𝒶***@e***.com'],
+  ['😀@example.com', '****@e***.com'],
+  ['ada@bob@example.com', 'a***@e***.com'],
+  [`${'a'.repeat(200)}@example.com`, 'a***@e***.com'],
+])('the address %s is masked', (address, masked) => {
+  const [, local = '', domain = ''] = /^(.*)@([^@]*)$/.exec(address) ?? [];
+  const plain = `${local}@${domain}`;
+  expect(mask(`To ${address} now`)).toBe(`To ${masked}#${hashOf(plain)} now`);
+});
+
+test.each([
+  'file:///app/node_modules/@mikro-orm/core/index.js:12:5',
+  'at Object.@ (a.js)',
+  'noon @ the bridge',
+  '@decorated',
+  'idea-board@1.2.3 and fastify@5.0.0-rc.1',
+  'x@@y',
+  `${ada} and ${ada}`,
+  `email=${ada}.`,
+])('%s is left as it is', text => {
+  expect(mask(text)).toBe(text);
+});
+
+const localPart = fc.stringMatching(/^[a-zA-Z0-9][a-zA-Z0-9!$'*+._~^-]{0,20}$/);
+const label = fc.stringMatching(/^[a-zA-Z0-9]([a-zA-Z0-9-]{0,10}[a-zA-Z0-9])?$/);
+const lastLabel = fc.stringMatching(/^[a-zA-Z][a-zA-Z0-9]{0,10}$/);
+const plainAddress = fc
+  .tuple(localPart, fc.array(label, { maxLength: 3 }), lastLabel)
+  .map(([local, labels, last]) => `${local}@${[...labels, last].join('.')}`);
+const foreignAddress = fc
+  .tuple(fc.stringMatching(/^[\p{L}\p{M}\p{N}]{1,12}$/u), fc.stringMatching(/^[\p{L}\p{N}]{1,12}\.\p{L}{2,8}$/u))
+  .map(([local, domain]) => `${local}@${domain}`);
+const address = fc.oneof(plainAddress, foreignAddress);
+/** What has a percent sign of its own could be taken for encoded, and its hash be another one. */
+const oddAddress = fc
+  .tuple(fc.stringMatching(/^[a-zA-Z0-9][a-zA-Z0-9%'*{}|]{0,8}$/), lastLabel)
+  .map(([local, domain]) => `${local}@${domain}`);
+/** What stands around addresses: anything, and much of what could be taken for a part of one. */
+const around = fc.oneof(
+  fc.string({ maxLength: 12 }),
+  fc.string({ unit: 'grapheme', maxLength: 6 }),
+  fc.string({
+    unit: fc.constantFrom(
+      '@',
+      '%40',
+      '%2540',
+      '%',
+      '#',
+      '***',
+      '"',
+      '\\',
+      '.',
+      '=',
+      ' ',
+      'a',
+      '[Redacted]',
+      '://',
+      ':',
+      ada,
+    ),
+    maxLength: 8,
+  }),
+);
+
+describe('of any text', () => {
+  test('no address survives, with whatever stands around it, and whether it is encoded or not', () => {
+    fc.assert(
+      fc.property(around, address, around, fc.constantFrom(String, encodeURIComponent), (before, one, after, write) => {
+        const masked = mask(`${before} ${write(one)} ${after}`);
+        expect(masked.toLowerCase()).not.toContain(one.toLowerCase());
+        expect(masked.toLowerCase()).not.toContain(encodeURIComponent(one).toLowerCase());
+        expect(masked).toContain(`#${hashOf(one)}`);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test('an address that touches what stands around it does not survive either', () => {
+    fc.assert(
+      fc.property(around, fc.oneof(address, oddAddress), around, (before, one, after) => {
+        // A letter more makes it another address, of which this one is a part.
+        expect(mask(`${before}<${one}>${after}`)).not.toContain(`<${one}>`);
+        expect(mask(before + one + after)).not.toContain(before + one + after);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test('masking again changes nothing', () => {
+    fc.assert(
+      fc.property(fc.array(fc.oneof(around, address, oddAddress), { maxLength: 6 }), parts => {
+        const once = mask(parts.join(''));
+        expect(mask(once)).toBe(once);
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+});

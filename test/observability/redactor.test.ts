@@ -1,0 +1,353 @@
+import { randomBytes } from 'node:crypto';
+import fc from 'fast-check';
+import type pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { loadConfig } from '../../server/config.ts';
+import { User } from '../../server/entities/user.ts';
+import { buildRedactor } from '../../server/observability/redactor.ts';
+import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
+import { testAppKey } from '../helpers/server.ts';
+
+const { text, value } = buildRedactor({ appKey: testAppKey });
+
+const marker = () => randomBytes(16).toString('base64url');
+
+describe('a text', () => {
+  const secret = `ib_7_${'a'.repeat(43)}`;
+
+  test.each([
+    ['a token', secret, 'ib_7_[Redacted]'],
+    ['a token that is cut off, or inside a word', `x${secret.slice(0, 20)}`, 'xib_7_[Redacted]'],
+    ['a secret of a webhook', 'whsec_Zm9v/YmFy+cXV4==', 'whsec_[Redacted]'],
+    ['a bearer', 'got Bearer abc.def-ghi, no', 'got Bearer [Redacted], no'],
+    ['a bearer in a URL', 'x=Bearer%20abcdef&y', 'x=Bearer%20[Redacted]'],
+    ['a password of HTTP', 'Basic dXNlcjpwYXNzd29yZA==', 'Basic [Redacted]'],
+    ['a header', 'Authorization: Custom a b c\nHost: x', 'Authorization: [Redacted]\nHost: x'],
+    ['cookies', 'set-cookie: a=1; b=2\r\nhost: x', 'set-cookie: [Redacted]\r\nhost: x'],
+    ['the user and password of a URL', 'postgres://ada:s3cret@db:5432/ideas', 'postgres://[Redacted]@db:5432/ideas'],
+    ['one with a sign in it', 'smtp://ada:p@ss@mail.example.com', 'smtp://[Redacted]@mail.example.com'],
+    ['one with a slash in it', 'postgres://ada:pa/ss@db/ideas', 'postgres://[Redacted]@db/ideas'],
+    ['the key of an error monitor', 'https://0123abcd@sentry.example.com/4', 'https://[Redacted]@sentry.example.com/4'],
+    ['a connection string', 'host=db password=s3cret user=ada', 'host=db password=[Redacted] user=ada'],
+    ['a parameter', '/x?access_token=abc&page=2', '/x?access_token=[Redacted]&page=2'],
+    ['JSON', '{"client_secret":"a\\"b","id":7}', '{"client_secret":"[Redacted]","id":7}'],
+    ['a Slack URL', 'https://hooks.slack.com/services/T0/B0/xyz now', 'https://hooks.slack.com/… now'],
+    ['a Discord URL', 'https://discord.com/api/webhooks/12/xyz', 'https://discord.com/…'],
+    [
+      'a Mattermost URL',
+      'https://chat.example.com/hooks/ab3defghijklmnopqrstuvwxyz',
+      'https://chat.example.com/hooks/[Redacted]',
+    ],
+    ['a Teams URL', 'https://x.logic.azure.com:443/workflows/1/triggers?sig=abc', 'https://x.logic.azure.com:443/…'],
+    ['a link that ends a subscription', `/unsubscribe/12.all.${'x'.repeat(43)}`, '/unsubscribe/12.all.[Redacted]'],
+    [
+      'a value that PostgreSQL quotes',
+      'invalid input syntax for type bigint: "my "own" words"',
+      'invalid input syntax for type bigint: "[Redacted]"',
+    ],
+  ])('is without %s, which is not found in it again', (_, given, redacted) => {
+    expect(text(given)).toBe(redacted);
+    expect(text(redacted)).toBe(redacted);
+  });
+
+  test.each([
+    'token 7 of account 1',
+    'tokenId=7, token_ids: 8',
+    'signal: SIGTERM',
+    'the bucket apitoken:read, counted as apitoken:write:7',
+    'at createToken (file:///app/server/domain/tokens/create-token.ts:61:20)',
+    'Basic authentication is not supported',
+    'http://127.0.0.1:3000/@ada',
+    'password authentication failed for user "ideas"',
+    'duplicate key value violates unique constraint "users_email_key"',
+  ])('%s is left as it is', given => {
+    expect(text(given)).toBe(given);
+  });
+
+  test('has no token, secret or password left, whatever stands around it', () => {
+    const around = fc.string({ unit: 'grapheme', maxLength: 8 });
+    const form = fc.constantFrom(
+      (one: string) => `ib_7_${one}`,
+      (one: string) => `whsec_${one}`,
+      (one: string) => `Bearer ${one}`,
+      (one: string) => `postgres://ada:${one}@db/ideas`,
+      (one: string) => `password=${one}`,
+      (one: string) => `"client_secret": "${one}"`,
+      (one: string) => `https://hooks.slack.com/services/T0/B0/${one}`,
+    );
+    fc.assert(
+      fc.property(around, form, fc.stringMatching(/^[A-Za-z0-9]{43}$/), around, (before, write, one, after) => {
+        const redacted = text(`${before} ${write(one)} ${after}`);
+        expect(redacted).not.toContain(one);
+        expect(text(redacted)).toBe(redacted);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test('is without the keys and passwords of the settings, in every form', () => {
+    const password = `${marker()}+/&`;
+    const key = randomBytes(32);
+    const dsnKey = randomBytes(16).toString('hex');
+    const config = loadConfig({
+      DATABASE_URL: `postgres://ideas:${encodeURIComponent(password)}@db/ideas`,
+      APP_KEY: key.toString('base64'),
+      SENTRY_DSN: `https://${dsnKey}@sentry.example.com/1`,
+    });
+    const { text: redact } = buildRedactor({ appKey: key, settings: config });
+    const forms = [password, encodeURIComponent(password), key.toString('base64'), key.toString('base64url')];
+    for (const form of [...forms, key.toString('hex'), key.toString('hex').toUpperCase(), dsnKey]) {
+      expect(redact(`What says ${form} is this.`)).toMatch(/^What says \[Redacted\]=* is this\.$/);
+    }
+  });
+
+  test('keeps its words where one of them is a password', () => {
+    const config = loadConfig({ DATABASE_URL: 'postgres://postgres:postgres@db/ideas' });
+    const { text: redact } = buildRedactor({ appKey: testAppKey, settings: config });
+    expect(redact('the postgres process')).toBe('the postgres process');
+  });
+});
+
+describe('the time that a text takes', () => {
+  const cpuMs = (given: string) => {
+    const before = process.cpuUsage();
+    text(given);
+    const { user, system } = process.cpuUsage(before);
+    return (user + system) / 1000;
+  };
+
+  /** Eight times the text takes some eight times as long, where what grows with the square would take 64 times. */
+  test.each([
+    'a',
+    '@',
+    'a@',
+    '%40',
+    'a%40',
+    '"@',
+    ')@',
+    '))',
+    '://',
+    '://a:b',
+    '://a@',
+    'secret="',
+    `secret='x"`,
+    'token',
+    'bearer ',
+    'basic ',
+    'value "',
+    'invalid input syntax for ',
+    '/hooks/',
+    '1',
+    '1.all.',
+    'j***@e***.com#3f9a0c1d2b4e',
+    'ib_1_',
+    'password: ',
+    'authorization',
+    'a@b.',
+    '%',
+    'x@-',
+    '\\',
+    'cookie= ',
+    '[Redacted]',
+    '***',
+    '😀',
+  ])('grows with its length, whatever it is made of: %j', unit => {
+    const small = unit.repeat(Math.ceil(60_000 / unit.length));
+    cpuMs(small);
+    const base = Math.max(cpuMs(small), 10);
+    expect(cpuMs(unit.repeat(Math.ceil(480_000 / unit.length)))).toBeLessThan(base * 24);
+  });
+});
+
+describe('a value', () => {
+  test('is masked at any depth, in keys, arrays, maps, sets, headers and errors', () => {
+    const masked = 'a***@e***.com#c7f22a2b3094';
+    const deep = { 'ada@example.com': [{ list: [['ada@example.com']] }] };
+    expect(value(deep)).toEqual({ [masked]: [{ list: [[masked]] }] });
+    expect(value(new Map([['ada@example.com', new Set(['ada@example.com'])]]))).toEqual({ [masked]: [masked] });
+    expect(value(new Headers({ from: 'ada@example.com', authorization: 'x' }))).toEqual({
+      from: masked,
+      authorization: '[Redacted]',
+    });
+    expect(value(new URLSearchParams('to=ada@example.com&token=x'))).toEqual({ to: masked, token: '[Redacted]' });
+    expect(value(new URL('https://ada%40example.com:x@example.com/'))).toBe('https://[Redacted]@example.com/');
+    const error = new Error('to ada@example.com', {
+      cause: new AggregateError([new Error('from ada@example.com')], 'ada@example.com'),
+    });
+    const described = JSON.stringify(value({ err: error }));
+    expect(described).not.toContain('ada@');
+    expect(described.split(masked)).toHaveLength(7);
+  });
+
+  test('has nothing in the fields that are named after a secret, however they are written, and keeps plain ids', () => {
+    const secrets = {
+      authorization: 'a',
+      'Proxy-Authorization': ['a'],
+      cookie: { a: 1 },
+      'set-cookie': 'a',
+      password: 5,
+      PGPASSWORD: 'a',
+      passwd: null,
+      newPassword: 'a',
+      client_secret: 'a',
+      webhookSecret: 'a',
+      secret_hash: Buffer.from('a'),
+      token: 'a',
+      'X-Api-Key': 'a',
+      apiKey: 'a',
+      APP_KEY: 'a',
+      access_token: 'a',
+      accessToken: 'a',
+      tokenId: 'abc',
+      'Idempotency-Key': 'a',
+      SENTRY_DSN: 'a',
+      jwt: 'a',
+      auth: 'a',
+      pass: 'a',
+      sessionId: 7,
+      session_id: '7',
+      csrf: 'a',
+      code_verifier: 'a',
+      credentials: ['a'],
+    };
+    expect(Object.values(value(secrets) as object)).toEqual(Object.values(secrets).map(() => '[Redacted]'));
+    const plain = {
+      tokenId: 7,
+      token_id: '8',
+      tokenIds: [7, 8],
+      key: 'open',
+      code: '23505',
+      status: 401,
+      name: 'Bot',
+      author: 'Ada',
+    };
+    expect(value(plain)).toEqual(plain);
+  });
+
+  test('can always be written as JSON, and is not changed', () => {
+    const circular: Record<string, unknown> = {
+      name: 'Ada',
+      big: 12n,
+      sign: Symbol('x'),
+      work() {},
+      when: new Date(0),
+      never: new Date(Number.NaN),
+    };
+    circular.self = [circular];
+    const shared = { id: 1 };
+    circular.twice = [shared, shared];
+    circular.bytes = Buffer.from('bytes');
+    Object.defineProperty(circular, 'broken', {
+      enumerable: true,
+      get() {
+        throw new Error('no');
+      },
+    });
+    expect(JSON.parse(JSON.stringify(value(circular)))).toEqual({
+      name: 'Ada',
+      big: '12',
+      sign: 'Symbol(x)',
+      when: '1970-01-01T00:00:00.000Z',
+      never: null,
+      self: ['[Circular]'],
+      twice: [{ id: 1 }, { id: 1 }],
+      bytes: '[5 bytes]',
+      broken: '[Unreadable]',
+    });
+    expect(circular.name).toBe('Ada');
+    expect(value({ toJSON: () => ({ email: 'ada@example.com' }) })).toEqual({ email: 'a***@e***.com#c7f22a2b3094' });
+  });
+
+  test('is bounded: a log line is no dump of a socket', () => {
+    let deep: unknown = 'ada@example.com';
+    for (let n = 0; n < 100; n++) deep = { deep };
+    expect(JSON.stringify(value(deep))).toContain('[…]');
+    const wide = Array.from({ length: 20_000 }, () => ({ one: 1 }));
+    expect(JSON.stringify(value(wide)).length).toBeLessThan(200_000);
+  });
+});
+
+describe('an error of the database', () => {
+  let db: TestDatabase;
+  beforeAll(async () => {
+    db = await createTestDatabase();
+  });
+  afterAll(() => db.drop());
+
+  const failureOf = (work: Promise<unknown>) =>
+    work.then(
+      () => expect.unreachable(),
+      (error: unknown) => error,
+    );
+  const described = (error: unknown) => value({ err: error }) as { err: Record<string, unknown> };
+
+  test('is told with its code, constraint and table, and without the values of its rows and parameters', async () => {
+    const email = `${marker()}@example.com`;
+    const name = marker();
+    const insert = () =>
+      db.database.transaction(async ({ em }) => {
+        em.create(User, { email, name });
+        await em.flush();
+      });
+    await insert();
+    const byOrm = await failureOf(insert());
+    const byPg = await failureOf(db.sql('insert into users (email, name) values ($1, $2)', [email, name]));
+    for (const error of [byOrm, byPg]) {
+      const { err } = described(error);
+      expect(err).toMatchObject({ code: '23505', constraint: 'users_email_key', table: 'users', severity: 'ERROR' });
+      expect(err.message).toBe('duplicate key value violates unique constraint "users_email_key"');
+      expect(err.stack).toMatch(/\n +at .+:\d+:\d+/);
+      expect(JSON.stringify(err)).not.toContain(name);
+      expect(JSON.stringify(err)).not.toContain(email.slice(0, 22));
+      expect(JSON.stringify(err)).not.toContain('insert into');
+    }
+  });
+
+  test('about a whole row says nothing of the row', async () => {
+    const bio = marker();
+    const failure = await failureOf(
+      db.database.transaction(async ({ em }) => {
+        em.create(User, { email: `${marker()}@example.com`, name: bio, isPlaceholder: true });
+        em.create(User, { email: `${marker()}@example.com`, name: `${bio}\n`.repeat(20) });
+        await em.flush();
+      }),
+    );
+    expect((failure as Error).message).toContain('Failing row contains');
+    expect(JSON.stringify(described(failure))).not.toContain(bio);
+    expect(JSON.stringify(described(failure))).toContain('violates check constraint');
+    expect(text(`A job failed: ${(failure as Error).message}\n    at x`)).not.toContain(bio);
+  });
+
+  test('quotes no value that could not be read', async () => {
+    const secret = `x${marker()} and "more"\nof it`;
+    const failures = [
+      db.sql('select $1::bigint', [secret]),
+      db.sql('select $1::timestamptz', [secret]),
+      db.sql('select $1::int[]', [secret]),
+      db.sql('select $1::json', [secret]),
+      db.sql(`select to_timestamp($1, 'YYYY')`, [secret]),
+      db.sql(`select set_config('timezone', $1, false)`, [secret]),
+      db.sql('select $1::text::int', ['99999999999']),
+    ];
+    for (const error of await Promise.all(failures.map(failureOf))) {
+      expect((error as pg.DatabaseError).code).toMatch(/^22/);
+      const line = JSON.stringify(described(error));
+      if ((error as Error).message.includes('"')) expect(line).toContain('[Redacted]');
+      expect(line).not.toContain(secret.slice(0, 22));
+      expect(line).not.toContain('more');
+      expect(line).not.toContain('99999999999');
+      // Such as the words in which a worker tells of it.
+      expect(text(`Failed task with error '${(error as Error).message}'`)).not.toContain(secret.slice(0, 22));
+    }
+  });
+
+  test('of a statement that took too long names no parameter', async () => {
+    const secret = marker();
+    await db.database.transaction(async ({ em }) => {
+      await em.execute('set local statement_timeout = 5');
+      const error = await failureOf(em.execute('select pg_sleep(5), ?::text', [secret]));
+      expect(JSON.stringify(described(error))).toContain('57014');
+      expect(JSON.stringify(described(error))).not.toContain(secret);
+    });
+  });
+});

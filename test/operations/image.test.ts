@@ -1,0 +1,82 @@
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { cp, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { expect, onTestFinished, test } from 'vitest';
+import { createTestDatabase } from '../helpers/database.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+/** What the Dockerfile copies, and the command that it starts. */
+async function readDockerfile() {
+  const text = await readFile(join(root, 'Dockerfile'), 'utf8');
+  const copies = [...text.matchAll(/^COPY (.+)$/gm)].flatMap(([, line = '']) => line.split(' ').slice(0, -1));
+  const command: string[] = JSON.parse(/^CMD (\[.*\])$/m.exec(text)?.[1] ?? '[]');
+  const healthCheck: string[] = JSON.parse(/^HEALTHCHECK[^[]*(\[.*\])$/m.exec(text)?.[1] ?? '[]');
+  return { copies, command, healthCheck };
+}
+
+test('what the image holds is all that a server in production needs to start, to be checked, and to stop', async () => {
+  const { copies, command, healthCheck } = await readDockerfile();
+  const image = await mkdtemp(join(tmpdir(), 'idea-board-image-'));
+  onTestFinished(() => rm(image, { recursive: true, force: true }));
+  for (const path of copies) await cp(join(root, path), join(image, path), { recursive: true });
+  await symlink(join(root, 'node_modules'), join(image, 'node_modules'));
+  const database = await createTestDatabase();
+  onTestFinished(() => database.drop());
+
+  const env = {
+    PATH: process.env.PATH,
+    NODE_ENV: 'production',
+    HOST: '127.0.0.1',
+    PORT: '0',
+    APP_KEY: randomBytes(32).toString('base64'),
+    DATABASE_URL: database.url,
+    BASE_URL: 'https://ideas.example.com',
+  };
+  const server = spawn(process.execPath, command.slice(1), { cwd: image, env, stdio: ['ignore', 'pipe', 'inherit'] });
+  onTestFinished(() => {
+    server.kill('SIGKILL');
+  });
+  const port = await new Promise<string>((resolve, reject) => {
+    server.once('exit', () => reject(new Error('The server ended')));
+    createInterface(server.stdout).on('line', line => {
+      const found = /listens on http:\/\/127\.0\.0\.1:(\d+)/.exec(line)?.[1];
+      if (found) resolve(found);
+    });
+  });
+
+  const check = async (at: string) => {
+    const child = spawn(process.execPath, healthCheck.slice(1), { cwd: image, env: { ...env, PORT: at } });
+    const [exitCode] = await once(child, 'exit');
+    return exitCode;
+  };
+  expect(await Promise.all([check(port), check('1')])).toEqual([0, 1]);
+
+  const exited = once(server, 'exit');
+  server.kill('SIGTERM');
+  expect(await exited).toEqual([0, null]);
+});
+
+test('what the server imports is among the dependencies of production', async () => {
+  const { dependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
+  const missing = new Set<string>();
+  for (const directory of ['server', 'contract']) {
+    for (const entry of await readdir(join(root, directory), { recursive: true })) {
+      if (!entry.endsWith('.ts')) continue;
+      const text = await readFile(join(root, directory, entry), 'utf8');
+      const statements = text.matchAll(
+        /^(?:(?:import|export)\s(?:[^'";]*?\sfrom\s)?|.*\bimport\()'((?:@[\w-]+\/)?[\w.-]+)/gm,
+      );
+      for (const [, name = ''] of statements) {
+        if (name !== 'node' && !name.startsWith('.') && dependencies[name] === undefined)
+          missing.add(`${name} in ${directory}/${entry}`);
+      }
+    }
+  }
+  expect([...missing]).toEqual([]);
+});

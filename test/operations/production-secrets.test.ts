@@ -1,0 +1,56 @@
+import { randomBytes } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { loadConfig } from '../../server/config.ts';
+import { requireProductionSecrets } from '../../server/production-secrets.ts';
+import { runServer } from '../../server/run-server.ts';
+import { explainFailure } from '../../server/start-failure.ts';
+
+const strong = {
+  NODE_ENV: 'production',
+  APP_KEY: randomBytes(32).toString('base64'),
+  DATABASE_URL: 'postgresql://ideas:nine-Blue-Whales-sing@db.internal/ideas',
+};
+
+const check = (settings: Record<string, string>) => () =>
+  requireProductionSecrets(loadConfig({ ...strong, ...settings }));
+
+test.for<[string, Record<string, string>, string]>([
+  ['no application key', { APP_KEY: '' }, 'APP_KEY is not set'],
+  ['a key of zeros', { APP_KEY: Buffer.alloc(32).toString('base64') }, 'APP_KEY is not random'],
+  [
+    'a key that is a phrase',
+    { APP_KEY: Buffer.from('please change me before you go!!').toString('base64') },
+    'APP_KEY is not random',
+  ],
+  ['no database', { DATABASE_URL: '' }, 'DATABASE_URL is not set'],
+  ['the password of an example', { DATABASE_URL: 'postgresql://ideas:postgres@db/ideas' }, 'DATABASE_URL has a pass'],
+  ['it in capitals', { DATABASE_URL: 'postgresql://ideas:CHANGEME@db/ideas' }, 'DATABASE_URL has a password that'],
+  ['the name of the user', { DATABASE_URL: 'postgresql://idea-board-app:idea-board-app@db/i' }, 'DATABASE_URL has the'],
+  ['a short password', { DATABASE_URL: 'postgresql://ideas:w7Gq2xZ@db/ideas' }, 'DATABASE_URL has a password of fewer'],
+  ['it as a parameter', { DATABASE_URL: 'postgresql://ideas@db/ideas?password=w7Gq2xZ' }, 'DATABASE_URL has a passwor'],
+])('in production, %s is refused by the name of its setting, and without its value', ([, settings, reason]) => {
+  expect(check(settings)).toThrow(reason);
+  for (const secret of Object.values(settings)) {
+    if (secret !== '') expect(check(settings)).not.toThrow(secret);
+  }
+  expect(check({ ...settings, NODE_ENV: '' })).not.toThrow();
+});
+
+test('every weak secret is named at once', () => {
+  expect(check({ APP_KEY: '', DATABASE_URL: '' })).toThrow(/^NODE_ENV is production, and APP_KEY .*; DATABASE_URL /);
+});
+
+test.for([
+  'postgresql://ideas@db/ideas',
+  'postgresql:///ideas?host=/run/postgresql',
+  'postgresql://ideas:nine%20Blue%20Whales@db/ideas',
+])('a random key, with the database %s, may start', DATABASE_URL => {
+  expect(check({ DATABASE_URL })).not.toThrow();
+});
+
+test('a server in production does not start without them, and says so in one line', async () => {
+  const failure: unknown = await runServer({ NODE_ENV: 'production', LOG_LEVEL: 'silent' }).catch(error => error);
+  expect(explainFailure(failure)).toMatch(
+    /^Idea-Board cannot start: NODE_ENV is production, and APP_KEY is not set.*$/,
+  );
+});

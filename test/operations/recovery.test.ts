@@ -1,0 +1,293 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { openDatabase } from '../../server/database/database.ts';
+import { migrate } from '../../server/database/migrator.ts';
+import { connect, type TestDatabase } from '../helpers/database.ts';
+import { createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import { type OwnPostgres, startOwnPostgres } from '../helpers/own-postgres.ts';
+import { startProxy } from '../helpers/proxy.ts';
+import { type Answer, request } from '../helpers/request.ts';
+import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
+import { eventually } from '../helpers/webhooks.ts';
+import { startTestWorker, startWorkerForTest, type TestWorker } from '../helpers/worker.ts';
+
+// Short, so that a test waits for them.
+const timeoutMs = 800;
+const workerSettings = {
+  LOG_LEVEL: 'warn',
+  DATABASE_CONNECT_TIMEOUT_MS: String(timeoutMs),
+  DATABASE_STATEMENT_TIMEOUT_MS: String(timeoutMs),
+};
+/** What all that was lost may take to be there again, on a machine that is busy. */
+const recoveryMs = 20_000;
+const everyCheck = ['database', 'migrations', 'cron'];
+
+/** One server and one worker live through all that is done to PostgreSQL here. */
+let postgres: OwnPostgres;
+let db: TestDatabase;
+let server: TestServer;
+let worker: TestWorker;
+let world: World;
+let token: string;
+let ideaId: number;
+
+beforeAll(async () => {
+  postgres = await startOwnPostgres({ max_connections: '40' });
+  await migrate(postgres.url);
+  db = await open(postgres.url);
+  world = await createWorld(db);
+  ideaId = await insertIdea(db, world);
+  ({ token } = await issueToken(db, world, 'write'));
+  server = await startServer({ on: db });
+  worker = await startTestWorker(db, { environment: workerSettings });
+});
+afterAll(async () => {
+  await worker.stop();
+  await server.close();
+  await db.database.close();
+  await postgres.close();
+});
+
+async function open(url: string): Promise<TestDatabase> {
+  const logger = pino({ level: 'silent' });
+  const timeouts = { connectTimeoutMs: timeoutMs, statementTimeoutMs: timeoutMs };
+  const database = await openDatabase({ url, poolSize: 4, ...timeouts, logger });
+  const sql: TestDatabase['sql'] = async (text, values = []) => (await database.pool.query(text, values)).rows;
+  return { url, database, sql, drop: () => database.close() };
+}
+
+const read = (on = server) => request(on, `GET /api/v1/ideas/${ideaId}`, { token });
+const vote = (value: string, on = server) =>
+  request(on, `POST /api/v1/ideas/${ideaId}/vote`, { token, json: { value } });
+const create = (title: string, key?: string, on: Pick<TestServer, 'baseUrl'> = server) =>
+  request(on, 'POST /api/v1/ideas', {
+    token,
+    json: { title, body: 'Whether it is kept.' },
+    headers: key === undefined ? {} : { 'idempotency-key': key },
+  });
+
+function expectUnavailable(answer: Answer) {
+  expect(answer).toMatchObject({ status: 503, key: 'service_unavailable' });
+  expect(answer.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+  expect(Object.keys(answer.body.error).sort()).toEqual(['key', 'message']);
+}
+
+async function expectAway() {
+  for (const answer of await Promise.all([read(), vote('up'), create('Into the void')])) expectUnavailable(answer);
+}
+
+async function expectNotReady(failed: string[]) {
+  const probe = await request(server, 'GET /ready');
+  expect(probe).toMatchObject({ status: 503, text: '{"ok":false}' });
+  expect(server.auditLines.map(line => JSON.parse(line)).at(-1)).toMatchObject({
+    event: 'readiness.not_ready',
+    failed,
+  });
+  expect((await request(server, 'GET /health')).status).toBe(200);
+}
+
+/** The pool, the worker and the cron are as they were, and what failed has left nothing behind. */
+async function expectRecovered() {
+  await eventually(async () => expect((await request(server, 'GET /ready')).status).toBe(200), recoveryMs);
+  const reads = await Promise.all(Array.from({ length: 8 }, () => read()));
+  expect(reads.map(({ status }) => status)).toEqual(Array(8).fill(200));
+  expect(await vote('up')).toMatchObject({ status: 200, body: { up_count: 1, down_count: 0 } });
+  expect(await vote('none')).toMatchObject({ status: 200, body: { up_count: 0, down_count: 0 } });
+  expect((await create('Kept')).status).toBe(201);
+  expect(await db.sql(`select from ideas where title = 'Into the void'`)).toEqual([]);
+  const { pool } = db.database;
+  expect(pool.idleCount).toBe(pool.totalCount);
+  await expectBeat(db);
+}
+
+/** A job of the cron's runs: until then every heartbeat is older than the cron may be. */
+async function expectBeat({ sql }: Pick<TestDatabase, 'sql'>) {
+  await sql(`update heartbeats set recorded_at = now() - interval '1 day'`);
+  await sql(`select graphile_worker.add_job('heartbeat')`);
+  const isRecent = `select from heartbeats where recorded_at > now() - interval '1 hour'`;
+  await eventually(async () => expect(await sql(isRecent)).toHaveLength(1), recoveryMs);
+}
+
+test.each(['fast', 'immediate'] as const)(
+  'while PostgreSQL is stopped (%s) all is answered with 503, and everything works again when it is back',
+  async how => {
+    await postgres.stop(how);
+    await expectAway();
+    await expectNotReady(everyCheck);
+    await postgres.start();
+    await expectRecovered();
+  },
+);
+
+test('while PostgreSQL stands still all is answered with 503 in time, and everything works again when it goes on', async () => {
+  await read();
+  await postgres.pause();
+  onTestFinished(() => postgres.resume());
+  const asked = performance.now();
+  await expectNotReady(everyCheck);
+  // In all, whatever it waits for: the address's limit, a connection, an answer.
+  expect(performance.now() - asked).toBeLessThan(2_500);
+  await expectAway();
+  // New connections meet the same silence.
+  await expectAway();
+  await postgres.resume();
+  await expectRecovered();
+});
+
+test('a PostgreSQL that shuts down, and takes no new connection, is one that is away', async () => {
+  const last = await connect(db.url);
+  await postgres.signal('SIGTERM');
+  await last.query(`select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'idea-board%'`);
+  await eventually(async () => expect(await connect(db.url).catch(error => error.code)).toBe('57P03'));
+  await expectAway();
+  await expectNotReady(everyCheck);
+  await last.end();
+  await postgres.stop();
+  await postgres.start();
+  await expectRecovered();
+});
+
+test('a PostgreSQL whose connections are all taken is one that is away', async () => {
+  const first = await connect(db.url);
+  const takers = [first];
+  onTestFinished(async () => void (await Promise.all(takers.map(one => one.end()))));
+  const takeAll = async () => {
+    for (;;) {
+      const code = await connect(db.url).then(
+        client => void takers.push(client),
+        error => error.code,
+      );
+      if (code) return expect(code).toBe('53300');
+    }
+  };
+  await takeAll();
+  // Whoever was connected loses its place to whoever is first.
+  for (;;) {
+    const { rowCount } = await first.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'idea-board%'`,
+    );
+    await takeAll();
+    if (rowCount === 0) break;
+  }
+  await expectAway();
+  await expectNotReady(everyCheck);
+  for (const taker of takers.splice(0)) await taker.end();
+  await expectRecovered();
+});
+
+describe('a PostgreSQL that has become read only', () => {
+  test('as a standby does, is answered with 503 and never 500, and works again as a primary', async () => {
+    await postgres.stop();
+    await postgres.start({ isStandby: true });
+    await eventually(async () => expect((await connectAndEnd()).rows).toEqual([{ is_standby: true }]), recoveryMs);
+    await expectAway();
+    await postgres.stop();
+    await postgres.start();
+    await expectRecovered();
+  });
+
+  test('keeps none of the connections, so that the next ones go to whoever is the primary by then', async () => {
+    await Promise.all([read(), read(), read()]);
+    const admin = await connect(db.url);
+    onTestFinished(() => admin.end());
+    const backends = async () =>
+      (await admin.query(`select pid from pg_stat_activity where application_name = 'idea-board'`)).rows.map(
+        ({ pid }) => pid,
+      );
+    const before = await backends();
+    await admin.query('alter system set default_transaction_read_only = on');
+    await admin.query('select pg_reload_conf()');
+    await eventually(async () => expectUnavailable(await create('Into the void')));
+    for (let turn = 0; turn < 4; turn++) await expectAway();
+    await eventually(async () => expect((await backends()).filter(pid => before.includes(pid))).toEqual([]));
+    await admin.query('set default_transaction_read_only = off');
+    await admin.query('alter system reset default_transaction_read_only');
+    await admin.query('select pg_reload_conf()');
+    await expectRecovered();
+  });
+});
+
+async function connectAndEnd() {
+  const client = await connect(db.url);
+  try {
+    return await client.query('select pg_is_in_recovery() as is_standby');
+  } finally {
+    await client.end();
+  }
+}
+
+test('what is answered with success when PostgreSQL dies is kept, and what is sent again under its key is done once', async () => {
+  const acknowledged: string[] = [];
+  const statuses = new Set<number>();
+  let isOver = false;
+  async function write(writer: number) {
+    for (let n = 0; !isOver; n++) {
+      const title = `Idea ${n} of ${writer}`;
+      for (;;) {
+        const { status } = await create(title, `key-${writer}-${n}`);
+        statuses.add(status);
+        if (status === 201) break;
+        await delay(20);
+      }
+      acknowledged.push(title);
+    }
+  }
+  const writing = Promise.all(Array.from({ length: 6 }, (_, writer) => write(writer)));
+  const more = (count: number) => {
+    const wanted = acknowledged.length + count;
+    return eventually(() => expect(acknowledged.length).toBeGreaterThan(wanted), recoveryMs);
+  };
+  await more(30);
+  await postgres.stop('kill');
+  await postgres.start();
+  await more(30);
+  isOver = true;
+  await writing;
+  const kept = await db.sql<{ title: string }>(`select title from ideas where title like 'Idea % of %'`);
+  expect(kept.map(({ title }) => title).sort()).toEqual(acknowledged.sort());
+  // Nothing else than done, away, or still under way where the connection broke.
+  expect([...statuses].filter(status => ![201, 503, 409].includes(status))).toEqual([]);
+  await expectRecovered();
+});
+
+test('a write whose commit was done and never confirmed is answered with 503, and sent again it is not done twice', async () => {
+  const proxy = await startProxy(db.url);
+  onTestFinished(() => proxy.close());
+  const far = await open(proxy.url);
+  onTestFinished(() => far.drop());
+  const lost = await startServerForTest({ on: far });
+  expect((await read(lost)).status).toBe(200);
+  proxy.loseAnswerTo('commit');
+  expectUnavailable(await create('Committed', 'the-same-key', lost));
+  expect(await db.sql(`select from ideas where title = 'Committed'`)).toHaveLength(1);
+  const again = await create('Committed', 'the-same-key', lost);
+  expect(again).toMatchObject({ status: 201, body: { title: 'Committed' } });
+  expect(again.headers.get('idempotency-replayed')).toBe('true');
+  expect(await db.sql(`select from ideas where title = 'Committed'`)).toHaveLength(1);
+});
+
+test('a job that was fetched and whose name never arrived is fetched again within seconds', async () => {
+  await worker.stop();
+  const proxy = await startProxy(db.url);
+  onTestFinished(() => proxy.close());
+  const other = await startWorkerForTest({ ...db, url: proxy.url }, { environment: workerSettings });
+  await expectBeat(db);
+  // How the statement that fetches is called.
+  proxy.loseAnswerTo('get_job');
+  await expectBeat(db);
+  expect(other.logLines.join('')).toContain('lost a connection');
+});
+
+test('a worker whose connections are silent for good gives them up, and goes on over new ones', async () => {
+  await worker.stop();
+  const proxy = await startProxy(db.url);
+  onTestFinished(() => proxy.close());
+  const { stop } = await startWorkerForTest({ ...db, url: proxy.url }, { environment: workerSettings });
+  await expectBeat(db);
+  proxy.strand();
+  await expectBeat(db);
+  // Also one that stops in such a silence stops.
+  proxy.strand();
+  await stop();
+});

@@ -1,0 +1,156 @@
+import { once } from 'node:events';
+import { connect as connectSocket, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { connect, createTestDatabase, type TestDatabase } from '../helpers/database.ts';
+import { createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
+import { startReceiverForTest } from '../helpers/receiver.ts';
+import { type Answer, request } from '../helpers/request.ts';
+import { testAppKey } from '../helpers/server.ts';
+import { type ServerProcess, startProcess } from '../helpers/server-process.ts';
+
+let db: TestDatabase;
+let ideaId: number;
+let token: string;
+
+beforeAll(async () => {
+  db = await createTestDatabase();
+  const world = await createWorld(db);
+  ideaId = await insertIdea(db, world);
+  ({ token } = await issueToken(db, world, 'write'));
+});
+afterAll(() => db.drop());
+
+async function start(environment: Record<string, string> = {}, nodeOptions: string[] = []): Promise<ServerProcess> {
+  const server = await startProcess(
+    'start',
+    {
+      DATABASE_URL: db.url,
+      APP_KEY: testAppKey.toString('base64'),
+      DATABASE_STATEMENT_TIMEOUT_MS: '60000',
+      SHUTDOWN_DELAY_MS: '0',
+      ...environment,
+    },
+    nodeOptions,
+  );
+  onTestFinished(() => server.kill());
+  return server;
+}
+
+const log = (server: ServerProcess) =>
+  server
+    .output()
+    .split('\n')
+    .filter(line => line.startsWith('{'))
+    .map(line => JSON.parse(line));
+
+/** A vote that waits until it is let go. */
+async function hold(server: ServerProcess): Promise<{ answer: Promise<Answer>; letGo(): Promise<void> }> {
+  const holder = await connect(db.url);
+  onTestFinished(() => holder.end());
+  await holder.query('begin');
+  await holder.query('select from ideas where id = $1 for update', [ideaId]);
+  const answer = request(server, `POST /api/v1/ideas/${ideaId}/vote`, { token, json: { value: 'up' } });
+  answer.catch(() => {});
+  const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+  await expect.poll(async () => (await db.sql(waiting)).length, { timeout: 10_000 }).toBe(1);
+  return { answer, letGo: async () => void (await holder.query('commit')) };
+}
+
+/** A connection on which this is sent, and no more. */
+async function open(server: ServerProcess, text = ''): Promise<Socket> {
+  const socket = connectSocket(Number(new URL(server.baseUrl).port), '127.0.0.1');
+  socket.on('error', () => {});
+  onTestFinished(() => void socket.destroy());
+  await once(socket, 'connect');
+  if (text !== '') socket.write(text);
+  return socket;
+}
+
+test('on SIGTERM a server is not ready at once, serves on until that was noticed, and finishes what it has begun', async () => {
+  const delayMs = 2_500;
+  const server = await start({ SHUTDOWN_DELAY_MS: String(delayMs) });
+  await expect.poll(async () => (await request(server, 'GET /ready')).status, { timeout: 10_000 }).toBe(200);
+  const { answer, letGo } = await hold(server);
+
+  const signalledAt = performance.now();
+  const since = new Date().toISOString();
+  server.signal('SIGTERM');
+  await expect.poll(async () => (await request(server, 'GET /ready')).status, { timeout: delayMs }).toBe(503);
+  const ready = await request(server, 'GET /ready');
+  expect(ready).toMatchObject({ status: 503, text: '{"ok":false}' });
+  // Whoever is answered is asked to open the next connection elsewhere.
+  expect(ready.headers.get('connection')).toBe('close');
+  expect((await request(server, 'GET /health')).status).toBe(200);
+  const read = await request(server, `GET /api/v1/ideas/${ideaId}`, { token });
+  expect(read).toMatchObject({ status: 200, body: { id: ideaId, up_count: 0 } });
+
+  const isRefused = () =>
+    request(server, 'GET /health').then(
+      () => false,
+      () => true,
+    );
+  await expect.poll(isRefused, { timeout: 20_000 }).toBe(true);
+  expect(performance.now() - signalledAt).toBeGreaterThan(delayMs);
+  await letGo();
+  expect(await answer).toMatchObject({ status: 200, body: { up_count: 1 } });
+  expect(await server.ended).toBe(0);
+  expect(await db.sql('select up_count from ideas where id = $1', [ideaId])).toEqual([{ up_count: 1 }]);
+  // No check failed, so none is recorded: that it stops is in the log.
+  const recorded = log(server).filter(line => line.event === 'readiness.not_ready' && line.time > since);
+  expect(recorded).toEqual([]);
+  expect(log(server)).toContainEqual(expect.objectContaining({ msg: 'stopping', signal: 'SIGTERM' }));
+});
+
+test('Ctrl-C waits for no balancer, nor for connections on which nobody has asked for anything', async () => {
+  const server = await start({ SHUTDOWN_DELAY_MS: '600000', SHUTDOWN_TIMEOUT_MS: '600000' });
+  await open(server);
+  await open(server, 'GET /health HTTP/1.1\r\nHos');
+  const idle = await open(server, 'GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n');
+  await once(idle, 'data');
+  server.signal('SIGINT');
+  expect(await server.ended).toBe(0);
+});
+
+test('a stop that takes too long ends with status 1, and says why', async () => {
+  const server = await start({ SHUTDOWN_TIMEOUT_MS: '300' });
+  await hold(server);
+  server.signal('SIGTERM');
+  expect(await server.ended).toBe(1);
+  expect(log(server)).toContainEqual(expect.objectContaining({ level: 50, msg: 'stopping took too long' }));
+});
+
+test('a second signal ends a server that is stopping, but not the second half of one Ctrl-C', async () => {
+  const server = await start({ SHUTDOWN_DELAY_MS: '600000', SHUTDOWN_TIMEOUT_MS: '600000' });
+  server.signal('SIGTERM');
+  await delay(20);
+  server.signal('SIGTERM');
+  await expect.poll(async () => (await request(server, 'GET /ready')).status, { timeout: 10_000 }).toBe(503);
+  expect((await request(server, 'GET /health')).status).toBe(200);
+  const again = setInterval(() => server.signal('SIGINT'), 250);
+  onTestFinished(() => clearInterval(again));
+  expect(await server.ended).toBe(1);
+  expect(log(server).at(-1)).toMatchObject({ level: 50, signal: 'SIGINT' });
+});
+
+test.each([
+  ['an exception', 'throw fault'],
+  ['a rejection', 'Promise.reject(fault)'],
+])(
+  '%s that nobody caught is logged without secrets and reported, and ends the process with status 1',
+  async (_, throwing) => {
+    const reports = await startReceiverForTest(200);
+    const secret = `ib_7_${'s'.repeat(43)}`;
+    const handler = `process.on('SIGUSR2', () => { const fault = new Error('Lost ${secret}'); ${throwing}; })`;
+    const environment = { SENTRY_DSN: reports.url.replace('http://', 'http://key@').concat('/1') };
+    const server = await start(environment, ['--import', `data:text/javascript,${encodeURIComponent(handler)}`]);
+    server.signal('SIGUSR2');
+    expect(await server.ended).toBe(1);
+    expect(server.output()).not.toContain(secret);
+    const last = log(server).at(-1);
+    expect(last).toMatchObject({ level: 60, err: { message: 'Lost ib_7_[Redacted]' } });
+    expect(last.err.stack).toContain('data:text/javascript');
+    expect(reports.received).toHaveLength(1);
+    expect(reports.received[0]?.body).toContain('Lost ib_7_[Redacted]');
+  },
+);
