@@ -3,26 +3,40 @@ import { z } from 'zod';
 import { raisedBy, raises } from './errors.ts';
 import { Id } from './identifiers.ts';
 import { BoardQuery, ConditionalHeaders, notModified, type RouteMetadata } from './routes.ts';
-import { Status } from './status.ts';
-import { Tag } from './tag.ts';
+import { Status, statusExamples } from './status.ts';
+import { Tag, tagExample } from './tag.ts';
 import { Timestamp } from './text.ts';
 
 const c = initContract();
 
+/** The board of every example. */
+export const boardExample = {
+  id: 1,
+  slug: 'web-app',
+  name: 'Web app',
+  description: 'What should the web app learn next?',
+  is_frozen: false,
+  pre_moderation: false,
+  submissions_open_at: null,
+  submissions_close_at: null,
+  voting_open_at: null,
+  voting_close_at: '2026-12-31T23:00:00.000Z',
+};
+
 export const Board = z
   .object({
     id: Id,
-    slug: z.string(),
-    name: z.string(),
-    description: z.string(),
+    slug: z.string().describe('What the `board` parameter takes.'),
+    name: z.string().describe("The board's name."),
+    description: z.string().describe('What the board is for, in plain text; may be empty.'),
     is_frozen: z.boolean().describe('A frozen board accepts no writes.'),
     pre_moderation: z.boolean().describe('New ideas await approval.'),
-    submissions_open_at: Timestamp.nullable(),
-    submissions_close_at: Timestamp.nullable(),
-    voting_open_at: Timestamp.nullable(),
-    voting_close_at: Timestamp.nullable(),
+    submissions_open_at: Timestamp.nullable().describe('No idea is created before; null: no such bound.'),
+    submissions_close_at: Timestamp.nullable().describe('No idea is created from then on; null: no such bound.'),
+    voting_open_at: Timestamp.nullable().describe('No vote is taken before; null: no such bound.'),
+    voting_close_at: Timestamp.nullable().describe('No vote is taken from then on; null: no such bound.'),
   })
-  .meta({ title: 'Board', description: 'A board: its settings and its two windows.' });
+  .meta({ title: 'Board', description: 'A board: its settings and its two windows.', examples: [boardExample] });
 
 export const BoardDetails = z
   .object({
@@ -33,26 +47,7 @@ export const BoardDetails = z
   .meta({
     title: 'BoardDetails',
     description: 'A board with its status registry and its tags.',
-    examples: [
-      {
-        board: {
-          id: 1,
-          slug: 'web-app',
-          name: 'Web app',
-          description: 'What should the web app learn next?',
-          is_frozen: false,
-          pre_moderation: false,
-          submissions_open_at: null,
-          submissions_close_at: null,
-          voting_open_at: null,
-          voting_close_at: null,
-        },
-        statuses: [
-          { key: 'open', category: 'inbox', label: 'Open', is_hidden: false, allow_votes: true, allow_comments: true },
-        ],
-        tags: [{ id: 3, name: 'Billing', color: '#0f766e' }],
-      },
-    ],
+    examples: [{ board: boardExample, statuses: statusExamples, tags: [tagExample] }],
   });
 
 export const getBoard = c.query({

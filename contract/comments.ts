@@ -1,8 +1,8 @@
 import { initContract } from '@ts-rest/core';
 import { z } from 'zod';
 import { raisedBy, raises } from './errors.ts';
-import { Author } from './idea.ts';
-import { Id, PathId } from './identifiers.ts';
+import { Author, people } from './idea.ts';
+import { Id, IdeaPath } from './identifiers.ts';
 import { listOf, onePlace, pagination } from './pagination.ts';
 import {
   BoardParameter,
@@ -16,21 +16,45 @@ import { Timestamp, text } from './text.ts';
 
 const c = initContract();
 
-export const Comment = z.object({ id: Id, idea_id: Id, body: z.string(), author: Author, created_at: Timestamp }).meta({
-  title: 'Comment',
-  description: 'A comment on an idea, in plain text.',
-  examples: [
-    {
-      id: 1001,
-      idea_id: 42,
-      body: 'A semicolon as separator would help us in Europe.',
-      author: { id: 7, name: 'Ada Osei' },
-      created_at: '2026-03-14T11:02:00.000Z',
-    },
-  ],
-});
+/** The two comments on the idea of every example. */
+export const commentExamples = {
+  first: {
+    id: 1000,
+    idea_id: 42,
+    body: 'Please include the tags of each idea.',
+    author: people.jun,
+    created_at: '2026-03-15T10:40:11.308Z',
+  },
+  second: {
+    id: 1001,
+    idea_id: 42,
+    body: 'A semicolon as separator would help us in Europe.',
+    author: people.ada,
+    created_at: '2026-03-15T11:02:00.000Z',
+  },
+};
 
-export const CommentList = listOf(Comment, 'CommentList', 'A page of comments, oldest first.');
+export const Comment = z
+  .object({
+    id: Id,
+    idea_id: Id.describe('The idea that is commented on.'),
+    body: z.string().describe('The comment, in plain text.'),
+    author: Author,
+    created_at: Timestamp.describe('When the comment was written.'),
+  })
+  .meta({
+    title: 'Comment',
+    description: 'A comment on an idea, in plain text.',
+    examples: [commentExamples.second],
+  });
+
+export const CommentList = listOf(Comment, 'CommentList', 'A page of comments, oldest first.', {
+  data: Object.values(commentExamples),
+  page: 1,
+  per_page: 20,
+  has_more: false,
+  next_cursor: null,
+});
 
 export const commentOnIdea = c.mutation({
   method: 'POST',
@@ -38,12 +62,14 @@ export const commentOnIdea = c.mutation({
   summary: 'Comment on an idea',
   description:
     'Adds a comment by the user who issued the token. A second comment in a row by the same user is refused with `consecutive_comment`.',
-  pathParams: z.object({ id: PathId }),
+  pathParams: z.object(IdeaPath),
   query: BoardQuery,
   headers: IdempotencyHeaders,
-  body: z
-    .strictObject({ body: text(1, 500).describe('Plain text, 1 to 500 characters after trimming.') })
-    .meta({ title: 'CommentInput', examples: [{ body: 'A semicolon as separator would help us in Europe.' }] }),
+  body: z.strictObject({ body: text(1, 500).describe('Plain text, 1 to 500 characters after trimming.') }).meta({
+    title: 'CommentInput',
+    description: 'The comment to add.',
+    examples: [{ body: commentExamples.second.body }],
+  }),
   responses: {
     201: Comment,
     ...raises(
@@ -70,7 +96,7 @@ export const listComments = c.query({
   path: '/api/v1/ideas/:id/comments',
   summary: 'List the comments of an idea',
   description: 'Lists the comments of an idea, oldest first.',
-  pathParams: z.object({ id: PathId }),
+  pathParams: z.object(IdeaPath),
   query: onePlace(z.strictObject({ ...BoardParameter, ...pagination })),
   headers: ConditionalHeaders,
   responses: { 200: CommentList, ...notModified, ...raises(...raisedBy.onBoard, 'not_found') },

@@ -68,9 +68,11 @@ export type ErrorResponses<K extends ErrorKey> = {
 
 /** The response schemas of an endpoint that can answer with these keys, one schema for each status. */
 export function raises<const K extends ErrorKey>(...keys: K[]): ErrorResponses<K> {
-  const byStatus = Map.groupBy([...new Set(keys)].sort(), key => errors[key].status);
+  const distinct = [...new Set(keys)].sort();
   const responses: Record<number, z.ZodType> = {};
-  for (const [status, keysOfStatus] of byStatus) responses[status] = errorBody(keysOfStatus);
+  for (const { status } of distinct.map(key => errors[key])) {
+    responses[status] ??= errorBody(distinct.filter(key => errors[key].status === status));
+  }
   return responses as ErrorResponses<K>;
 }
 
@@ -79,12 +81,18 @@ function errorBody(keys: ErrorKey[]) {
   return z
     .object({
       error: z.object({
-        key: z.enum(keys).describe(keys.map(key => `\`${key}\`: ${errors[key].meaning}`).join('\n')),
+        key: z.enum(keys).describe(explain(keys)),
         message: z.string().describe('For people; its wording may change.'),
         ...(keys.includes('validation_failed') ? issues : {}),
       }),
     })
-    .describe(keys.map(key => errors[key].meaning).join(' '));
+    .describe(explain(keys));
+}
+
+/** What keys mean, in Markdown: several are a list. */
+function explain(keys: ErrorKey[]): string {
+  const meanings = keys.map(key => `\`${key}\`: ${errors[key].meaning}`);
+  return meanings.length === 1 ? meanings.join() : meanings.map(meaning => `- ${meaning}`).join('\n');
 }
 
 /** What every endpoint can answer: the per-IP limit, a failure, a database that is away. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { Comment } from './comments.ts';
-import { Idea, VoteValue } from './idea.ts';
+import { boardExample } from './board.ts';
+import { Comment, commentExamples } from './comments.ts';
+import { Idea, ideaExamples, people, VoteValue } from './idea.ts';
 import { Id } from './identifiers.ts';
 import { Timestamp } from './text.ts';
 
@@ -8,16 +9,21 @@ import { Timestamp } from './text.ts';
 export const EventIdea = Idea.omit({ my_vote: true }).meta({
   title: 'EventIdea',
   description: 'The idea as it was right after the event.',
+  examples: [seen(ideaExamples.discussed)],
 });
 
 const EventBoard = z
-  .object({ id: Id, slug: z.string(), name: z.string() })
+  .object({
+    id: Id,
+    slug: z.string().describe('What the `board` parameter takes.'),
+    name: z.string().describe("The board's name."),
+  })
   .meta({ title: 'EventBoard', description: 'The board on which the event happened.' });
 
 const Actor = z
   .object({
     id: Id,
-    name: z.string(),
+    name: z.string().describe("The user's name."),
     token_id: Id.nullable().describe('The token that acted for the user; null when the user acted in person.'),
   })
   .meta({ title: 'Actor', description: 'Who caused the event.' });
@@ -25,8 +31,8 @@ const Actor = z
 const Change = z
   .object({
     field: z.string().describe('A field of the idea.'),
-    from: z.union([z.string(), z.int(), z.null()]),
-    to: z.union([z.string(), z.int(), z.null()]),
+    from: z.union([z.string(), z.int(), z.null()]).describe('Its value before the event.'),
+    to: z.union([z.string(), z.int(), z.null()]).describe('Its value after the event.'),
   })
   .meta({ title: 'Change', description: 'A field of the idea that the event changed.' });
 
@@ -34,13 +40,41 @@ const about = {
   board: EventBoard,
   idea: EventIdea,
   actor: Actor.nullable().describe('Null when the operator of the server acted.'),
-  changes: z.array(Change),
+  changes: z.array(Change).describe('What the event changed of the idea.'),
 };
 
-function event<const T extends string, D extends z.ZodRawShape>(type: T, title: string, description: string, data: D) {
+const { id, slug, name } = boardExample;
+const actorExample = { ...people.ada, token_id: 5 };
+
+/** What the example of an event says; the board and the actor are the same in all. */
+interface Told {
+  idea: Idea;
+  /** When it happened, if not when the idea was last changed. */
+  at?: string;
+  changes?: z.infer<typeof Change>[];
+  [more: string]: unknown;
+}
+
+function event<const T extends string, D extends z.ZodRawShape>(
+  type: T,
+  title: string,
+  description: string,
+  data: D,
+  { idea, at = idea.updated_at, changes = [], ...more }: Told,
+) {
+  const example = { board: { id, slug, name }, idea: seen(idea), actor: actorExample, changes, ...more };
   return z
-    .object({ type: z.literal(type), timestamp: Timestamp, data: z.object({ ...about, ...data }) })
-    .meta({ title, description });
+    .object({
+      type: z.literal(type),
+      timestamp: Timestamp.describe('When it happened.'),
+      data: z.object({ ...about, ...data }),
+    })
+    .meta({ title, description, examples: [{ type, timestamp: at, data: example }] });
+}
+
+/** An idea as everybody sees it. */
+function seen({ my_vote: _, ...idea }: Idea) {
+  return idea;
 }
 
 /** The body of each webhook, by its type (Events). */
@@ -50,23 +84,60 @@ export const events = {
     'IdeaCreatedEvent',
     'An idea was published: at once, or when a pending one was approved.',
     {},
+    { idea: ideaExamples.created },
   ),
   'idea.status_changed': event(
     'idea.status_changed',
     'IdeaStatusChangedEvent',
     'An idea moved to another status; `changes` has the `status_key` before and after.',
     {},
+    { idea: ideaExamples.planned, changes: [{ field: 'status_key', from: 'open', to: 'planned' }] },
   ),
-  'idea.merged': event('idea.merged', 'IdeaMergedEvent', 'An idea was folded into `target`.', { target: EventIdea }),
-  'idea.unmerged': event('idea.unmerged', 'IdeaUnmergedEvent', 'The merge of an idea into `target` was undone.', {
-    target: EventIdea,
-  }),
-  'idea.voted': event('idea.voted', 'IdeaVotedEvent', 'A vote on an idea was cast, changed or removed.', {
-    vote: z.object({ value: VoteValue, previous: VoteValue }),
-  }),
-  'comment.created': event('comment.created', 'CommentCreatedEvent', 'A comment was added to an idea.', {
-    comment: Comment,
-  }),
+  'idea.merged': event(
+    'idea.merged',
+    'IdeaMergedEvent',
+    'An idea was folded into `target`.',
+    { target: EventIdea },
+    {
+      idea: ideaExamples.merged,
+      changes: [{ field: 'merged_into_id', from: null, to: ideaExamples.mergedInto.id }],
+      target: seen(ideaExamples.mergedInto),
+    },
+  ),
+  'idea.unmerged': event(
+    'idea.unmerged',
+    'IdeaUnmergedEvent',
+    'The merge of an idea into `target` was undone.',
+    { target: EventIdea },
+    {
+      idea: ideaExamples.unmerged,
+      changes: [{ field: 'merged_into_id', from: ideaExamples.mergedInto.id, to: null }],
+      target: seen(ideaExamples.discussed),
+    },
+  ),
+  'idea.voted': event(
+    'idea.voted',
+    'IdeaVotedEvent',
+    'A vote on an idea was cast, changed or removed.',
+    {
+      vote: z.object({
+        value: VoteValue.describe('The vote now.'),
+        previous: VoteValue.describe('The vote before.'),
+      }),
+    },
+    { idea: ideaExamples.discussed, at: '2026-03-15T12:21:34.700Z', vote: { value: 'up', previous: 'none' } },
+  ),
+  'comment.created': event(
+    'comment.created',
+    'CommentCreatedEvent',
+    'A comment was added to an idea.',
+    { comment: Comment },
+    {
+      idea: ideaExamples.discussed,
+      at: commentExamples.second.created_at,
+      comment: commentExamples.second,
+    },
+  ),
 } as const;
 
 export type EventType = keyof typeof events;
@@ -76,7 +147,15 @@ export const eventTypes = Object.keys(events) as EventType[];
 
 /** The event that an operator sends to see whether an endpoint listens. */
 export const TestEvent = z
-  .object({ type: z.literal('webhook.test'), timestamp: Timestamp, data: z.object({ endpoint_id: Id }) })
-  .meta({ title: 'WebhookTestEvent', description: 'Sent on request, to try an endpoint out. It tells of nothing.' });
+  .object({
+    type: z.literal('webhook.test'),
+    timestamp: Timestamp.describe('When it was sent.'),
+    data: z.object({ endpoint_id: Id.describe('The webhook that is tried out.') }),
+  })
+  .meta({
+    title: 'WebhookTestEvent',
+    description: 'Sent on request, to try an endpoint out. It tells of nothing.',
+    examples: [{ type: 'webhook.test', timestamp: '2026-03-20T09:00:00.000Z', data: { endpoint_id: 9 } }],
+  });
 
 export type TestEventBody = z.infer<typeof TestEvent>;

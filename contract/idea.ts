@@ -1,17 +1,43 @@
 import { z } from 'zod';
 import { Id } from './identifiers.ts';
 import { IdeaStatus, StatusCategory } from './status.ts';
-import { Tag } from './tag.ts';
+import { Tag, tagExample } from './tag.ts';
 import { Timestamp } from './text.ts';
 
 export const VoteValue = z.enum(['up', 'down', 'none']);
 export type VoteValue = z.infer<typeof VoteValue>;
 
-export const Author = z
-  .object({ id: Id, name: z.string() })
-  .meta({ title: 'Author', description: 'The user to whom an idea or a comment is attributed.' });
+/** The people of every example: the one who issued the token, and another. */
+export const people = { ada: { id: 7, name: 'Ada Osei' }, jun: { id: 12, name: 'Jun Park' } };
 
-const exampleIdea = {
+export const Author = z.object({ id: Id, name: z.string().describe("The user's name.") }).meta({
+  title: 'Author',
+  description: 'The user to whom an idea or a comment is attributed.',
+  examples: [people.ada],
+});
+
+const IdeaFields = z.object({
+  id: Id,
+  title: z.string().describe('What is wished for, in a line.'),
+  body: z.string().describe('What it is about, in plain text.'),
+  status: IdeaStatus.describe('The status category, in the words of the `status` filter.'),
+  status_key: z.string().describe('The exact status; equals `status` unless the board defines custom statuses.'),
+  status_category: StatusCategory.describe('What the status means, whatever the board calls it.'),
+  status_label: z.string().describe("The board's label for the status."),
+  moderation_state: z.enum(['published', 'pending']).describe('`pending` while the idea awaits approval.'),
+  score: z.int().describe('`up_count` less `down_count`.'),
+  up_count: z.int().min(0).describe('Votes for the idea.'),
+  down_count: z.int().min(0).describe('Votes against the idea.'),
+  comment_count: z.int().min(0).describe('Comments on the idea.'),
+  my_vote: VoteValue.describe("The token's own vote."),
+  tags: z.array(Tag).describe('The tags that are assigned to the idea.'),
+  author: Author,
+  merged_into_id: Id.nullable().describe('The idea into which this one is merged.'),
+  created_at: Timestamp.describe('When the idea was created.'),
+  updated_at: Timestamp.describe('When its status, tags, approval or merge last changed.'),
+});
+
+const created = {
   id: 42,
   title: 'Export a board as CSV',
   body: 'We report to our steering group in a spreadsheet every month.',
@@ -20,38 +46,65 @@ const exampleIdea = {
   status_category: 'inbox',
   status_label: 'Open',
   moderation_state: 'published',
+  score: 0,
+  up_count: 0,
+  down_count: 0,
+  comment_count: 0,
+  my_vote: 'none',
+  tags: [],
+  author: people.ada,
+  merged_into_id: null,
+  created_at: '2026-03-14T09:26:53.589Z',
+  updated_at: '2026-03-14T09:26:53.589Z',
+} satisfies Idea;
+
+const discussed = {
+  ...created,
   score: 17,
   up_count: 19,
   down_count: 2,
-  comment_count: 4,
+  comment_count: 2,
   my_vote: 'up',
-  tags: [{ id: 3, name: 'Billing', color: '#0f766e' }],
-  author: { id: 7, name: 'Ada Osei' },
-  merged_into_id: null,
-  created_at: '2026-03-14T09:26:53.589Z',
+  tags: [tagExample],
   updated_at: '2026-03-15T10:00:00.000Z',
-};
+} satisfies Idea;
 
-export const Idea = z
-  .object({
-    id: Id,
-    title: z.string(),
-    body: z.string(),
-    status: IdeaStatus.describe('The status category, in the words of the `status` filter.'),
-    status_key: z.string().describe('The exact status; equals `status` unless the board defines custom statuses.'),
-    status_category: StatusCategory,
-    status_label: z.string().describe("The board's label for the status."),
-    moderation_state: z.enum(['published', 'pending']).describe('`pending` while the idea awaits approval.'),
-    score: z.int().describe('`up_count` less `down_count`.'),
-    up_count: z.int().min(0),
-    down_count: z.int().min(0),
-    comment_count: z.int().min(0),
-    my_vote: VoteValue.describe("The token's own vote."),
-    tags: z.array(Tag),
-    author: Author,
-    merged_into_id: Id.nullable().describe('The idea into which this one is merged.'),
-    created_at: Timestamp,
-    updated_at: Timestamp,
-  })
-  .meta({ title: 'Idea', description: 'An idea on a board.', examples: [exampleIdea] });
-export type Idea = z.infer<typeof Idea>;
+const duplicate = {
+  ...created,
+  id: 57,
+  title: 'Download all ideas as a spreadsheet',
+  body: 'Copying them by hand takes me an afternoon.',
+  score: 4,
+  up_count: 4,
+  author: people.jun,
+  created_at: '2026-03-16T08:12:30.250Z',
+  updated_at: '2026-03-16T08:12:30.250Z',
+} satisfies Idea;
+
+/** One idea as it grows, and another that is merged into it: what every example of the OpenAPI document is about. */
+export const ideaExamples = {
+  created,
+  pending: { ...created, moderation_state: 'pending' },
+  discussed,
+  untagged: { ...discussed, tags: [], updated_at: '2026-03-15T11:30:00.000Z' },
+  planned: {
+    ...discussed,
+    status: 'planned',
+    status_key: 'planned',
+    status_category: 'planned',
+    status_label: 'Planned',
+    updated_at: '2026-03-18T13:05:41.902Z',
+  },
+  duplicate,
+  merged: { ...duplicate, merged_into_id: discussed.id, updated_at: '2026-03-17T15:40:05.117Z' },
+  // One of the four who voted for the duplicate had voted for the target too, and counts once.
+  mergedInto: { ...discussed, score: 20, up_count: 22 },
+  unmerged: { ...duplicate, updated_at: '2026-03-17T16:02:59.430Z' },
+} satisfies Record<string, Idea>;
+
+export const Idea = IdeaFields.meta({
+  title: 'Idea',
+  description: 'An idea on a board.',
+  examples: [ideaExamples.discussed],
+});
+export type Idea = z.infer<typeof IdeaFields>;

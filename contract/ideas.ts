@@ -1,8 +1,8 @@
 import { initContract } from '@ts-rest/core';
 import { z } from 'zod';
 import { raisedBy, raises } from './errors.ts';
-import { Idea } from './idea.ts';
-import { PathId } from './identifiers.ts';
+import { Idea, ideaExamples } from './idea.ts';
+import { IdeaPath } from './identifiers.ts';
 import { listOf, onePlace, pagination } from './pagination.ts';
 import {
   BoardParameter,
@@ -17,7 +17,15 @@ import { text } from './text.ts';
 
 const c = initContract();
 
-export const IdeaList = listOf(Idea, 'IdeaList', 'A page of ideas.');
+export const ideaListExample = {
+  data: [ideaExamples.duplicate, ideaExamples.discussed],
+  page: 1,
+  per_page: 2,
+  has_more: true,
+  next_cursor: 'WyJuZXdlc3QiLCIyMDI2LTAzLTE0IDA5OjI2OjUzLjU4OSswMCIsNDJd',
+};
+
+export const IdeaList = listOf(Idea, 'IdeaList', 'A page of ideas.', ideaListExample);
 
 export const IdeaInput = z
   .strictObject({
@@ -26,7 +34,8 @@ export const IdeaInput = z
   })
   .meta({
     title: 'IdeaInput',
-    examples: [{ title: 'Export a board as CSV', body: 'We report in a spreadsheet every month.' }],
+    description: 'The idea to create.',
+    examples: [{ title: ideaExamples.created.title, body: ideaExamples.created.body }],
   });
 
 export const listIdeas = c.query({
@@ -38,17 +47,24 @@ export const listIdeas = c.query({
   query: onePlace(
     z.strictObject({
       ...BoardParameter,
-      status: IdeaStatus.optional().describe('Ideas in any status of this category.'),
+      status: IdeaStatus.optional()
+        .describe('Ideas in any status of this category.')
+        .meta({ examples: ['open'] }),
       status_key: StatusKey.optional().describe('Ideas in exactly this status; wins over `status`.'),
       q: text(0, 100)
         .optional()
         .describe('Searches titles: every word must match the beginning of a word of the title; accents are folded.')
         .meta({ examples: ['csv exp'] }),
-      sort: z.enum(['newest', 'top']).optional().describe('`newest` by default; `top` is the highest score first.'),
+      sort: z
+        .enum(['newest', 'top'])
+        .optional()
+        .describe('`newest` by default; `top` is the highest score first.')
+        .meta({ examples: ['newest'] }),
       moderation_state: z
         .literal('pending')
         .optional()
-        .describe('The approval queue instead of the published list; needs the `moderate` grant.'),
+        .describe('The approval queue instead of the published list; needs the `moderate` grant.')
+        .meta({ examples: ['pending'] }),
       ...pagination,
     }),
   ),
@@ -69,7 +85,7 @@ export const getIdea = c.query({
   summary: 'Get one idea',
   description:
     'Answers one idea of the board. A merged idea is answered with its `merged_into_id`. A pending idea is there only for a token with the `moderate` grant.',
-  pathParams: z.object({ id: PathId }),
+  pathParams: z.object(IdeaPath),
   query: BoardQuery,
   headers: ConditionalHeaders,
   responses: { 200: Idea, ...notModified, ...raises(...raisedBy.onBoard, 'not_found') },

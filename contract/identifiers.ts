@@ -16,4 +16,7 @@ export const PathId = z
   .union([z.int(), z.string().regex(/^[0-9]+$/)])
   .transform(Number)
   .pipe(z.int())
-  .meta({ openapi: { type: 'integer', format: 'int64', minimum: 1 }, examples: [42] });
+  .meta({ openapi: { type: 'integer', format: 'int64', minimum: 1 } });
+
+/** The path of an idea. */
+export const IdeaPath = { id: PathId.meta({ description: 'The id of the idea.', examples: [42] }) };

@@ -1,7 +1,7 @@
 import { initContract } from '@ts-rest/core';
 import { z } from 'zod';
 import { raisedBy, raises } from './errors.ts';
-import { Idea } from './idea.ts';
+import { Idea, ideaExamples } from './idea.ts';
 import { Id, PathId } from './identifiers.ts';
 import { BoardQuery, IdempotencyHeaders, type RouteMetadata } from './routes.ts';
 
@@ -14,15 +14,19 @@ const metadata = {
   bucket: 'apitoken:write',
 } as const satisfies RouteMetadata;
 
+/** The path of an idea that is, or was, merged into the one that the other examples are about. */
+const SourcePath = { id: PathId.meta({ description: 'The id of the idea.', examples: [ideaExamples.merged.id] }) };
+
 export const Merge = z
   .object({
     idea: Idea,
-    target: Idea.nullable(),
+    target: Idea.nullable().describe('The idea into which it is, or was, merged.'),
   })
   .meta({
     title: 'Merge',
     description:
       'The two ideas of a merge or of its undoing, as they are afterwards. `target` is null when an unmerge had nothing to undo.',
+    examples: [{ idea: ideaExamples.merged, target: ideaExamples.mergedInto }],
   });
 
 export const mergeIdea = c.mutation({
@@ -31,10 +35,14 @@ export const mergeIdea = c.mutation({
   summary: 'Merge an idea into another',
   description:
     'Folds the idea into `target_id`. Both must be published, on the same board, and neither already merged. Votes are combined with one vote per voter; where a voter voted on both, the vote on the target wins. Merging the same pair again changes nothing.',
-  pathParams: z.object({ id: PathId }),
+  pathParams: z.object(SourcePath),
   query: BoardQuery,
   headers: IdempotencyHeaders,
-  body: z.strictObject({ target_id: Id }).meta({ title: 'MergeInput', examples: [{ target_id: 42 }] }),
+  body: z.strictObject({ target_id: Id.describe('The id of the idea to merge into.') }).meta({
+    title: 'MergeInput',
+    description: 'Into which idea to merge.',
+    examples: [{ target_id: ideaExamples.mergedInto.id }],
+  }),
   responses: {
     200: Merge,
     ...raises(
@@ -56,7 +64,7 @@ export const unmergeIdea = c.mutation({
   summary: 'Undo the merge of an idea',
   description:
     'Undoes the merge of the idea and restores both tallies. Unmerging an idea that is not merged changes nothing.',
-  pathParams: z.object({ id: PathId }),
+  pathParams: z.object(SourcePath),
   query: BoardQuery,
   headers: IdempotencyHeaders,
   body: c.noBody(),

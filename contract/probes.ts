@@ -10,7 +10,11 @@ export const getHealth = c.query({
   path: '/health',
   summary: 'Liveness',
   description: 'Answers while the process takes requests. Never touches the database and is not rate limited.',
-  responses: { 200: z.object({ ok: z.literal(true) }).meta({ title: 'Healthy', examples: [{ ok: true }] }) },
+  responses: {
+    200: z
+      .object({ ok: z.literal(true) })
+      .meta({ title: 'Healthy', description: 'The process takes requests.', examples: [{ ok: true }] }),
+  },
   metadata: { tag: 'Probes', auth: 'none', isLimitedPerIp: false } as const satisfies RouteMetadata,
 });
 
@@ -21,8 +25,12 @@ export const getReadiness = c.query({
   description:
     'Answers 200 when the database answers, no migration is pending, and the cron recorded a heartbeat lately. The failed check is in the audit log, never in the response.',
   responses: {
-    200: z.object({ ok: z.literal(true) }).meta({ title: 'Ready', examples: [{ ok: true }] }),
-    503: z.object({ ok: z.literal(false) }).meta({ title: 'NotReady', examples: [{ ok: false }] }),
+    200: z
+      .object({ ok: z.literal(true) })
+      .meta({ title: 'Ready', description: 'Every check passed.', examples: [{ ok: true }] }),
+    503: z
+      .object({ ok: z.literal(false) })
+      .meta({ title: 'NotReady', description: 'A check failed.', examples: [{ ok: false }] }),
     ...raises('rate_limited'),
   },
   metadata: { tag: 'Probes', auth: 'none', isLimitedPerIp: true } as const satisfies RouteMetadata,

@@ -44,12 +44,22 @@ export const IdempotencyHeaders = {
     .describe(
       'A key of your choosing, unique for each intended write. A repeated request with the same key within 24 hours is answered with the first answer and `Idempotency-Replayed: true`, and changes nothing.',
     )
-    .meta({ openapi: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' } }),
+    .meta({
+      openapi: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' },
+      examples: ['8f0a2b1e-5c1d-4f7a-9a53-2f9d5b6f0c11'],
+    }),
 };
+
+/** What an `ETag` looks like. */
+export const etagExample = 'W/"2jmj7l5rSw0yVb_vlWAYkK_YBwk"';
 
 /** For a GET: the validator of an answer that the client already has. */
 export const ConditionalHeaders = {
-  'if-none-match': z.string().optional().describe('The `ETag` of an earlier answer; a match answers 304.'),
+  'if-none-match': z
+    .string()
+    .optional()
+    .describe('The `ETag` of an earlier answer; a match answers 304.')
+    .meta({ examples: [etagExample] }),
 };
 
 /** The answer to a matching If-None-Match. Charges no bucket. */

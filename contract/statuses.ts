@@ -2,7 +2,7 @@ import { initContract } from '@ts-rest/core';
 import { z } from 'zod';
 import { raisedBy, raises } from './errors.ts';
 import { Idea } from './idea.ts';
-import { PathId } from './identifiers.ts';
+import { IdeaPath } from './identifiers.ts';
 import { BoardQuery, IdempotencyHeaders, type RouteMetadata } from './routes.ts';
 import { StatusKey } from './status.ts';
 
@@ -14,12 +14,12 @@ export const setIdeaStatus = c.mutation({
   summary: 'Set the status of an idea',
   description:
     "Moves a published idea to a status of the board's registry, custom statuses included. Setting the status that the idea has changes nothing and emits no event; otherwise `idea.status_changed` is emitted and followers are notified.",
-  pathParams: z.object({ id: PathId }),
+  pathParams: z.object(IdeaPath),
   query: BoardQuery,
   headers: IdempotencyHeaders,
   body: z
     .strictObject({ status: StatusKey.describe("A key of the board's status registry.") })
-    .meta({ title: 'IdeaStatusInput', examples: [{ status: 'planned' }] }),
+    .meta({ title: 'IdeaStatusInput', description: 'The status to set.', examples: [{ status: 'planned' }] }),
   responses: {
     200: Idea,
     ...raises(

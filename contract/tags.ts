@@ -2,7 +2,7 @@ import { initContract } from '@ts-rest/core';
 import { z } from 'zod';
 import { raisedBy, raises } from './errors.ts';
 import { Idea } from './idea.ts';
-import { Id, PathId } from './identifiers.ts';
+import { Id, IdeaPath, PathId } from './identifiers.ts';
 import { BoardQuery, IdempotencyHeaders, type RouteMetadata } from './routes.ts';
 
 const c = initContract();
@@ -19,10 +19,14 @@ export const addIdeaTag = c.mutation({
   path: '/api/v1/ideas/:id/tags',
   summary: 'Assign a tag to an idea',
   description: 'Assigns a tag of the board to a published idea. Assigning it again changes nothing.',
-  pathParams: z.object({ id: PathId }),
+  pathParams: z.object(IdeaPath),
   query: BoardQuery,
   headers: IdempotencyHeaders,
-  body: z.strictObject({ tag_id: Id }).meta({ title: 'IdeaTagInput', examples: [{ tag_id: 3 }] }),
+  body: z.strictObject({ tag_id: Id.describe('The id of a tag of the board.') }).meta({
+    title: 'IdeaTagInput',
+    description: 'The tag to assign.',
+    examples: [{ tag_id: 3 }],
+  }),
   responses: {
     200: Idea,
     ...raises(
@@ -43,7 +47,10 @@ export const removeIdeaTag = c.mutation({
   path: '/api/v1/ideas/:id/tags/:tagId',
   summary: 'Remove a tag from an idea',
   description: 'Removes a tag from a published idea. Removing one that is not assigned changes nothing.',
-  pathParams: z.object({ id: PathId, tagId: PathId }),
+  pathParams: z.object({
+    ...IdeaPath,
+    tagId: PathId.meta({ description: 'The id of a tag of the board.', examples: [3] }),
+  }),
   query: BoardQuery,
   body: c.noBody(),
   responses: {

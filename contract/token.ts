@@ -2,6 +2,7 @@ import { initContract } from '@ts-rest/core';
 import { z } from 'zod';
 import { raisedBy, raises } from './errors.ts';
 import { Grant } from './grants.ts';
+import { people } from './idea.ts';
 import { Id } from './identifiers.ts';
 import { NoQuery, type RouteMetadata } from './routes.ts';
 import { Timestamp } from './text.ts';
@@ -19,24 +20,28 @@ const BucketState = z
 export const Token = z
   .object({
     id: Id,
-    name: z.string(),
-    account: z.object({ id: Id, name: z.string() }),
+    name: z.string().describe('What its issuer called it.'),
+    account: z.object({ id: Id, name: z.string() }).describe('The account to which it belongs.'),
     issuer: z.object({ id: Id, name: z.string() }).describe('The user who issued the token.'),
-    boards: z.array(
-      z.object({
-        id: Id,
-        slug: z.string(),
-        name: z.string(),
-        grant: Grant,
-        is_moderate_effective: z
-          .boolean()
-          .describe(
-            'Whether moderator actions are allowed now: the grant is `moderate` and the issuer is a moderator.',
-          ),
-      }),
-    ),
-    expires_at: Timestamp.nullable(),
-    buckets: z.object({ 'apitoken:read': BucketState, 'apitoken:write': BucketState }),
+    boards: z
+      .array(
+        z.object({
+          id: Id,
+          slug: z.string(),
+          name: z.string(),
+          grant: Grant,
+          is_moderate_effective: z
+            .boolean()
+            .describe(
+              'Whether moderator actions are allowed now: the grant is `moderate` and the issuer is a moderator.',
+            ),
+        }),
+      )
+      .describe('The boards that it grants, each at its level.'),
+    expires_at: Timestamp.nullable().describe('When it ends; null: never.'),
+    buckets: z
+      .object({ 'apitoken:read': BucketState, 'apitoken:write': BucketState })
+      .describe('Where it stands in its two rate-limit buckets.'),
   })
   .meta({
     title: 'Token',
@@ -46,7 +51,7 @@ export const Token = z
         id: 5,
         name: 'Release notes bot',
         account: { id: 1, name: 'Tidewater' },
-        issuer: { id: 7, name: 'Ada Osei' },
+        issuer: people.ada,
         boards: [{ id: 1, slug: 'web-app', name: 'Web app', grant: 'moderate', is_moderate_effective: true }],
         expires_at: null,
         buckets: {

@@ -1,23 +1,31 @@
 import { initContract } from '@ts-rest/core';
 import { z } from 'zod';
 import { raisedBy, raises } from './errors.ts';
-import { VoteValue } from './idea.ts';
-import { PathId } from './identifiers.ts';
+import { ideaExamples, VoteValue } from './idea.ts';
+import { IdeaPath } from './identifiers.ts';
 import { BoardQuery, IdempotencyHeaders, type RouteMetadata } from './routes.ts';
 
 const c = initContract();
+
+const { score, my_vote, up_count, down_count } = ideaExamples.discussed;
+
+/** The tally after a vote for the idea, and after that vote was taken back. */
+export const tallyExamples = {
+  up: { score, my_vote, up_count, down_count },
+  none: { score: score - 1, my_vote: 'none' as const, up_count: up_count - 1, down_count },
+};
 
 export const VoteTally = z
   .object({
     score: z.int().describe('`up_count` less `down_count`.'),
     my_vote: VoteValue.describe("The token's current vote."),
-    up_count: z.int().min(0),
-    down_count: z.int().min(0),
+    up_count: z.int().min(0).describe('Votes for the idea.'),
+    down_count: z.int().min(0).describe('Votes against the idea.'),
   })
   .meta({
     title: 'VoteTally',
     description: 'The tally of an idea after a vote.',
-    examples: [{ score: 17, my_vote: 'up', up_count: 19, down_count: 2 }],
+    examples: [tallyExamples.up],
   });
 
 export const voteIdea = c.mutation({
@@ -26,10 +34,14 @@ export const voteIdea = c.mutation({
   summary: 'Vote on an idea',
   description:
     "Sets the token's vote. `value` is the desired end state: `up` and `down` cast or change the vote, `none` removes it, repeating a value changes nothing. A token is one voter, separate from the user who issued it.",
-  pathParams: z.object({ id: PathId }),
+  pathParams: z.object(IdeaPath),
   query: BoardQuery,
   headers: IdempotencyHeaders,
-  body: z.strictObject({ value: VoteValue }).meta({ title: 'VoteInput', examples: [{ value: 'up' }] }),
+  body: z.strictObject({ value: VoteValue.describe('The desired end state; `none` removes the vote.') }).meta({
+    title: 'VoteInput',
+    description: 'The vote that the token shall have.',
+    examples: [{ value: 'up' }],
+  }),
   responses: {
     200: VoteTally,
     ...raises(

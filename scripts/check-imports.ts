@@ -10,7 +10,10 @@ const root = resolve(import.meta.dirname, '..');
  */
 const rules: { part: string; may: string[] }[] = [
   { part: 'contract/', may: ['contract/', 'zod', '@ts-rest/core', '@ts-rest/open-api'] },
-  { part: 'client/', may: ['client/', 'contract/', '@ts-rest/core'] },
+  // Whoever imports the main entry gets neither the contract nor what the contract needs.
+  { part: 'client/raw.ts', may: ['client/', 'contract/', '@ts-rest/core'] },
+  { part: 'client/validation.ts', may: ['client/', 'contract/', 'type @ts-rest/core', 'type zod'] },
+  { part: 'client/', may: ['client/'] },
   { part: 'server/entities/', may: ['server/entities/', '@mikro-orm/core', 'type contract/'] },
   {
     part: 'server/domain/',

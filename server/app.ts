@@ -21,6 +21,7 @@ import { buildUnsubscribeTokens } from './events/people/unsubscribe-token.ts';
 import { serveExtensions } from './extensions/serve-extensions.ts';
 import { admitRequests } from './http/admit.ts';
 import { answerConditionally } from './http/conditional.ts';
+import { shareWithOrigins } from './http/cors.ts';
 import { countAnswers } from './http/count-requests.ts';
 import { serveDocumentation } from './http/documentation.ts';
 import { drainConnections } from './http/draining.ts';
@@ -37,6 +38,7 @@ import { refuseUndeclaredBody } from './http/validation.ts';
 /** Builds the HTTP server from what it depends on. It listens nowhere yet; closing it leaves the dependencies open. */
 export async function buildApp(server: ServerDependencies): Promise<FastifyInstance> {
   const admit = admitRequests(server);
+  const cors = shareWithOrigins(server.config.CORS_ORIGINS);
   const answerError = answerErrors(server.reporter);
   const answerHooks = [logAnswers, ...(server.metrics ? [countAnswers(server.metrics)] : [])];
   const app = fastify({
@@ -48,7 +50,7 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
     routerOptions: { ignoreTrailingSlash: false },
     // A request that still comes in on an open connection is answered as ever: Fastify's own 503 is of another shape.
     return503OnClosing: false,
-    frameworkErrors: answerUnroutable(answerError, [setHeaders, admit], answerHooks),
+    frameworkErrors: answerUnroutable(answerError, [setHeaders, cors.allow, admit], answerHooks),
   });
   const paths = collectPaths(app);
   drainConnections(app);
@@ -60,7 +62,9 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
   app.decorateRequest('sparedCounter', null);
   app.decorateRequest('errorKey', null);
   app.addHook('onRequest', setHeaders);
+  app.addHook('onRequest', cors.allow);
   app.addHook('onRequest', admit);
+  app.addHook('onRequest', cors.answerPreflight);
   app.addHook('onRequest', async ({ is404 }) => {
     // Here, and not in the handler: by then the body was read, and refused if it was not to its liking.
     if (is404) throw new DomainError('not_found');

@@ -32,6 +32,15 @@ const list = z
   .transform(value => value.split(',').map(part => part.trim()))
   .transform(parts => parts.filter(part => part !== ''));
 
+/** Origins, each as a browser writes it, or * for every one. */
+const origins = list.refine(parts => parts.every(part => part === '*' || isOrigin(part)), {
+  error: 'must be origins such as https://app.example.com, with commas between, or *',
+});
+
+function isOrigin(text: string): boolean {
+  return /^https?:[^*]*$/.test(text) && URL.canParse(text) && new URL(text).origin === text;
+}
+
 const httpUrl = z.url({ protocol: /^https?$/ }).transform(url => url.replace(/\/+$/, ''));
 
 /** The length of the application key. */
@@ -79,6 +88,9 @@ export const settings = z.object({
     .default('')
     .transform(value => (value === '' ? false : value === 'true' ? true : value.split(',').map(part => part.trim())))
     .describe('Proxies whose X-Forwarded-For is believed: addresses or CIDRs with commas between, or true for all.'),
+  CORS_ORIGINS: origins.describe(
+    'Origins whose pages a browser lets use the Agent API, such as https://app.example.com, with commas between; * for every one. Without it none may. A page shows its token to whoever reads it.',
+  ),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')

@@ -1,71 +1,145 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createClient } from '../../client/client.ts';
-import { createBoard, createWorld, issueToken, type World } from '../helpers/fixtures.ts';
+import { IdeaBoard, type IdeaBoardOptions } from '../../client/main.ts';
+import { createBoard, createTag, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
+import { startGatewayForTest } from './gateway.ts';
 
 let server: TestServer;
 let world: World;
+let client: IdeaBoard;
+let token: string;
 
 beforeAll(async () => {
   server = await startServer();
   world = await createWorld(server);
+  ({ token } = await issueToken(server, world, 'moderate'));
+  client = new IdeaBoard({ baseUrl: server.baseUrl, token });
 });
 
 afterAll(() => server.close());
 
-async function clientWith(grant: 'read' | 'write' | 'moderate', board?: string) {
-  const { token } = await issueToken(server, world, grant);
-  return createClient({ baseUrl: server.baseUrl, token, ...(board === undefined ? {} : { board }) });
-}
-
-describe('the typed client', () => {
-  test('creates, reads, votes and comments over real HTTP', async () => {
-    const client = await clientWith('write');
-    const created = await client.createIdea({ body: { title: 'Dark mode', body: 'For late evenings.' } });
-    if (created.status !== 201) throw new Error(`answered ${created.status}`);
-    const { id } = created.body;
-
-    const vote = await client.voteIdea({ params: { id }, body: { value: 'up' } });
-    expect(vote).toMatchObject({ status: 200, body: { score: 1, my_vote: 'up' } });
-    const comment = await client.commentOnIdea({ params: { id }, body: { body: 'Please.' } });
-    expect(comment).toMatchObject({ status: 201, body: { idea_id: id, body: 'Please.' } });
-
-    const idea = await client.getIdea({ params: { id } });
-    expect(idea).toMatchObject({ status: 200, body: { id, title: 'Dark mode', score: 1, comment_count: 1 } });
-    const list = await client.listIdeas({ query: { q: 'dar', per_page: 5 } });
-    expect(list).toMatchObject({ status: 200, body: { data: [{ id }], has_more: false } });
+describe('every operation', () => {
+  test('creates, reads, votes, comments, and says who it is', async () => {
+    const created = await client.ideas.create({ title: 'Dark mode', body: 'For late evenings.' });
+    expect(created).toMatchObject({ title: 'Dark mode', moderation_state: 'published' });
+    expect(await client.ideas.vote(created.id, { value: 'up' })).toMatchObject({ score: 1, my_vote: 'up' });
+    const comment = await client.ideas.comment(created.id, { body: 'Please.' });
+    expect((await client.ideas.comments(created.id)).data).toEqual([comment]);
+    expect(await client.ideas.get(created.id)).toMatchObject({ id: created.id, score: 1, comment_count: 1 });
+    expect((await client.ideas.list({ q: 'dar mo' })).data.map(({ id }) => id)).toEqual([created.id]);
+    expect((await client.board.get()).board.slug).toBe(world.boardSlug);
+    expect((await client.token.get()).boards).toMatchObject([{ slug: world.boardSlug, grant: 'moderate' }]);
   });
 
-  test('answers a refusal with its status and its error key, typed by the operation', async () => {
-    const client = await clientWith('read');
-    const answer = await client.createIdea({ body: { title: 'Dark mode', body: 'For late evenings.' } });
-    expect(answer.status).toBe(403);
-    if (answer.status === 403) {
-      const key: 'insufficient_scope' | 'board_not_granted' | 'agent_api_unavailable' | 'user_blocked' =
-        answer.body.error.key;
-      expect(key).toBe('insufficient_scope');
-    }
+  test('moderates: statuses, tags, merging', async () => {
+    const [id, targetId] = [await insertIdea(server, world), await insertIdea(server, world)];
+    const tagId = await createTag(server, world.accountId, world.boardId);
+    expect(await client.ideas.setStatus(id, { status: 'planned' })).toMatchObject({ status_key: 'planned' });
+    expect(await client.ideas.addTag(id, { tag_id: tagId })).toMatchObject({ tags: [{ id: tagId }] });
+    expect(await client.ideas.removeTag(id, tagId)).toMatchObject({ tags: [] });
+    expect(await client.ideas.merge(id, { target_id: targetId })).toMatchObject({ idea: { merged_into_id: targetId } });
+    expect(await client.ideas.unmerge(id)).toMatchObject({ idea: { merged_into_id: null }, target: { id: targetId } });
+    expect(await client.ideas.get(id)).toMatchObject({ status_key: 'planned', tags: [], merged_into_id: null });
   });
 
-  test('names its board on every request of a token with more than one, unless the request names another', async () => {
+  test('names the board of the client, or of the call, and none where there is none to name', async () => {
     const other = await createBoard(server, world.accountId);
-    const { token } = await issueToken(server, world, { [world.boardId]: 'read', [other.id]: 'read' });
-    const client = createClient({ baseUrl: `${server.baseUrl}/`, token, board: world.boardSlug });
-    expect(await client.getBoard()).toMatchObject({ status: 200, body: { board: { id: world.boardId } } });
-    expect(await client.getBoard({ query: { board: other.slug } })).toMatchObject({
-      status: 200,
-      body: { board: { id: other.id } },
+    const both = await issueToken(server, world, { [world.boardId]: 'write', [other.id]: 'write' });
+    const onOne = new IdeaBoard({ baseUrl: `${server.baseUrl}/`, token: both.token, board: world.boardSlug });
+    expect((await onOne.board.get()).board.id).toBe(world.boardId);
+    expect((await onOne.board.get({ board: other.slug })).board.id).toBe(other.id);
+    const created = await onOne.ideas.create({ title: 'There', body: 'And not here.' }, { board: other.slug });
+    expect(await onOne.ideas.get(created.id, { board: other.slug })).toMatchObject({ title: 'There' });
+    await expect(onOne.ideas.get(created.id)).rejects.toMatchObject({ key: 'not_found' });
+    expect((await onOne.ideas.list({}, { board: other.slug })).data).toHaveLength(1);
+    expect((await onOne.token.get()).boards).toHaveLength(2);
+  });
+});
+
+describe('what comes with an answer', () => {
+  test('is the status, the request id, the headers and the state of the limit', async () => {
+    const { data, status, requestId, headers, rateLimit, isReplay, attempts } = await client.ideas
+      .create({ title: 'With it', body: 'All.' }, { headers: { 'X-Request-Id': 'release-42' } })
+      .withResponse();
+    expect({ title: data.title, status, requestId, isReplay, attempts }).toEqual({
+      title: 'With it',
+      status: 201,
+      requestId: 'release-42',
+      isReplay: false,
+      attempts: 1,
     });
-    expect((await client.getToken()).status).toBe(200);
-    expect((await client.getHealth()).status).toBe(200);
+    expect(headers.get('content-type')).toMatch('application/json');
+    expect(rateLimit).toMatchObject({ bucket: 'apitoken:write', limit: 1_000_000 });
+    expect((await client.ideas.list().withResponse()).rateLimit?.bucket).toBe('apitoken:read');
   });
 
-  test('sends an Idempotency-Key, and the second answer is the first', async () => {
-    const client = await clientWith('write');
-    const idea = { headers: { 'idempotency-key': 'once' }, body: { title: 'Once', body: 'Only.' } };
-    const first = await client.createIdea(idea);
-    const second = await client.createIdea(idea);
-    expect(second.headers.get('idempotency-replayed')).toBe('true');
-    expect(second.body).toEqual(first.body);
+  test('is told to hooks, without the token and without bodies', async () => {
+    const told: unknown[] = [];
+    const gateway = await startGatewayForTest(server.baseUrl);
+    const watched = new IdeaBoard({
+      baseUrl: gateway.url,
+      token,
+      hooks: {
+        // As an object with a log of its own has it.
+        onRequest(event) {
+          expect(this).toHaveProperty('onRetry');
+          told.push({ hook: 'request', ...event });
+        },
+        onResponse: event => told.push({ hook: 'response', ...event }),
+        onRetry: event => told.push({ hook: 'retry', ...event }),
+      },
+    });
+    gateway.plan({ status: 503, body: { error: { key: 'service_unavailable', message: 'Soon.' } } });
+    await watched.ideas.create({ title: 'Watched', body: 'A secret plan.' });
+    const about = { operation: 'createIdea', method: 'POST', url: `${gateway.url}/api/v1/ideas` };
+    const idempotencyKey = gateway.requests[0]?.headers['idempotency-key'];
+    expect(told).toEqual([
+      { hook: 'request', ...about, attempt: 1, idempotencyKey },
+      expect.objectContaining({ hook: 'response', ...about, attempt: 1, status: 503, durationMs: expect.any(Number) }),
+      expect.objectContaining({ hook: 'retry', ...about, attempt: 1, delayMs: expect.any(Number) }),
+      { hook: 'request', ...about, attempt: 2, idempotencyKey },
+      expect.objectContaining({ hook: 'response', ...about, attempt: 2, status: 201, requestId: expect.any(String) }),
+    ]);
+    expect(JSON.stringify(told)).not.toMatch(/secret plan|ib_\d/);
+  });
+
+  test('does not depend on hooks that fail', async () => {
+    const fail = () => {
+      throw new Error('The log is full');
+    };
+    const hooks = { onRequest: fail, onResponse: async () => fail() };
+    const careless = new IdeaBoard({ baseUrl: server.baseUrl, token, hooks });
+    expect(await careless.ideas.create({ title: 'Done', body: 'All the same.' })).toMatchObject({ title: 'Done' });
+  });
+});
+
+describe('a client', () => {
+  test('is sent through the fetch that it is given, with its headers', async () => {
+    const urls: string[] = [];
+    const fetched = new IdeaBoard({
+      baseUrl: server.baseUrl,
+      token,
+      headers: { 'X-Request-Id': 'of-the-client', Authorization: 'Bearer of-nobody' },
+      fetch: (url, init) => {
+        urls.push(url);
+        return fetch(url, init);
+      },
+    });
+    expect((await fetched.board.get().withResponse()).requestId).toBe('of-the-client');
+    expect(urls).toEqual([`${server.baseUrl}/api/v1/board`]);
+  });
+
+  test('keeps its token to itself when it is printed', async () => {
+    const { inspect } = await import('node:util');
+    expect(inspect(client, { depth: 9, showHidden: true })).not.toContain(token);
+    expect(JSON.stringify(client)).not.toContain(token);
+  });
+
+  test.each<[string, Partial<IdeaBoardOptions>]>([
+    ['no address', { baseUrl: 'ideas.example.com' }],
+    ['an address that is not of the web', { baseUrl: 'file:///etc' }],
+    ['no token', { token: '' }],
+  ])('is not made with %s', (_, wrong) => {
+    expect(() => new IdeaBoard({ baseUrl: server.baseUrl, token, ...wrong })).toThrow(TypeError);
   });
 });

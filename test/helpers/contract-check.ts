@@ -29,6 +29,8 @@ export function watchAnswers(server: Server): string[] {
     if (path.startsWith('/ext/')) return;
     collectBody(response, body => {
       const { statusCode } = response;
+      // A preflight is the browser's own affair, and no operation.
+      if (method === 'OPTIONS' && statusCode === 204) return;
       const problem = violationOf(method, path, statusCode, body, request.method === 'HEAD');
       if (problem) violations.push(`${request.method} ${path} ${statusCode}: ${problem}: ${body.slice(0, 500)}`);
     });

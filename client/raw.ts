@@ -1,18 +1,20 @@
 import { type ApiFetcher, type ApiFetcherArgs, type InitClientReturn, initClient, tsRestFetchApi } from '@ts-rest/core';
 import { contract } from '../contract/index.ts';
 
-export interface ClientOptions {
+export { contract };
+
+export interface RawClientOptions {
   /** Where the server is, such as `https://ideas.example.com`. */
   baseUrl: string;
   /** An API token: `ib_<id>_<secret>`. */
   token: string;
   /** The slug of the board, for a token that grants more than one. A request's own `board` wins. */
-  board?: string;
+  board?: string | undefined;
 }
 
 /**
- * A client with a function for each operation of the contract, typed by it: what it takes, and what each status
- * answers.
+ * The client of ts-rest, for those who want no more than the contract: a function for each operation, probes included,
+ * that sends one request and answers what came, typed by its status. It does not retry, and throws nothing of its own.
  *
  * ```ts
  * const client = createClient({ baseUrl: 'http://localhost:3000', token: process.env.IDEA_BOARD_TOKEN });
@@ -21,7 +23,7 @@ export interface ClientOptions {
  * else console.error(answer.body.error.key);
  * ```
  */
-export function createClient({ baseUrl, token, board }: ClientOptions): Client {
+export function createClient({ baseUrl, token, board }: RawClientOptions): RawClient {
   const api: ApiFetcher = args =>
     tsRestFetchApi({ ...args, path: board === undefined ? args.path : onBoard(args, board) });
   return initClient<typeof contract, ClientArgs>(contract, {
@@ -37,7 +39,7 @@ interface ClientArgs {
   api: ApiFetcher;
 }
 
-export type Client = InitClientReturn<typeof contract, ClientArgs>;
+export type RawClient = InitClientReturn<typeof contract, ClientArgs>;
 
 /** The probes and the token itself are of no board, and take no parameter that they do not know. */
 function onBoard({ path, route }: ApiFetcherArgs, board: string): string {

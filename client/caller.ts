@@ -1,0 +1,133 @@
+import { readAnswer, requestIdOf } from './answer.ts';
+import { sendOnce } from './attempt.ts';
+import { Call, type CallResult } from './call.ts';
+import type { OperationId, Operations } from './contract.ts';
+import { IdeaBoardError } from './errors.ts';
+import { tell } from './hooks.ts';
+import { defaultLimits, type Fetch, type IdeaBoardOptions, type Limits, type WriteOptions } from './options.ts';
+import { readRateLimit } from './rate-limit.ts';
+import { type CallInput, type RequestDefaults, type WrittenRequest, writeRequest } from './request.ts';
+import { RetryBudget, retryDelayMs } from './retry.ts';
+
+/** What a caller has of the world, so that a test can have another one. */
+export interface World {
+  /** A clock that is never set, in milliseconds. */
+  now(): number;
+  /** From 0 up to 1. */
+  random(): number;
+  sleep(milliseconds: number, signal: AbortSignal | undefined): Promise<void>;
+}
+
+type ResolvedLimits = typeof defaultLimits;
+
+/** Calls operations: sends their requests, again where that is safe and of use, and reads the answers. */
+export class Caller {
+  readonly #options: IdeaBoardOptions;
+  readonly #defaults: RequestDefaults;
+  readonly #fetch: Fetch;
+  readonly #world: World;
+  readonly #budget = new RetryBudget();
+
+  constructor(options: IdeaBoardOptions, world: World = realWorld) {
+    const { baseUrl, token, board, headers, validate, fetch } = options;
+    if (!isHttpUrl(baseUrl)) throw new TypeError('baseUrl must be an address such as https://ideas.example.com');
+    if (typeof token !== 'string' || token === '') throw new TypeError('token must be an API token');
+    this.#options = options;
+    this.#defaults = { baseUrl: baseUrl.replace(/\/+$/, ''), token, board, headers, validate };
+    // Taken at each call, so that a fetch which is instrumented later is used too. A browser's insists on its window.
+    this.#fetch = fetch ?? ((url, init) => globalThis.fetch(url, init));
+    this.#world = world;
+  }
+
+  call<O extends OperationId>(
+    operation: O,
+    input: CallInput<O>,
+    options: WriteOptions = {},
+  ): Call<Operations[O]['result']> {
+    return new Call(this.#run(operation, input, options));
+  }
+
+  async #run<O extends OperationId>(
+    operation: O,
+    input: CallInput<O>,
+    options: WriteOptions,
+  ): Promise<CallResult<Operations[O]['result']>> {
+    const { now, random, sleep } = this.#world;
+    const limits = resolveLimits(this.#options, options);
+    const endsAt = now() + limits.totalTimeoutMs;
+    const request = writeRequest(operation, input, this.#defaults, options);
+    for (let attempts = 1; ; attempts += 1) {
+      try {
+        const timeoutMs = Math.min(limits.timeoutMs, endsAt - now());
+        const result = await this.#attempt<O>(request, attempts, timeoutMs, options.signal);
+        this.#budget.earn();
+        return result;
+      } catch (error) {
+        if (!(error instanceof IdeaBoardError)) throw error;
+        if (error.status !== undefined && error.status < 500) this.#budget.earn();
+        const situation = { request, limits, budget: this.#budget, leftMs: endsAt - now(), random };
+        const delayMs = retryDelayMs(error, situation);
+        if (delayMs === undefined) throw error;
+        tell(this.#options.hooks, 'onRetry', { ...eventOf(request, attempts), error, delayMs });
+        await sleep(delayMs, options.signal);
+      }
+    }
+  }
+
+  async #attempt<O extends OperationId>(
+    request: WrittenRequest,
+    attempts: number,
+    timeoutMs: number,
+    signal: AbortSignal | undefined,
+  ): Promise<CallResult<Operations[O]['result']>> {
+    const { hooks } = this.#options;
+    const event = eventOf(request, attempts);
+    const sentAt = this.#world.now();
+    tell(hooks, 'onRequest', event);
+    const answer = await sendOnce(this.#fetch, request, { timeoutMs, signal, attempts });
+    const { status, headers } = answer;
+    tell(hooks, 'onResponse', {
+      ...event,
+      status,
+      durationMs: this.#world.now() - sentAt,
+      requestId: requestIdOf(headers),
+      rateLimit: readRateLimit(headers),
+    });
+    return readAnswer(request, answer, attempts);
+  }
+}
+
+function eventOf({ operation, method, url, idempotencyKey }: WrittenRequest, attempt: number) {
+  return { operation, method, url, attempt, idempotencyKey };
+}
+
+function resolveLimits(...given: Limits[]): ResolvedLimits {
+  const limits = { ...defaultLimits };
+  for (const name of Object.keys(limits) as (keyof ResolvedLimits)[]) {
+    for (const one of given) limits[name] = one[name] ?? limits[name];
+  }
+  return limits;
+}
+
+function isHttpUrl(text: unknown): text is string {
+  try {
+    return /^https?:$/.test(new URL(String(text)).protocol);
+  } catch {
+    return false;
+  }
+}
+
+const realWorld: World = {
+  now: () => performance.now(),
+  random: Math.random,
+  sleep: (milliseconds, signal) =>
+    new Promise(resolve => {
+      const done = () => {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', done);
+        resolve();
+      };
+      const timer = setTimeout(done, milliseconds);
+      signal?.addEventListener('abort', done, { once: true });
+    }),
+};

@@ -1,0 +1,29 @@
+import type { Call } from './call.ts';
+import { Caller } from './caller.ts';
+import type { BoardDetails, Token } from './contract.ts';
+import { Ideas } from './ideas.ts';
+import type { CallOptions, IdeaBoardOptions } from './options.ts';
+
+/**
+ * A client of the Agent API.
+ *
+ * ```ts
+ * const client = new IdeaBoard({ baseUrl: 'https://ideas.example.com', token: process.env.IDEA_BOARD_TOKEN });
+ * for await (const idea of client.ideas.list({ sort: 'top' })) console.log(idea.score, idea.title);
+ * ```
+ */
+export class IdeaBoard {
+  readonly ideas: Ideas;
+  /** The board, with its statuses and its tags. */
+  readonly board: { get(options?: CallOptions): Call<BoardDetails> };
+  /** The token itself: what it may do, and where it stands in its limits. */
+  readonly token: { get(options?: CallOptions): Call<Token> };
+
+  /** Sends nothing. Throws a TypeError when an option cannot be right. */
+  constructor(options: IdeaBoardOptions) {
+    const caller = new Caller(options);
+    this.ideas = new Ideas(caller);
+    this.board = { get: callOptions => caller.call('getBoard', {}, callOptions) };
+    this.token = { get: callOptions => caller.call('getToken', {}, callOptions) };
+  }
+}

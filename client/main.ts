@@ -1,0 +1,78 @@
+export type { Call, CallResult } from './call.ts';
+export type {
+  Actor,
+  Author,
+  Board,
+  BoardDetails,
+  BucketState,
+  Change,
+  Comment,
+  CommentCreatedEvent,
+  CommentInput,
+  CommentList,
+  ErrorKey,
+  EventBoard,
+  EventBody,
+  EventIdea,
+  Grant,
+  Idea,
+  IdeaCreatedEvent,
+  IdeaInput,
+  IdeaList,
+  IdeaMergedEvent,
+  IdeaStatusChangedEvent,
+  IdeaStatusInput,
+  IdeaTagInput,
+  IdeaUnmergedEvent,
+  IdeaVotedEvent,
+  ListCommentsQuery,
+  ListIdeasQuery,
+  Merge,
+  MergeInput,
+  OperationId,
+  Operations,
+  Status,
+  Tag,
+  Token,
+  ValidationIssue,
+  VoteInput,
+  VoteTally,
+  WebhookTestEvent,
+} from './contract.ts';
+export {
+  AbortError,
+  ApiError,
+  ConnectionError,
+  type ErrorDetails,
+  type ErrorKeyOf,
+  IdeaBoardError,
+  InvalidRequestError,
+  isIdeaBoardError,
+  type OperationError,
+  TimeoutError,
+  UnexpectedAnswerError,
+  type WebhookErrorKey,
+  WebhookVerificationError,
+} from './errors.ts';
+export type { Hooks, RequestEvent, ResponseEvent, RetryEvent } from './hooks.ts';
+export { IdeaBoard } from './idea-board.ts';
+export type { Ideas } from './ideas.ts';
+export type { List, PageOf } from './list.ts';
+export type {
+  CallOptions,
+  Fetch,
+  HeadersInput,
+  IdeaBoardOptions,
+  Limits,
+  RequestParts,
+  RequestValidator,
+  WriteOptions,
+} from './options.ts';
+export type { RateLimit } from './rate-limit.ts';
+export {
+  type UnknownWebhookEvent,
+  type VerifyOptions,
+  verifyWebhook,
+  type WebhookEvent,
+  type WebhookHeaders,
+} from './verify-webhook.ts';

@@ -1,0 +1,97 @@
+import { type OperationId, type Operations, routes, type ValidationIssue } from './contract.ts';
+import { InvalidRequestError } from './errors.ts';
+import type { HeadersInput, RequestParts, RequestValidator, WriteOptions } from './options.ts';
+
+/** What a call of an operation is given. */
+export interface CallInput<O extends OperationId = OperationId> {
+  params?: Readonly<Record<string, number>>;
+  query?: Operations[O]['query'];
+  body?: Operations[O]['body'];
+}
+
+/** What a request has of the client that sends it. */
+export interface RequestDefaults {
+  baseUrl: string;
+  token: string;
+  board?: string | undefined;
+  headers?: HeadersInput | undefined;
+  validate?: RequestValidator | undefined;
+}
+
+/** A request that can be sent, and sent again. */
+export interface WrittenRequest {
+  operation: OperationId;
+  method: string;
+  url: string;
+  headers: Headers;
+  body: string | undefined;
+  idempotencyKey: string | undefined;
+  /** Whether the server does it once, however often it is sent. */
+  isRepeatable: boolean;
+}
+
+/** Writes the request of a call. What cannot be right is refused here, before anything is sent. */
+export function writeRequest(
+  operation: OperationId,
+  input: CallInput,
+  defaults: RequestDefaults,
+  options: WriteOptions,
+): WrittenRequest {
+  const route = routes[operation];
+  const idempotencyKey = route.takesKey ? (options.idempotencyKey ?? randomKey()) : undefined;
+  const parts: RequestParts = {
+    params: input.params ?? {},
+    query: definedOf({ ...(route.isOnBoard ? { board: options.board ?? defaults.board } : {}), ...input.query }),
+    headers: idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey },
+    body: input.body,
+  };
+  const issues = [...idIssues(parts.params), ...(defaults.validate?.(operation, parts) ?? [])];
+  if (issues.length > 0) throw invalidRequest(operation, issues);
+
+  const headers = new Headers(defaults.headers);
+  for (const [name, value] of Object.entries(options.headers ?? {})) headers.set(name, value);
+  for (const [name, value] of Object.entries(parts.headers)) headers.set(name, value);
+  headers.set('authorization', `Bearer ${defaults.token}`);
+  headers.set('accept', 'application/json');
+  if (input.body !== undefined) headers.set('content-type', 'application/json');
+
+  const path = route.path.replace(/:(\w+)/g, (_, name: string) => String(parts.params[name]));
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(parts.query)) query.set(name, String(value));
+  const search = query.toString();
+  return {
+    operation,
+    method: route.method,
+    url: `${defaults.baseUrl}${path}${search === '' ? '' : `?${search}`}`,
+    headers,
+    body: input.body === undefined ? undefined : JSON.stringify(input.body),
+    idempotencyKey,
+    // The other methods set an end state, and so may be repeated as they are.
+    isRepeatable: route.method !== 'POST' || idempotencyKey !== undefined,
+  };
+}
+
+/** An id stands in the path, where anything but digits could make it another path. */
+function idIssues(params: RequestParts['params']): ValidationIssue[] {
+  return Object.entries(params)
+    .filter(([, id]) => !/^\d+$/.test(String(id)))
+    .map(([name, id]) => ({
+      path: ['params', name],
+      code: 'invalid_id',
+      message: `Must be the number of an id, and is ${JSON.stringify(id)}`,
+    }));
+}
+
+function invalidRequest(operation: OperationId, issues: readonly ValidationIssue[]): InvalidRequestError {
+  const reasons = issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
+  return new InvalidRequestError({ message: `Nothing was sent. ${reasons.join('; ')}`, operation, issues });
+}
+
+function definedOf(values: object): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined && value !== null));
+}
+
+/** 128 random bits. crypto.randomUUID would do, but browsers have it on pages of HTTPS alone. */
+function randomKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), byte => byte.toString(16).padStart(2, '0')).join('');
+}

@@ -1,0 +1,136 @@
+import { type EventBody, eventTypes } from './contract.ts';
+import { type WebhookErrorKey, WebhookVerificationError } from './errors.ts';
+
+/** An event that a webhook tells of, told apart by `type`. */
+export type WebhookEvent = Identified<EventBody> | UnknownWebhookEvent;
+
+type Identified<Body> = Body extends unknown ? Body & WebhookId : never;
+
+interface WebhookId {
+  /** The `webhook-id`: the same at every try, so that an event which came before can be left out. */
+  id: string;
+}
+
+/** An event of a type that only a newer server has. It is as genuine as the others. */
+export interface UnknownWebhookEvent extends WebhookId {
+  type: 'unknown';
+  /** What was sent. */
+  body: { type: string; [field: string]: unknown };
+}
+
+/** Headers as the web's `Headers`, as Node has them, or as a plain object in any case. */
+export type WebhookHeaders =
+  | { get(name: string): string | null }
+  | Readonly<Record<string, string | readonly string[] | undefined>>;
+
+export interface VerifyOptions {
+  /** How old, or ahead of this clock, a webhook may be, in seconds; 300 by default. */
+  toleranceSeconds?: number | undefined;
+}
+
+const defaultToleranceSeconds = 300;
+
+/**
+ * Verifies a webhook as Standard Webhooks specifies it, and answers its event. Give it the body as it arrived, before
+ * anything parsed it: the signature is over those bytes. While secrets rotate, give both.
+ *
+ * Throws a WebhookVerificationError, whose `key` says why.
+ */
+export async function verifyWebhook(
+  payload: string | Uint8Array | ArrayBuffer,
+  headers: WebhookHeaders,
+  secret: string | readonly string[],
+  { toleranceSeconds = defaultToleranceSeconds }: VerifyOptions = {},
+): Promise<WebhookEvent> {
+  const bytes = bytesOf(payload);
+  const keys = [secret].flat().map(signingKey);
+  if (keys.length === 0) throw refusal('invalid_secret', 'No secret was given');
+  const id = requireHeader(headers, 'webhook-id');
+  const timestamp = requireHeader(headers, 'webhook-timestamp');
+  const signatures = requireHeader(headers, 'webhook-signature');
+
+  const ageSeconds = Date.now() / 1000 - (/^\d+$/.test(timestamp) ? Number(timestamp) : Number.NaN);
+  if (!(Math.abs(ageSeconds) <= toleranceSeconds)) {
+    throw refusal('timestamp_out_of_tolerance', `The webhook-timestamp is not within ${toleranceSeconds} s of now`);
+  }
+  const message = concat(new TextEncoder().encode(`${id}.${timestamp}.`), bytes);
+  if (!(await isSigned(message, signatures, keys))) {
+    throw refusal('signature_mismatch', 'No signature fits: the secret is another, or the body is not as it was sent');
+  }
+  return eventOf(id, bytes);
+}
+
+/** By what it can do and not by its class: a test runner or a worker may have its own of each class. */
+function bytesOf(payload: unknown): Uint8Array {
+  if (typeof payload === 'string') return new TextEncoder().encode(payload);
+  if (ArrayBuffer.isView(payload)) return new Uint8Array(payload.buffer, payload.byteOffset, payload.byteLength);
+  if (String(payload) === '[object ArrayBuffer]') return new Uint8Array(payload as ArrayBuffer);
+  throw refusal('malformed_payload', 'The payload must be the body as it arrived, as text or bytes: it was parsed');
+}
+
+const secretPrefix = 'whsec_';
+
+function signingKey(secret: string): Uint8Array<ArrayBuffer> {
+  const key = typeof secret === 'string' ? decodeBase64(secret.replace(secretPrefix, '')) : undefined;
+  if (!key || key.length === 0) throw refusal('invalid_secret', `A secret must be ${secretPrefix} and base64`);
+  return key;
+}
+
+function requireHeader(headers: WebhookHeaders, name: string): string {
+  const value = typeof headers.get === 'function' ? headers.get(name) : fieldOf(headers as PlainHeaders, name);
+  if (typeof value !== 'string' || value === '') throw refusal('missing_header', `The header ${name} is missing`);
+  return value;
+}
+
+type PlainHeaders = Exclude<WebhookHeaders, { get(name: string): string | null }>;
+
+function fieldOf(headers: PlainHeaders, name: string): string | undefined {
+  const value = Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1];
+  return typeof value === 'object' ? value[0] : value;
+}
+
+/** Whether one of the signatures was made with one of the keys. The runtime compares in constant time. */
+async function isSigned(message: Uint8Array<ArrayBuffer>, signatures: string, keys: Uint8Array<ArrayBuffer>[]) {
+  const candidates = signatures
+    .split(' ')
+    .filter(signature => signature.startsWith('v1,'))
+    .map(signature => decodeBase64(signature.slice(3)));
+  for (const key of keys) {
+    const imported = await crypto.subtle.importKey('raw', key, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify']);
+    for (const candidate of candidates) {
+      if (candidate && (await crypto.subtle.verify('HMAC', imported, candidate, message))) return true;
+    }
+  }
+  return false;
+}
+
+function eventOf(id: string, bytes: Uint8Array): WebhookEvent {
+  let body: UnknownWebhookEvent['body'];
+  try {
+    body = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch (cause) {
+    throw refusal('malformed_payload', 'The body is signed, and is not JSON', cause);
+  }
+  if (typeof body?.type !== 'string') throw refusal('malformed_payload', 'The body is signed, and is no event');
+  const isKnown = (eventTypes as readonly string[]).includes(body.type);
+  return isKnown ? { ...(body as unknown as EventBody), id } : { type: 'unknown', id, body };
+}
+
+function refusal(key: WebhookErrorKey, message: string, ...cause: unknown[]): WebhookVerificationError {
+  return new WebhookVerificationError({ key, message, ...(cause.length > 0 ? { cause: cause[0] } : {}) });
+}
+
+function decodeBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
+  try {
+    return Uint8Array.from(atob(text), character => character.charCodeAt(0));
+  } catch {
+    return undefined;
+  }
+}
+
+function concat(first: Uint8Array, second: Uint8Array): Uint8Array<ArrayBuffer> {
+  const both = new Uint8Array(first.length + second.length);
+  both.set(first);
+  both.set(second, first.length);
+  return both;
+}

@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import { ideaExamples } from '../idea.ts';
+import { ideaListExample } from '../ideas.ts';
+import type { contract, OperationId } from '../index.ts';
+import { tallyExamples } from '../votes.ts';
+import type { Json } from './json-schema.ts';
+
+/** Examples by their names, which are their names among the components too. */
+type Examples<T = unknown> = Record<string, { summary: string; value: T }>;
+
+type Responses<Op extends OperationId> = (typeof contract)[Op] extends { responses: infer R } ? R : never;
+type Result<Op extends OperationId> =
+  Responses<Op> extends { 200: z.ZodType<infer T> } | { 201: z.ZodType<infer T> } ? T : never;
+
+const { created, pending, discussed, untagged, planned, merged, unmerged } = ideaExamples;
+
+/** What operations answer that answer more, or something else, than the example of their schema. */
+const results: { [Op in OperationId]?: Examples<Result<Op>> } = {
+  listIdeas: {
+    IdeaList: { summary: 'The first page of two', value: ideaListExample },
+    ApprovalQueue: {
+      summary: 'The approval queue',
+      value: { data: [pending], page: 1, per_page: 20, has_more: false, next_cursor: null },
+    },
+  },
+  getIdea: {
+    Idea: { summary: 'An idea', value: discussed },
+    MergedIdea: { summary: 'An idea that is merged into another', value: merged },
+  },
+  createIdea: {
+    CreatedIdea: { summary: 'The idea is published', value: created },
+    PendingIdea: { summary: 'The idea awaits approval', value: pending },
+  },
+  voteIdea: {
+    VoteTally: { summary: 'After a vote for the idea', value: tallyExamples.up },
+    WithdrawnVoteTally: { summary: 'After the vote was withdrawn', value: tallyExamples.none },
+  },
+  setIdeaStatus: { PlannedIdea: { summary: 'The idea is planned', value: planned } },
+  addIdeaTag: { Idea: { summary: 'An idea', value: discussed } },
+  removeIdeaTag: { UntaggedIdea: { summary: 'The idea has the tag no more', value: untagged } },
+  unmergeIdea: {
+    UnmergedIdea: { summary: 'The idea is merged no more', value: { idea: unmerged, target: discussed } },
+    NothingUnmerged: { summary: 'The idea was not merged', value: { idea: discussed, target: null } },
+  },
+};
+
+const requests: { [Op in OperationId]?: Examples } = {
+  voteIdea: {
+    VoteInput: { summary: 'A vote for the idea', value: { value: 'up' } },
+    WithdrawnVoteInput: { summary: 'No vote any more', value: { value: 'none' } },
+  },
+};
+
+/** References to the examples of an operation's success, which join the components. */
+export function resultExamples(operationId: OperationId, schema: z.ZodType, components: Json): Json {
+  return refer(results[operationId] ?? exampleOf(schema), components);
+}
+
+/** References to the examples of an operation's body, which join the components. */
+export function requestExamples(operationId: OperationId, schema: z.ZodType, components: Json): Json {
+  return refer(requests[operationId] ?? exampleOf(schema), components);
+}
+
+/** The example of a schema, under its title. */
+export function exampleOf(schema: z.ZodType): Examples {
+  const { title = '', description = '', examples = [] } = z.globalRegistry.get(schema) ?? {};
+  return { [title]: { summary: description, value: (examples as unknown[])[0] } };
+}
+
+/** Puts examples among the components, and gives references to them. */
+export function refer(examples: Examples, components: Json): Json {
+  for (const [name, example] of Object.entries(examples)) {
+    components[name] ??= example;
+    if (JSON.stringify(components[name]) !== JSON.stringify(example)) throw new Error(`Two examples are named ${name}`);
+  }
+  return Object.fromEntries(Object.keys(examples).map(name => [name, { $ref: `#/components/examples/${name}` }]));
+}

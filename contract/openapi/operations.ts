@@ -1,0 +1,84 @@
+import type { AppRoute } from '@ts-rest/core';
+import { z } from 'zod';
+import type { OperationId } from '../index.ts';
+import { buckets } from '../limits.ts';
+import type { RouteMetadata } from '../routes.ts';
+import { describeError } from './errors.ts';
+import { requestExamples, resultExamples } from './examples.ts';
+import { headersOf } from './headers.ts';
+import { type Json, toJsonSchema } from './json-schema.ts';
+
+interface Content {
+  description?: string;
+  required?: boolean;
+  content?: { 'application/json': Json };
+}
+
+/** An operation as ts-rest writes it. */
+export type Operation = Json & {
+  parameters: (Json & { schema: Json })[];
+  requestBody?: Content;
+  responses: Record<string, Content & Json>;
+};
+
+/** Adds to an operation what ts-rest does not know of a route: who may call it, its headers, its errors, examples. */
+export function describeOperation(
+  operation: Operation,
+  route: AppRoute,
+  operationId: OperationId,
+  components: { errorSchemas: Json; examples: Json },
+): Json {
+  const metadata = route.metadata as RouteMetadata;
+  describeParameters(operation, route);
+  describeRequest(operation, route, operationId, components.examples);
+  for (const [status, response] of Object.entries(operation.responses)) {
+    const schema = route.responses[Number(status)];
+    if (response.description === status) {
+      response.description = 'What `If-None-Match` names is still current. Charges no bucket.';
+    }
+    response.headers = headersOf(Number(status), route.method, metadata);
+    if (schema instanceof z.ZodType && schema.meta()?.examples && response.content) {
+      response.content['application/json'].examples = resultExamples(operationId, schema, components.examples);
+    }
+    const name = `${operationId[0]?.toUpperCase()}${operationId.slice(1)}Error${status}`;
+    describeError(response, name, route, components);
+  }
+  return { ...operation, tags: [metadata.tag], ...accessOf(metadata) };
+}
+
+function describeParameters({ parameters }: Operation, route: AppRoute) {
+  for (const [name, schema] of Object.entries((route.headers ?? {}) as Record<string, z.ZodType>)) {
+    const { description, ...jsonSchema } = toJsonSchema(schema, 'input') ?? {};
+    parameters.push({ name, in: 'header', description, schema: jsonSchema });
+  }
+  for (const parameter of parameters) {
+    const { examples = [], ...schema } = parameter.schema;
+    parameter.schema = schema;
+    const [value] = examples as unknown[];
+    if (value === undefined) continue;
+    if (parameter.required) parameter.example = value;
+    // The page at /docs would write every parameter that has an example into the request that it shows.
+    else parameter.examples = { example: { value, 'x-disabled': true } };
+  }
+}
+
+function describeRequest({ requestBody }: Operation, route: AppRoute, operationId: OperationId, examples: Json) {
+  const schema = 'body' in route ? route.body : undefined;
+  if (!requestBody?.content || !(schema instanceof z.ZodType)) return;
+  requestBody.content['application/json'].examples = requestExamples(operationId, schema, examples);
+  requestBody.required = true;
+  // The schema has one of its own.
+  delete requestBody.description;
+}
+
+/** How an operation is secured, the grant that it needs and the bucket that it charges. */
+function accessOf(metadata: RouteMetadata): Json {
+  if (metadata.auth === 'none') return { security: [] };
+  if (metadata.auth === 'token') return {};
+  return {
+    'x-grant': metadata.grant,
+    'x-bucket': metadata.bucket,
+    'x-rate-limit': buckets[metadata.bucket],
+    ...(metadata.grantByQuery ? { 'x-grant-by-query': metadata.grantByQuery } : {}),
+  };
+}

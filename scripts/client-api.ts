@@ -1,0 +1,107 @@
+/** Writes client/api.md, the public surface of the SDK; with --check, only fails when the file is not up to date. */
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, relative, resolve } from 'node:path';
+
+const root = resolve(import.meta.dirname, '..');
+const file = join(root, 'client/api.md');
+
+const dist = mkdtempSync(join(tmpdir(), 'idea-board-api-'));
+try {
+  execFileSync(process.execPath, [join(root, 'scripts/client-build.ts'), dist], { stdio: 'inherit' });
+  const text = write();
+  if (!process.argv.includes('--check')) writeFileSync(file, text);
+  else if (readFileSync(file, 'utf8') !== text) {
+    console.error('client/api.md is not what the SDK exports: run npm run client:api, review the diff and commit it');
+    process.exitCode = 1;
+  }
+} finally {
+  rmSync(dist, { recursive: true });
+}
+
+function write(): string {
+  const { exports } = JSON.parse(readFileSync(join(root, 'client/package.json'), 'utf8'));
+  const entries = Object.entries<{ types?: string }>(exports).filter(([, { types }]) => types);
+  const sections = entries.map(([path, { types = '' }]) => {
+    const declarations = surfaceOf(join(dist, relative('dist', types)));
+    return `## \`@idea-board/client${path.slice(1)}\`\n\n\`\`\`ts\n${declarations.join('\n\n')}\n\`\`\`\n`;
+  });
+  return `# The public surface
+
+Everything that a program can use of the package, as its types have it, without comments. A change here is a change for
+those who use it: what is removed or narrowed needs a new major version, what is added a minor one. Written by
+\`npm run client:api\`.
+
+${sections.join('\n')}`;
+}
+
+/** A file of declarations: what it declares, and what its other names stand for elsewhere. */
+interface Module {
+  declarations: Map<string, string>;
+  names: Map<string, { file: string; name: string }>;
+  exported: Set<string>;
+}
+
+/** The declarations that an entry exports and those that they refer to, by name. */
+function surfaceOf(entry: string): string[] {
+  const surface = new Map<string, string>();
+  for (const name of readModule(entry).exported) add(entry, name);
+  return [...surface].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, text]) => text);
+
+  function add(from: string, name: string) {
+    const { declarations, names } = readModule(from);
+    const text = declarations.get(name);
+    const elsewhere = names.get(name);
+    if (text !== undefined) {
+      if (surface.has(name)) return;
+      surface.set(name, text);
+      for (const [word] of text.matchAll(/\b[A-Za-z_]\w*\b/g)) add(from, word);
+    } else if (elsewhere?.file.startsWith(join(dist, 'client'))) {
+      add(elsewhere.file, elsewhere.name);
+    } else if (elsewhere && readModule(from).exported.has(name)) {
+      // The contract has a report of its own, which is openapi.json.
+      surface.set(name, `export { ${name} } from '${relative(dist, elsewhere.file)}';`);
+    }
+  }
+}
+
+function readModule(path: string): Module {
+  const text = readFileSync(path, 'utf8').replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
+  const module: Module = { declarations: new Map(), names: new Map(), exported: new Set() };
+  // Each statement starts at the beginning of a line, and everything in it is indented, its closing brace aside.
+  for (const statement of text.split(/\n(?=[a-z])/)) {
+    const [, keyword, list, source] = /^(import|export) (?:type )?\{([^}]*)\}(?: from '(.*)')?;/.exec(statement) ?? [];
+    if (list === undefined) addDeclaration(module, statement);
+    else
+      addNames(
+        module,
+        list,
+        keyword === 'export',
+        source?.startsWith('.') ? resolve(dirname(path), source) : undefined,
+      );
+  }
+  return module;
+}
+
+function addDeclaration({ declarations, exported }: Module, statement: string) {
+  const [, name] =
+    /^(?:export )?(?:declare )?(?:abstract )?(?:class|const|function|interface|type) (\w+)/.exec(statement) ?? [];
+  if (name === undefined) return;
+  const lines = statement.split('\n').filter(line => line.trim() !== '' && !line.includes('#private'));
+  const text = lines
+    .map(line => line.replace(/^( {4})+/, indent => ' '.repeat(indent.length / 2)).trimEnd())
+    .join('\n');
+  // A function may be declared several times, for several ways to call it.
+  declarations.set(name, [declarations.get(name), text].filter(Boolean).join('\n'));
+  if (statement.startsWith('export')) exported.add(name);
+}
+
+function addNames({ names, exported }: Module, list: string, isExport: boolean, source: string | undefined) {
+  for (const item of list.split(',').map(one => one.trim().replace(/^type /, ''))) {
+    if (item === '') continue;
+    const [name = '', alias = name] = item.split(' as ');
+    if (source) names.set(alias, { file: source.replace(/\.ts$/, '.d.ts'), name });
+    if (isExport) exported.add(alias);
+  }
+}

@@ -1,0 +1,160 @@
+/** Writes client/contract.ts, what the SDK knows of the contract; with --check, only fails when it is not up to date. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import type { AppRoute } from '@ts-rest/core';
+import { z } from 'zod';
+import { type ErrorKey, errors } from '../contract/errors.ts';
+import { events, TestEvent } from '../contract/events.ts';
+import { contract } from '../contract/index.ts';
+import { buildOpenApiDocument } from '../contract/openapi.ts';
+import type { RouteMetadata } from '../contract/routes.ts';
+import { buildTypes, docComment, field, type JsonSchema } from './client-types.ts';
+
+interface MediaTypes {
+  content?: { [type: string]: { schema: JsonSchema } };
+}
+
+interface DocumentedOperation {
+  operationId: string;
+  summary: string;
+  parameters?: { name: string; in: string; required?: boolean; description?: string; schema: JsonSchema }[];
+  requestBody?: MediaTypes;
+  responses: { [status: string]: MediaTypes };
+}
+
+const file = fileURLToPath(new URL('../client/contract.ts', import.meta.url));
+const document = buildOpenApiDocument() as {
+  paths: { [path: string]: { [method: string]: DocumentedOperation } };
+  components: { schemas: { [name: string]: JsonSchema } };
+};
+const types = buildTypes(document.components.schemas);
+
+const text = format(write());
+if (process.argv.includes('--check')) {
+  if (readFileSync(file, 'utf8') !== text) {
+    console.error(
+      'client/contract.ts is not what the contract says: run npm run client:contract and commit the result',
+    );
+    process.exit(1);
+  }
+} else {
+  writeFileSync(file, text);
+}
+
+function write(): string {
+  // The probes are for load balancers: the SDK leaves them out.
+  const routes = Object.entries(contract as Record<string, AppRoute>).filter(([, route]) => authOf(route) !== 'none');
+  const documented = Object.values(document.paths).flatMap(methods => Object.values(methods));
+  const queries: string[] = [];
+  const typed = routes.map(([id, route]) => {
+    const operation = documented.find(({ operationId }) => operationId === id);
+    if (!operation) throw new Error(`The OpenAPI document has no operation ${id}`);
+    const fields = queryFields(operation);
+    const queryName = fields.length > 0 ? `${id[0]?.toUpperCase()}${id.slice(1)}Query` : 'undefined';
+    if (fields.length > 0) queries.push(`export interface ${queryName} { ${fields.join('\n')} }`);
+    return `${docComment(operation.summary)}${id}: ${operationType(operation, route, queryName)};`;
+  });
+  const eventSchemas = [...Object.values(events), TestEvent];
+  types.refer('ValidationIssue');
+
+  return `/*
+ * What the SDK knows of the contract: its types in plain TypeScript, so that checking a program needs no schema library,
+ * and what sending each operation takes. Written by npm run client:contract from contract/.
+ */
+
+interface Route {
+  method: 'GET' | 'POST' | 'DELETE';
+  path: string;
+  /** Whether a token that grants more than one board has to name one. */
+  isOnBoard: boolean;
+  /** Whether a repeated request with the same Idempotency-Key is answered once. */
+  takesKey: boolean;
+}
+
+/** What sending each operation takes. */
+export const routes: Readonly<Record<OperationId, Route>> = {
+  ${routes.map(([id, route]) => `${id}: ${routeRow(route)},`).join('\n')}
+};
+
+/** An operation by its \`operationId\` in the OpenAPI document. */
+export type OperationId = keyof Operations;
+
+/** What each operation takes and answers, and the keys of the errors that it can end in. */
+export interface Operations {
+  ${typed.join('\n')}
+}
+
+/** Every error key of the API. */
+export type ErrorKey = ${(Object.keys(errors) as ErrorKey[]).map(key => `'${key}'`).join(' | ')};
+
+/** The bodies of webhooks, by their \`type\`. */
+export type EventBody = ${eventSchemas.map(schema => types.refer(titleOf(schema))).join(' | ')};
+
+/** The types of events that this version knows. */
+export const eventTypes: readonly EventBody['type'][] = [${eventSchemas.map(({ shape }) => `'${shape.type.value}'`).join(', ')}];
+
+${queries.join('\n\n')}
+
+${types.declarations()}
+`;
+}
+
+function authOf(route: AppRoute): RouteMetadata['auth'] {
+  return (route.metadata as RouteMetadata).auth;
+}
+
+function routeRow(route: AppRoute): string {
+  const takesKey = Object.hasOwn((route.headers ?? {}) as object, 'idempotency-key');
+  return `{ method: '${route.method}', path: '${route.path}', isOnBoard: ${authOf(route) === 'board'}, takesKey: ${takesKey} }`;
+}
+
+/** The board is an option of every call, and of the client. */
+function queryFields({ parameters = [] }: DocumentedOperation): string[] {
+  return parameters
+    .filter(parameter => parameter.in === 'query' && parameter.name !== 'board')
+    .map(({ name, schema, required, description }) =>
+      field(name, types.typeOf(schema), required === true, description),
+    );
+}
+
+function operationType(operation: DocumentedOperation, route: AppRoute, queryName: string): string {
+  const answers = Object.entries(operation.responses).filter(([status]) => status.startsWith('2'));
+  return `{
+    query: ${queryName};
+    body: ${operation.requestBody ? schemaType(operation.requestBody) : 'undefined'};
+    result: ${answers.map(([, answer]) => schemaType(answer)).join(' | ')};
+    errorKey: ${errorKeysOf(route)
+      .map(key => `'${key}'`)
+      .join(' | ')};
+  }`;
+}
+
+function schemaType({ content }: MediaTypes): string {
+  const schema = content?.['application/json']?.schema;
+  if (!schema) throw new Error('A request or an answer is not JSON');
+  return types.typeOf(schema);
+}
+
+/** The keys of all error bodies that a route declares, in the order of the catalogue. */
+function errorKeysOf(route: AppRoute): string[] {
+  const declared = Object.values(route.responses).flatMap(response => {
+    const key = response instanceof z.ZodObject ? response.shape.error?.shape.key : undefined;
+    return key instanceof z.ZodEnum ? key.options : [];
+  });
+  return Object.keys(errors).filter(key => declared.includes(key));
+}
+
+function titleOf(schema: z.ZodType): string {
+  return z.globalRegistry.get(schema)?.title ?? '';
+}
+
+/** As the linter wants it, so that the file is like every other. */
+function format(source: string): string {
+  const biome = createRequire(import.meta.url).resolve('@biomejs/biome/bin/biome');
+  return execFileSync(process.execPath, [biome, 'format', '--stdin-file-path=client/contract.ts'], {
+    input: source,
+    encoding: 'utf8',
+  });
+}

@@ -1,0 +1,68 @@
+/**
+ * Compares two OpenAPI 3.1 documents from the side of a client: node scripts/openapi-diff.ts BASE HEAD. Ends with 1 on
+ * a breaking change, and with 2 when nothing could be compared. docs/openapi-diff.md lists the rules.
+ */
+import { Command, CommanderError, Option } from 'commander';
+import { compareDocuments, type Difference } from './openapi-diff/compare-documents.ts';
+import { DocumentError, parseDocument } from './openapi-diff/document.ts';
+import { formatGithub } from './openapi-diff/formats/format-github.ts';
+import { formatJson } from './openapi-diff/formats/format-json.ts';
+import { formatMarkdown } from './openapi-diff/formats/format-markdown.ts';
+import { formatText } from './openapi-diff/formats/format-text.ts';
+import { readSource, type Source } from './openapi-diff/read-source.ts';
+import { levels } from './openapi-diff/rules/rule.ts';
+import { renderRules } from './openapi-diff/rules/rules.ts';
+
+const formats = {
+  text: formatText,
+  markdown: formatMarkdown,
+  json: formatJson,
+  github: formatGithub,
+} as const satisfies Record<string, (difference: Difference, head: Source) => string>;
+
+interface Options {
+  format: keyof typeof formats;
+  failOn: 'breaking' | 'risky' | 'none';
+}
+
+const program = new Command('npm run openapi:diff --')
+  .description(
+    'Compares two OpenAPI 3.1 documents (JSON) from the side of a client. BASE and HEAD are each a file, a URL, - for standard input, git:REVISION (of contract/openapi.json), git:REVISION:PATH or REVISION:PATH.',
+  )
+  .argument('<BASE>', 'the document that clients were made for')
+  .argument('<HEAD>', 'the document that they are to meet')
+  .addOption(
+    new Option('--format <format>', 'how to write what is found').choices(Object.keys(formats)).default('text'),
+  )
+  .addOption(
+    new Option('--fail-on <level>', 'from which level on to end with status 1')
+      .choices(['breaking', 'risky', 'none'])
+      .default('breaking'),
+  )
+  .option('--rules', 'print the rules as Markdown, and compare nothing')
+  .on('option:rules', () => {
+    process.stdout.write(renderRules());
+    process.exit(0);
+  })
+  .addHelpText('after', '\nExit status: 0 nothing at or above --fail-on, 1 something, 2 the comparison failed.')
+  .showSuggestionAfterError(false)
+  .exitOverride();
+
+try {
+  await program.action(compare).parseAsync();
+} catch (error) {
+  // Whatever went wrong, it is not 1: that would say that something was found.
+  process.exitCode = error instanceof CommanderError && error.exitCode === 0 ? 0 : 2;
+  if (error instanceof DocumentError) console.error(`error: ${error.message}`);
+  else if (!(error instanceof CommanderError)) console.error('error: the comparison failed:', error);
+}
+
+async function compare(baseName: string, headName: string, { format, failOn }: Options): Promise<void> {
+  if (baseName === '-' && headName === '-')
+    throw new DocumentError('standard input can be only one of the two documents');
+  const [base, head] = await Promise.all([readSource(baseName), readSource(headName)]);
+  const difference = compareDocuments(parseDocument(base.name, base.text), parseDocument(head.name, head.text));
+  process.stdout.write(formats[format](difference, head));
+  const grave = failOn === 'none' ? [] : levels.slice(0, levels.indexOf(failOn) + 1);
+  process.exitCode = grave.some(level => difference.counts[level] > 0) ? 1 : 0;
+}

@@ -1,0 +1,88 @@
+import { compareSchemasAt, type Pair, type Place, tell } from './comparison.ts';
+import { childOf, childrenOf, follow, isTrue, type Located } from './document.ts';
+import { isSame } from './json.ts';
+import type { RuleId } from './rules/rules.ts';
+import { quote } from './sentence.ts';
+
+/** The body of a request, or of a webhook, which a client receives. */
+export function compareRequestBodies(place: Place, operations: Pair): void {
+  const { comparison, isReceived } = place;
+  const there = { ...place, where: isReceived ? 'body' : 'request body' };
+  const base = follow(comparison.base, childOf(operations.base, 'requestBody'));
+  const head = follow(comparison.head, childOf(operations.head, 'requestBody'));
+  const pair = { base: base ?? operations.base, head: head ?? operations.head };
+  if (base === undefined && head === undefined) return;
+  if (base === undefined) {
+    if (isReceived) tell(there, 'webhook-body-added', 'There is a body.', pair);
+    else if (isTrue(head, 'required')) tell(there, 'request-body-required', 'A body is new and required.', pair);
+    else tell(there, 'request-body-added', 'There may be a body.', pair);
+    return;
+  }
+  if (head === undefined) {
+    if (isReceived) tell(there, 'webhook-body-removed', 'There is no body any more.', pair);
+    else tell(there, 'request-body-removed', 'No body is taken any more.', pair);
+    return;
+  }
+  const [was, is] = [isTrue(base, 'required'), isTrue(head, 'required')];
+  if (was && !is) {
+    tell(there, isReceived ? 'webhook-body-optional' : 'request-body-optional', 'The body may be left out.', pair);
+  } else if (!was && is) {
+    const rule = isReceived ? 'webhook-body-added' : 'request-body-required';
+    tell(there, rule, 'The body is required, and could be left out.', pair);
+  }
+  compareContents(there, pair, isReceived ? 'response' : 'request', rulesOfBody[isReceived ? 'received' : 'sent']);
+}
+
+const rulesOfBody = {
+  sent: { removed: 'request-media-type-removed', added: 'request-media-type-added' },
+  received: { removed: 'webhook-media-type-changed', added: 'webhook-media-type-changed' },
+} as const;
+
+/** The media types of a body, and their schemas. */
+export function compareContents(
+  place: Place,
+  pair: Pair,
+  direction: 'request' | 'response',
+  rules: { removed: RuleId; added: RuleId },
+): void {
+  const [had, has] = [contentsOf(pair.base), contentsOf(pair.head)];
+  const matched = new Set<string>();
+  for (const [type, media] of had) {
+    const other =
+      [...has.keys()].find(one => one === type) ?? [...has.keys()].find(one => isWithin(direction, type, one));
+    const node = other === undefined ? undefined : has.get(other);
+    if (other === undefined || node === undefined) {
+      tell(place, rules.removed, `The media type ${quote(type)} is gone.`, { base: media, head: pair.head });
+      continue;
+    }
+    matched.add(other);
+    const there = type === 'application/json' ? place : { ...place, where: `${place.where} as ${type}` };
+    compareSchemasAt(there, 'the body', direction, childOf(media, 'schema'), childOf(node, 'schema'));
+    if (!isSame(childOf(media, 'encoding')?.value, childOf(node, 'encoding')?.value)) {
+      tell(there, 'encoding-changed', 'The parts of the body are encoded in another way.', { base: media, head: node });
+    }
+  }
+  for (const [type, media] of has) {
+    if (matched.has(type)) continue;
+    tell(place, rules.added, `The media type ${quote(type)} is new.`, { base: pair.base, head: media });
+  }
+}
+
+/** By media type, without the differences of writing that mean none: JSON has one charset, and texts have a usual one. */
+function contentsOf(body: Located): Map<string, Located> {
+  const nameOf = (type: string) =>
+    type
+      .toLowerCase()
+      .replace(/\s+/g, '')
+      .replace(/;charset="?utf-8"?/, '');
+  return new Map(childrenOf(childOf(body, 'content')).map(([type, media]) => [nameOf(type), media]));
+}
+
+/** Whether what was sent as one media type may still be; a range such as `image/*` takes all that it names. */
+function isWithin(direction: 'request' | 'response', base: string, head: string): boolean {
+  return direction === 'request' ? isNamedBy(base, head) : isNamedBy(head, base);
+}
+
+function isNamedBy(type: string, range: string): boolean {
+  return range === '*/*' || (range.endsWith('/*') && type.startsWith(range.slice(0, -1)));
+}

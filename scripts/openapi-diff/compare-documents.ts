@@ -1,0 +1,39 @@
+import { type Change, type Finding, foldFindings } from './change.ts';
+import { compareOperations } from './compare-operations.ts';
+import { compareSchemaNames } from './compare-schema-names.ts';
+import type { Comparison } from './comparison.ts';
+import { countDescriptions } from './count-descriptions.ts';
+import type { OpenApiDocument } from './document.ts';
+import type { Level } from './rules/rule.ts';
+import { beginComparison } from './schema/compare-schemas.ts';
+
+/** What is different between two documents, from the side of a client. */
+export interface Difference {
+  base: string;
+  head: string;
+  counts: Record<Level, number>;
+  /** How many descriptions, summaries, titles, examples and tags differ: nothing that a client relies on. */
+  descriptions: number;
+  changes: Change[];
+}
+
+export function compareDocuments(base: OpenApiDocument, head: OpenApiDocument): Difference {
+  const findings: Finding[] = [];
+  const report = (finding: Finding) => findings.push(finding);
+  const comparison: Comparison = {
+    base,
+    head,
+    report,
+    schemas: {
+      request: beginComparison('request', base, head, report),
+      response: beginComparison('response', base, head, report),
+    },
+  };
+  compareOperations(comparison);
+  compareSchemaNames(comparison);
+  const changes = foldFindings(findings);
+  const counts = { breaking: 0, risky: 0, additive: 0 };
+  for (const { level } of changes) counts[level] += 1;
+  const descriptions = countDescriptions(base.root.value, head.root.value);
+  return { base: base.name, head: head.name, counts, descriptions, changes };
+}

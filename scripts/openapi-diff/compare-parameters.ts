@@ -1,0 +1,127 @@
+import { compareDeprecation, compareSchemasAt, type Pair, type Place, tell } from './comparison.ts';
+import {
+  childOf,
+  childrenOf,
+  follow,
+  isTrue,
+  itemsOf,
+  type Located,
+  type OpenApiDocument,
+  textOf,
+} from './document.ts';
+import { sentence } from './sentence.ts';
+
+/** The parameters of an operation, with those of its path. */
+export function compareParameters(
+  place: Place,
+  path: { base: string; head: string },
+  items: Pair,
+  operations: Pair,
+): void {
+  const { comparison, isReceived } = place;
+  const had = parametersOf(comparison.base, path.base, items.base, operations.base);
+  const has = parametersOf(comparison.head, path.head, items.head, operations.head);
+  for (const [key, parameter] of had) {
+    const other = has.get(key);
+    const where = `${parameter.in} parameter ${parameter.name}`;
+    const there = { ...place, where };
+    if (other === undefined) {
+      const pair = { base: parameter.listed, head: operations.head };
+      if (isReceived) tell(there, 'webhook-parameter-removed', `The ${where} is no longer sent.`, pair);
+      // A part of the path that is gone is another path, and was told of as that.
+      else if (parameter.in !== 'path') tell(there, 'parameter-removed', `The ${where} is gone.`, pair);
+    } else {
+      compareParameter(there, parameter, other);
+    }
+  }
+  for (const [key, parameter] of has) {
+    if (had.has(key) || parameter.in === 'path') continue;
+    const where = `${parameter.in} parameter ${parameter.name}`;
+    const there = { ...place, where };
+    const pair = { base: operations.base, head: parameter.listed };
+    if (isReceived) tell(there, 'webhook-parameter-added', `The ${where} is new.`, pair);
+    else if (parameter.isRequired) tell(there, 'parameter-required', `The ${where} is new and required.`, pair);
+    else tell(there, 'parameter-added', `The ${where} is new and optional.`, pair);
+  }
+}
+
+interface Parameter {
+  /** Where the operation has it, and what that refers to. */
+  listed: Located;
+  node: Located;
+  name: string;
+  in: string;
+  isRequired: boolean;
+}
+
+/** By what makes two parameters the same: the place of one in a path, the name of any other. */
+function parametersOf(
+  document: OpenApiDocument,
+  path: string,
+  item: Located,
+  operation: Located,
+): Map<string, Parameter> {
+  const parts = [...path.matchAll(/\{([^}]*)\}/g)].map(([, name]) => name);
+  const parameters = new Map<string, Parameter>();
+  // Those of the operation stand for those of the path with the same name.
+  for (const listed of [...itemsOf(childOf(item, 'parameters')), ...itemsOf(childOf(operation, 'parameters'))]) {
+    const node = follow(document, listed);
+    const [name, place] = [textOf(node, 'name') ?? '', textOf(node, 'in') ?? ''];
+    // These headers are none, as far as OpenAPI is concerned: bodies and security describe them.
+    if (place === 'header' && /^(accept|content-type|authorization)$/i.test(name)) continue;
+    const id = place === 'path' ? parts.indexOf(name) : place === 'header' ? name.toLowerCase() : name;
+    parameters.set(`${place} ${id}`, {
+      listed,
+      node,
+      name,
+      in: place,
+      isRequired: place === 'path' || isTrue(node, 'required'),
+    });
+  }
+  return parameters;
+}
+
+function compareParameter(place: Place, base: Parameter, head: Parameter): void {
+  const pair = { base: base.node, head: head.node };
+  const subject = `the ${place.where}`;
+  if (base.in === 'path' && base.name !== head.name) {
+    tell(place, 'path-parameter-renamed', `${sentence(subject)} is now called ${head.name}.`, pair);
+  }
+  if (base.isRequired !== head.isRequired) {
+    if (place.isReceived) {
+      const words = head.isRequired ? 'is always sent' : 'is not always sent any more';
+      tell(place, `webhook-parameter-${head.isRequired ? 'added' : 'removed'}`, `${sentence(subject)} ${words}.`, pair);
+    } else {
+      const words = head.isRequired ? 'must be sent, and could be left out' : 'may be left out';
+      tell(place, `parameter-${head.isRequired ? 'required' : 'optional'}`, `${sentence(subject)} ${words}.`, pair);
+    }
+  }
+  compareDeprecation(place, subject, pair);
+  const [before, after] = [writingOf(base), writingOf(head)];
+  if (before.text !== after.text || before.liberties.some(one => !after.liberties.includes(one))) {
+    const message = `${sentence(subject)} is written as ${textOfWriting(after)}, and was as ${textOfWriting(before)}.`;
+    tell(place, 'parameter-serialization-changed', message, pair);
+  }
+  compareSchemasAt(place, subject, place.isReceived ? 'response' : 'request', before.schema, after.schema);
+}
+
+interface Writing {
+  text: string;
+  /** What may be done and need not: to have less of it breaks. */
+  liberties: string[];
+  schema: Located | undefined;
+}
+
+function textOfWriting({ text, liberties }: Writing): string {
+  return [text, ...liberties].join(' with ');
+}
+
+/** How a value becomes text, with what OpenAPI says where the document does not. */
+function writingOf({ node, in: place }: Parameter): Writing {
+  const [content] = childrenOf(childOf(node, 'content'));
+  if (content) return { text: content[0], liberties: [], schema: childOf(content[1], 'schema') };
+  const style = textOf(node, 'style') ?? (place === 'query' || place === 'cookie' ? 'form' : 'simple');
+  const explode = childOf(node, 'explode')?.value ?? style === 'form';
+  const liberties = ['allowReserved', 'allowEmptyValue'].filter(key => isTrue(node, key));
+  return { text: `${style}${explode === true ? ', exploded' : ''}`, liberties, schema: childOf(node, 'schema') };
+}

@@ -1,0 +1,132 @@
+import { compareContents } from './compare-bodies.ts';
+import { compareDeprecation, compareSchemasAt, type Pair, type Place, tell } from './comparison.ts';
+import { childOf, childrenOf, follow, isTrue, type Located, type OpenApiDocument } from './document.ts';
+import { isObject } from './json.ts';
+import { quote } from './sentence.ts';
+
+/** What an operation answers, by status; of a webhook, what a receiver may answer. */
+export function compareResponses(place: Place, operations: Pair): void {
+  const { comparison, isReceived } = place;
+  const had = responsesOf(comparison.base, operations.base);
+  const has = responsesOf(comparison.head, operations.head);
+  const around = {
+    base: childOf(operations.base, 'responses') ?? operations.base,
+    head: childOf(operations.head, 'responses') ?? operations.head,
+  };
+  for (const [status, response] of had) {
+    const there = placeOf(place, status);
+    const other = has.get(status) ?? coverOf(has, status);
+    if (other) {
+      compareResponse(there, { base: response, head: other });
+    } else {
+      const pair = { base: response, head: around.head };
+      if (isReceived) tell(there, 'webhook-answer-refused', `The answer ${status} is no longer taken.`, pair);
+      else tell(there, 'response-status-removed', `The status ${status} is no longer answered.`, pair);
+    }
+  }
+  for (const [status, response] of has) {
+    if (had.has(status)) continue;
+    const there = placeOf(place, status);
+    const cover = coverOf(had, status);
+    if (cover) {
+      compareResponse(there, { base: cover, head: response });
+    } else {
+      const pair = { base: around.base, head: response };
+      if (isReceived) tell(there, 'webhook-answer-added', `The answer ${status} is taken.`, pair);
+      else tell(there, 'response-status-added', `The status ${status} may be answered.`, pair);
+    }
+  }
+}
+
+function placeOf(place: Place, status: string): Place {
+  const isError = /^[45]/.test(status) || status === 'default';
+  return { ...place, where: `${place.isReceived ? 'answer' : 'response'} ${status}`, isError };
+}
+
+function responsesOf(document: OpenApiDocument, operation: Located): Map<string, Located> {
+  const listed = childrenOf(childOf(operation, 'responses')).filter(([status]) => !status.startsWith('x-'));
+  return new Map(
+    listed.map(([status, response]) => [
+      status.toUpperCase().replace('DEFAULT', 'default'),
+      follow(document, response),
+    ]),
+  );
+}
+
+/** The response that speaks for a status which has none of its own: that of its class, or the default. */
+function coverOf(responses: ReadonlyMap<string, Located>, status: string): Located | undefined {
+  return (/^\d{3}$/.test(status) ? responses.get(`${status[0]}XX`) : undefined) ?? responses.get('default');
+}
+
+function compareResponse(place: Place, pair: Pair): void {
+  const direction = place.isReceived ? 'request' : 'response';
+  const [had, has] = [hasContent(pair.base), hasContent(pair.head)];
+  if (had && has) {
+    compareContents(place, pair, direction, {
+      removed: `${direction}-media-type-removed`,
+      added: `${direction}-media-type-added`,
+    });
+  } else if (had) {
+    tell(place, `${direction}-body-removed`, 'There is no body any more.', pair);
+  } else if (has) {
+    tell(place, `${direction}-body-added`, 'There is a body.', pair);
+  }
+  if (!place.isReceived) compareHeaders(place, pair);
+  for (const [name, link] of childrenOf(childOf(pair.base, 'links'))) {
+    if (childOf(childOf(pair.head, 'links'), name)) continue;
+    tell(place, 'link-removed', `The link ${quote(name)} is gone.`, { base: link, head: pair.head });
+  }
+}
+
+function hasContent(response: Located): boolean {
+  const content = childOf(response, 'content')?.value;
+  return isObject(content) && Object.keys(content).length > 0;
+}
+
+function compareHeaders(place: Place, pair: Pair): void {
+  const { comparison } = place;
+  const had = headersOf(comparison.base, pair.base);
+  const has = headersOf(comparison.head, pair.head);
+  for (const [key, { name, node, listed }] of had) {
+    const other = has.get(key)?.node;
+    const there = { ...place, where: `${place.where} header ${name}` };
+    if (other === undefined) {
+      tell(there, 'response-header-removed', `The header ${name} is no longer sent.`, {
+        base: listed,
+        head: pair.head,
+      });
+      continue;
+    }
+    const headers = { base: node, head: other };
+    const [was, is] = [isTrue(node, 'required'), isTrue(other, 'required')];
+    if (was && !is) tell(there, 'response-header-optional', `The header ${name} is not always sent any more.`, headers);
+    if (!was && is) tell(there, 'response-header-required', `The header ${name} is always sent.`, headers);
+    compareDeprecation(there, `the header ${name}`, headers);
+    compareSchemasAt({ ...there, isError: false }, `the header ${name}`, 'response', schemaOf(node), schemaOf(other));
+  }
+  for (const [key, { name, listed }] of has) {
+    if (had.has(key)) continue;
+    const there = { ...place, where: `${place.where} header ${name}` };
+    tell(there, 'response-header-added', `The header ${name} is new.`, { base: pair.base, head: listed });
+  }
+}
+
+interface Header {
+  name: string;
+  /** Where the response has it, and what that refers to. */
+  listed: Located;
+  node: Located;
+}
+
+/** Whatever their case, and without Content-Type, which the media types are. */
+function headersOf(document: OpenApiDocument, response: Located): Map<string, Header> {
+  const headers = childrenOf(childOf(response, 'headers')).filter(([name]) => !/^content-type$/i.test(name));
+  return new Map(
+    headers.map(([name, listed]) => [name.toLowerCase(), { name, listed, node: follow(document, listed) }]),
+  );
+}
+
+function schemaOf(header: Located): Located | undefined {
+  const [content] = childrenOf(childOf(header, 'content'));
+  return content ? childOf(content[1], 'schema') : childOf(header, 'schema');
+}

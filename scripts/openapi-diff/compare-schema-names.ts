@@ -1,0 +1,29 @@
+import { type Comparison, type Place, tell } from './comparison.ts';
+import { childOf, childrenOf, type Located } from './document.ts';
+import { canonicalText } from './json.ts';
+import { readShape } from './schema/read-shape.ts';
+import { writeSchema } from './schema/write-schema.ts';
+import { quote } from './sentence.ts';
+
+/** The names of schemas: nothing of them is in any request or answer, but generated clients have types of these names. */
+export function compareSchemaNames(comparison: Comparison): void {
+  const { base, head } = comparison;
+  const [had, has] = [base, head].map(({ root }) => childOf(childOf(root, 'components'), 'schemas'));
+  const names = new Map(childrenOf(has));
+  const known = new Set(childrenOf(had).map(([name]) => name));
+  const added = [...names].filter(([name]) => !known.has(name));
+  const place: Place = { comparison, operation: '', where: '', isReceived: false, isError: false };
+  for (const [name, schema] of childrenOf(had)) {
+    if (names.has(name)) continue;
+    const text = textOfSchema(comparison.schemas.response.base, schema);
+    const renamed = added.find(([, other]) => textOfSchema(comparison.schemas.response.head, other) === text);
+    const message = renamed
+      ? `The schema ${quote(name)} is now called ${quote(renamed[0])}.`
+      : `There is no schema called ${quote(name)} any more.`;
+    tell(place, 'schema-name-removed', message, { base: schema, head: renamed?.[1] ?? has ?? head.root });
+  }
+}
+
+function textOfSchema(reader: Parameters<typeof writeSchema>[0], schema: Located): string {
+  return canonicalText(writeSchema(reader, readShape(reader, [schema])));
+}

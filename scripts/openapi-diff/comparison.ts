@@ -1,0 +1,57 @@
+import type { Report } from './change.ts';
+import { childOf, type Located, type OpenApiDocument } from './document.ts';
+import type { RuleId } from './rules/rules.ts';
+import { compareSchemas } from './schema/compare-schemas.ts';
+import type { Direction } from './schema/shape.ts';
+import type { SchemaComparison } from './schema/walk.ts';
+import { sentence } from './sentence.ts';
+
+/** Two documents under comparison, and where what is found goes. */
+export interface Comparison {
+  base: OpenApiDocument;
+  head: OpenApiDocument;
+  schemas: Readonly<Record<Direction, SchemaComparison>>;
+  report: Report;
+}
+
+/** The same operation of both documents, or a part of it. */
+export interface Place {
+  comparison: Comparison;
+  operation: string;
+  where: string;
+  /** Whether a client receives the request and sends the answer, as with a webhook. */
+  isReceived: boolean;
+  isError: boolean;
+}
+
+/** Where something stands in both documents; where one has it not, the nearest thing around it. */
+export interface Pair {
+  base: Located;
+  head: Located;
+}
+
+export function tell(place: Place, rule: RuleId, message: string, { base, head }: Pair): void {
+  const { operation, where } = place;
+  place.comparison.report({ rule, message, operation, where, field: '', base: base.pointer, head: head.pointer });
+}
+
+/** What a client sends must be taken as before, and what it receives must come as before. */
+export function compareSchemasAt(
+  place: Place,
+  subject: string,
+  direction: Direction,
+  base: Located | undefined,
+  head: Located | undefined,
+): void {
+  const { operation, where, isError, comparison } = place;
+  const site = { operation, where, field: '', subject, isError };
+  compareSchemas(comparison.schemas[direction], site, base ? [base] : [], head ? [head] : []);
+}
+
+export function compareDeprecation(place: Place, subject: string, pair: Pair): void {
+  const was = childOf(pair.base, 'deprecated')?.value === true;
+  const is = childOf(pair.head, 'deprecated')?.value === true;
+  if (was === is) return;
+  if (is) tell(place, 'deprecated', `${sentence(subject)} is deprecated.`, pair);
+  else tell(place, 'deprecation-lifted', `${sentence(subject)} is no longer deprecated.`, pair);
+}

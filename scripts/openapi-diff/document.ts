@@ -1,0 +1,117 @@
+import { isObject, type Json, memberOf } from './json.ts';
+
+/** A value, and the JSON pointer at which it stands in its document. */
+export interface Located {
+  value: Json;
+  pointer: string;
+}
+
+/** Why a document cannot be compared, in one line that names it. */
+export class DocumentError extends Error {}
+
+export interface OpenApiDocument {
+  /** What the caller named it by, for messages. */
+  name: string;
+  root: Located;
+}
+
+/** Takes a text for an OpenAPI 3.1 document, or says why it is none. */
+export function parseDocument(name: string, text: string): OpenApiDocument {
+  let value: Json;
+  try {
+    // A byte order mark is no part of the text (RFC 8259, section 8.1).
+    value = JSON.parse(text.replace(/^\uFEFF/, '')) as Json;
+  } catch (error) {
+    const reason = (error as Error).message.replace(/\s+/g, ' ');
+    const hint = /^\s*(#|---|openapi\s*:)/.test(text) ? ': it looks like YAML, which must be converted first' : '';
+    throw new DocumentError(`${name} is not JSON${hint} (${reason})`);
+  }
+  if (!isObject(value)) throw new DocumentError(`${name} is no OpenAPI document: it is not a JSON object`);
+  const version = memberOf(value, 'openapi');
+  if (typeof version !== 'string') {
+    const swagger = memberOf(value, 'swagger');
+    const found = swagger === undefined ? 'it has no "openapi" field' : `it is Swagger ${String(swagger)}`;
+    throw new DocumentError(`${name} is no OpenAPI 3.1 document: ${found}`);
+  }
+  if (!/^3\.1\.\d+/.test(version)) {
+    throw new DocumentError(`${name} is OpenAPI ${version}: only 3.1 is understood`);
+  }
+  if (!['paths', 'webhooks', 'components'].some(key => isObject(memberOf(value, key)))) {
+    throw new DocumentError(`${name} is no OpenAPI 3.1 document: it has neither paths nor webhooks nor components`);
+  }
+  return { name, root: { value, pointer: '#' } };
+}
+
+export function childOf(node: Located | undefined, key: string): Located | undefined {
+  const value = memberOf(node?.value, key);
+  return node === undefined || value === undefined ? undefined : { value, pointer: pointerTo(node, key) };
+}
+
+/** The members of an object; none of anything else. */
+export function childrenOf(node: Located | undefined): [string, Located][] {
+  if (!isObject(node?.value)) return [];
+  return Object.entries(node.value).map(([key, value]) => [key, { value, pointer: pointerTo(node, key) }]);
+}
+
+export function itemsOf(node: Located | undefined): Located[] {
+  if (!Array.isArray(node?.value)) return [];
+  return node.value.map((value, n) => ({ value, pointer: `${node.pointer}/${n}` }));
+}
+
+export function pointerTo(node: Located, key: string): string {
+  return `${node.pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+}
+
+/** What a reference leads to, through as many references as there are; anything else is itself. */
+export function follow(document: OpenApiDocument, node: Located): Located;
+export function follow(document: OpenApiDocument, node: Located | undefined): Located | undefined;
+export function follow(document: OpenApiDocument, node: Located | undefined): Located | undefined {
+  const passed = new Set<string>();
+  let current = node;
+  while (current !== undefined) {
+    const reference = memberOf(current.value, '$ref');
+    if (typeof reference !== 'string') return current;
+    if (passed.has(current.pointer)) {
+      throw new DocumentError(`${document.name}: the $ref at ${current.pointer} leads back to itself`);
+    }
+    passed.add(current.pointer);
+    current = targetOf(document, reference, current.pointer);
+  }
+  return undefined;
+}
+
+/** The place that one reference names. Only references within the document are followed. */
+export function targetOf(document: OpenApiDocument, reference: string, from: string): Located {
+  const problem = (what: string) => new DocumentError(`${document.name}: the $ref ${reference} at ${from} ${what}`);
+  if (!reference.startsWith('#')) throw problem('leads out of the document: bundle it into one file first');
+  if (reference !== '#' && !reference.startsWith('#/')) throw problem('is not a JSON pointer');
+  let node: Located = document.root;
+  for (const token of reference.split('/').slice(1)) {
+    const key = decodeToken(token);
+    const next = key === undefined ? undefined : stepInto(node, key);
+    if (next === undefined) throw problem('leads nowhere');
+    node = next;
+  }
+  return node;
+}
+
+function stepInto(node: Located, key: string): Located | undefined {
+  return Array.isArray(node.value) ? itemsOf(node)[Number(key)] : childOf(node, key);
+}
+
+function decodeToken(token: string): string | undefined {
+  try {
+    return decodeURIComponent(token).replaceAll('~1', '/').replaceAll('~0', '~');
+  } catch {
+    return undefined;
+  }
+}
+
+export function textOf(node: Located | undefined, key: string): string | undefined {
+  const value = memberOf(node?.value, key);
+  return typeof value === 'string' ? value : undefined;
+}
+
+export function isTrue(node: Located | undefined, key: string): boolean {
+  return memberOf(node?.value, key) === true;
+}

@@ -1,0 +1,36 @@
+import { relative } from 'node:path';
+import type { Change } from '../change.ts';
+import type { Difference } from '../compare-documents.ts';
+import type { Source } from '../read-source.ts';
+import type { Level } from '../rules/rule.ts';
+import { lineOf } from './line-of.ts';
+import { actionOf, placesOf } from './places.ts';
+import { summarize } from './summary.ts';
+
+const commands: Record<Level, string> = { breaking: 'error', risky: 'warning', additive: 'notice' };
+
+/** Workflow commands of GitHub, which become annotations at the lines of the head document. */
+export function formatGithub(difference: Difference, head: Source): string {
+  const lines = difference.changes.map(change => formatChange(change, head));
+  return `${[...lines, summarize(difference)].join('\n')}\n`;
+}
+
+function formatChange(change: Change, head: Source): string {
+  const { shown, more } = placesOf(change);
+  const where = [...shown, ...(more > 0 ? [`and ${more} more`] : [])].map(place => `\n- ${place}`).join('');
+  const properties: [string, string][] = [];
+  if (head.file !== undefined) {
+    properties.push(['file', relative(process.cwd(), head.file)], ['line', String(lineOf(head.text, change.head))]);
+  }
+  properties.push(['title', `${change.level}: ${change.rule}`]);
+  const written = properties.map(([key, value]) => `${key}=${escapeProperty(value)}`).join(',');
+  return `::${commands[change.level]} ${written}::${escapeData(`${change.message}${actionOf(change)}${where}`)}`;
+}
+
+function escapeData(text: string): string {
+  return text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
+}
+
+function escapeProperty(text: string): string {
+  return escapeData(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
+}

@@ -1,0 +1,61 @@
+import type { Change } from '../change.ts';
+import type { Difference } from '../compare-documents.ts';
+import { type Level, levels } from '../rules/rule.ts';
+import { actionOf, placesOf } from './places.ts';
+import { summarize } from './summary.ts';
+
+/** By this a comment on a pull request is found again, and written over rather than repeated. */
+const commentMarker = '<!-- openapi-diff -->';
+
+/** The most that GitHub takes as a comment is 65,536 characters; a shortened comment is better than none. */
+const mostCharacters = 60_000;
+
+/** For a comment on a pull request, or the summary of a job. */
+export function formatMarkdown(difference: Difference): string {
+  const { base, head, changes } = difference;
+  const top = `${commentMarker}\n## API changes\n\n${summarize(difference)}: ${code(base)} → ${code(head)}\n`;
+  const sections = levels.map(level =>
+    section(
+      level,
+      changes.filter(change => change.level === level),
+    ),
+  );
+  const text = [top, ...sections.filter(one => one !== '')].join('\n');
+  if (text.length <= mostCharacters) return text;
+  const cut = text.slice(0, text.lastIndexOf('\n- **', mostCharacters));
+  return `${cut}\n\n_Shortened: the rest is in the log._\n${cut.lastIndexOf('<details>') > cut.lastIndexOf('</details>') ? '\n</details>\n' : ''}`;
+}
+
+const headings: Record<Level, string> = { breaking: '🛑 Breaking', risky: '⚠️ Risky', additive: '✅ Additive' };
+
+function section(level: Level, changes: readonly Change[]): string {
+  if (changes.length === 0) return '';
+  const list = changes.map(formatChange).join('\n');
+  if (level !== 'additive') return `### ${headings[level]}\n\n${list}\n`;
+  // What asks nothing of anybody does not push the rest off the screen.
+  return `<details><summary>${headings[level]} (${changes.length})</summary>\n\n${list}\n\n</details>\n`;
+}
+
+function formatChange(change: Change): string {
+  const { shown, more } = placesOf(change);
+  const places = [...shown.map(code), ...(more > 0 ? [`and ${more} more`] : [])];
+  const where = places.map(place => `\n  - ${place}`).join('');
+  const at = `\n  - <sub>base ${code(change.base)} · head ${code(change.head)}</sub>`;
+  return `- **${change.rule}**: ${escapeMarkdown(change.message)}${actionOf(change)}${where}${at}`;
+}
+
+/** Names come from documents that others wrote: within a message only what stands in backticks is left as it is. */
+function escapeMarkdown(message: string): string {
+  return message
+    .split(/(`[^`]*`)/)
+    .map(part => (/^`[^`]+`$/.test(part) ? part : part.replace(/[\\`*_[\]<>|#@]/g, '\\$&')))
+    .join('');
+}
+
+/** A span of code that nothing in the text ends. */
+function code(text: string): string {
+  const longest = Math.max(0, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length));
+  const fence = '`'.repeat(longest + 1);
+  const space = longest > 0 ? ' ' : '';
+  return `${fence}${space}${text.replace(/\s+/g, ' ')}${space}${fence}`;
+}

@@ -1,0 +1,23 @@
+import type { Change } from '../change.ts';
+import type { Difference } from '../compare-documents.ts';
+import { actionOf, placesOf } from './places.ts';
+import { summarize } from './summary.ts';
+
+/** For a terminal. */
+export function formatText(difference: Difference): string {
+  const head = `${difference.base} -> ${difference.head}\n${summarize(difference)}\n`;
+  return [head, ...difference.changes.map(formatChange)].join('\n');
+}
+
+function formatChange(change: Change): string {
+  const { shown, more } = placesOf(change);
+  const lines = [
+    `${change.level.padEnd(8)}  ${change.rule}`,
+    `  ${change.message}${actionOf(change)}`,
+    ...shown.map(place => `  - ${place}`),
+    ...(more > 0 ? [`  - and ${more} more`] : []),
+    `  base ${change.base}`,
+    `  head ${change.head}`,
+  ];
+  return `${lines.join('\n')}\n`;
+}

@@ -1,0 +1,78 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { text as textOfStream } from 'node:stream/consumers';
+import { promisify } from 'node:util';
+import { DocumentError } from './document.ts';
+
+const run = promisify(execFile);
+
+/** Where Idea-Board keeps its document, for a revision that is named without a path. */
+const documentPath = 'contract/openapi.json';
+
+/** How long a server may take to answer with its document. */
+const fetchTimeoutMs = 30_000;
+
+/** The text of a document, and the file that it is in, if it is in one. */
+export interface Source {
+  name: string;
+  text: string;
+  file: string | undefined;
+}
+
+/** Reads `-` (standard input), a URL, a file, `git:REVISION`, `git:REVISION:PATH` or `REVISION:PATH`. */
+export async function readSource(name: string): Promise<Source> {
+  if (name === '-') return { name: 'standard input', text: await textOfStream(process.stdin), file: undefined };
+  if (/^https?:\/\//i.test(name)) return { name: withoutSecrets(name), text: await readUrl(name), file: undefined };
+  if (name.startsWith('git:'))
+    return { name, text: await readRevision(name, name.slice('git:'.length)), file: undefined };
+  // A file comes first: its name may have a colon, as a path of Windows has.
+  if (!existsSync(name) && /^[^:]+:./.test(name)) {
+    return { name, text: await readRevision(name, name), file: undefined };
+  }
+  try {
+    return { name, text: await readFile(name, 'utf8'), file: name };
+  } catch (error) {
+    throw new DocumentError(`${name} cannot be read: ${reasonOf(error)}`);
+  }
+}
+
+async function readUrl(url: string): Promise<string> {
+  const name = withoutSecrets(url);
+  let response: Response;
+  try {
+    const headers = { accept: 'application/json' };
+    response = await fetch(url, { headers, signal: AbortSignal.timeout(fetchTimeoutMs) });
+    if (response.ok) return await response.text();
+  } catch (error) {
+    const { cause } = error as Error;
+    throw new DocumentError(`${name} cannot be fetched: ${reasonOf(cause instanceof Error ? cause : error)}`);
+  }
+  throw new DocumentError(`${name} answers ${response.status} ${response.statusText}`.trimEnd());
+}
+
+/** A URL may carry a password or a token, which must not get into the log of a CI system. */
+function withoutSecrets(url: string): string {
+  const parsed = URL.parse(url);
+  return parsed === null ? url : `${parsed.origin}${parsed.pathname}`;
+}
+
+async function readRevision(name: string, revision: string): Promise<string> {
+  const object = revision.includes(':') ? revision : `${revision}:${documentPath}`;
+  try {
+    // What begins with a dash would be taken for an option.
+    if (object.startsWith('-')) throw new Error('no revision begins with a dash');
+    const { stdout } = await run('git', ['cat-file', 'blob', object], { maxBuffer: 256 * 1024 * 1024 });
+    return stdout;
+  } catch (error) {
+    const said = (error as { stderr?: string }).stderr?.trim().split('\n')[0];
+    throw new DocumentError(`${name} cannot be read from git: ${said || reasonOf(error)}`);
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code === 'ENOENT') return 'there is no such file';
+  if (code === 'EISDIR') return 'it is a directory';
+  return (message || code || String(error)).replace(/\s+/g, ' ');
+}

@@ -1,0 +1,130 @@
+import {
+  childOf,
+  childrenOf,
+  DocumentError,
+  itemsOf,
+  type Located,
+  type OpenApiDocument,
+  targetOf,
+  textOf,
+} from '../document.ts';
+import { isObject, type Json, type JsonObject } from '../json.ts';
+import type { Fragment } from './shape.ts';
+
+/** One schema object without its reference and its `allOf`, which stand beside it as atoms of their own. */
+export interface Atom extends Located {
+  value: JsonObject;
+  /** Whether `unevaluatedProperties` in it sees every other atom: those of an `allOf` see themselves alone. */
+  isOutermost: boolean;
+}
+
+/** The atoms that a value must satisfy, all of them; undefined when one of them is `false`, which nothing satisfies. */
+export function atomsOf(document: OpenApiDocument, fragment: Fragment): Atom[] | undefined {
+  const atoms: Atom[] = [];
+  const passed = new Set<string>();
+  let isPossible = true;
+  const expand = (node: Located, isOutermost: boolean) => {
+    if (node.value === true || passed.has(node.pointer)) return;
+    passed.add(node.pointer);
+    if (node.value === false) {
+      isPossible = false;
+      return;
+    }
+    if (!isObject(node.value)) throw new DocumentError(`${document.name}: there is no schema at ${node.pointer}`);
+    const { $ref, allOf, ...own } = node.value;
+    atoms.push({ value: own, pointer: node.pointer, isOutermost });
+    if (typeof $ref === 'string') {
+      expand(targetOf(document, $ref, node.pointer), isOutermost && !Object.keys(own).some(isConstraint));
+    }
+    if (allOf !== undefined) for (const one of itemsOf(childOf(node, 'allOf'))) expand(one, false);
+  };
+  for (const part of fragment) expand(part, fragment.length === 1);
+  return isPossible ? atoms : undefined;
+}
+
+/** Where a fragment stands for a reader: behind its reference, if that is all it is. */
+export function pointerOf(document: OpenApiDocument, fragment: Fragment): string {
+  let [node] = fragment;
+  const passed = new Set<string>();
+  while (node !== undefined && !passed.has(node.pointer)) {
+    passed.add(node.pointer);
+    const reference = textOf(node, '$ref');
+    if (reference === undefined) break;
+    node = targetOf(document, reference, node.pointer);
+  }
+  return node?.pointer ?? '#';
+}
+
+/** The alternatives of an atom, one list for each of its `anyOf` and `oneOf`. */
+export function unionsOf(atom: Atom): Located[][] {
+  return ['anyOf', 'oneOf'].map(key => itemsOf(childOf(atom, key))).filter(union => union.length > 0);
+}
+
+export function propertiesOf(atom: Atom): Map<string, Located> {
+  return new Map(childrenOf(childOf(atom, 'properties')));
+}
+
+export function requiredOf(atom: Atom): string[] {
+  const { required } = atom.value;
+  return Array.isArray(required) ? required.filter(name => typeof name === 'string') : [];
+}
+
+/** Whether a pattern of `patternProperties` speaks of the name. A pattern that is none speaks of nothing. */
+export function isMatch(pattern: string, name: string): boolean {
+  try {
+    return new RegExp(pattern, 'u').test(name);
+  } catch {
+    return false;
+  }
+}
+
+/** What says something of a schema without allowing or refusing any value. */
+const annotations = new Set([
+  'title',
+  'description',
+  'examples',
+  'example',
+  'deprecated',
+  'readOnly',
+  'writeOnly',
+  'default',
+  'externalDocs',
+  'xml',
+  '$comment',
+  'discriminator',
+]);
+
+function isConstraint(keyword: string): boolean {
+  return !annotations.has(keyword) && !keyword.startsWith('x-') && !keyword.startsWith('$');
+}
+
+/** Keywords that only the schema that they stand in can be asked about. */
+const restKeywords = [
+  '$dynamicRef',
+  'contains',
+  'contentSchema',
+  'dependentRequired',
+  'dependentSchemas',
+  'else',
+  'if',
+  'maxContains',
+  'minContains',
+  'not',
+  'patternProperties',
+  'propertyNames',
+  'then',
+  'unevaluatedItems',
+  'unevaluatedProperties',
+] as const;
+
+/** What of an atom no other part of a shape takes. */
+export function restOf(atom: Atom, isEvaluatedHere: boolean): JsonObject {
+  const rest: [string, Json][] = [];
+  for (const keyword of restKeywords) {
+    const value = atom.value[keyword];
+    if (value === undefined || (keyword.startsWith('unevaluated') && value === true)) continue;
+    if (keyword === 'unevaluatedProperties' && isEvaluatedHere) continue;
+    rest.push([keyword, value]);
+  }
+  return Object.fromEntries(rest);
+}

@@ -1,0 +1,118 @@
+import { quote, sentence } from '../sentence.ts';
+import { type Kind, type Limit, type Shape, type Size, sizes } from './shape.ts';
+import { report, type Step, type Walk } from './walk.ts';
+
+/** Lengths, numbers, counts, patterns and formats, of the types that both shapes have. */
+export function compareBounds(walk: Walk, step: Step): void {
+  const { base, head } = step;
+  const shared = base.kinds.intersection(head.kinds);
+  const has = (...kinds: Kind[]) => kinds.some(kind => shared.has(kind));
+  // Listed values are bound by their list.
+  if (base.values !== undefined || head.values !== undefined) return;
+  compareSizes(walk, step, size =>
+    has(size.endsWith('Length') ? 'string' : size.endsWith('Items') ? 'array' : 'object'),
+  );
+  if (has('integer', 'fraction')) {
+    compareLimits(walk, step, 'at least', base.lower, head.lower);
+    compareLimits(walk, step, 'at most', base.upper, head.upper);
+    compareMultiples(walk, step);
+  }
+  if (has('array') && base.isUnique !== head.isUnique) {
+    tell(walk, step, head.isUnique ? 'narrowed' : 'widened', `may ${head.isUnique ? 'not ' : ''}repeat items`);
+  }
+  if (has('string')) comparePatterns(walk, step);
+  if (has('string', 'integer', 'fraction')) compareFormats(walk, step);
+}
+
+type Turn = 'narrowed' | 'widened';
+
+function tell(walk: Walk, step: Step, turn: Turn, what: string): void {
+  report(walk, step, `${walk.comparison.direction}-bound-${turn}`, `${sentence(step.site.subject)} ${what}.`);
+}
+
+const units = { Length: 'characters', Items: 'items', Properties: 'fields' } as const;
+
+function compareSizes(walk: Walk, step: Step, isShared: (size: Size) => boolean): void {
+  for (const size of sizes) {
+    const [had, has] = [step.base.sizes.get(size), step.head.sizes.get(size)];
+    if (had === has || !isShared(size)) continue;
+    const isMinimum = size.startsWith('min');
+    const unit = units[size.slice(3) as keyof typeof units];
+    const text = (value: number | undefined) =>
+      value === undefined ? `any number of ${unit}` : `${isMinimum ? 'at least' : 'at most'} ${value} ${unit}`;
+    const turn = isTighter(isMinimum, had, has) ? 'narrowed' : 'widened';
+    tell(walk, step, turn, `has ${text(has)}, and had ${text(had)}`);
+  }
+}
+
+function isTighter(isMinimum: boolean, had: number | undefined, has: number | undefined): boolean {
+  if (had === undefined || has === undefined) return had === undefined;
+  return isMinimum ? has > had : has < had;
+}
+
+function compareLimits(
+  walk: Walk,
+  step: Step,
+  words: 'at least' | 'at most',
+  had: Limit | undefined,
+  has: Limit | undefined,
+): void {
+  if (had?.value === has?.value && had?.isExclusive === has?.isExclusive) return;
+  const text = (limit: Limit | undefined) => {
+    if (limit === undefined) return 'without bound';
+    const exclusive = words === 'at least' ? 'above' : 'below';
+    return `${limit.isExclusive ? exclusive : words} ${limit.value}`;
+  };
+  const isNarrower =
+    had?.value === has?.value ? has?.isExclusive === true : isTighter(words === 'at least', had?.value, has?.value);
+  tell(walk, step, isNarrower ? 'narrowed' : 'widened', `is ${text(has)}, and was ${text(had)}`);
+}
+
+function compareMultiples(walk: Walk, step: Step): void {
+  const { base, head } = step;
+  const covers = (finer: readonly number[], coarser: readonly number[]) =>
+    finer.every(one => coarser.some(other => Number.isInteger(other / one)));
+  const text = ({ multiples }: Shape) =>
+    multiples.length === 0 ? 'any number' : `a multiple of ${multiples.join(' and ')}`;
+  const what = `is ${text(head)}, and was ${text(base)}`;
+  const [isSafe, isReverse] = [covers(head.multiples, base.multiples), covers(base.multiples, head.multiples)];
+  if (!isSafe && walk.comparison.direction === 'request') tell(walk, step, 'narrowed', what);
+  else if (!isReverse && walk.comparison.direction === 'response') tell(walk, step, 'widened', what);
+  else if (!isSafe) tell(walk, step, 'narrowed', what);
+  else if (!isReverse) tell(walk, step, 'widened', what);
+}
+
+/** Whether one pattern takes all that another does cannot be told in general, so a change of it is never free. */
+function comparePatterns(walk: Walk, step: Step): void {
+  const [had, has] = [new Set(step.base.patterns), new Set(step.head.patterns)];
+  const [isMore, isLess] = [!has.isSubsetOf(had), !had.isSubsetOf(has)];
+  if (!isMore && !isLess) return;
+  const text = (patterns: Set<string>) =>
+    patterns.size === 0 ? 'anything' : [...patterns].map(pattern => quote(pattern)).join(' and ');
+  const message = `${sentence(step.site.subject)} matches ${text(has)}, and matched ${text(had)}.`;
+  if (walk.comparison.direction === 'request') {
+    report(walk, step, isMore ? 'request-pattern-changed' : 'request-pattern-removed', message);
+  } else {
+    report(walk, step, isLess ? 'response-pattern-changed' : 'response-pattern-added', message);
+  }
+}
+
+/** Formats whose values are all values of another. */
+const widerFormats: Readonly<Record<string, string>> = { int32: 'int64', float: 'double' };
+
+function compareFormats(walk: Walk, step: Step): void {
+  const [had, has] = [step.base.formats, step.head.formats];
+  const holds = (formats: readonly string[], format: string) =>
+    formats.some(one => one === format || widerFormats[one] === format);
+  const isNarrower = !has.every(format => holds(had, format));
+  const isWider = !had.every(format => holds(has, format));
+  if (!isNarrower && !isWider) return;
+  const text = (formats: readonly string[]) =>
+    formats.length === 0 ? 'no format' : `the format ${formats.map(format => quote(format)).join(' and ')}`;
+  const message = `${sentence(step.site.subject)} has ${text(has)}, and had ${text(had)}.`;
+  if (walk.comparison.direction === 'request') {
+    report(walk, step, isNarrower ? 'request-format-narrowed' : 'request-format-widened', message);
+  } else {
+    report(walk, step, isWider ? 'response-format-widened' : 'response-format-narrowed', message);
+  }
+}

@@ -1,0 +1,77 @@
+import { childOf, childrenOf, type Located, targetOf, textOf } from '../document.ts';
+import { canonicalText } from '../json.ts';
+import { quote, sentence } from '../sentence.ts';
+import { pointerOf } from './atoms.ts';
+import { readShape, type SchemaReader } from './read-shape.ts';
+import type { Fragment, Shape } from './shape.ts';
+import { report, type Step, type Walk } from './walk.ts';
+import { writeSchema } from './write-schema.ts';
+
+/** By which field alternatives are told apart, and which of its values means which of them. */
+export function compareDiscriminators(walk: Walk, step: Step): void {
+  const [base, head] = [step.base.discriminator, step.head.discriminator];
+  if (base === undefined) return;
+  const { direction } = walk.comparison;
+  const at = { base: base.pointer, head: head?.pointer ?? step.head.pointer };
+  const subject = sentence(step.site.subject);
+  const field = textOf(base, 'propertyName') ?? '';
+  if (head === undefined) {
+    report(walk, step, 'discriminator-removed', `${subject} no longer has the discriminator ${quote(field)}.`, at);
+    return;
+  }
+  const newField = textOf(head, 'propertyName') ?? '';
+  if (newField !== field) {
+    const message = `${subject} is told apart by ${quote(newField)}, and was by ${quote(field)}.`;
+    report(walk, step, `${direction}-discriminator-changed`, message, at);
+    return;
+  }
+  const had = meaningsOf(walk.comparison.base, step.base, base);
+  const has = meaningsOf(walk.comparison.head, step.head, head);
+  for (const [value, meaning] of had) {
+    const now = has.get(value);
+    if (now === undefined ? direction === 'response' : isSameMeaning(meaning, now)) continue;
+    const what = now === undefined ? 'means nothing any more' : 'means another alternative';
+    report(
+      walk,
+      step,
+      `${direction}-discriminator-changed`,
+      `The value ${quote(value)} of ${quote(field)} ${what}.`,
+      at,
+    );
+  }
+}
+
+interface Meaning {
+  pointer: string;
+  text: string;
+}
+
+/** A schema that grew is the same one, and so is one that was renamed. */
+function isSameMeaning(a: Meaning, b: Meaning): boolean {
+  return a.pointer === b.pointer || a.text === b.text;
+}
+
+function meaningsOf(reader: SchemaReader, shape: Shape, discriminator: Located): Map<string, Meaning> {
+  const { document } = reader;
+  const meanings = new Map<string, Meaning>();
+  const add = (value: string, fragment: Fragment) => {
+    const text = canonicalText(writeSchema(reader, readShape(reader, fragment)));
+    meanings.set(value, { pointer: pointerOf(document, fragment), text });
+  };
+  for (const [value, target] of childrenOf(childOf(discriminator, 'mapping'))) {
+    const reference = String(target.value);
+    const isName = /^[A-Za-z0-9._-]+$/.test(reference);
+    add(value, [targetOf(document, isName ? `#/components/schemas/${reference}` : reference, target.pointer)]);
+  }
+  const mapped = new Set([...meanings.values()].map(({ pointer }) => pointer));
+  const field = textOf(discriminator, 'propertyName') ?? '';
+  for (const variant of shape.variants) {
+    const name = /^#\/components\/schemas\/([^/]+)$/.exec(variant.pointer)?.[1];
+    const fragment = variant.properties.get(field);
+    const isListed = fragment !== undefined && readShape(reader, fragment).values !== undefined;
+    // What is not mapped goes by the name of its schema, unless it says itself what the field must be.
+    if (name === undefined || mapped.has(variant.pointer) || isListed) continue;
+    add(name, [targetOf(document, variant.pointer, variant.pointer)]);
+  }
+  return meanings;
+}

@@ -1,0 +1,121 @@
+import { isSame, type Json } from '../json.ts';
+import { oneOf, sentence, textOfValue, textOfValues } from '../sentence.ts';
+import { type Kind, type Shape, typesOf } from './shape.ts';
+import { report, type Step, type Walk } from './walk.ts';
+
+/** Types, listed values, the default and deprecation. */
+export function compareValues(walk: Walk, step: Step): void {
+  compareNull(walk, step);
+  compareTypes(walk, step);
+  if (step.base.variants.length === 0 && step.head.variants.length === 0) compareLists(walk, step);
+  compareDefaults(walk, step);
+  compareDeprecation(walk, step);
+}
+
+/** Whether a shape is of any type at all, so that null is one of many that a client must expect. */
+function hasEveryKind(shape: Shape): boolean {
+  return ['null', 'boolean', 'fraction', 'string', 'array', 'object'].every(kind => shape.kinds.has(kind as Kind));
+}
+
+function compareNull(walk: Walk, step: Step): void {
+  const { base, head, site } = step;
+  const { direction } = walk.comparison;
+  const [had, has] = [base.kinds.has('null'), head.kinds.has('null')];
+  if (had === has || hasEveryKind(base) || hasEveryKind(head)) return;
+  const may = direction === 'request' ? 'may be sent as' : 'may be';
+  if (has) report(walk, step, `${direction}-null-added`, `${sentence(site.subject)} ${may} null.`);
+  else
+    report(
+      walk,
+      step,
+      `${direction}-null-removed`,
+      `${sentence(site.subject)} ${may.replace('may', 'may no longer')} null.`,
+    );
+}
+
+function compareTypes(walk: Walk, step: Step): void {
+  const { base, head, site } = step;
+  const { direction } = walk.comparison;
+  const withoutNull = (shape: Shape, other: Shape) =>
+    hasEveryKind(shape) || hasEveryKind(other) ? shape.kinds : shape.kinds.difference(new Set<Kind>(['null']));
+  const [had, has] = [withoutNull(base, head), withoutNull(head, base)];
+  const isNarrower = !had.isSubsetOf(has) && had.size > 0;
+  const isWider = !has.isSubsetOf(had) && has.size > 0;
+  // A list of values says more of what is left of the types than the types do.
+  const isListed = base.values !== undefined && head.values !== undefined && !had.isDisjointFrom(has);
+  if (isListed || (!isNarrower && !isWider)) return;
+  const message = `${sentence(site.subject)} is ${textOfTypes(has)}, and was ${textOfTypes(had)}.`;
+  const isGrave = direction === 'request' ? isNarrower : isWider;
+  if (direction === 'request') report(walk, step, isGrave ? 'request-type-narrowed' : 'request-type-widened', message);
+  else report(walk, step, isGrave ? 'response-type-widened' : 'response-type-narrowed', message);
+}
+
+function textOfTypes(of: ReadonlySet<Kind>): string {
+  const types = typesOf(of);
+  if (types.length >= 6) return 'of any type';
+  const articles = types.map(type => (type === 'null' ? type : /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`));
+  return articles.length === 0 ? 'nothing' : articles.join(' or ');
+}
+
+function compareLists(walk: Walk, step: Step): void {
+  const { base, head, site } = step;
+  const { direction } = walk.comparison;
+  const subject = sentence(site.subject);
+  if (base.values === undefined && head.values === undefined) return;
+  // What is wholly of another type was told of as that.
+  if (base.kinds.isDisjointFrom(head.kinds)) return;
+  if (base.values === undefined) {
+    const message = `${subject} is one of ${textOfValues(head.values ?? [])}, and was any.`;
+    report(walk, step, `${direction}-enum-introduced`, message);
+    return;
+  }
+  if (head.values === undefined) {
+    report(walk, step, `${direction}-enum-dropped`, `${subject} is any, and was one of ${textOfValues(base.values)}.`);
+    return;
+  }
+  // Null is told of as such.
+  const [had, has] = [base.values, head.values].map(values => values.filter(value => value !== null)) as [
+    Json[],
+    Json[],
+  ];
+  const removed = had.filter(value => !has.some(one => isSame(one, value)));
+  const added = has.filter(value => !had.some(one => isSame(one, value)));
+  const isKey = direction === 'response' && site.isError && site.field === 'error.key';
+  if (isKey) {
+    for (const key of removed) report(walk, step, 'error-key-removed', `The error key ${textOfValue(key)} is gone.`);
+    for (const key of added) report(walk, step, 'error-key-added', `The error key ${textOfValue(key)} is new.`);
+    return;
+  }
+  if (direction === 'response' && removed.length > 0 && removed.length === had.length && added.length > 0) {
+    const message = `${subject} is ${oneOf(has)}, and was ${oneOf(had)}.`;
+    report(walk, step, 'response-enum-replaced', message);
+    return;
+  }
+  for (const value of removed) {
+    const message = `${subject} is no longer ${textOfValue(value)}.`;
+    report(walk, step, `${direction}-enum-value-removed`, message);
+  }
+  for (const value of added) {
+    report(walk, step, `${direction}-enum-value-added`, `${subject} may be ${textOfValue(value)}.`);
+  }
+}
+
+function compareDefaults(walk: Walk, step: Step): void {
+  const { base, head, site } = step;
+  const { direction } = walk.comparison;
+  if (isSame(base.fallback, head.fallback)) return;
+  const without = `Without ${site.subject},`;
+  if (base.fallback === undefined) {
+    report(walk, step, `${direction}-default-added`, `${without} ${textOfValue(head.fallback ?? null)} is meant.`);
+    return;
+  }
+  const now = head.fallback === undefined ? 'nothing is described to be' : `${textOfValue(head.fallback)} is`;
+  report(walk, step, `${direction}-default-changed`, `${without} ${now} meant, and was ${textOfValue(base.fallback)}.`);
+}
+
+function compareDeprecation(walk: Walk, step: Step): void {
+  const { base, head, site } = step;
+  if (base.isDeprecated === head.isDeprecated) return;
+  if (head.isDeprecated) report(walk, step, 'deprecated', `${sentence(site.subject)} is deprecated.`);
+  else report(walk, step, 'deprecation-lifted', `${sentence(site.subject)} is no longer deprecated.`);
+}

@@ -1,0 +1,149 @@
+import { canonicalText, type JsonObject } from '../json.ts';
+import { quote, sentence } from '../sentence.ts';
+import { isCompatible } from './is-compatible.ts';
+import { readShape, type SchemaReader } from './read-shape.ts';
+import { type Kind, type Shape, typesOf } from './shape.ts';
+import { report, type Step, type Walk } from './walk.ts';
+import { writeSchema } from './write-schema.ts';
+
+/** A schema of alternatives against another, of which one may be a schema without any. */
+export function compareVariants(walk: Walk, step: Step): void {
+  const { base: before, head: after, direction } = walk.comparison;
+  const had = variantsOf(before, step.base);
+  const has = variantsOf(after, step.head);
+  const pairs = pairUp(had, has);
+  for (const { one, other } of pairs) walk.enterShapes(step, step.site, one.shape, other.shape);
+  const removed = had.filter(one => !pairs.some(pair => pair.one === one));
+  const added = has.filter(other => !pairs.some(pair => pair.other === other));
+  // An alternative that the others take too makes no difference.
+  for (const one of removed) {
+    if (direction === 'request' && isTaken(walk, one, has)) continue;
+    reportVariant(walk, step, one, 'removed');
+  }
+  for (const other of added) {
+    if (direction === 'response' && isTaken(walk, other, had)) continue;
+    reportVariant(walk, step, other, 'added', had);
+  }
+}
+
+interface Variant {
+  shape: Shape;
+  schema: JsonObject;
+  text: string;
+  /** The values of fields that have only one, by which alternatives are told apart. */
+  marks: Map<string, string>;
+  /** The kinds, as the last thing to recognize an alternative by. */
+  types: string;
+}
+
+function variantsOf(reader: SchemaReader, shape: Shape): Variant[] {
+  const shapes = shape.variants.length > 0 ? shape.variants : [shape];
+  const variants = shapes.filter(isMoreThanNull).map(one => {
+    const schema = writeSchema(reader, one);
+    const types = typesOf(one.kinds.difference(new Set<Kind>(['null']))).join();
+    return { shape: one, schema, text: canonicalText(schema), marks: marksOf(reader, one), types };
+  });
+  return [...new Map(variants.map(variant => [variant.text, variant])).values()];
+}
+
+/** Null has rules of its own. */
+function isMoreThanNull({ kinds }: Shape): boolean {
+  return kinds.size > 1 || !kinds.has('null');
+}
+
+function marksOf(reader: SchemaReader, shape: Shape): Map<string, string> {
+  const marks = new Map<string, string>();
+  for (const [name, fragment] of shape.properties) {
+    if (!shape.required.has(name)) continue;
+    const { values } = readShape(reader, fragment);
+    if (values?.length === 1) marks.set(name, canonicalText(values));
+  }
+  return marks;
+}
+
+/** Which alternative of one is which of the other: the equal ones first, then by what is most telling. */
+function pairUp(had: readonly Variant[], has: readonly Variant[]): { one: Variant; other: Variant }[] {
+  const [left, right] = [new Set(had), new Set(has)];
+  const pairs: { one: Variant; other: Variant }[] = [];
+  const tests: ((one: Variant, other: Variant) => boolean)[] = [
+    (one, other) => one.text === other.text,
+    isSameMark,
+    (one, other) => !hasMarks(one) && !hasMarks(other) && one.shape.pointer === other.shape.pointer && isNamed(one),
+    (one, other) => !isOtherMark(one, other) && one.types === other.types && isOnly(one, left) && isOnly(other, right),
+    (one, other) => left.size === 1 && right.size === 1 && !isOtherMark(one, other) && one.types === other.types,
+  ];
+  for (const test of tests) {
+    for (const one of had) {
+      const other = left.has(one) ? has.find(candidate => right.has(candidate) && test(one, candidate)) : undefined;
+      if (other === undefined) continue;
+      left.delete(one);
+      right.delete(other);
+      pairs.push({ one, other });
+    }
+  }
+  return pairs;
+}
+
+function hasMarks({ marks }: Variant): boolean {
+  return marks.size > 0;
+}
+
+function isSameMark(one: Variant, other: Variant): boolean {
+  return (
+    hasMarks(one) && [...one.marks].some(([name, value]) => other.marks.get(name) === value) && !isOtherMark(one, other)
+  );
+}
+
+function isOtherMark(one: Variant, other: Variant): boolean {
+  return [...one.marks].some(([name, value]) => other.marks.has(name) && other.marks.get(name) !== value);
+}
+
+function isNamed({ shape }: Variant): boolean {
+  return shape.pointer.startsWith('#/components/');
+}
+
+/** Whether no other alternative that is left is of its type. */
+function isOnly(variant: Variant, among: ReadonlySet<Variant>): boolean {
+  return [...among].every(one => one === variant || one.types !== variant.types);
+}
+
+function isTaken(walk: Walk, variant: Variant, by: readonly Variant[]): boolean {
+  const { direction } = walk.comparison;
+  const union = { anyOf: by.map(({ schema }) => bare(schema)), $defs: definitionsOf(by) };
+  return direction === 'request'
+    ? isCompatible(direction, variant.schema, union)
+    : isCompatible(direction, union, variant.schema);
+}
+
+function bare({ $defs: _, ...schema }: JsonObject): JsonObject {
+  return schema;
+}
+
+function definitionsOf(variants: readonly Variant[]): JsonObject {
+  return Object.assign({}, ...variants.map(({ schema }) => schema.$defs ?? {}));
+}
+
+function reportVariant(
+  walk: Walk,
+  step: Step,
+  { shape, types, marks }: Variant,
+  turn: 'removed' | 'added',
+  had: readonly Variant[] = [],
+): void {
+  const { direction } = walk.comparison;
+  // A type that came or went with its only alternative was told of as a type.
+  const others = turn === 'removed' ? step.head.kinds : step.base.kinds;
+  if (shape.kinds.isDisjointFrom(others)) return;
+  const at = turn === 'removed' ? { base: shape.pointer } : { head: shape.pointer };
+  const message = `${sentence(step.site.subject)} ${turn === 'removed' ? 'is no longer' : 'may be'} ${nameOf(shape, types, marks)}.`;
+  const isFirst = direction === 'response' && turn === 'added' && had.filter(one => one.types === types).length < 2;
+  report(walk, step, isFirst ? 'response-variant-introduced' : `${direction}-variant-${turn}`, message, at);
+}
+
+function nameOf({ pointer }: Shape, types: string, marks: ReadonlyMap<string, string>): string {
+  const named = /^#\/components\/schemas\/([^/]+)$/.exec(pointer)?.[1];
+  if (named !== undefined) return quote(named);
+  const [mark] = marks;
+  const kind = types === '' ? 'another alternative' : `another ${types.replaceAll(',', ' or ')}`;
+  return mark === undefined ? kind : `${kind} with ${quote(mark[0])} ${mark[1].slice(1, -1)}`;
+}

@@ -1,0 +1,95 @@
+import { byFirst, canonicalText } from '../json.ts';
+import type { Kind, Shape, Size } from './shape.ts';
+
+/**
+ * The same alternatives, however they were written: each of one type, those that list values as one list, and all of
+ * them as one schema where no two are of the same type, since keywords speak of one type each.
+ */
+export function joinVariants(variants: readonly Shape[]): Shape[] {
+  const pieces = variants.filter(({ kinds }) => kinds.size > 0).flatMap(split);
+  const hasList = pieces.some(({ values }) => values !== undefined);
+  const isListed = (piece: Shape) => piece.values !== undefined || (hasList && isNull(piece));
+  const lists = pieces.filter(piece => isListed(piece) && piece.rest.length === 0);
+  const others = pieces.filter(piece => !lists.includes(piece));
+  const nulls = others.filter(isNull);
+  const kept = others.filter(piece => !isNull(piece) || piece === nulls[0]);
+  const joined = lists.length > 0 ? [lists.reduce(join), ...kept] : kept;
+  const isOne = joined.every(
+    (piece, n) =>
+      piece.values === undefined &&
+      piece.rest.length === 0 &&
+      joined.slice(n + 1).every(other => piece.kinds.isDisjointFrom(other.kinds)),
+  );
+  return isOne && joined.length > 1 ? [joined.reduce(join)] : joined;
+}
+
+function isNull({ kinds, values }: Shape): boolean {
+  return values === undefined && kinds.size === 1 && kinds.has('null');
+}
+
+const groups: readonly (readonly Kind[])[] = [
+  ['null'],
+  ['boolean'],
+  ['integer', 'fraction'],
+  ['string'],
+  ['array'],
+  ['object'],
+];
+
+/** A shape of several types as one for each. What is listed, or compared as it is written, stays whole. */
+function split(shape: Shape): Shape[] {
+  if (shape.values !== undefined || shape.rest.length > 0) return [shape];
+  const present = groups.map(group => new Set(group).intersection(shape.kinds)).filter(({ size }) => size > 0);
+  return present.length === 1 ? [shape] : present.map(kinds => restrict(shape, kinds));
+}
+
+const numericFormats = new Set(['int32', 'int64', 'float', 'double']);
+
+/** What the shape says of these types alone. */
+function restrict(shape: Shape, kinds: ReadonlySet<Kind>): Shape {
+  const isNumeric = kinds.has('integer') || kinds.has('fraction');
+  const [isText, isList, isObject] = [kinds.has('string'), kinds.has('array'), kinds.has('object')];
+  const isOfKind = (size: Size) => (size.endsWith('Length') ? isText : size.endsWith('Items') ? isList : isObject);
+  return {
+    ...shape,
+    kinds,
+    lower: isNumeric ? shape.lower : undefined,
+    upper: isNumeric ? shape.upper : undefined,
+    multiples: isNumeric ? shape.multiples : [],
+    sizes: new Map([...shape.sizes].filter(([size]) => isOfKind(size))),
+    patterns: isText ? shape.patterns : [],
+    formats: shape.formats.filter(format => (numericFormats.has(format) ? isNumeric : isText)),
+    isUnique: isList && shape.isUnique,
+    prefixItems: isList ? shape.prefixItems : [],
+    items: isList ? shape.items : [],
+    properties: isObject ? shape.properties : new Map(),
+    required: isObject ? shape.required : new Set(),
+    additional: isObject ? shape.additional : [],
+    hidden: isObject ? shape.hidden : new Map(),
+  };
+}
+
+/** Both, side by side: of one list of values, or of types that they do not share. */
+function join(a: Shape, b: Shape): Shape {
+  const isListed = a.values !== undefined || b.values !== undefined;
+  const values = new Map([...(a.values ?? [null]), ...(b.values ?? [null])].map(one => [canonicalText(one), one]));
+  return {
+    ...a,
+    kinds: a.kinds.union(b.kinds),
+    values: isListed ? [...values].sort(byFirst).map(([, value]) => value) : undefined,
+    lower: a.lower ?? b.lower,
+    upper: a.upper ?? b.upper,
+    sizes: new Map([...a.sizes, ...b.sizes]),
+    multiples: [...a.multiples, ...b.multiples],
+    patterns: [...a.patterns, ...b.patterns].sort(),
+    formats: [...a.formats, ...b.formats].sort(),
+    isUnique: a.isUnique || b.isUnique,
+    properties: new Map([...a.properties, ...b.properties]),
+    required: a.required.union(b.required),
+    additional: [...a.additional, ...b.additional],
+    hidden: new Map([...a.hidden, ...b.hidden]),
+    prefixItems: [...a.prefixItems, ...b.prefixItems],
+    items: [...a.items, ...b.items],
+    isDeprecated: a.isDeprecated && b.isDeprecated,
+  };
+}

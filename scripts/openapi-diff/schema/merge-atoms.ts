@@ -1,0 +1,195 @@
+import { childOf, itemsOf, type Located, type OpenApiDocument } from '../document.ts';
+import { byFirst, canonicalText, type Json, type JsonObject, memberOf } from '../json.ts';
+import { type Atom, atomsOf, isMatch, propertiesOf, requiredOf, restOf } from './atoms.ts';
+import {
+  type Direction,
+  type Fragment,
+  isClosed,
+  isOpen,
+  type Kind,
+  kindOf,
+  kinds,
+  type Limit,
+  type Shape,
+  type Size,
+  sizes,
+} from './shape.ts';
+
+/** The shape of what satisfies all the atoms, of which none has alternatives. */
+export function mergeAtoms(
+  document: OpenApiDocument,
+  direction: Direction,
+  atoms: readonly Atom[],
+  pointer: string,
+): Shape {
+  const allowed = kindsOf(atoms);
+  const listed = valuesOf(atoms)?.filter(value => allowed.has(kindOf(value)));
+  const left = listed === undefined ? allowed : new Set(listed.map(kindOf));
+  const isEvaluated = atoms.every(
+    ({ value }) => !Object.hasOwn(value, 'if') && !Object.hasOwn(value, 'dependentSchemas'),
+  );
+  const fields = left.has('object') ? fieldsOf(document, direction, atoms, isEvaluated) : noFields;
+  const lists = left.has('array');
+  const prefixItems = lists ? prefixItemsOf(atoms) : [];
+  const multiples = numbersOf(atoms, 'multipleOf').filter(one => one !== 1 || left.has('fraction'));
+  return {
+    pointer,
+    fieldsPointer: pointer,
+    kinds: left,
+    values: listed,
+    lower: left.has('integer') || left.has('fraction') ? lowerOf(atoms, !left.has('fraction')) : undefined,
+    upper: left.has('integer') || left.has('fraction') ? upperOf(atoms, !left.has('fraction')) : undefined,
+    sizes: sizesOf(atoms, left),
+    multiples: left.has('integer') || left.has('fraction') ? [...new Set(multiples)].sort((a, b) => a - b) : [],
+    patterns: left.has('string') ? textsOf(atoms, 'pattern') : [],
+    formats: ['string', 'integer', 'fraction'].some(kind => left.has(kind as Kind)) ? formatsOf(atoms) : [],
+    isUnique: lists && atoms.some(({ value }) => value.uniqueItems === true),
+    ...fields,
+    prefixItems,
+    items: lists ? atoms.flatMap(atom => itemsSchemaOf(atom)) : [],
+    variants: [],
+    discriminator: atoms.map(atom => childOf(atom, 'discriminator')).find(one => one !== undefined),
+    rest: atoms
+      .map(atom => restOf(atom, isEvaluated && atom.isOutermost))
+      .filter(rest => Object.keys(rest).length > 0)
+      .sort((a, b) => byFirst([canonicalText(a)], [canonicalText(b)])),
+    ...annotationsOf(atoms),
+  };
+}
+
+export function annotationsOf(atoms: readonly Atom[]): Pick<Shape, 'fallback' | 'isDeprecated'> {
+  return {
+    fallback: atoms.map(atom => memberOf(atom.value, 'default')).find(value => value !== undefined),
+    isDeprecated: atoms.some(({ value }) => value.deprecated === true),
+  };
+}
+
+function kindsOf(atoms: readonly Atom[]): Set<Kind> {
+  let left = new Set<Kind>(kinds);
+  for (const { value } of atoms) {
+    if (value.type === undefined) continue;
+    const types = Array.isArray(value.type) ? value.type : [value.type];
+    left = left.intersection(
+      new Set(types.flatMap(type => (type === 'number' ? ['integer', 'fraction'] : [type as Kind]))),
+    );
+  }
+  return left;
+}
+
+function valuesOf(atoms: readonly Atom[]): Json[] | undefined {
+  let left: Map<string, Json> | undefined;
+  for (const { value } of atoms) {
+    for (const list of [value.enum, Object.hasOwn(value, 'const') ? [value.const as Json] : undefined]) {
+      if (!Array.isArray(list)) continue;
+      const texts = new Map(list.map(one => [canonicalText(one), one]));
+      left = left === undefined ? texts : new Map([...left].filter(([text]) => texts.has(text)));
+    }
+  }
+  return left && [...left].sort(byFirst).map(([, value]) => value);
+}
+
+type Fields = Pick<Shape, 'properties' | 'required' | 'additional' | 'hidden'>;
+
+const noFields: Fields = { properties: new Map(), required: new Set(), additional: [], hidden: new Map() };
+
+/** What each field must be: to every atom one of its properties, or one of the others that it lets through. */
+function fieldsOf(
+  document: OpenApiDocument,
+  direction: Direction,
+  atoms: readonly Atom[],
+  isEvaluated: boolean,
+): Fields {
+  const required = new Set(atoms.flatMap(requiredOf));
+  const names = new Set([...atoms.flatMap(atom => [...propertiesOf(atom).keys()]), ...required]);
+  const properties = new Map<string, Fragment>();
+  const hidden = new Map<string, string>();
+  for (const name of [...names].sort()) {
+    const fragment = atoms.flatMap(atom => fieldOf(atom, name));
+    if (isClosed(fragment)) continue;
+    const marker = direction === 'request' ? 'readOnly' : 'writeOnly';
+    if (atomsOf(document, fragment)?.some(({ value }) => value[marker] === true)) {
+      hidden.set(name, fragment[0]?.pointer ?? '#');
+      required.delete(name);
+    } else {
+      properties.set(name, fragment);
+    }
+  }
+  const additional = atoms.flatMap(atom => [
+    ...nodesAt(atom, 'additionalProperties'),
+    ...(isEvaluated && atom.isOutermost ? nodesAt(atom, 'unevaluatedProperties') : []),
+  ]);
+  return { properties, required, additional: additional.filter(one => !isOpen([one])), hidden };
+}
+
+function fieldOf(atom: Atom, name: string): Located[] {
+  const declared = propertiesOf(atom).get(name);
+  const matching = Object.keys((atom.value.patternProperties ?? {}) as JsonObject)
+    .filter(pattern => isMatch(pattern, name))
+    .flatMap(pattern => nodesAt(childOf(atom, 'patternProperties'), pattern));
+  if (declared !== undefined || matching.length > 0) return declared ? [declared, ...matching] : matching;
+  return nodesAt(atom, 'additionalProperties').filter(one => !isOpen([one]));
+}
+
+function nodesAt(node: Located | undefined, key: string): Located[] {
+  const child = childOf(node, key);
+  return child === undefined ? [] : [child];
+}
+
+function itemsSchemaOf(atom: Atom): Located[] {
+  return nodesAt(atom, 'items').filter(one => !isOpen([one]));
+}
+
+function prefixItemsOf(atoms: readonly Atom[]): Fragment[] {
+  const lists = atoms.map(atom => ({ listed: itemsOf(childOf(atom, 'prefixItems')), others: itemsSchemaOf(atom) }));
+  const length = Math.max(0, ...lists.map(({ listed }) => listed.length));
+  return Array.from({ length }, (_, n) => lists.flatMap(({ listed, others }) => (listed[n] ? [listed[n]] : others)));
+}
+
+function numbersOf(atoms: readonly Atom[], keyword: string): number[] {
+  return atoms.map(({ value }) => value[keyword]).filter(value => typeof value === 'number');
+}
+
+function textsOf(atoms: readonly Atom[], keyword: string): string[] {
+  const texts = atoms.map(({ value }) => value[keyword]).filter(value => typeof value === 'string');
+  return [...new Set(texts)].sort();
+}
+
+function formatsOf(atoms: readonly Atom[]): string[] {
+  const encodings = textsOf(atoms, 'contentEncoding').map(one => `contentEncoding ${one}`);
+  const mediaTypes = textsOf(atoms, 'contentMediaType').map(one => `contentMediaType ${one}`);
+  return [...textsOf(atoms, 'format'), ...encodings, ...mediaTypes];
+}
+
+/** Above 0 is from 1 for an integer, so that both ways of writing it are one. */
+function lowerOf(atoms: readonly Atom[], isInteger: boolean): Limit | undefined {
+  const limits = [
+    ...numbersOf(atoms, 'minimum').map(value => ({ value: isInteger ? Math.ceil(value) : value, isExclusive: false })),
+    ...numbersOf(atoms, 'exclusiveMinimum').map(value =>
+      isInteger ? { value: Math.floor(value) + 1, isExclusive: false } : { value, isExclusive: true },
+    ),
+  ];
+  return limits.sort((a, b) => b.value - a.value || Number(b.isExclusive) - Number(a.isExclusive))[0];
+}
+
+function upperOf(atoms: readonly Atom[], isInteger: boolean): Limit | undefined {
+  const limits = [
+    ...numbersOf(atoms, 'maximum').map(value => ({ value: isInteger ? Math.floor(value) : value, isExclusive: false })),
+    ...numbersOf(atoms, 'exclusiveMaximum').map(value =>
+      isInteger ? { value: Math.ceil(value) - 1, isExclusive: false } : { value, isExclusive: true },
+    ),
+  ];
+  return limits.sort((a, b) => a.value - b.value || Number(b.isExclusive) - Number(a.isExclusive))[0];
+}
+
+const kindOfSize = { Length: 'string', Items: 'array', Properties: 'object' } as const;
+
+function sizesOf(atoms: readonly Atom[], left: ReadonlySet<Kind>): Map<Size, number> {
+  const found = new Map<Size, number>();
+  for (const size of sizes) {
+    const values = numbersOf(atoms, size);
+    if (values.length === 0 || !left.has(kindOfSize[size.slice(3) as keyof typeof kindOfSize])) continue;
+    const value = size.startsWith('min') ? Math.max(...values) : Math.min(...values);
+    if (value > 0 || size.startsWith('max')) found.set(size, value);
+  }
+  return found;
+}

@@ -1,0 +1,100 @@
+import { childOf, type Located, type OpenApiDocument } from '../document.ts';
+import { isObject } from '../json.ts';
+import { type Atom, atomsOf, pointerOf, unionsOf } from './atoms.ts';
+import { joinVariants } from './join-variants.ts';
+import { annotationsOf, mergeAtoms } from './merge-atoms.ts';
+import type { Direction, Fragment, Shape } from './shape.ts';
+
+/** The schemas of one document, as one direction has them. */
+export interface SchemaReader {
+  document: OpenApiDocument;
+  direction: Direction;
+  shapes: Map<string, Shape>;
+}
+
+/** The shape of what satisfies all parts of the fragment. */
+export function readShape(reader: SchemaReader, fragment: Fragment): Shape {
+  const key = keyOf(reader, fragment);
+  const known = reader.shapes.get(key);
+  if (known) return known;
+  const pointer = pointerOf(reader.document, fragment);
+  const shape = shapeOf(reader, atomsOf(reader.document, fragment), pointer, new Set());
+  reader.shapes.set(key, shape);
+  return shape;
+}
+
+/** Names a fragment within its document; what is nothing but a reference by what it leads to. */
+export function keyOf({ document }: SchemaReader, fragment: Fragment): string {
+  return fragment.map(part => (isBareReference(part) ? pointerOf(document, [part]) : part.pointer)).join(' ');
+}
+
+function isBareReference({ value }: Located): boolean {
+  return isObject(value) && typeof value.$ref === 'string' && Object.keys(value).length === 1;
+}
+
+/** Past so many combinations of alternatives they are no longer taken apart. */
+const mostVariants = 64;
+
+function shapeOf(
+  reader: SchemaReader,
+  atoms: Atom[] | undefined,
+  pointer: string,
+  expanding: ReadonlySet<string>,
+): Shape {
+  const { document, direction } = reader;
+  const impossible = { value: { enum: [] }, pointer, isOutermost: false };
+  if (atoms === undefined) return mergeAtoms(document, direction, [impossible], pointer);
+  const plain = atoms.map(atom => ({ ...atom, value: withoutUnions(atom.value) }));
+  const unions = atoms.flatMap(atom => (expanding.has(atom.pointer) ? [] : unionsOf(atom)));
+  if (unions.length === 0) return mergeAtoms(document, direction, plain, pointer);
+  if (unions.reduce((product, union) => product * union.length, 1) > mostVariants) {
+    return { ...mergeAtoms(document, direction, plain, pointer), rest: atoms.map(({ value }) => value) };
+  }
+  const within = new Set([...expanding, ...atoms.filter(atom => unionsOf(atom).length > 0).map(atom => atom.pointer)]);
+  const variants = combine(unions).flatMap(choice => {
+    const chosen = atomsOf(document, choice)?.map(atom => ({ ...atom, isOutermost: false }));
+    const isCircular = chosen?.some(atom => within.has(atom.pointer)) ?? false;
+    if (isCircular) return [];
+    const all = chosen && [...plain, ...chosen];
+    const shape = shapeOf(reader, all, pointerOf(document, choice), within);
+    return shape.variants.length > 0 ? shape.variants : [shape];
+  });
+  const joined = joinVariants(variants);
+  const [first, ...others] = joined;
+  if (first === undefined) return mergeAtoms(document, direction, [impossible], pointer);
+  const annotations = annotationsOf(atoms);
+  const fallback = annotations.fallback ?? first.fallback;
+  if (others.length === 0) {
+    const fieldsPointer = fieldsPointerOf(variants) ?? pointer;
+    const isDeprecated = first.isDeprecated || annotations.isDeprecated;
+    return { ...first, pointer, fieldsPointer, fallback, isDeprecated };
+  }
+  return {
+    ...mergeAtoms(document, direction, [], pointer),
+    kinds: new Set(joined.flatMap(({ kinds }) => [...kinds])),
+    variants: joined,
+    discriminator: atoms.map(atom => childOf(atom, 'discriminator')).find(one => one !== undefined),
+    ...annotations,
+  };
+}
+
+/** Where the fields are, when one alternative alone has any. */
+function fieldsPointerOf(variants: readonly Shape[]): string | undefined {
+  const [one, ...others] = variants.filter(({ kinds }) => kinds.has('object'));
+  return others.length === 0 ? one?.fieldsPointer : undefined;
+}
+
+/** The discriminator goes with the alternatives that it tells apart. */
+function withoutUnions(schema: Atom['value']): Atom['value'] {
+  const { anyOf, oneOf, discriminator, ...rest } = schema;
+  const hasUnion = anyOf !== undefined || oneOf !== undefined;
+  return hasUnion || discriminator === undefined ? rest : { ...rest, discriminator };
+}
+
+/** Every way to choose one alternative of each union. */
+function combine(unions: Located[][]): Located[][] {
+  return unions.reduce<Located[][]>(
+    (choices, union) => choices.flatMap(choice => union.map(one => [...choice, one])),
+    [[]],
+  );
+}

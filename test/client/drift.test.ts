@@ -1,0 +1,68 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { repository } from './packed.ts';
+
+const run = promisify(execFile);
+const left = ['node_modules', '.git', '.data', 'dist'];
+
+let copy: string;
+
+beforeAll(async () => {
+  copy = await mkdtemp(join(tmpdir(), 'idea-board-drift-'));
+  await cp(repository, copy, { recursive: true, filter: path => !left.includes(basename(path)) });
+  await symlink(join(repository, 'node_modules'), join(copy, 'node_modules'));
+});
+
+afterAll(() => rm(copy, { recursive: true }));
+
+/** Runs a command in the copy. Answers whether it succeeded, and all that it said. */
+async function inCopy(command: string, ...args: string[]): Promise<{ ok: boolean; output: string }> {
+  const options = { cwd: copy, maxBuffer: 64 * 1024 * 1024 };
+  return run(command, args, options).then(
+    ({ stdout, stderr }) => ({ ok: true, output: stdout + stderr }),
+    ({ stdout, stderr }) => ({ ok: false, output: stdout + stderr }),
+  );
+}
+
+const check = (script: string) => inCopy(process.execPath, `scripts/${script}.ts`, '--check');
+
+async function rename(directory: string, from: string, to: string) {
+  for (const file of await readdir(join(copy, directory), { recursive: true })) {
+    if (!file.endsWith('.ts')) continue;
+    const path = join(copy, directory, file);
+    const text = await readFile(path, 'utf8');
+    if (text.includes(from)) await writeFile(path, text.replaceAll(from, to));
+  }
+}
+
+const slow = { timeout: 180_000 };
+
+test(
+  'a field that is renamed in the contract cannot land until everything made from the contract is made anew',
+  slow,
+  async () => {
+    await rename('contract', 'comment_count', 'number_of_comments');
+    const checked = await inCopy('npm', 'run', 'check');
+    expect(checked.ok).toBe(false);
+    expect(checked.output).toMatch(/^server\/endpoints\/present\.ts.*'comment_count'/m);
+    expect(checked.output).toMatch(/^test\/client\/surface\.test\.ts/m);
+
+    // Whoever renames it in the server and in its tests too is stopped by what programs see of it.
+    for (const directory of ['server', 'test']) await rename(directory, 'comment_count', 'number_of_comments');
+    expect(await check('openapi')).toMatchObject({ ok: false, output: expect.stringContaining('npm run openapi') });
+    expect(await check('client-contract')).toMatchObject({
+      ok: false,
+      output: expect.stringContaining('npm run client:contract'),
+    });
+    await inCopy(process.execPath, 'scripts/client-contract.ts');
+    expect(await check('client-contract')).toEqual({ ok: true, output: '' });
+    expect(await check('client-api')).toMatchObject({
+      ok: false,
+      output: expect.stringContaining('npm run client:api'),
+    });
+  },
+);

@@ -1,0 +1,194 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  AbortError,
+  ApiError,
+  ConnectionError,
+  IdeaBoard,
+  IdeaBoardError,
+  InvalidRequestError,
+  isIdeaBoardError,
+  TimeoutError,
+  UnexpectedAnswerError,
+} from '../../client/main.ts';
+import { validateRequest } from '../../client/validation.ts';
+import { errors } from '../../contract/errors.ts';
+import { createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
+import { startGatewayForTest } from './gateway.ts';
+
+let server: TestServer;
+let world: World;
+let token: string;
+let client: IdeaBoard;
+
+beforeAll(async () => {
+  server = await startServer();
+  world = await createWorld(server);
+  ({ token } = await issueToken(server, world, 'write'));
+  client = new IdeaBoard({ baseUrl: server.baseUrl, token });
+});
+
+afterAll(() => server.close());
+
+async function errorOf(call: PromiseLike<unknown>): Promise<IdeaBoardError> {
+  try {
+    await call;
+  } catch (error) {
+    if (isIdeaBoardError(error)) return error;
+    throw error;
+  }
+  throw new Error('The call did not fail');
+}
+
+/** A client behind a gateway that does one thing to its first request; it does not try again. */
+async function clientThat(...mishaps: Parameters<Awaited<ReturnType<typeof startGatewayForTest>>['plan']>) {
+  const gateway = await startGatewayForTest(server.baseUrl);
+  gateway.plan(...mishaps);
+  return new IdeaBoard({ baseUrl: gateway.url, token, maxRetries: 0 });
+}
+
+describe('what the API refuses', () => {
+  test('is thrown with the key, the status, the message, the operation and what identifies it', async () => {
+    const error = await errorOf(client.ideas.get(999_999_999, { headers: { 'x-request-id': 'which-one' } }));
+    expect(error).toBeInstanceOf(ApiError);
+    expect(error).toBeInstanceOf(IdeaBoardError);
+    expect(error).toMatchObject({
+      name: 'ApiError',
+      key: 'not_found',
+      status: 404,
+      message: errors.not_found.meaning,
+      operation: 'getIdea',
+      requestId: 'which-one',
+      issues: [],
+      attempts: 1,
+      rateLimit: { bucket: 'apitoken:read', limit: 1_000_000 },
+    });
+  });
+
+  test('has the issues of a request that does not match its schema', async () => {
+    const error = await errorOf(client.ideas.create({ title: ' ', body: 'Nothing above.' }));
+    expect(error).toMatchObject({ key: 'validation_failed', status: 422 });
+    expect(error.issues).toEqual([{ path: ['body', 'title'], code: 'custom', message: 'Must not be empty' }]);
+  });
+
+  test('has the state of the limit that was exceeded', async () => {
+    const limited = await startServerForTest({ environment: { RATE_LIMIT_READ: '1' } });
+    const one = await issueToken(limited, await createWorld(limited), 'read');
+    const impatient = new IdeaBoard({ baseUrl: limited.baseUrl, token: one.token, maxRetries: 0 });
+    await impatient.board.get();
+    const error = await errorOf(impatient.board.get());
+    expect(error).toMatchObject({ key: 'rate_limited', status: 429, rateLimit: { limit: 1, remaining: 0 } });
+    expect(error.retryAfterMs).toBe((error.rateLimit?.resetSeconds ?? 0) * 1000);
+  });
+
+  test('is told apart by operation, also by what another copy of the package threw', async () => {
+    const error: unknown = await errorOf(client.ideas.get(999_999_999));
+    expect(isIdeaBoardError(error, 'getIdea')).toBe(true);
+    expect(isIdeaBoardError(error, 'createIdea')).toBe(false);
+    expect([new Error('not_found'), 'not_found', null, { key: 'not_found' }].map(one => isIdeaBoardError(one))).toEqual(
+      [false, false, false, false],
+    );
+    const anotherCopy = '../../client/errors.ts?another-copy';
+    const copy = (await import(/* @vite-ignore */ anotherCopy)) as typeof import('../../client/errors.ts');
+    expect(copy.ApiError).not.toBe(ApiError);
+    expect(copy.isIdeaBoardError(error, 'getIdea')).toBe(true);
+  });
+});
+
+describe('what is not answered by the API', () => {
+  test('is an error of its own when something else answers', async () => {
+    const busy = await clientThat({ status: 500, headers: { 'x-request-id': 'p1' }, body: '<h1>Bad day</h1>' });
+    const error = await errorOf(busy.board.get());
+    expect(error).toBeInstanceOf(UnexpectedAnswerError);
+    expect(error).toMatchObject({ key: 'unexpected_answer', status: 500, requestId: 'p1', text: '<h1>Bad day</h1>' });
+    const signIn = await clientThat({ status: 200, body: '<!doctype html><title>Sign in</title>' });
+    expect(await errorOf(signIn.board.get())).toMatchObject({ key: 'unexpected_answer', status: 200 });
+    const halfJson = await clientThat({ status: 404, body: { error: 'not here' } });
+    expect(await errorOf(halfJson.board.get())).toMatchObject({ key: 'unexpected_answer', status: 404 });
+  });
+
+  test('is not looked for where a redirect leads, since a POST would arrive as a GET', async () => {
+    const elsewhere = await startGatewayForTest(server.baseUrl);
+    const moved = await clientThat({ status: 301, headers: { location: `${elsewhere.url}/api/v1/ideas` } });
+    const error = await errorOf(moved.ideas.create({ title: 'Moved', body: 'Or not.' }));
+    expect(error).toMatchObject({ key: 'unexpected_answer', status: 301 });
+    expect(error.message).toBe(
+      `The server redirects to ${elsewhere.url}/api/v1/ideas: set baseUrl to the address where it ends`,
+    );
+    expect(elsewhere.requests).toEqual([]);
+  });
+
+  test.each(['break', 'break off'] as const)('is a failed connection when it does %s', async mishap => {
+    const error = await errorOf((await clientThat(mishap)).board.get());
+    expect(error).toBeInstanceOf(ConnectionError);
+    expect(error).toMatchObject({ key: 'connection_failed', status: undefined, operation: 'getBoard', attempts: 1 });
+    expect(error.message).toMatch(/^http:\/\/127\.0\.0\.1:\d+ cannot be reached: .+/);
+    expect(error.cause).toBeInstanceOf(Error);
+  });
+
+  test('is a timeout when nothing comes, or the answer does not end', async () => {
+    const error = await errorOf((await clientThat('hang')).board.get({ timeoutMs: 20 }));
+    expect(error).toBeInstanceOf(TimeoutError);
+    expect(error).toMatchObject({ name: 'TimeoutError', key: 'timed_out', message: 'No answer within 20 ms' });
+    const deaf = new IdeaBoard({ baseUrl: server.baseUrl, token, maxRetries: 0, fetch: () => new Promise(() => {}) });
+    expect(await errorOf(deaf.board.get({ timeoutMs: 20 }))).toMatchObject({ key: 'timed_out' });
+  });
+
+  test('is given up when the signal says so, before it is sent and after', async () => {
+    const gateway = await startGatewayForTest(server.baseUrl);
+    const aborting = new IdeaBoard({ baseUrl: gateway.url, token });
+    const controller = new AbortController();
+    gateway.plan('hang');
+    const call = aborting.board.get({ signal: controller.signal });
+    const failure = errorOf(call);
+    await gateway.gets(1);
+    controller.abort('The user left');
+    expect(await failure).toBeInstanceOf(AbortError);
+    expect(await failure).toMatchObject({ name: 'AbortError', key: 'aborted', cause: 'The user left', attempts: 1 });
+    const late = await errorOf(aborting.board.get({ signal: controller.signal }));
+    expect(late).toMatchObject({ key: 'aborted', attempts: 0 });
+    expect(gateway.requests).toHaveLength(1);
+  });
+});
+
+describe('what cannot be right', () => {
+  test.each([Number.NaN, -1, 1.5, '..', '', '1/vote', undefined])('is not sent: the id %j', async id => {
+    const gateway = await startGatewayForTest(server.baseUrl);
+    const careful = new IdeaBoard({ baseUrl: gateway.url, token });
+    const error = await errorOf(careful.ideas.vote(id as number, { value: 'up' }));
+    expect(error).toBeInstanceOf(InvalidRequestError);
+    expect(error).toMatchObject({
+      key: 'invalid_request',
+      operation: 'voteIdea',
+      issues: [{ path: ['params', 'id'] }],
+    });
+    expect(gateway.requests).toEqual([]);
+  });
+
+  test('is judged by the contract before it is sent when that is asked for, with the words of the server', async () => {
+    const gateway = await startGatewayForTest(server.baseUrl);
+    const [validating, trusting] = [validateRequest, undefined].map(
+      validate => new IdeaBoard({ baseUrl: gateway.url, token, validate }),
+    );
+    const calls = (one: IdeaBoard | undefined) => [
+      one?.ideas.create({ title: '', body: 'x'.repeat(10_001), colour: 'red' } as never),
+      one?.ideas.list({ per_page: 101, page: 1, cursor: 'there' }),
+      one?.ideas.comment(1, undefined as never),
+      one?.ideas.vote(1, { value: 'up' }, { idempotencyKey: 'k'.repeat(256) }),
+    ];
+    for (const call of calls(validating)) {
+      const { key, issues } = await errorOf(call as PromiseLike<unknown>);
+      expect(key).toBe('invalid_request');
+      expect(gateway.requests).toEqual([]);
+      expect(issues.length).toBeGreaterThan(0);
+    }
+    const refusals = await Promise.all(calls(validating).map(call => errorOf(call as PromiseLike<unknown>)));
+    const answers = await Promise.all(calls(trusting).map(call => errorOf(call as PromiseLike<unknown>)));
+    for (const n of [0, 1, 3]) expect(refusals[n]?.issues).toEqual(answers[n]?.issues);
+    expect(refusals[0]?.message).toMatch(/^Nothing was sent\. body\.title: Must not be empty; /);
+
+    const id = await insertIdea(server, world);
+    expect(await validating?.ideas.vote(id, { value: 'up' })).toMatchObject({ my_vote: 'up' });
+    expect((await validating?.ideas.list({ per_page: 1, sort: 'top' }))?.data).toHaveLength(1);
+  });
+});

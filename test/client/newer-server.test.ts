@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { IdeaBoard, isIdeaBoardError } from '../../client/main.ts';
+import { createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import { startServer, type TestServer } from '../helpers/server.ts';
+import { type Mishap, startGatewayForTest } from './gateway.ts';
+
+let server: TestServer;
+let world: World;
+let token: string;
+
+beforeAll(async () => {
+  server = await startServer();
+  world = await createWorld(server);
+  ({ token } = await issueToken(server, world, 'write'));
+});
+
+afterAll(() => server.close());
+
+async function clientOf(newer: Mishap) {
+  const gateway = await startGatewayForTest(server.baseUrl);
+  gateway.plan(newer, newer);
+  return new IdeaBoard({ baseUrl: gateway.url, token });
+}
+
+describe('a newer server does not break this client', () => {
+  test('with fields that it does not know', async () => {
+    const id = await insertIdea(server, world);
+    const client = await clientOf(({ body }) => {
+      (body.data?.[0] ?? body).reactions = { heart: 3 };
+      body.total = 1;
+    });
+    expect(await client.ideas.get(id)).toMatchObject({ id, reactions: { heart: 3 } });
+    expect(await client.ideas.list()).toMatchObject({ total: 1, data: [{ reactions: { heart: 3 } }] });
+  });
+
+  test('with a value that it does not know', async () => {
+    const id = await insertIdea(server, world);
+    const client = await clientOf(({ body }) => {
+      body.status = 'on_hold';
+    });
+    expect((await client.ideas.get(id)).status).toBe('on_hold');
+  });
+
+  test('with an error key that it does not know, which comes to the default of a switch', async () => {
+    const client = await clientOf(answer => {
+      answer.status = 451;
+      answer.body = { error: { key: 'board_embargoed', message: 'Not in this country.', until: '2030-01-01' } };
+    });
+    const outcome = await client.ideas.create({ title: 'Here', body: 'Or there.' }).then(
+      () => 'created',
+      (error: unknown) => {
+        if (!isIdeaBoardError(error, 'createIdea')) throw error;
+        switch (error.key) {
+          case 'board_frozen':
+            return 'frozen';
+          default:
+            return `${error.status} ${error.key}: ${error.message}`;
+        }
+      },
+    );
+    expect(outcome).toBe('451 board_embargoed: Not in this country.');
+  });
+
+  test('with another status of success, or issues of another form', async () => {
+    const client = await clientOf(answer => {
+      answer.status = answer.status === 201 ? 202 : answer.status;
+      if (answer.body.error)
+        answer.body.error.issues = [{ path: ['body'], code: 'new', message: 'New.', hint: 'Old.' }];
+    });
+    expect(await client.ideas.create({ title: 'Later', body: 'Perhaps.' })).toMatchObject({ title: 'Later' });
+    await expect(client.ideas.create({ title: '', body: '' })).rejects.toMatchObject({
+      key: 'validation_failed',
+      issues: [{ code: 'new' }],
+    });
+  });
+
+  test('with limits that are told in another way', async () => {
+    const client = await clientOf(({ headers }) => {
+      for (const name of Object.keys(headers)) if (/ratelimit/.test(name)) headers[name] = 'plenty';
+    });
+    expect((await client.board.get().withResponse()).rateLimit).toBeUndefined();
+  });
+});

@@ -1,0 +1,62 @@
+import { execFile } from 'node:child_process';
+import { rmSync } from 'node:fs';
+import { copyFile, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+export const repository = fileURLToPath(new URL('../../', import.meta.url));
+
+export interface PackedClient {
+  tarball: string;
+  /** The paths in it. */
+  files: string[];
+}
+
+let packed: Promise<PackedClient> | undefined;
+
+/** The package as npm would publish it, made once for all tests of a process. */
+export function packClient(): Promise<PackedClient> {
+  packed ??= buildAndPack();
+  return packed;
+}
+
+/** It is built beside the checkout, where neither another process nor a developer is. */
+async function buildAndPack(): Promise<PackedClient> {
+  const stage = await mkdtemp(join(tmpdir(), 'idea-board-pack-'));
+  process.on('exit', () => rmSync(stage, { recursive: true, force: true }));
+  for (const file of ['package.json', 'README.md', 'CHANGELOG.md', 'LICENSE']) {
+    await copyFile(join(repository, 'client', file), join(stage, file));
+  }
+  await run(process.execPath, [join(repository, 'scripts/client-build.ts'), join(stage, 'dist')]);
+  const { stdout } = await run('npm', ['pack', '--json', '--ignore-scripts'], { cwd: stage });
+  const [{ filename, files }] = JSON.parse(stdout) as [{ filename: string; files: { path: string }[] }];
+  return { tarball: join(stage, filename), files: files.map(({ path }) => path) };
+}
+
+export interface FreshProject {
+  directory: string;
+  write(name: string, text: string): Promise<void>;
+  remove(): Promise<void>;
+}
+
+/** A project outside the repository that has installed the package, from no registry. */
+export async function createFreshProject(tarball: string): Promise<FreshProject> {
+  const directory = await mkdtemp(join(tmpdir(), 'idea-board-project-'));
+  const write = (name: string, text: string) => writeFile(join(directory, name), text);
+  await write('package.json', JSON.stringify({ name: 'fresh', private: true, type: 'module' }));
+  await run('npm', ['install', '--offline', '--no-audit', '--no-fund', tarball], { cwd: directory });
+  return { directory, write, remove: () => rm(directory, { recursive: true }) };
+}
+
+/** Has packages of the repository in a project too, as if they had been installed from a registry. */
+export async function installFromRepository({ directory }: FreshProject, ...packages: string[]) {
+  for (const name of packages) {
+    const path = join(directory, 'node_modules', name);
+    await mkdir(dirname(path), { recursive: true });
+    await symlink(join(repository, 'node_modules', name), path);
+  }
+}

@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { IdeaBoard } from '../../client/main.ts';
+import { createMember, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import { startServer, type TestServer } from '../helpers/server.ts';
+import { type Gateway, startGatewayForTest } from './gateway.ts';
+
+let server: TestServer;
+let world: World;
+let token: string;
+const ids: number[] = [];
+
+beforeAll(async () => {
+  server = await startServer();
+  world = await createWorld(server);
+  ({ token } = await issueToken(server, world, 'moderate'));
+  for (let n = 0; n < 7; n += 1) ids.unshift(await insertIdea(server, world));
+});
+
+afterAll(() => server.close());
+
+async function clientThroughGateway(): Promise<{ client: IdeaBoard; gateway: Gateway }> {
+  const gateway = await startGatewayForTest(server.baseUrl);
+  return { client: new IdeaBoard({ baseUrl: gateway.url, token }), gateway };
+}
+
+test('an awaited list is one page, asked for once', async () => {
+  const { client, gateway } = await clientThroughGateway();
+  const list = client.ideas.list({ per_page: 3 });
+  expect(gateway.requests).toEqual([]);
+  const [page, again] = [await list, await list];
+  expect(page).toMatchObject({ page: 1, per_page: 3, has_more: true });
+  expect(page.data.map(({ id }) => id)).toEqual(ids.slice(0, 3));
+  expect(again).toBe(page);
+  expect(gateway.requests.map(({ path }) => path)).toEqual(['/api/v1/ideas?per_page=3']);
+});
+
+test('for await goes through all ideas, page after page, and asks no further than it goes', async () => {
+  const { client, gateway } = await clientThroughGateway();
+  const seen: number[] = [];
+  for await (const { id } of client.ideas.list({ per_page: 3, sort: 'newest' })) seen.push(id);
+  expect(seen).toEqual(ids);
+  expect(gateway.requests).toHaveLength(3);
+  for (const { path } of gateway.requests.slice(1)) expect(path).toMatch(/\?per_page=3&sort=newest&cursor=[^&]+$/);
+
+  for await (const { id } of client.ideas.list({ per_page: 3 })) if (id === ids[2]) break;
+  expect(gateway.requests).toHaveLength(4);
+});
+
+test('all ideas are read in the largest pages unless a size is asked for', async () => {
+  const { client, gateway } = await clientThroughGateway();
+  const seen = [];
+  for await (const { id } of client.ideas.list()) seen.push(id);
+  expect(seen).toEqual(ids);
+  expect(gateway.requests.map(({ path }) => path)).toEqual(['/api/v1/ideas?per_page=100']);
+});
+
+test('pages come one by one, also from a page in the middle', async () => {
+  const { client, gateway } = await clientThroughGateway();
+  const sizes: number[] = [];
+  for await (const { data, page } of client.ideas.list({ per_page: 2, page: 3 }).pages()) {
+    sizes.push(data.length);
+    expect(page).toBe(sizes.length === 1 ? 3 : null);
+  }
+  expect(sizes).toEqual([2, 1]);
+  expect(gateway.requests[1]?.path).not.toMatch(/[?&]page=/);
+});
+
+test('each way through a list starts anew, and sees what was added since', async () => {
+  const otherWorld = await createWorld(server);
+  const other = await issueToken(server, otherWorld, 'read');
+  const list = new IdeaBoard({ baseUrl: server.baseUrl, token: other.token }).ideas.list();
+  const count = async () => {
+    let entries = 0;
+    for await (const _ of list) entries += 1;
+    return entries;
+  };
+  expect(await count()).toBe(0);
+  await insertIdea(server, otherWorld);
+  expect(await count()).toBe(1);
+});
+
+test('comments are gone through as ideas are, oldest first', async () => {
+  const { client } = await clientThroughGateway();
+  const ideaId = ids[0] ?? 0;
+  const second = await issueToken(server, world, 'write', {
+    issuerId: await createMember(server, world.accountId, 'member'),
+  });
+  const clients = [client, new IdeaBoard({ baseUrl: server.baseUrl, token: second.token })];
+  for (const n of [0, 1, 2]) await clients[n % 2]?.ideas.comment(ideaId, { body: `Number ${n}` });
+  const seen: string[] = [];
+  for await (const { body } of client.ideas.comments(ideaId, { per_page: 2 })) seen.push(body);
+  expect(seen).toEqual(['Number 0', 'Number 1', 'Number 2']);
+});
+
+test('a list that fails on its way throws there, as a call does', async () => {
+  const { client, gateway } = await clientThroughGateway();
+  gateway.plan('pass', { status: 403, body: { error: { key: 'insufficient_scope', message: 'No more.' } } });
+  const seen: number[] = [];
+  const walk = async () => {
+    for await (const { id } of client.ideas.list({ per_page: 3 })) seen.push(id);
+  };
+  await expect(walk()).rejects.toMatchObject({ key: 'insufficient_scope', operation: 'listIdeas' });
+  expect(seen).toEqual(ids.slice(0, 3));
+  await expect(client.ideas.list({ per_page: 0 })).rejects.toMatchObject({ key: 'validation_failed' });
+});

@@ -1,0 +1,200 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { Webhook } from 'standardwebhooks';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createTag, createWorld, issueToken } from '../helpers/fixtures.ts';
+import { startServer, type TestServer } from '../helpers/server.ts';
+import { createFreshProject, type FreshProject, installFromRepository, packClient, repository } from './packed.ts';
+import { findRuntimes } from './runtimes.ts';
+
+const run = promisify(execFile);
+const [readme = '', ofTheServer = ''] = ['client/README.md', 'README.md'].map(file =>
+  readFileSync(join(repository, file), 'utf8'),
+);
+const secret = `whsec_${Buffer.alloc(32, 5).toString('base64')}`;
+
+/** The blocks of a language, as one program from the top of the README to its end. */
+function blocksOf(...languages: string[]): string {
+  return blocksIn(readme, ...languages);
+}
+
+function blocksIn(text: string, ...languages: string[]): string {
+  const blocks = text.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm);
+  return [...blocks].flatMap(([, language = '', text = '']) => (languages.includes(language) ? [text] : [])).join('\n');
+}
+
+/** Several compilations, on a machine that may be busy. */
+const slow = { timeout: 180_000 };
+
+let server: TestServer;
+let project: FreshProject;
+
+beforeAll(async () => {
+  server = await startServer();
+  project = await createFreshProject((await packClient()).tarball);
+  // What the README says to install; here without a registry.
+  await installFromRepository(project, 'zod', '@ts-rest/core', '@types/node', 'undici-types');
+  await project.write('tour.js', blocksOf('js'));
+  await project.write('tour.ts', blocksOf('js', 'ts'));
+});
+
+afterAll(async () => {
+  await project.remove();
+  await server.close();
+});
+
+/** Runs a program to its last line, tells its webhook receiver of a comment, and ends it. Answers what it printed. */
+async function follow(command: string, args: string[]): Promise<string[]> {
+  const world = await createWorld(server);
+  await createTag(server, world.accountId, world.boardId);
+  const { token } = await issueToken(server, world, 'moderate');
+  const port = await freePort();
+  const child = spawn(command, args, {
+    cwd: project.directory,
+    env: {
+      PATH: process.env.PATH,
+      IDEA_BOARD_URL: server.baseUrl,
+      IDEA_BOARD_TOKEN: token,
+      WEBHOOK_SECRET: secret,
+      PORT: String(port),
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let printed = '';
+  const ended = once(child, 'exit');
+  const isThrough = new Promise<void>(resolve => {
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on('data', chunk => {
+        printed += chunk;
+        if (/^Raw: .*\n/m.test(printed)) resolve();
+      });
+    }
+  });
+  await Promise.race([ended, isThrough]);
+  expect(child.exitCode, printed).toBeNull();
+  const answered = [await tellOf(port, secret), await tellOf(port, `whsec_${Buffer.alloc(32).toString('base64')}`)];
+  expect(answered).toEqual(['204 ', '400 signature_mismatch']);
+  child.kill();
+  await ended;
+  return printed.trimEnd().split('\n');
+}
+
+async function tellOf(port: number, by: string): Promise<string> {
+  const body = JSON.stringify({
+    type: 'comment.created',
+    timestamp: '',
+    data: { comment: { author: { name: 'Ada' } } },
+  });
+  const now = new Date();
+  const response = await fetch(`http://127.0.0.1:${port}`, {
+    method: 'POST',
+    headers: {
+      'webhook-id': 'evt_1',
+      'webhook-timestamp': String(Math.floor(now.getTime() / 1000)),
+      'webhook-signature': new Webhook(by).sign('evt_1', now, body),
+    },
+    body,
+  });
+  return `${response.status} ${await response.text()}`;
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, 'close');
+  return port;
+}
+
+const printedInBoth = [
+  /^Idea \d+ is open$/,
+  /^moderate on board-\w+: 6 statuses, 1 tags$/,
+  /^Score 1$/,
+  /^Unmerged from Dark mode$/,
+  /^planned, with 1 comment$/,
+  /^2 on the page, and no more$/,
+  /^1 for Dark mode$/,
+  /^Somebody says: OLED screens would profit most\.$/,
+  /^A page of 2$/,
+  /^404 not_found: /,
+  /^The same idea: true, a replay: true$/,
+  /^aborted$/,
+  /^200, request true, apitoken:read has \d+ left$/,
+  /^getToken: 200 \(nightly-report\)$/,
+  /^Nothing was sent\. query\.per_page: /,
+  /^Raw: Dark mode$/,
+  /^Ada commented$/,
+];
+
+describe('whoever follows the README word by word', () => {
+  test.concurrent.each(findRuntimes().filter(({ name }) => name.startsWith('Node')))(
+    'in JavaScript, on $name, sees what it says',
+    async ({ command, args }) => {
+      const printed = await follow(command, [...args, 'tour.js']);
+      for (const line of printedInBoth) expect(printed).toContainEqual(expect.stringMatching(line));
+      expect(printed).toHaveLength(printedInBoth.length);
+    },
+  );
+
+  test.concurrent('in TypeScript sees what it says', async () => {
+    const printed = await follow(process.execPath, ['--disable-warning=ExperimentalWarning', 'tour.ts']);
+    for (const line of [...printedInBoth, /^body\.title: Must not be empty$/]) {
+      expect(printed).toContainEqual(expect.stringMatching(line));
+    }
+    expect(printed).toHaveLength(printedInBoth.length + 1);
+  });
+
+  const compilers = [
+    ['TypeScript 7', join(repository, 'node_modules/typescript/bin/tsc')],
+    ['TypeScript 5', join(repository, 'test/consumers/node_modules/typescript/bin/tsc')],
+  ] as const;
+  const onNode = { module: 'nodenext', types: ['node'], lib: ['es2022'] };
+  const bundled = { module: 'esnext', moduleResolution: 'bundler', types: ['node'], lib: ['es2022'] };
+  const inPage = { module: 'esnext', moduleResolution: 'bundler', types: [], lib: ['es2022', 'dom'] };
+
+  test.concurrent.each(compilers)('in strict TypeScript compiles it, with %s', slow, async (_, compiler) => {
+    // ts-rest's own declarations, which only the last chapter needs, do not pass this check.
+    const whole = blocksOf('js', 'ts');
+    const program = whole.slice(0, whole.indexOf("import { createClient } from '@idea-board/client/raw'"));
+    const start = program.slice(0, program.indexOf('\nconst { statuses')).replaceAll(/process\.env\.\w+ \?\? /g, '');
+    expect(await compile(compiler, program, { ...bundled, skipLibCheck: false })).toBe('');
+    expect(await compile(compiler, start, { ...inPage, skipLibCheck: false })).toBe('');
+    expect(await compile(compiler, whole, { ...onNode, skipLibCheck: true })).toBe('');
+  });
+
+  test.concurrent('of the server, compiles what it shows of the client', async () => {
+    const program = blocksIn(ofTheServer, 'ts');
+    expect(program).toContain("from '@idea-board/client'");
+    expect(await compile(compilers[0][1], program, { ...onNode, skipLibCheck: false })).toBe('');
+  });
+
+  test.concurrent('is told by the compiler of a key that is forgotten, and of what the API does not take', async () => {
+    const [[, compiler]] = compilers;
+    const forgetful = blocksOf('js', 'ts').replace("case 'board_frozen':", '');
+    const careless = blocksOf('js').replace("{ value: 'up' }", "{ value: 'sideways' }");
+    const options = { ...onNode, skipLibCheck: true };
+    expect(await compile(compiler, forgetful, options)).toMatch(/does not satisfy the expected type 'never'/);
+    expect(await compile(compiler, careless, options)).toMatch(/Type '"sideways"' is not assignable/);
+  });
+});
+
+let programs = 0;
+
+/** What a compiler says of a program; nothing when all is well. */
+async function compile(compiler: string, program: string, options: object): Promise<string> {
+  programs += 1;
+  const name = `program-${programs}`;
+  await project.write(`${name}.ts`, program);
+  const strict = { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, noEmit: true };
+  const compilerOptions = { ...strict, target: 'es2022', ...options };
+  await project.write(`${name}.json`, JSON.stringify({ compilerOptions, files: [`${name}.ts`] }));
+  const { stdout } = await run(process.execPath, [compiler, '-p', `${name}.json`], { cwd: project.directory }).catch(
+    error => error as { stdout: string },
+  );
+  return stdout;
+}

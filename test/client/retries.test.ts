@@ -1,0 +1,232 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { Caller } from '../../client/caller.ts';
+import { Ideas } from '../../client/ideas.ts';
+import {
+  ApiError,
+  ConnectionError,
+  type IdeaBoardError,
+  type IdeaBoardOptions,
+  TimeoutError,
+} from '../../client/main.ts';
+import { defaultLimits } from '../../client/options.ts';
+import { writeRequest } from '../../client/request.ts';
+import { RetryBudget, retryDelayMs } from '../../client/retry.ts';
+import { createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import { startServer, type TestServer } from '../helpers/server.ts';
+import { type Gateway, startGateway } from './gateway.ts';
+
+let server: TestServer;
+let gateway: Gateway;
+let world: World;
+let token: string;
+
+/** How long each wait was. The clock stands still while nobody waits. */
+let waits: number[];
+let now: number;
+
+beforeAll(async () => {
+  server = await startServer();
+  gateway = await startGateway(server.baseUrl);
+});
+beforeEach(async () => {
+  world = await createWorld(server);
+  ({ token } = await issueToken(server, world, 'moderate'));
+  gateway.requests.length = 0;
+  waits = [];
+  now = 0;
+});
+afterAll(async () => {
+  await gateway.close();
+  await server.close();
+});
+
+/** Ideas behind the gateway, for which no time passes but what is waited, and chance is what it is told to be. */
+function ideasOf({ chance = 0, ...options }: Partial<IdeaBoardOptions> & { chance?: number } = {}): Ideas {
+  const caller = new Caller(
+    { baseUrl: gateway.url, token, ...options },
+    {
+      now: () => now,
+      random: () => chance,
+      sleep: async milliseconds => {
+        waits.push(milliseconds);
+        now += milliseconds;
+      },
+    },
+  );
+  return new Ideas(caller);
+}
+
+const away = { status: 503, body: { error: { key: 'service_unavailable', message: 'Away.' } } };
+const limited = (retryAfter: string, headers: Record<string, string> = {}) => ({
+  status: 429,
+  headers: { 'retry-after': retryAfter, ...headers },
+  body: { error: { key: 'rate_limited', message: 'Slowly.' } },
+});
+const inUse = { status: 409, body: { error: { key: 'idempotency_key_in_use', message: 'Running.' } } };
+const idea = { title: 'Once', body: 'And never twice.' };
+
+async function ideaCount(): Promise<number> {
+  const [row] = await server.sql<{ count: number }>('select count(*)::int from ideas where board_id = $1', [
+    world.boardId,
+  ]);
+  return row?.count ?? -1;
+}
+
+describe('what is tried again', () => {
+  test('a read that fails, until it does not', async () => {
+    gateway.plan(away, 'break', { status: 502, body: 'Bad gateway' });
+    expect((await ideasOf().list().withResponse()).attempts).toBe(4);
+    expect(waits).toEqual([250, 500, 1000]);
+  });
+
+  test('a write that fails, under one key, so that it is done once', async () => {
+    gateway.plan('lose the answer', away);
+    const { data, isReplay, attempts } = await ideasOf().create(idea).withResponse();
+    expect({ title: data.title, isReplay, attempts }).toEqual({ title: 'Once', isReplay: true, attempts: 3 });
+    expect(await ideaCount()).toBe(1);
+    const keys = gateway.requests.map(({ headers }) => headers['idempotency-key']);
+    expect(new Set(keys).size).toBe(1);
+    expect(keys[0]).toMatch(/^[0-9a-f]{32}$/);
+  });
+
+  test('a write without an answer in time, which the server may have done', async () => {
+    gateway.plan('hang');
+    const created = await ideasOf({ timeoutMs: 200, maxRetries: 10 }).create(idea).withResponse();
+    expect(created.attempts).toBeGreaterThan(1);
+    expect(await ideaCount()).toBe(1);
+  });
+
+  test('a write whose first request still runs', async () => {
+    gateway.plan(inUse, inUse);
+    expect((await ideasOf().create(idea).withResponse()).attempts).toBe(3);
+    expect(waits).toEqual([250, 500]);
+  });
+
+  test('a DELETE, which needs no key', async () => {
+    const id = await insertIdea(server, world);
+    gateway.plan('lose the answer');
+    expect((await ideasOf().removeTag(id, 1).withResponse()).attempts).toBe(2);
+    expect(gateway.requests.map(({ headers }) => headers['idempotency-key'])).toEqual([undefined, undefined]);
+  });
+
+  test('each call with a key of its own, and a key of the caller in place of it', async () => {
+    const ideas = ideasOf();
+    const first = await ideas.create(idea);
+    const second = await ideas.create(idea);
+    expect(second.id).not.toBe(first.id);
+    const mine = { idempotencyKey: 'import-7' };
+    const third = await ideas.create(idea, mine);
+    expect(await ideas.create(idea, mine).withResponse()).toMatchObject({ data: { id: third.id }, isReplay: true });
+    expect(await ideaCount()).toBe(3);
+  });
+});
+
+describe('how long it waits', () => {
+  test('as long as the server asks, in seconds or until a date by its clock, and a little longer by chance', async () => {
+    gateway.plan(limited('7'), limited('Fri, 01 May 2026 08:00:40 GMT', { date: 'Fri, 01 May 2026 08:00:00 GMT' }));
+    await ideasOf().list();
+    gateway.plan(limited('7'));
+    await ideasOf({ chance: 0.5 }).list();
+    expect(waits).toEqual([7000, 40_000, 7500]);
+  });
+
+  test('not at all for longer than the caller would: the error is thrown with what was asked', async () => {
+    gateway.plan(limited('61', { 'x-ratelimit-limit': '20', 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '61' }));
+    await expect(ideasOf().create(idea)).rejects.toMatchObject({
+      key: 'rate_limited',
+      retryAfterMs: 61_000,
+      rateLimit: { limit: 20, remaining: 0, resetSeconds: 61 },
+    });
+    gateway.plan(limited('2'));
+    await expect(ideasOf({ maxRetryDelayMs: 1000 }).create(idea)).rejects.toMatchObject({ key: 'rate_limited' });
+    expect(waits).toEqual([]);
+  });
+
+  test('twice as long each time where the server does not say, half of it by chance, and 8 seconds at most', async () => {
+    const reads = ideasOf({ chance: 1, maxRetries: 7 });
+    gateway.plan(away, away, away, away, away, away, away);
+    await reads.list();
+    expect(waits).toEqual([500, 1000, 2000, 4000, 8000, 8000, 8000]);
+  });
+
+  test('never past the end of the whole call', async () => {
+    gateway.plan(away, away);
+    await expect(ideasOf({ totalTimeoutMs: 700 }).list()).rejects.toMatchObject({ key: 'service_unavailable' });
+    expect(waits).toEqual([250]);
+    gateway.plan('hang');
+    const error = await ideasOf({ totalTimeoutMs: 30 })
+      .list()
+      .catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(TimeoutError);
+  });
+});
+
+describe('what is not tried again', () => {
+  test('a POST that takes no key, once it may have been done', () => {
+    const delayOf = (error: IdeaBoardError, isRepeatable: boolean) =>
+      retryDelayMs(error, {
+        request: { ...writeRequest('createIdea', {}, { baseUrl: '', token }, {}), isRepeatable },
+        limits: defaultLimits,
+        budget: new RetryBudget(),
+        leftMs: 60_000,
+        random: () => 0,
+      });
+    const details = { operation: 'createIdea', message: '', attempts: 1 } as const;
+    const lost = new ConnectionError(details);
+    const refused = new ApiError({ ...details, key: 'rate_limited', status: 429, retryAfterMs: 1000 });
+    expect([delayOf(lost, true), delayOf(lost, false)]).toEqual([250, undefined]);
+    expect(delayOf(refused, false)).toBe(1000);
+  });
+
+  test('what the server refuses for good, and its own failures', async () => {
+    for (const [status, key] of [[404, 'not_found'] as const, [500, 'internal_error'] as const]) {
+      gateway.plan({ status, body: { error: { key, message: 'No.' } } });
+      await expect(ideasOf().get(1)).rejects.toMatchObject({ key, attempts: 1 });
+    }
+    expect(waits).toEqual([]);
+  });
+
+  test('what was tried as often as was asked for', async () => {
+    gateway.plan(away, away, away, away);
+    await expect(ideasOf().list()).rejects.toMatchObject({ key: 'service_unavailable', attempts: 4 });
+    gateway.plan(away);
+    await expect(ideasOf({ maxRetries: 5 }).get(1, { maxRetries: 0 })).rejects.toMatchObject({ attempts: 1 });
+  });
+
+  test('what is given up while it waits', async () => {
+    gateway.plan(limited('30'));
+    const controller = new AbortController();
+    const caller = new Caller({
+      baseUrl: gateway.url,
+      token,
+      hooks: { onRetry: () => queueMicrotask(() => controller.abort()) },
+    });
+    const call = new Ideas(caller).list({}, { signal: controller.signal });
+    await expect(call).rejects.toMatchObject({ key: 'aborted', attempts: 1 });
+    expect(gateway.requests).toHaveLength(1);
+  });
+
+  test('more than ten failures of one client, until calls are answered again', async () => {
+    const ideas = ideasOf();
+    const fail = async (failures: number) => {
+      gateway.plan(...Array<typeof away>(failures).fill(away));
+      return ideas.list().then(
+        () => 'answered',
+        () => 'failed',
+      );
+    };
+    for (const failures of [4, 4, 4]) expect(await fail(failures)).toBe('failed');
+    expect(waits).toHaveLength(9);
+    expect(await fail(1)).toBe('answered');
+    expect(waits).toHaveLength(10);
+    expect(await fail(1)).toBe('failed');
+    for (let n = 0; n < 9; n += 1) await ideas.list();
+    expect(await fail(1)).toBe('answered');
+  });
+
+  test('does not count where the server asks to wait', async () => {
+    gateway.plan(...Array<ReturnType<typeof limited>>(12).fill(limited('1')));
+    await ideasOf({ maxRetries: 12 }).list();
+    expect(waits).toHaveLength(12);
+  });
+});

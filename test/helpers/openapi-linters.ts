@@ -1,0 +1,45 @@
+import { execFile } from 'node:child_process';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+
+const require = createRequire(import.meta.url);
+const repository = fileURLToPath(new URL('../../', import.meta.url));
+
+/** What a linter finds in an OpenAPI document: where, as a path of keys, and by which rule. */
+export interface Finding {
+  rule: string;
+  path: string;
+}
+
+/** What Redocly finds with the project's configuration, of whatever severity. */
+export async function lintWithRedocly(file: string): Promise<Finding[]> {
+  const cli = require.resolve('@redocly/cli/bin/cli.js');
+  const output = await run([cli, 'lint', file, '--config=redocly.yaml', '--format=json', '--max-problems=1000']);
+  const { problems } = JSON.parse(output) as { problems: { ruleId: string; location: { pointer: string }[] }[] };
+  return problems.map(({ ruleId, location }) => ({ rule: ruleId, path: keysOf(location[0]?.pointer ?? '') }));
+}
+
+/** A JSON Pointer in the way in which Spectral writes paths. */
+function keysOf(pointer: string): string {
+  const keys = pointer.replace(/^#?\//, '').split('/');
+  return keys.map(key => key.replaceAll('~1', '/').replaceAll('~0', '~')).join('.');
+}
+
+/** What Spectral finds with the project's ruleset, of whatever severity. */
+export async function lintWithSpectral(file: string): Promise<Finding[]> {
+  const cli = require.resolve('@stoplight/spectral-cli/dist/index.js');
+  const output = await run([cli, 'lint', file, '--ruleset=.spectral.yaml', '--format=json', '--quiet']);
+  const findings = JSON.parse(output) as { code: string; path: string[] }[];
+  return findings.map(({ code, path }) => ({ rule: code, path: path.join('.') }));
+}
+
+/** The output of a linter, which fails when it finds something. */
+function run(args: string[]): Promise<string> {
+  const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
+  return new Promise((resolve, reject) => {
+    execFile(process.execPath, args, { cwd: repository, env, maxBuffer: 2 ** 26 }, (error, stdout, stderr) => {
+      if (stdout === '') reject(new Error(stderr, { cause: error }));
+      else resolve(stdout);
+    });
+  });
+}

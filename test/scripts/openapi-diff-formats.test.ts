@@ -1,0 +1,173 @@
+import { describe, expect, test } from 'vitest';
+import { compareDocuments } from '../../scripts/openapi-diff/compare-documents.ts';
+import { parseDocument } from '../../scripts/openapi-diff/document.ts';
+import { formatGithub } from '../../scripts/openapi-diff/formats/format-github.ts';
+import { formatJson } from '../../scripts/openapi-diff/formats/format-json.ts';
+import { formatMarkdown } from '../../scripts/openapi-diff/formats/format-markdown.ts';
+import { formatText } from '../../scripts/openapi-diff/formats/format-text.ts';
+import { lineOf } from '../../scripts/openapi-diff/formats/line-of.ts';
+import { isRaisedBy, requiredBump } from '../../scripts/openapi-diff/required-bump.ts';
+import { documentWith, type JsonObject, object, received } from './openapi-pair.ts';
+
+const string = { type: 'string' };
+const pair = received(object({ 'a!': string, b: { enum: ['x'] } }), object({ b: { enum: ['x', 'y'] }, c: string }));
+const headText = JSON.stringify(pair.head, null, 2);
+const difference = compareDocuments(
+  parseDocument('old.json', JSON.stringify(pair.base)),
+  parseDocument('new.json', headText),
+);
+const at = '#/paths/~1things/post/responses/200/content/application~1json/schema';
+
+function compare(base: JsonObject, head: JsonObject) {
+  return compareDocuments(
+    parseDocument('old.json', JSON.stringify(base)),
+    parseDocument('new.json', JSON.stringify(head)),
+  );
+}
+
+test('as text, a change is what is different, what to do, where it shows and where it stands', () => {
+  expect(formatText(difference)).toBe(`old.json -> new.json
+1 breaking, 1 risky, 1 additive
+
+breaking  response-field-removed
+  \`a\` is gone. Stop reading it before this version is deployed.
+  - POST /things: response 200, a
+  base ${at}/properties/a
+  head ${at}
+
+risky     response-enum-value-added
+  \`b\` may be \`"y"\`. Handle it, and values that you do not know.
+  - POST /things: response 200, b
+  base ${at}/properties/b
+  head ${at}/properties/b
+
+additive  response-field-added
+  \`c\` is new.
+  - POST /things: response 200, c
+  base ${at}
+  head ${at}/properties/c
+`);
+});
+
+test('as text, nothing is said to be nothing, with how many texts for people differ', () => {
+  const described = documentWith({ info: { title: 'Other', version: '1.0.0' }, tags: [{ name: 'a' }] });
+  expect(formatText(compare(documentWith({}), documentWith({})))).toBe(
+    'old.json -> new.json\nNo change that a client can see\n',
+  );
+  expect(formatText(compare(documentWith({}), described))).toBe(
+    'old.json -> new.json\nNo change that a client can see; 2 descriptions or examples differ\n',
+  );
+});
+
+test('as JSON, a program finds the counts, and every change with both pointers of every place', () => {
+  const parsed = JSON.parse(formatJson(difference));
+  expect(parsed).toMatchObject({ base: 'old.json', head: 'new.json', descriptions: 0 });
+  expect(parsed.counts).toEqual({ breaking: 1, risky: 1, additive: 1 });
+  expect(parsed.changes[0]).toEqual({
+    level: 'breaking',
+    rule: 'response-field-removed',
+    message: '`a` is gone.',
+    action: 'Stop reading it before this version is deployed.',
+    base: `${at}/properties/a`,
+    head: at,
+    places: [{ operation: 'POST /things', where: 'response 200', field: 'a', base: `${at}/properties/a`, head: at }],
+  });
+});
+
+describe('as Markdown', () => {
+  test('what breaks stands first, and what is additive is folded away', () => {
+    const text = formatMarkdown(difference);
+    expect(text).toMatch(
+      /^<!-- openapi-diff -->\n## API changes\n\n1 breaking, 1 risky, 1 additive: `old.json` → `new.json`\n/,
+    );
+    const [breaking, risky, additive] = [
+      '### 🛑 Breaking',
+      '### ⚠️ Risky',
+      '<details><summary>✅ Additive (1)</summary>',
+    ].map(heading => text.indexOf(heading));
+    expect(breaking).toBeGreaterThan(0);
+    expect(risky).toBeGreaterThan(breaking ?? 0);
+    expect(additive).toBeGreaterThan(risky ?? 0);
+    expect(text).toContain(
+      '- **response-field-removed**: `a` is gone. Stop reading it before this version is deployed.\n  - `POST /things: response 200, a`\n',
+    );
+  });
+
+  test('names in a document write nothing but themselves', () => {
+    const name = '`</details>[x](https://example.com)\n@all';
+    const text = formatMarkdown(compare(documentWith({ paths: { [`/${name}`]: { get: {} } } }), documentWith({})));
+    expect(text).toContain('``');
+    expect(text.replace(/(`+)(?!`)[\s\S]*?(?<!`)\1(?!`)/g, '')).not.toMatch(/<\/details>|\[x\]|@all/);
+  });
+
+  test('more than a comment can hold is shortened between two changes', () => {
+    const fields = Object.fromEntries(
+      Array.from({ length: 900 }, (_, n) => [`a_field_with_a_rather_long_name_${n}`, string]),
+    );
+    const { base, head } = received(object(fields), object({}));
+    const text = formatMarkdown(compare(base, head));
+    expect(text.length).toBeLessThan(65_536);
+    expect(text).toMatch(/<\/sub>\n\n_Shortened: the rest is in the log\._\n$/);
+  });
+});
+
+test('for GitHub, a change is an annotation at the line of the new document where it shows', () => {
+  const text = formatGithub(difference, { name: 'new.json', text: headText, file: 'new.json' });
+  const lines = headText.split('\n');
+  const lineNumber = (part: string) => lines.findIndex(line => line.includes(part)) + 1;
+  expect(text.split('\n')).toEqual([
+    `::error file=new.json,line=${lineNumber('"schema"')},title=breaking%3A response-field-removed::\`a\` is gone. Stop reading it before this version is deployed.%0A- POST /things: response 200, a`,
+    `::warning file=new.json,line=${lineNumber('"b"')},title=risky%3A response-enum-value-added::\`b\` may be \`"y"\`. Handle it, and values that you do not know.%0A- POST /things: response 200, b`,
+    `::notice file=new.json,line=${lineNumber('"c"')},title=additive%3A response-field-added::\`c\` is new.%0A- POST /things: response 200, c`,
+    '1 breaking, 1 risky, 1 additive',
+    '',
+  ]);
+});
+
+test('for GitHub, a document that is no file has annotations without a line, and no name ends one', () => {
+  const { base, head } = received(object({ '100%\n::error::': string }), object({}));
+  const text = formatGithub(compare(base, head), { name: 'https://example.com', text: '', file: undefined });
+  expect(text.split('\n')).toHaveLength(3);
+  expect(text).toMatch(/^::error title=breaking%3A response-field-removed::`100%25 ::error::` is gone\./);
+});
+
+describe('the line of a pointer', () => {
+  const text = '{\n  "a~/b": [1, {"x": "}\\"",\n    "c": [[2],\n 3]}],\n  "d": {}\n}';
+  test.each([
+    ['#', 1],
+    ['#/a~0~1b', 2],
+    ['#/a~0~1b/1/x', 2],
+    ['#/a~0~1b/1/c', 3],
+    ['#/a~0~1b/1/c/1', 4],
+    ['#/d', 5],
+    ['#/d/not/there', 5],
+    ['#/nor/this', 1],
+  ])('%s is %d', (pointer, line) => {
+    expect(lineOf(text, pointer)).toBe(line);
+  });
+});
+
+describe('a release', () => {
+  test.each<[string, Partial<Record<'breaking' | 'risky' | 'additive', number>>]>([
+    ['major', { breaking: 1, additive: 3 }],
+    ['minor', { risky: 1 }],
+    ['minor', { additive: 1 }],
+    ['patch', {}],
+  ])('raises the %s part of the version for %o', (part, counts) => {
+    expect(requiredBump({ ...difference, counts: { breaking: 0, risky: 0, additive: 0, ...counts } })).toBe(part);
+  });
+
+  test.each<['major' | 'minor' | 'patch', string, string, boolean]>([
+    ['patch', '1.0.0', '1.0.1', true],
+    ['patch', '1.0.9', '1.1.0', true],
+    ['patch', '1.0.0', '1.0.0', false],
+    ['minor', '1.0.0', '1.0.1', false],
+    ['minor', '1.9.0', '1.10.0', true],
+    ['minor', '1.9.0', '1.8.0', false],
+    ['minor', '1.9.0', '2.0.0', true],
+    ['major', '1.9.0', '1.10.0', false],
+    ['major', '1.9.0', '2.0.0', true],
+  ])('that needs a new %s version, from %s to %s: %o', (part, from, to, isEnough) => {
+    expect(isRaisedBy(part, from, to)).toBe(isEnough);
+  });
+});

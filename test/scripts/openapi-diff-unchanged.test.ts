@@ -1,0 +1,270 @@
+import { describe, expect, test } from 'vitest';
+import {
+  documentWith,
+  type Json,
+  type JsonObject,
+  object,
+  operations,
+  operationWith,
+  type Pair,
+  received,
+  sent,
+  verdictOf,
+} from './openapi-pair.ts';
+
+const string = { type: 'string' };
+const cat = object({ 'kind!': { const: 'cat' }, lives: { type: 'integer' } });
+const dog = object({ 'kind!': { const: 'dog' } });
+const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+
+/** Two ways to write one schema. */
+const writings: [name: string, base: Json, head: Json, schemas?: { base?: JsonObject; head?: JsonObject }][] = [
+  [
+    'in another order',
+    { type: 'object', properties: { a: string, b: { type: 'integer' } }, required: ['a', 'b'] },
+    {
+      required: ['b', 'a'],
+      properties: { b: { type: 'integer' }, a: string },
+      type: 'object',
+    },
+  ],
+  ['with its values in another order', { enum: ['x', 'y', null] }, { enum: [null, 'y', 'x'] }],
+  ['with its types in another order', { type: ['string', 'null'] }, { type: ['null', 'string'] }],
+  ['with its alternatives in another order', { oneOf: [cat, dog] }, { oneOf: [dog, cat] }],
+  ['with its alternatives by anyOf instead of oneOf', { oneOf: [cat, dog] }, { anyOf: [cat, dog] }],
+  ['as a component instead of in its place', object({ a: cat }), object({ a: ref('Cat') }), { head: { Cat: cat } }],
+  [
+    'as a component of a component',
+    object({ a: ref('Cat') }),
+    object({ a: ref('Kitten') }),
+    { base: { Cat: cat }, head: { Cat: ref('Kitten'), Kitten: cat } },
+  ],
+  [
+    'with a description beside a reference',
+    object({ a: ref('Cat') }),
+    object({ a: { ...ref('Cat'), description: 'Meows.' } }),
+    { base: { Cat: cat }, head: { Cat: cat } },
+  ],
+  [
+    'with allOf around a reference',
+    object({ a: ref('Cat') }),
+    object({ a: { allOf: [ref('Cat')], description: 'Meows.' } }),
+    { base: { Cat: cat }, head: { Cat: cat } },
+  ],
+  [
+    'merged instead of by allOf',
+    { allOf: [object({ 'a!': string }), object({ 'b!': string })] },
+    object({ 'a!': string, 'b!': string }),
+  ],
+  [
+    'with bounds merged instead of by allOf',
+    object({ a: { allOf: [{ type: 'string', maxLength: 9 }, { maxLength: 5 }] } }),
+    object({ a: { type: 'string', maxLength: 5 } }),
+  ],
+  ['with a constant as a list of one value', { const: 'x' }, { enum: ['x'] }],
+  ['with constants as a list of values', { oneOf: [{ const: 'x' }, { const: 'y', title: 'Y' }] }, { enum: ['x', 'y'] }],
+  ['with null as an alternative', { type: ['string', 'null'] }, { anyOf: [string, { type: 'null' }] }],
+  [
+    'with null as an alternative of a component',
+    object({ a: { anyOf: [ref('Cat'), { type: 'null' }] } }),
+    object({ a: { oneOf: [{ type: 'null' }, cat] } }),
+    { base: { Cat: cat }, head: { Cat: cat } },
+  ],
+  ['with its types as alternatives', { type: ['string', 'integer'] }, { anyOf: [string, { type: 'integer' }] }],
+  ['with an alternative repeated', { oneOf: [cat, dog, cat] }, { oneOf: [cat, dog] }],
+  ['with one alternative only', { anyOf: [string] }, string],
+  ['with alternatives in alternatives', { anyOf: [cat, { anyOf: [dog, string] }] }, { anyOf: [cat, dog, string] }],
+  ['of anything, as true and as an empty one', object({ a: true }), object({ a: {} })],
+  [
+    'that lets other fields through, said and not said',
+    object({ a: string }, { additionalProperties: true }),
+    object({ a: string }),
+  ],
+  [
+    'that is closed, by either keyword',
+    object({ a: string }, { additionalProperties: false }),
+    object({ a: string }, { unevaluatedProperties: false }),
+  ],
+  [
+    'that is closed around what it refers to',
+    object({ a: string, b: string }, { additionalProperties: false }),
+    { allOf: [object({ a: string }), object({ b: string })], unevaluatedProperties: false },
+  ],
+  ['above 0 and from 1, of an integer', { type: 'integer', exclusiveMinimum: 0 }, { type: 'integer', minimum: 1 }],
+  ['with bounds that bind nothing', string, { type: 'string', minLength: 0, uniqueItems: false, maximum: 3 }],
+  [
+    'with other texts for people',
+    object({ a: string }),
+    {
+      ...object({ a: { type: 'string', description: 'An a.', examples: ['x'] } }),
+      title: 'A',
+      $comment: 'None.',
+      'x-order': 1,
+    },
+  ],
+  [
+    'that contains itself, unfolded once',
+    ref('Tree'),
+    object({ child: ref('Tree') }),
+    { base: { Tree: object({ child: ref('Tree') }) }, head: { Tree: object({ child: ref('Tree') }) } },
+  ],
+  [
+    'that contains itself among alternatives',
+    ref('Tree'),
+    ref('Tree'),
+    {
+      base: { Tree: { anyOf: [string, { type: 'array', items: ref('Tree') }, ref('Tree')] } },
+      head: { Tree: { anyOf: [{ type: 'array', items: ref('Tree') }, string] } },
+    },
+  ],
+  [
+    'with a keyword without a rule, as it was',
+    { type: 'object', patternProperties: { '^x-': string }, propertyNames: { maxLength: 9 } },
+    { type: 'object', propertyNames: { maxLength: 9 }, patternProperties: { '^x-': string } },
+  ],
+];
+
+describe('nothing is found of a schema that is written', () => {
+  test.each(writings)('%s', (_, base, head, schemas = {}) => {
+    expect(verdictOf(sent(base, head, schemas))).toEqual([]);
+    expect(verdictOf(received(base, head, schemas))).toEqual([]);
+    const back = { base: schemas.head ?? {}, head: { ...schemas.head, ...schemas.base } };
+    expect(verdictOf(sent(head, base, back))).toEqual([]);
+    expect(verdictOf(received(head, base, back))).toEqual([]);
+  });
+});
+
+const page = { name: 'page', in: 'query', schema: { type: 'integer' } };
+const limit = { name: 'limit', in: 'query', schema: { type: 'integer' } };
+const components = {
+  parameters: { Page: page },
+  headers: { Etag: { schema: string } },
+  responses: { Done: { description: 'Done.', headers: { ETag: { schema: string } } } },
+  requestBodies: { Body: { content: { 'application/json': { schema: string } } } },
+};
+const path = (item: JsonObject): JsonObject => documentWith({ paths: { '/things': item }, components });
+const done = { 200: { description: 'Done.' } };
+const bearer = { type: 'http', scheme: 'bearer' };
+
+describe('nothing is found of', () => {
+  test.each<[string, Pair]>([
+    [
+      'other texts, tags and versions',
+      {
+        base: operationWith({ summary: 'A', description: 'B', tags: ['C'] }),
+        head: operationWith(
+          { summary: 'D', tags: ['E'], externalDocs: { url: 'https://example.com' } },
+          { info: { title: 'Another', version: '2.0.0' }, tags: [{ name: 'E' }], 'x-else': true },
+        ),
+      },
+    ],
+    ['parameters in another order', operations({ parameters: [page, limit] }, { parameters: [limit, page] })],
+    [
+      'a parameter at the path instead of the operation',
+      {
+        base: path({ get: { parameters: [page], responses: done } }),
+        head: path({ parameters: [page], get: { responses: done } }),
+      },
+    ],
+    [
+      'a parameter of the path that the operation has its own for',
+      {
+        base: path({ get: { parameters: [page], responses: done } }),
+        head: path({ parameters: [{ ...page, required: true }], get: { parameters: [page], responses: done } }),
+      },
+    ],
+    [
+      'a parameter, a response and a body as components',
+      {
+        base: path({
+          post: {
+            parameters: [page],
+            requestBody: { content: { 'application/json': { schema: string } } },
+            responses: { 200: { description: 'Done.', headers: { etag: { schema: string } } } },
+          },
+        }),
+        head: path({
+          post: {
+            parameters: [{ $ref: '#/components/parameters/Page' }],
+            requestBody: { $ref: '#/components/requestBodies/Body' },
+            responses: { 200: { $ref: '#/components/responses/Done' } },
+          },
+        }),
+      },
+    ],
+    [
+      'what is written as it is by default',
+      operations(
+        { parameters: [page] },
+        { parameters: [{ ...page, required: false, style: 'form', explode: true, deprecated: false }] },
+      ),
+    ],
+    [
+      'the name of a header in another case',
+      operations(
+        { parameters: [{ name: 'If-None-Match', in: 'header', schema: string }] },
+        { parameters: [{ name: 'if-none-match', in: 'header', schema: string }] },
+      ),
+    ],
+    [
+      'a media type in another writing',
+      operations(
+        { requestBody: { content: { 'application/json; charset=utf-8': { schema: string } } } },
+        { requestBody: { content: { 'Application/JSON': { schema: string } } } },
+      ),
+    ],
+    [
+      'security in another order, or by another name',
+      {
+        base: operationWith(
+          { security: [{ a: [], b: [] }, { c: [] }] },
+          {
+            components: {
+              securitySchemes: {
+                a: bearer,
+                b: { type: 'apiKey', in: 'header', name: 'X-Key' },
+                c: { type: 'mutualTLS' },
+              },
+            },
+          },
+        ),
+        head: operationWith(
+          { security: [{ c: [] }, { key: [], token: [] }] },
+          {
+            components: {
+              securitySchemes: {
+                token: { ...bearer, description: 'It.' },
+                key: { type: 'apiKey', in: 'header', name: 'x-key' },
+                c: { type: 'mutualTLS' },
+              },
+            },
+          },
+        ),
+      },
+    ],
+    ['no security, said in either way', operations({ security: [] }, { security: [{}] })],
+    [
+      'security at the operation instead of the document',
+      {
+        base: operationWith({ security: [{ a: [] }] }, { components: { securitySchemes: { a: bearer } } }),
+        head: operationWith({}, { security: [{ a: [] }], components: { securitySchemes: { a: bearer } } }),
+      },
+    ],
+    ['the default server, said', { base: operationWith({}), head: operationWith({}, { servers: [{ url: '/' }] }) }],
+    [
+      'an error that is one of its class',
+      operations(
+        { responses: { ...done, '4XX': { description: 'No.', content: { 'application/json': { schema: string } } } } },
+        {
+          responses: {
+            ...done,
+            '4XX': { description: 'No.', content: { 'application/json': { schema: string } } },
+            404: { description: 'Not here.', content: { 'application/json': { schema: string } } },
+          },
+        },
+      ),
+    ],
+  ])('%s', (_, pair) => {
+    expect(verdictOf(pair)).toEqual([]);
+  });
+});

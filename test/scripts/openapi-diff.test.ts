@@ -1,0 +1,251 @@
+import { execFile, spawn } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type Change, foldFindings } from '../../scripts/openapi-diff/change.ts';
+import { compareDocuments } from '../../scripts/openapi-diff/compare-documents.ts';
+import { parseDocument } from '../../scripts/openapi-diff/document.ts';
+import { documentWith, type Json, type JsonObject } from './openapi-pair.ts';
+
+const program = fileURLToPath(new URL('../../scripts/openapi-diff.ts', import.meta.url));
+const contract = await readFile(new URL('../../contract/openapi.json', import.meta.url), 'utf8');
+
+// biome-ignore lint/suspicious/noExplicitAny: the document is edited as somebody without its types would.
+type Document = any;
+
+/** What is found between the contract and an edited copy of it. */
+function changesAfter(edit: (document: Document) => void): Change[] {
+  const copy = JSON.parse(contract) as Document;
+  edit(copy);
+  return compareDocuments(parseDocument('base', contract), parseDocument('head', JSON.stringify(copy))).changes;
+}
+
+function rulesOf(changes: Change[]): string[] {
+  return changes.map(({ level, rule }) => `${level} ${rule}`);
+}
+
+describe('of a copy of the contract', () => {
+  test('that is the same nothing is found', () => {
+    expect(changesAfter(() => {})).toEqual([]);
+  });
+
+  test('a renamed field of an idea is told of with every operation and webhook that shows ideas', () => {
+    const changes = changesAfter(({ components: { schemas } }) => {
+      const { score, ...others } = schemas.Idea.properties;
+      schemas.Idea.properties = { ...others, points: score };
+      schemas.Idea.required = [...schemas.Idea.required.filter((name: string) => name !== 'score'), 'points'];
+    });
+    expect(rulesOf(changes)).toEqual(['breaking response-field-removed', 'additive response-field-added']);
+    const places = changes[0]?.places.map(({ operation, where, field }) => [operation, where, field].join(' › '));
+    expect(places).toEqual(
+      expect.arrayContaining([
+        'GET /api/v1/ideas › response 200 › data[].score',
+        'POST /api/v1/ideas › response 201 › score',
+        'POST /api/v1/ideas/{id}/merge › response 200 › idea.score',
+        'POST /api/v1/ideas/{id}/merge › response 200 › target.score',
+      ]),
+    );
+    expect(changes[0]).toMatchObject({
+      base: '#/components/schemas/Idea/properties/score',
+      head: '#/components/schemas/Idea',
+    });
+  });
+
+  test('a dropped error key breaks, in the operation that had it', () => {
+    const changes = changesAfter(({ components: { schemas } }) => {
+      const { key } = schemas.CreateIdeaError423.properties.error.properties;
+      key.enum = key.enum.filter((one: string) => one !== 'submissions_closed');
+    });
+    expect(rulesOf(changes)).toEqual(['breaking error-key-removed']);
+    expect(changes[0]?.message).toBe('The error key `"submissions_closed"` is gone.');
+    expect(changes[0]?.places.map(({ operation, where }) => `${operation} ${where}`)).toEqual([
+      'POST /api/v1/ideas response 423',
+    ]);
+  });
+
+  test('a new endpoint and a new optional field are additive', () => {
+    const changes = changesAfter(({ paths, components: { schemas } }) => {
+      paths['/api/v1/ideas/{id}/follow'] = {
+        post: { operationId: 'follow', responses: { 200: { description: 'Done.' } } },
+      };
+      schemas.IdeaInput.properties.labels = { type: 'array', items: { type: 'string' } };
+    });
+    expect(rulesOf(changes).sort()).toEqual(['additive path-added', 'additive request-field-added']);
+  });
+
+  test('a header that no operation answers any more is one change', () => {
+    const changes = changesAfter(({ paths }) => {
+      for (const item of Object.values<Document>(paths)) {
+        for (const { responses } of Object.values<Document>(item)) {
+          for (const { headers } of Object.values<Document>(responses)) delete headers?.ETag;
+        }
+      }
+    });
+    expect(rulesOf(changes)).toEqual(['breaking response-header-removed']);
+    expect(changes[0]?.places.length).toBeGreaterThan(4);
+  });
+
+  test('a webhook without a field that it had breaks, and with one more does not', () => {
+    const changes = changesAfter(({ components: { schemas } }) => {
+      const { data } = schemas.IdeaVotedEvent.properties;
+      delete data.properties.vote;
+      data.required = data.required.filter((name: string) => name !== 'vote');
+      schemas.IdeaVotedEvent.properties.attempt = { type: 'integer' };
+      schemas.IdeaVotedEvent.required.push('attempt');
+    });
+    expect(rulesOf(changes)).toEqual(['breaking response-field-removed', 'additive response-field-added']);
+    expect(changes[0]?.places[0]?.operation).toBe('webhook idea.voted');
+  });
+});
+
+test('findings of one thing in one place are told of once', () => {
+  const finding = {
+    rule: 'response-field-added' as const,
+    message: '`a` is new.',
+    operation: 'GET /a',
+    where: 'response 200',
+    field: 'a',
+    base: '#/a',
+    head: '#/a',
+  };
+  expect(foldFindings([finding, { ...finding }])).toMatchObject([{ places: [{ operation: 'GET /a' }] }]);
+});
+
+interface Result {
+  exitCode: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** The program as a process of its own, in a directory of its own. */
+async function run(parameters: string[], { cwd, input = '' }: { cwd: string; input?: string }): Promise<Result> {
+  const child = spawn(process.execPath, [program, ...parameters], { cwd });
+  child.stdin.end(input);
+  const exit = new Promise<number | null>((resolve, reject) => child.on('error', reject).on('close', resolve));
+  const [stdout, stderr, exitCode] = await Promise.all([text(child.stdout), text(child.stderr), exit]);
+  return { exitCode, stdout, stderr };
+}
+
+describe('the program', () => {
+  let cwd: string;
+  const get = { get: { responses: { 200: { description: 'Done.' } } } };
+  const [one, two] = [documentWith({ paths: { '/a': get } }), documentWith({ paths: { '/a': get, '/b': get } })];
+
+  beforeAll(async () => {
+    cwd = await mkdtemp(join(tmpdir(), 'openapi-diff-'));
+    await writeFile(join(cwd, 'one.json'), JSON.stringify(one));
+    await writeFile(join(cwd, 'two.json'), JSON.stringify(two));
+    return () => rm(cwd, { recursive: true, force: true });
+  });
+
+  test('ends with 1 when something breaks, from standard input too, and with 0 when told that nothing fails', async () => {
+    const [broken, forgiven] = await Promise.all([
+      run(['two.json', '-', '--format', 'json'], { cwd, input: JSON.stringify(one) }),
+      run(['two.json', 'one.json', '--fail-on', 'none'], { cwd }),
+    ]);
+    expect(broken).toMatchObject({ exitCode: 1, stderr: '' });
+    expect(JSON.parse(broken.stdout)).toMatchObject({ head: 'standard input', counts: { breaking: 1 } });
+    expect(forgiven).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(forgiven.stdout).toContain('breaking  path-removed');
+  });
+
+  test('compares revisions of git, with a path and without, and a URL whose secrets it does not repeat', async () => {
+    const git = (...parameters: string[]) =>
+      promisify(execFile)('git', ['-c', 'user.name=A', '-c', 'user.email=a@example.com', ...parameters], { cwd });
+    await git('init', '--quiet');
+    await git('add', 'one.json');
+    await git('commit', '--quiet', '--message', 'One');
+    const server = createServer((_, response) => response.end(JSON.stringify(two)));
+    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    try {
+      const [revision, missing] = await Promise.all([
+        run(['HEAD:one.json', `http://127.0.0.1:${port}/api.json?token=secret`], { cwd }),
+        run(['git:HEAD', 'git:HEAD:one.json'], { cwd }),
+      ]);
+      expect(revision).toMatchObject({ exitCode: 0, stderr: '' });
+      expect(revision.stdout).toMatch(/^HEAD:one\.json -> http:\/\/127\.0\.0\.1:\d+\/api\.json\n1 additive\n/);
+      expect(missing).toMatchObject({ exitCode: 2, stdout: '' });
+      expect(missing.stderr).toMatch(/^error: git:HEAD cannot be read from git: .*contract\/openapi\.json.*\n$/);
+    } finally {
+      server.close();
+      server.closeAllConnections();
+    }
+  });
+
+  test('ends with 2 and one line when there is nothing to compare', async () => {
+    await writeFile(join(cwd, 'api.yaml'), 'openapi: 3.1.0\npaths: {}\n');
+    const refusals = await Promise.all([
+      run(['one.json', 'none.json'], { cwd }),
+      run(['one.json', 'api.yaml'], { cwd }),
+      run(['one.json'], { cwd }),
+      run(['one.json', 'two.json', '--format', 'yaml'], { cwd }),
+    ]);
+    for (const { exitCode, stdout, stderr } of refusals) {
+      expect({ exitCode, stdout }, stderr).toEqual({ exitCode: 2, stdout: '' });
+      expect(stderr).toMatch(/^error: [^\n]+\n$/);
+    }
+    expect(refusals.map(({ stderr }) => stderr).join('')).toMatch(
+      /none\.json cannot be read: there is no such file[\s\S]*api\.yaml is not JSON: it looks like YAML/,
+    );
+  });
+});
+
+test('a document is released when its version is raised by what is different, and not before', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'openapi-release-'));
+  const release = fileURLToPath(new URL('../../scripts/openapi-release.ts', import.meta.url));
+  const files = [join(directory, 'released.json'), join(directory, 'current.json')] as const;
+  const write = (n: 0 | 1, version: string, paths: JsonObject) =>
+    writeFile(files[n], JSON.stringify(documentWith({ info: { title: 'Small', version }, paths })));
+  try {
+    await write(0, '1.0.0', {});
+    await write(1, '1.0.1', { '/a': { get: { responses: { 200: { description: 'Done.' } } } } });
+    await expect(promisify(execFile)(process.execPath, [release, ...files])).rejects.toMatchObject({
+      code: 1,
+      stderr: 'the version is 1.0.1, and 1.0.0 was released: these changes need a new minor version\n',
+    });
+    expect(await readFile(files[0], 'utf8')).toContain('"paths":{}');
+    await write(1, '1.1.0', { '/a': { get: { responses: { 200: { description: 'Done.' } } } } });
+    await promisify(execFile)(process.execPath, [release, ...files]);
+    expect(await readFile(files[0], 'utf8')).toBe(await readFile(files[1], 'utf8'));
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+});
+
+describe('a document is refused', () => {
+  const withSchema = (schema: Json) => ({
+    ...documentWith({
+      paths: {
+        '/a': { get: { responses: { 200: { description: 'A.', content: { 'application/json': { schema } } } } } },
+      },
+    }),
+  });
+  test.each<[string, unknown, RegExp]>([
+    ['of OpenAPI 3.0', { openapi: '3.0.3', paths: {} }, /^x is OpenAPI 3\.0\.3: only 3\.1 is understood$/],
+    ['of Swagger', { swagger: '2.0' }, /^x is no OpenAPI 3\.1 document: it is Swagger 2\.0$/],
+    ['that is something else', { name: 'x' }, /^x is no OpenAPI 3\.1 document: it has no "openapi" field$/],
+    ['that is a list', [], /^x is no OpenAPI document: it is not a JSON object$/],
+    ['without any part', { openapi: '3.1.0' }, /has neither paths nor webhooks nor components$/],
+    [
+      'with a reference to nowhere',
+      withSchema({ $ref: '#/components/schemas/A' }),
+      /^x: the \$ref #\/components\/schemas\/A at #\/paths\/.* leads nowhere$/,
+    ],
+    ['with a reference to what every object inherits', withSchema({ $ref: '#/paths/constructor' }), /leads nowhere$/],
+    ['with a reference to another file', withSchema({ $ref: 'a.json#/A' }), /leads out of the document: bundle it/],
+    ['with a schema that is none', withSchema([]), /^x: there is no schema at #\/paths\/.*\/schema$/],
+  ])('%s', (_, value, message) => {
+    const compare = () => {
+      const document = parseDocument('x', JSON.stringify(value));
+      compareDocuments(document, parseDocument('y', JSON.stringify(withSchema({ type: 'string' }))));
+    };
+    expect(compare).toThrow(message);
+  });
+});

@@ -1,0 +1,77 @@
+import type { Change } from '../../scripts/openapi-diff/change.ts';
+import { compareDocuments } from '../../scripts/openapi-diff/compare-documents.ts';
+import { parseDocument } from '../../scripts/openapi-diff/document.ts';
+import type { Json, JsonObject } from '../../scripts/openapi-diff/json.ts';
+
+export type { Json, JsonObject };
+
+/** Two whole documents that differ in one thing. */
+export interface Pair {
+  base: JsonObject;
+  head: JsonObject;
+}
+
+/** A small whole document. */
+export function documentWith(parts: JsonObject): JsonObject {
+  return { openapi: '3.1.0', info: { title: 'Small', version: '1.0.0' }, paths: {}, ...parts };
+}
+
+const done = { 200: { description: 'Done.' } };
+
+/** One operation, POST /things, with these members. */
+export function operationWith(operation: JsonObject, parts: JsonObject = {}): JsonObject {
+  return documentWith({ paths: { '/things': { post: { responses: done, ...operation } } }, ...parts });
+}
+
+/** Two documents with one operation each. */
+export function operations(base: JsonObject, head: JsonObject): Pair {
+  return { base: operationWith(base), head: operationWith(head) };
+}
+
+/** A schema as the body of a request; with components for what it refers to. */
+export function sent(base: Json, head: Json, schemas: { base?: JsonObject; head?: JsonObject } = {}): Pair {
+  const body = (schema: Json) => ({ requestBody: { required: true, content: { 'application/json': { schema } } } });
+  return {
+    base: operationWith(body(base), componentsOf(schemas.base)),
+    head: operationWith(body(head), componentsOf(schemas.head)),
+  };
+}
+
+/** A schema as the body of an answer, of a success by default. */
+export function received(
+  base: Json,
+  head: Json,
+  schemas: { base?: JsonObject; head?: JsonObject; status?: number } = {},
+): Pair {
+  const { status = 200 } = schemas;
+  const answer = (schema: Json) => ({
+    responses: { [status]: { description: 'An answer.', content: { 'application/json': { schema } } } },
+  });
+  return {
+    base: operationWith(answer(base), componentsOf(schemas.base)),
+    head: operationWith(answer(head), componentsOf(schemas.head)),
+  };
+}
+
+function componentsOf(schemas: JsonObject | undefined): JsonObject {
+  return schemas === undefined ? {} : { components: { schemas } };
+}
+
+/** An object with these fields, of which the ones that end with an exclamation mark are required. */
+export function object(fields: JsonObject, others: JsonObject = {}): JsonObject {
+  const names = Object.keys(fields);
+  const properties = Object.fromEntries(Object.entries(fields).map(([name, one]) => [name.replace('!', ''), one]));
+  const required = names.filter(name => name.endsWith('!')).map(name => name.slice(0, -1));
+  return { type: 'object', properties, ...(required.length > 0 ? { required } : {}), ...others };
+}
+
+/** What is found, as it would be of two files. */
+export function changesOf({ base, head }: Pair): Change[] {
+  return compareDocuments(parseDocument('base', JSON.stringify(base)), parseDocument('head', JSON.stringify(head)))
+    .changes;
+}
+
+/** `breaking response-field-removed`, the gravest first, each as often as it is found. */
+export function verdictOf(pair: Pair): string[] {
+  return changesOf(pair).map(({ level, rule }) => `${level} ${rule}`);
+}
