@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import { administrationEvents } from '../server/observability/administration-events.ts';
 import type { EventDefinition } from '../server/observability/define-event.ts';
 import { requestEvents } from '../server/observability/request-events.ts';
+import { signInEvents } from '../server/observability/sign-in-events.ts';
 
 const file = new URL('../docs/audit-log.md', import.meta.url);
 const begin = '<!-- Written by npm run audit-events from server/observability/*-events.ts -->\n';
@@ -11,6 +12,7 @@ const end = '<!-- End of what is written -->\n';
 
 const sections: [string, Record<string, EventDefinition>][] = [
   ['Requests and the server', requestEvents],
+  ['Signing in', signInEvents],
   ['Administration', administrationEvents],
 ];
 

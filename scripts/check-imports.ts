@@ -30,6 +30,7 @@ const rules: { part: string; may: string[] }[] = [
       'contract/text.ts',
       'type contract/',
       '@mikro-orm/',
+      'argon2',
       'node:',
       'type server/config.ts',
       'type server/observability/',
@@ -80,12 +81,45 @@ const rules: { part: string; may: string[] }[] = [
     ],
   },
   {
+    part: 'server/admin/',
+    may: [
+      'server/admin/',
+      'server/domain/',
+      'server/pages/',
+      'server/events/plain-text.ts',
+      'server/http/audit-refusals.ts',
+      'server/http/rate-limit.ts',
+      'contract/grants.ts',
+      'type server/',
+      '@fastify/cookie',
+      '@fastify/formbody',
+      'type fastify',
+      'node:',
+    ],
+  },
+  {
+    part: 'server/pages/',
+    may: [
+      'server/pages/',
+      'server/domain/',
+      'server/html.ts',
+      'server/events/plain-text.ts',
+      'server/http/',
+      'contract/',
+      'type server/',
+      'eta',
+      '@fastify/helmet',
+      'fastify',
+      'zod',
+      'node:',
+    ],
+  },
+  {
     part: 'server/http/',
     may: [
       'server/http/',
       'server/domain/',
       'server/database/',
-      'server/html.ts',
       'contract/',
       'type server/',
       'fastify',
@@ -97,6 +131,9 @@ const rules: { part: string; may: string[] }[] = [
     ],
   },
 ];
+
+/** Parts that are nobody's to import but the files named. */
+const ends: { part: string; importer: string }[] = [{ part: 'server/admin/', importer: 'server/app.ts' }];
 
 const problems: string[] = [];
 for (const directory of ['contract', 'client', 'server']) {
@@ -110,6 +147,18 @@ for (const problem of problems) console.error(problem);
 process.exit(problems.length > 0 ? 1 : 0);
 
 function problemsOf(file: string): string[] {
+  return [...problemsOfRule(file), ...problemsOfEnds(file)];
+}
+
+function problemsOfEnds(file: string): string[] {
+  const others = ends.filter(({ part, importer }) => file !== importer && !file.startsWith(part));
+  const targets = importsOf(file).map(({ target }) => target);
+  return targets
+    .filter(target => others.some(({ part }) => target.startsWith(part)))
+    .map(target => `${file} may not import ${target}`);
+}
+
+function problemsOfRule(file: string): string[] {
   const rule = rules.find(({ part }) => file.startsWith(part));
   if (!rule) return [];
   const found: string[] = [];

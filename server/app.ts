@@ -8,6 +8,7 @@ import fastify, {
 } from 'fastify';
 import { contract } from '../contract/index.ts';
 import { maxBodyBytes } from '../contract/limits.ts';
+import { serveAdmin } from './admin/serve-admin.ts';
 import type { ServerDependencies } from './dependencies.ts';
 import { DomainError } from './domain/domain-error.ts';
 import { boardEndpoints } from './endpoints/board.ts';
@@ -32,14 +33,17 @@ import { buildOperator, chargeWhatIsNoReplay } from './http/operate.ts';
 import { requestIdOf } from './http/request-id.ts';
 import { logAnswers } from './http/request-log.ts';
 import { answerUnroutable } from './http/unroutable.ts';
-import { serveUnsubscribe } from './http/unsubscribe.ts';
 import { refuseUndeclaredBody } from './http/validation.ts';
+import { servePublicBoards } from './pages/public-board/serve-public-boards.ts';
+import { buildPages } from './pages/serve-pages.ts';
+import { serveUnsubscribe } from './pages/unsubscribe/serve-unsubscribe.ts';
 
 /** Builds the HTTP server from what it depends on. It listens nowhere yet; closing it leaves the dependencies open. */
 export async function buildApp(server: ServerDependencies): Promise<FastifyInstance> {
   const admit = admitRequests(server);
   const cors = shareWithOrigins(server.config.CORS_ORIGINS);
   const answerError = answerErrors(server.reporter);
+  const pages = await buildPages(server);
   const answerHooks = [logAnswers, ...(server.metrics ? [countAnswers(server.metrics)] : [])];
   const app = fastify({
     loggerInstance: server.logger as FastifyBaseLogger,
@@ -50,7 +54,14 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
     routerOptions: { ignoreTrailingSlash: false },
     // A request that still comes in on an open connection is answered as ever: Fastify's own 503 is of another shape.
     return503OnClosing: false,
-    frameworkErrors: answerUnroutable(answerError, [setHeaders, cors.allow, admit], answerHooks),
+    frameworkErrors: answerUnroutable(
+      (error, request, reply) => {
+        const answer = pages.own(request) ? pages.answerError : answerError;
+        return answer(error, request, reply);
+      },
+      [setHeaders, cors.allow, admit],
+      answerHooks,
+    ),
   });
   const paths = collectPaths(app);
   drainConnections(app);
@@ -97,7 +108,13 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
     { logInitialization: false, responseValidation: true, requestValidationErrorHandler: answerError },
   );
   await app.register(serveDocumentation);
-  await app.register(serveUnsubscribe(server, buildUnsubscribeTokens(server.appKey)));
+  await app.register(
+    pages.serve([
+      servePublicBoards(server),
+      serveUnsubscribe(server, buildUnsubscribeTokens(server.appKey)),
+      serveAdmin(server),
+    ]),
+  );
   await serveExtensions(app, server);
   refuseOtherMethods(app, paths);
   return app;

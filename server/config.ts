@@ -76,7 +76,9 @@ export const settings = z.object({
     .string()
     .default('{base_url}/b/{board}/ideas/{id}')
     .refine(template => template.includes('{id}'), 'must contain {id}')
-    .describe('Where a person finds an idea, with {base_url}, {board} and {id} in it.'),
+    .describe(
+      'Where a person finds an idea, with {base_url}, {board} and {id} in it. By default the page of a public board.',
+    ),
   DEMO: flag
     .optional()
     .describe('1: put demo data into an empty database. On by default with the embedded PostgreSQL.'),
@@ -108,6 +110,21 @@ export const settings = z.object({
     .default(buckets['apitoken:write'].limit)
     .describe('Requests an hour of one token in the bucket apitoken:write.'),
   RATE_LIMIT_IP: wholeNumber(0).default(600).describe('Requests a minute of one client address, /health aside.'),
+  RATE_LIMIT_SIGN_IN_IP: wholeNumber(0)
+    .default(30)
+    .describe('Failed sign-ins of one client network in 15 minutes, and links to set a password that it asks for.'),
+  RATE_LIMIT_SIGN_IN_ACCOUNT: wholeNumber(0)
+    .default(10)
+    .describe('Failed sign-ins with one e-mail address in 15 minutes, from wherever.'),
+  RATE_LIMIT_PASSWORD_LINK: wholeNumber(0)
+    .default(5)
+    .describe('Links to set a password that are asked for with one e-mail address in an hour.'),
+  SESSION_IDLE_MINUTES: wholeNumber(2, 525_600)
+    .default(720)
+    .describe('After how long without use a person is signed out of the pages.'),
+  SESSION_MAX_HOURS: wholeNumber(1, 8_760)
+    .default(168)
+    .describe('After how long a person has to sign in again, however much they use the pages.'),
   PLANS_WITHOUT_AGENT_API: z
     .string()
     .default('')

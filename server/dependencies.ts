@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Config } from './config.ts';
 import type { Database } from './database/database.ts';
 import type { Clock } from './domain/clock.ts';
+import type { Passwords } from './domain/sign-in/passwords.ts';
 import type { Extension } from './extensions/extension.ts';
 import type { AuditLog } from './observability/audit-log.ts';
 import type { ErrorReporter } from './observability/error-reporter.ts';
@@ -17,6 +18,7 @@ export interface ServerDependencies {
   reporter: ErrorReporter;
   /** Undefined: nobody asks for them, and nothing is counted. */
   metrics?: Metrics | undefined;
+  passwords: Passwords;
   extensions: readonly Extension[];
   /** What encrypts secrets at rest and keys hashes: 32 bytes. */
   appKey: Buffer;

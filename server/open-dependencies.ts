@@ -4,6 +4,7 @@ import type { Config } from './config.ts';
 import { openDatabase } from './database/database.ts';
 import type { ServerDependencies } from './dependencies.ts';
 import { systemClock } from './domain/clock.ts';
+import { buildPasswords } from './domain/sign-in/passwords.ts';
 import type { Extension } from './extensions/extension.ts';
 import { silentReporter } from './observability/error-reporter.ts';
 import { buildMetrics } from './observability/metrics.ts';
@@ -40,6 +41,7 @@ export async function openDependencies(
       audit,
       reporter,
       metrics: config.METRICS_PORT === undefined ? undefined : buildMetrics(),
+      passwords: buildPasswords(),
       extensions,
     },
     async close() {

@@ -7,7 +7,16 @@ import { listStatuses } from '../domain/statuses/list-statuses.ts';
 import { listTags } from '../domain/tags/edit-tags.ts';
 import { administer } from './administer.ts';
 import { chooseAccount, chooseBoard } from './choose.ts';
-import { accountOption, addVerb, boardOption, given, type None, nullForNone, parseTimeOrNone } from './command.ts';
+import {
+  accountOption,
+  addVerb,
+  boardOption,
+  given,
+  type None,
+  nullForNone,
+  parseBoolean,
+  parseTimeOrNone,
+} from './command.ts';
 import { formatFacts, formatTable, type OutputOptions, print } from './output.ts';
 import { formatStatuses } from './status.ts';
 import { formatTags } from './tag.ts';
@@ -25,6 +34,7 @@ interface CreateOptions extends AccountOptions {
   name: string;
   description?: string;
   preModeration?: true;
+  public?: true;
 }
 
 interface UpdateOptions extends BoardOptions {
@@ -34,6 +44,7 @@ interface UpdateOptions extends BoardOptions {
   freeze?: true;
   unfreeze?: true;
   preModeration?: boolean;
+  public?: boolean;
   submissionsOpenAt?: Date | None;
   submissionsCloseAt?: Date | None;
   votingOpenAt?: Date | None;
@@ -54,6 +65,7 @@ export function addBoardCommands(program: Command) {
     .requiredOption('--name <name>', 'what it is called')
     .option('--description <text>', 'what it is about')
     .option('--pre-moderation', 'let new ideas await approval')
+    .option('--public', 'let everybody read it at /b/<slug>')
     .action(create);
 
   addVerb(noun, 'list', 'Lists the boards of an account.', 'board list --account acme')
@@ -76,6 +88,7 @@ function addUpdate(noun: Command) {
     'update',
     'Changes a board. What is not given stays as it is. A window is open from its opening, included, to its closing, excluded.',
     'board update --board web-app --freeze',
+    'board update --board web-app --public true',
     'board update --board web-app --voting-open-at 2026-03-01T00:00:00Z --voting-close-at 2026-04-01T00:00:00Z',
     'board update --board web-app --voting-close-at none',
   )
@@ -88,6 +101,9 @@ function addUpdate(noun: Command) {
     .addOption(new Option('--unfreeze', 'accept writes again').conflicts('freeze'))
     .option('--pre-moderation', 'let new ideas await approval')
     .option('--no-pre-moderation', 'publish new ideas at once')
+    .addOption(
+      new Option('--public <true|false>', 'whether everybody may read it at /b/<slug>').argParser(parseBoolean),
+    )
     .addOption(timeOption('submissions-open-at', 'when ideas may be submitted from'))
     .addOption(timeOption('submissions-close-at', 'when ideas may be submitted until'))
     .addOption(timeOption('voting-open-at', 'when votes may be cast from'))
@@ -95,10 +111,10 @@ function addUpdate(noun: Command) {
     .action(update);
 }
 
-async function create({ account: slug, json, ...input }: CreateOptions) {
+async function create({ account: slug, json, public: isPublic, ...input }: CreateOptions) {
   const view = await administer(async admin => {
     const account = await chooseAccount(admin, slug);
-    const board = await createBoard(admin, { ...input, accountId: account.id });
+    const board = await createBoard(admin, { ...input, ...given({ isPublic }), accountId: account.id });
     return readDetails(admin, board);
   });
   print(given({ json }), view, formatDetails);
@@ -115,6 +131,7 @@ async function list({ account: slug, ...output }: AccountOptions) {
       NAME: board => board.name,
       FROZEN: board => board.is_frozen,
       'PRE-MODERATION': board => board.pre_moderation,
+      PUBLIC: board => board.is_public,
       PENDING: board => board.pending_count,
       SUBMISSIONS: board => formatWindow(board.submissions_open_at, board.submissions_close_at),
       VOTING: board => formatWindow(board.voting_open_at, board.voting_close_at),
@@ -130,7 +147,7 @@ async function show({ account, board, ...output }: BoardOptions) {
   print(output, view, formatDetails);
 }
 
-async function update({ account, board: slug, json, freeze, unfreeze, ...options }: UpdateOptions) {
+async function update({ account, board: slug, json, freeze, unfreeze, public: isPublic, ...options }: UpdateOptions) {
   const { submissionsOpenAt, submissionsCloseAt, votingOpenAt, votingCloseAt, ...changes } = options;
   const windows = given({
     submissionsOpenAt: nullForNone(submissionsOpenAt),
@@ -142,7 +159,7 @@ async function update({ account, board: slug, json, freeze, unfreeze, ...options
     const { id: accountId } = await chooseAccount(admin, account);
     const board = await chooseBoard(admin, accountId, slug);
     const isFrozen = freeze ? true : unfreeze ? false : undefined;
-    await updateBoard(admin, board, { ...changes, ...windows, ...given({ isFrozen }) });
+    await updateBoard(admin, board, { ...changes, ...windows, ...given({ isFrozen, isPublic }) });
     return readDetails(admin, board);
   });
   print(given({ json }), view, formatDetails);
@@ -168,6 +185,7 @@ function formatBoard(board: BoardListing): string {
     description: board.description,
     frozen: board.is_frozen,
     'pre-moderation': board.pre_moderation,
+    public: board.is_public,
     submissions: formatWindow(board.submissions_open_at, board.submissions_close_at),
     voting: formatWindow(board.voting_open_at, board.voting_close_at),
     'pending ideas': board.pending_count,

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { Administration } from '../domain/administration.ts';
 import { cancelUserDeletion, requestUserDeletion } from '../domain/erasure/request-user-deletion.ts';
+import { createPasswordLink, passwordLinkMinutes, passwordLinkUrl } from '../domain/sign-in/password-links.ts';
 import { blockUser, unblockUser } from '../domain/users/block-user.ts';
 import { createUser } from '../domain/users/create-user.ts';
 import { requireUser } from '../domain/users/find-user.ts';
@@ -94,6 +95,15 @@ export function addUserCommands(program: Command) {
     .addOption(userOption())
     .action(cancelDeletion);
 
+  addVerb(
+    noun,
+    'password-link',
+    `Prints a link by which a user chooses a password for the pages: it works once, within ${passwordLinkMinutes} minutes. Whoever has it can sign in as the user.`,
+    'user password-link --email grace@example.com',
+  )
+    .requiredOption('--email <email>', 'the user, by address')
+    .action(makePasswordLink);
+
   addVerb(noun, 'unblock', 'Lets a blocked user write again.', 'user unblock --account acme --user mallory@example.com')
     .addOption(accountOption())
     .addOption(userOption())
@@ -152,6 +162,15 @@ async function cancelDeletion({ user: email, ...output }: DeletionOptions) {
     return readUser(admin, user.id);
   });
   print(output, view, formatUser);
+}
+
+async function makePasswordLink({ email, ...output }: { email: string } & OutputOptions) {
+  const view = await administer(async (admin, config) => {
+    const user = await requireUser(admin, email);
+    const { token, expiresAt } = await createPasswordLink(admin, user.id);
+    return { email: user.email, url: passwordLinkUrl(config, token), expires_at: expiresAt.toISOString() };
+  });
+  print(output, view, ({ url }) => url);
 }
 
 async function setBlock(

@@ -1,8 +1,11 @@
+import { randomBytes } from 'node:crypto';
 import type { Transaction } from '../database/database.ts';
 import { statement } from '../database/statement.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { type Administration, administrationIn } from '../domain/administration.ts';
 import { defaultStatuses } from '../domain/boards/create-board.ts';
+import type { Passwords } from '../domain/sign-in/passwords.ts';
+import { setPassword } from '../domain/sign-in/set-password.ts';
 import { createToken } from '../domain/tokens/create-token.ts';
 import { Account } from '../entities/account.ts';
 import { Board } from '../entities/board.ts';
@@ -18,7 +21,7 @@ import { User } from '../entities/user.ts';
 import { Voter } from '../entities/voter.ts';
 import { type DemoBoard, type DemoIdea, demoData } from './demo-data.ts';
 
-/** The plaintexts of the demo's tokens; they are shown once. */
+/** The plaintexts of the demo's tokens, and how its owner signs in; they are shown once. */
 export interface DemoTokens {
   read: string;
   write: string;
@@ -26,6 +29,7 @@ export interface DemoTokens {
   /** Grants both boards, so that every request names one. */
   allBoards: string;
   boardSlugs: string[];
+  signIn: { email: string; password: string };
 }
 
 /** Any constant: serializes servers that start on the same empty database. */
@@ -37,13 +41,14 @@ export async function loadDemo({
   database,
   clock,
   audit,
-}: Pick<ServerDependencies, 'database' | 'clock' | 'audit'>): Promise<DemoTokens | undefined> {
+  passwords,
+}: Pick<ServerDependencies, 'database' | 'clock' | 'audit' | 'passwords'>): Promise<DemoTokens | undefined> {
   return database.transaction(async transaction => {
     await transaction.query(lockDemo, []);
     const [accounts] = await transaction.query(countAccounts, []);
     if (accounts?.count !== 0) return undefined;
     const admin = administrationIn(transaction, { audit, actor: { by: 'server' }, now: clock.now() });
-    return new DemoLoad(transaction, admin).run();
+    return new DemoLoad(transaction, admin).run(passwords);
   });
 }
 
@@ -68,11 +73,11 @@ class DemoLoad {
     this.#now = admin.now;
   }
 
-  async run(): Promise<DemoTokens> {
+  async run(passwords: Passwords): Promise<DemoTokens> {
     await this.#loadPeople();
     const boards: Board[] = [];
     for (const board of demoData.boards) boards.push(await this.#loadBoard(board));
-    return this.#issueTokens(boards);
+    return { ...(await this.#issueTokens(boards)), signIn: await this.#letOwnerIn(passwords) };
   }
 
   async #loadPeople() {
@@ -102,6 +107,7 @@ class DemoLoad {
       name: data.name,
       description: data.description,
       preModeration: data.preModeration,
+      isPublic: true,
     });
     await em.flush();
     const boardId = board.id;
@@ -175,9 +181,20 @@ class DemoLoad {
     await this.#transaction.query(carryVotes, [targetId]);
   }
 
-  async #issueTokens(boards: Board[]): Promise<DemoTokens> {
+  async #letOwnerIn(passwords: Passwords): Promise<DemoTokens['signIn']> {
+    const { id, email } = this.#owner();
+    const password = randomBytes(12).toString('base64url');
+    await setPassword(this.#admin, id, await passwords.hash(password));
+    return { email, password };
+  }
+
+  #owner(): { id: number; email: string } {
     const owner = demoData.people.find(({ role }) => role === 'owner');
-    const issuerId = this.#users.get(owner?.key ?? '') ?? 0;
+    return { id: this.#users.get(owner?.key ?? '') ?? 0, email: owner?.email ?? '' };
+  }
+
+  async #issueTokens(boards: Board[]): Promise<Omit<DemoTokens, 'signIn'>> {
+    const { id: issuerId } = this.#owner();
     const [first] = boards;
     if (!first) throw new Error('The demo has a board');
     const issue = async (name: string, grants: { boardId: number; grant: 'read' | 'write' | 'moderate' }[]) => {

@@ -14,5 +14,13 @@ A demo account was made. Its tokens are shown this once; npm run cli -- token cr
 The first three are for the board ${first}; the last is for both boards and needs ?board=${first} or ?board=${second}.
 
   curl -H 'Authorization: Bearer ${tokens.read}' '${baseUrl}/api/v1/ideas?sort=top&per_page=3'
+
+Everybody may read both boards in a browser, such as ${baseUrl}/b/${first}
+
+To administer the account in a browser, sign in with what is shown this once, too:
+
+  page      ${baseUrl}/admin
+  e-mail    ${tokens.signIn.email}
+  password  ${tokens.signIn.password}
 `;
 }

@@ -1,6 +1,16 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Queryable } from '../database/database.ts';
 
+/** Who reads, of which board: somebody, or everybody. */
+export type Reader = Actor | PublicReader;
+
+/** Everybody who has the address of a public board. What is pending or in a hidden status is not there for them. */
+export interface PublicReader {
+  readonly boardId: number;
+  readonly voterId: null;
+  readonly isModerator: false;
+}
+
 /** Who acts, on which board: a token of the Agent API for its issuer, or a person. */
 export interface Actor {
   readonly accountId: number;
@@ -14,8 +24,13 @@ export interface Actor {
   readonly isModerator: boolean;
 }
 
-/** What every operation of the domain is given: the actor, the time, and the database. */
-export interface Operation extends Queryable {
+/** What an operation is given that only reads: the reader, and the database. */
+export interface ReadOperation extends Queryable {
+  readonly actor: Reader;
+}
+
+/** What every other operation of the domain is given: the actor, the time, and the database. */
+export interface Operation extends ReadOperation {
   readonly actor: Actor;
   readonly now: Date;
 }
@@ -23,4 +38,8 @@ export interface Operation extends Queryable {
 /** An operation that changes rows. It runs in a transaction, so that its changes are made together or not at all. */
 export interface WriteOperation extends Operation {
   readonly em: EntityManager;
+}
+
+export function isPublicReader(reader: Reader): reader is PublicReader {
+  return reader.voterId === null;
 }

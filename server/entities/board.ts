@@ -12,6 +12,8 @@ export const Board = defineEntity({
     description: p.text().default(''),
     isFrozen: p.boolean().default(false),
     preModeration: p.boolean().default(false),
+    /** Everybody may read it at /b/<slug>. */
+    isPublic: p.boolean().default(false),
     /** A window is open from its opening, included, to its closing, excluded; null is no bound. */
     submissionsOpenAt: timestamp().nullable(),
     submissionsCloseAt: timestamp().nullable(),

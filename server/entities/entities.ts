@@ -15,6 +15,7 @@ import { Membership } from './membership.ts';
 import { Merge } from './merge.ts';
 import { Notification } from './notification.ts';
 import { OauthRecord } from './oauth-record.ts';
+import { PasswordLink } from './password-link.ts';
 import { RateLimit } from './rate-limit.ts';
 import { Session } from './session.ts';
 import { SignInMethod } from './sign-in-method.ts';
@@ -47,6 +48,7 @@ export const entities = [
   Merge,
   Notification,
   OauthRecord,
+  PasswordLink,
   RateLimit,
   Session,
   SignInMethod,

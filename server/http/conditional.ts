@@ -4,16 +4,20 @@ import type { ServerDependencies } from '../dependencies.ts';
 import { refund, setRateLimitHeaders } from './rate-limit.ts';
 import { routeMetadata } from './request-context.ts';
 
-/** The hook that puts a weak ETag on reads of the API, and answers 304, uncharged, to who has the answer already. */
+/**
+ * The hook that puts a weak ETag on reads of the API and on public pages, and answers 304 to who has the answer already:
+ * uncharged where a token would be.
+ */
 export function answerConditionally(server: ServerDependencies) {
   return async (request: FastifyRequest, reply: FastifyReply, payload: unknown) => {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     if (!isRead || reply.statusCode !== 200 || typeof payload !== 'string') return payload;
-    if (routeMetadata(request)?.auth !== 'board') return payload;
+    const caching = cachingOf(request);
+    if (!caching) return payload;
 
     const tag = `W/"${hash('sha1', payload, 'base64url')}"`;
     reply.header('ETag', tag);
-    reply.header('Cache-Control', 'private, no-cache');
+    reply.header('Cache-Control', caching);
     if (!matches(request.headers['if-none-match'], tag)) return payload;
 
     if (request.bucketState) setRateLimitHeaders(reply, await refund(server.database, request.bucketState));
@@ -21,6 +25,18 @@ export function answerConditionally(server: ServerDependencies) {
     // Fastify itself drops the body of an answer to HEAD, and fails where there is none.
     return request.method === 'HEAD' ? payload : null;
   };
+}
+
+/**
+ * For a quarter of a minute nobody asks for a public page again, which spares the server when a link to it is passed
+ * around; no longer, since a board that is made private has to be gone from the caches soon.
+ */
+const publicSeconds = 15;
+
+function cachingOf(request: FastifyRequest): string | undefined {
+  if (routeMetadata(request)?.auth === 'board') return 'private, no-cache';
+  if (request.routeOptions.config.isPublicPage) return `public, max-age=${publicSeconds}, must-revalidate`;
+  return undefined;
 }
 
 /** Weak comparison (RFC 9110, 13.1.2): what a proxy made of the tag's strength does not matter. */

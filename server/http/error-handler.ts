@@ -9,12 +9,21 @@ import { refusalOf } from './validation.ts';
 /** How soon a client may ask again while the database is away, in seconds. */
 const unavailableRetrySeconds = 5;
 
-/**
- * Answers every error with the body of the contract. What is not an answer to the client goes into the log alone, and a
- * failure of ours to the reporter.
- */
+/** Answers every error with the body of the contract. */
 export function answerErrors(reporter: ErrorReporter) {
+  const note = noteErrors(reporter);
   return (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
+    const refusal = note(error, request, reply);
+    return reply.status(errors[refusal.key].status).send(errorBody(refusal));
+  };
+}
+
+/**
+ * Finds what to tell the client of an error. What is not an answer to the client goes into the log alone, and a failure
+ * of ours to the reporter.
+ */
+export function noteErrors(reporter: ErrorReporter) {
+  return (error: unknown, request: FastifyRequest, reply: FastifyReply): DomainError => {
     const refusal = toDomainError(error);
     request.errorKey = refusal.key;
     if (refusal.key === 'internal_error') {
@@ -26,7 +35,7 @@ export function answerErrors(reporter: ErrorReporter) {
       request.log.warn({ err: error }, 'the database cannot be reached');
       reply.header('Retry-After', unavailableRetrySeconds);
     }
-    return reply.status(errors[refusal.key].status).send(errorBody(refusal));
+    return refusal;
   };
 }
 

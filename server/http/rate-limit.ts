@@ -39,7 +39,8 @@ export function ipCounter(ip: string, limits: Limits, now: Date): Counter {
   return openCounter('ip', `ip:${networkOf(ip)}`, limits.RATE_LIMIT_IP, ipWindowSeconds, now);
 }
 
-function openCounter(name: string, key: string, limit: number, windowSeconds: number, now: Date): Counter {
+/** A counter of the window in which the time is. */
+export function openCounter(name: string, key: string, limit: number, windowSeconds: number, now: Date): Counter {
   const windowMs = windowSeconds * 1000;
   const start = Math.floor(now.getTime() / windowMs) * windowMs;
   return {
@@ -53,7 +54,7 @@ function openCounter(name: string, key: string, limit: number, windowSeconds: nu
 }
 
 /** One customer of an IPv6 network has a /64 at least: counting single addresses would limit nobody. */
-function networkOf(ip: string): string {
+export function networkOf(ip: string): string {
   if (isIPv4(ip)) return ip;
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1];
   if (mapped) return mapped;

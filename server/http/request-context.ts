@@ -23,6 +23,8 @@ declare module 'fastify' {
     tsRestRoute?: AppRoute;
     /** Set on the routes that answer 405. */
     allow?: string;
+    /** Set on pages that are the same for everybody, which caches may keep for a moment. */
+    isPublicPage?: boolean;
   }
 }
 

@@ -1,8 +1,14 @@
 import type { Queryable } from '../database/database.ts';
 import { plannedStatement } from '../database/statement.ts';
 
-/** The tables whose rows end at their expires_at: counters, stored answers, sign-ins, and what OAuth keeps. */
-export const expiringTables = ['rate_limits', 'idempotency_keys', 'sessions', 'oauth_records'] as const;
+/** The tables whose rows end at their expires_at: counters, stored answers, sign-ins, links, and what OAuth keeps. */
+export const expiringTables = [
+  'rate_limits',
+  'idempotency_keys',
+  'sessions',
+  'password_links',
+  'oauth_records',
+] as const;
 
 const batchSize = 5_000;
 

@@ -21,7 +21,7 @@ export interface Runner {
   stop(): Promise<void>;
 }
 
-export interface RunnerOptions extends ServerDependencies {
+export interface RunnerOptions extends Omit<ServerDependencies, 'passwords'> {
   url: string;
   requests: OutgoingRequests;
   mailer: Mailer | undefined;

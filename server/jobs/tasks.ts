@@ -14,9 +14,10 @@ import { buildExtensionTasks, extensionCrontab } from '../extensions/extension-t
 import { recordAuditEvent } from './audit-outbox.ts';
 import { clearExpired } from './clear-expired.ts';
 import type { Lease } from './lease.ts';
+import { mailPasswordLink } from './mail-password-link.ts';
 
 /** What a task is built from. */
-export interface TaskDependencies extends Omit<ServerDependencies, 'appKey'> {
+export interface TaskDependencies extends Omit<ServerDependencies, 'appKey' | 'passwords'> {
   secretBox: SecretBox;
   requests: OutgoingRequests;
   unsubscribeTokens: UnsubscribeTokens;
@@ -46,6 +47,7 @@ export function buildTasks(deps: TaskDependencies): TaskList {
     deliver_webhooks: deliverWebhooks(deps),
     wake_overdue_webhooks: () => wakeOverdueLanes(deps.queue),
     clear_old_events: () => clearOldEvents(deps.queue, deps.stopping),
+    mail_password_link: mailPasswordLink(deps),
     ...buildPeopleTasks(deps),
     ...buildExtensionTasks(deps),
   };

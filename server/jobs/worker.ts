@@ -10,7 +10,7 @@ export interface Worker {
   stop(): Promise<void>;
 }
 
-export interface WorkerOptions extends ServerDependencies {
+export interface WorkerOptions extends Omit<ServerDependencies, 'passwords'> {
   url: string;
   /** What posts to addresses that others chose; by default with the guard that the settings ask for. */
   requests?: OutgoingRequests;

@@ -50,6 +50,11 @@ export const administrationEvents = {
   'user.deletion_requested': defineEvent('The grace began after which a user is erased.', ofUser),
   'user.deletion_cancelled': defineEvent('A user stays after all.', ofUser),
   'user.erased': defineEvent('A user is erased: nothing personal is left.', { ...ofUser, rows }),
+  'password.set': defineEvent('A password was set, and every session of the user ended.', {
+    ...ofUser,
+    sessions: z.int().describe('in how many they were signed in'),
+  }),
+  'password.link_created': defineEvent('The operator made a link by which a user sets a password.', ofUser),
   'member.added': defineEvent('A user became a member of an account.', { ...ofMember, role: role.describe('as what') }),
   'member.role_changed': defineEvent('A member has another role.', {
     ...ofMember,

@@ -51,7 +51,11 @@ export const requestEvents = {
   ),
   'rate_limit.exceeded': defineEvent('The first request of a window was over its limit: one line for each window.', {
     ...request,
-    bucket: z.string().describe('`apitoken:read`, `apitoken:write`, or `ip` for the limit of a network'),
+    bucket: z
+      .string()
+      .describe(
+        '`apitoken:read`, `apitoken:write`, or `ip` for the limit of a network; `sign-in` and `password-link`, each `:ip` or `:address`, for tries of passwords and links by mail',
+      ),
     limit: z.int().describe('how many requests a window has'),
     window_seconds: z.int().describe('how long it is'),
     account_id: field.accountId.optional(),

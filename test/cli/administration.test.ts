@@ -142,6 +142,25 @@ test.concurrent('a board is frozen and thawed, and its windows set and taken awa
   expect(listed).toMatchObject([{ slug: 'web-app', pending_count: 0 }]);
 });
 
+test.concurrent('a board is made public and private, and shown as such', async ({ db, cli }) => {
+  await createInstallation(db);
+  const { stdout: before } = await cli.run('board', 'list');
+  expect(before.split('\n')[0]).toContain('PUBLIC');
+  expect(await cli.json('board', 'update', '--public', 'true')).toMatchObject({ is_public: true, name: 'Web app' });
+  const { stdout: shown } = await cli.run('board', 'show');
+  expect(shown).toMatch(/^public +yes$/m);
+  expect(await cli.json('board', 'update', '--name', 'Web')).toMatchObject({ is_public: true });
+  expect(await cli.json('board', 'update', '--public', 'false')).toMatchObject({ is_public: false });
+  const created = await cli.json('board', 'create', '--slug', 'mobile', '--name', 'Mobile', '--public');
+  expect(created).toMatchObject({ slug: 'mobile', is_public: true });
+
+  const owner = ['--owner-email', 'ada@example.com'];
+  await cli.json('account', 'create', '--name', 'Other', '--slug', 'other', ...owner);
+  expect(
+    await cli.refusal('board', 'create', '--account', 'other', '--slug', 'mobile', '--name', 'Mobile', '--public'),
+  ).toBe('Another public board has the slug mobile, and with it the page /b/mobile');
+});
+
 test.concurrent('the registry of a board is edited, and each command answers with all of it', async ({ db, cli }) => {
   await createInstallation(db);
   const add = ['status', 'add', '--key', 'in_review', '--category', 'active', '--label', 'In review'];

@@ -26,6 +26,9 @@ export function findRuntimes(): Runtime[] {
   ];
 }
 
+/** Several files of tests ask for it, and one line says that it is not there. */
+let isChromiumMissed = false;
+
 /** Chromium, or undefined where there is none. */
 export function findChromium(): string | undefined {
   const candidates = [
@@ -40,8 +43,10 @@ export function findChromium(): string | undefined {
     ...globSync(join(homedir(), '.cache/ms-playwright/chromium*/chrome-linux*/{chrome,headless_shell}')),
   ];
   const path = candidates.find(candidate => candidate && existsSync(candidate));
-  if (!path)
-    console.warn('No Chromium is installed: the client is not tested in a browser. CHROMIUM_PATH can name one.');
+  if (!path && !isChromiumMissed) {
+    isChromiumMissed = true;
+    console.warn('No Chromium is installed: nothing is tested in a browser. CHROMIUM_PATH can name one.');
+  }
   return path;
 }
 

@@ -219,6 +219,14 @@ const promises: Promised[] = [
     accepted: ['another-board', ':stranger_board_slug'],
   },
   {
+    constraint: 'boards_public_slug_key',
+    promise: 'a slug names one public board of all accounts',
+    statement: `with others as (update boards set is_public = true where id = :stranger_board)
+      update boards set is_public = true, slug = $1 where id = :board`,
+    refused: [':stranger_board_slug'],
+    accepted: ['another-board'],
+  },
+  {
     constraint: 'boards_slug_check',
     promise: 'the slug of a board is lower-case letters, digits and inner hyphens',
     statement: 'update boards set slug = $1 where id = :board',
@@ -432,6 +440,22 @@ const promises: Promised[] = [
     constraint: 'sessions_expires_at_check',
     promise: 'a session ends after it began',
     statement: `insert into sessions (token_hash, user_id, created_at, expires_at)
+      values (sha256('a'), :member, '2026-01-02', $1)`,
+    refused: ['2026-01-02', '2026-01-01'],
+    accepted: ['2026-01-03'],
+  },
+  {
+    constraint: 'password_links_token_hash_check',
+    promise: 'what is kept of the token of a link has the length of a SHA-256',
+    statement: `insert into password_links (token_hash, user_id, expires_at)
+      values ($1, :member, now() + interval '1 hour')`,
+    refused: [Buffer.alloc(31), Buffer.from('a token')],
+    accepted: [Buffer.alloc(32)],
+  },
+  {
+    constraint: 'password_links_expires_at_check',
+    promise: 'a link ends after it was made',
+    statement: `insert into password_links (token_hash, user_id, created_at, expires_at)
       values (sha256('a'), :member, '2026-01-02', $1)`,
     refused: ['2026-01-02', '2026-01-01'],
     accepted: ['2026-01-03'],

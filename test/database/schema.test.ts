@@ -87,6 +87,7 @@ describe('the migrated schema', () => {
     users: 'a person may be a member of many accounts',
     sign_in_methods: 'of a person, and one of each kind',
     sessions: 'of a person, and found by the token alone',
+    password_links: 'of a person, found by the token alone, and gone within the hour',
     oauth_records: 'of a client or a person, until a grant says which account; then its token has it',
     api_token_boards: 'a few rows for each token, which has the account',
     idempotency_keys: 'kept for a day, and found by the token alone',

@@ -25,6 +25,8 @@ export function watchAnswers(server: Server): string[] {
     const method = request.method === 'HEAD' ? 'GET' : (request.method ?? '');
     const path = (request.url ?? '').split('?', 1)[0] ?? '';
     if (path.startsWith('/docs') || path === '/api/v1/openapi.json' || path === '/unsubscribe') return;
+    // Pages are for people, and no part of the contract.
+    if (/^\/(b|admin|assets)(\/|$)/.test(path)) return;
     // What an extension answers is its own.
     if (path.startsWith('/ext/')) return;
     collectBody(response, body => {

@@ -66,12 +66,14 @@ type BoardSettings = Pick<
   Board,
   | 'isFrozen'
   | 'preModeration'
+  | 'isPublic'
   | 'submissionsOpenAt'
   | 'submissionsCloseAt'
   | 'votingOpenAt'
   | 'votingCloseAt'
   | 'slug'
   | 'name'
+  | 'description'
 >;
 
 export interface BoardInput extends Partial<BoardSettings> {

@@ -4,6 +4,7 @@ import { type Config, loadConfig } from '../../server/config.ts';
 import type { ServerDependencies } from '../../server/dependencies.ts';
 import type { Clock } from '../../server/domain/clock.ts';
 import { systemClock } from '../../server/domain/clock.ts';
+import { buildPasswords } from '../../server/domain/sign-in/passwords.ts';
 import { buildAuditLog } from '../../server/observability/audit-log.ts';
 import { silentReporter } from '../../server/observability/error-reporter.ts';
 import { buildLogger } from '../../server/observability/logger.ts';
@@ -59,6 +60,8 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
     appKey: testAppKey,
     audit: buildAuditLog({ destination: { write: line => auditLines.push(line) }, redactor }),
     reporter: silentReporter,
+    // Of the production's costs, a test of signing in would take seconds.
+    passwords: buildPasswords({ memoryKib: 8, passes: 1 }),
     extensions: [],
     ...options.dependencies,
   };

@@ -27,6 +27,8 @@ const insert: Record<(typeof expiringTables)[number], (expiresAt: string) => str
     select ${tokenId}, '/', 'key ' || n, '\\x00', 200, '{}', ${expiresAt} from numbers`,
   sessions: expiresAt => `insert into sessions (token_hash, user_id, created_at, expires_at)
     select sha256(n::text::bytea), ${userId}, now() - interval '1 day', ${expiresAt} from numbers`,
+  password_links: expiresAt => `insert into password_links (token_hash, user_id, created_at, expires_at)
+    select sha256(n::text::bytea), ${userId}, now() - interval '1 day', ${expiresAt} from numbers`,
   oauth_records: expiresAt => `insert into oauth_records (model, id_hash, payload, expires_at)
     select 'Session', sha256(n::text::bytea), '{}', ${expiresAt} from numbers`,
 };

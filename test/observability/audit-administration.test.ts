@@ -14,6 +14,8 @@ import {
 import { addMember, removeMember, setMemberRole } from '../../server/domain/members/change-members.ts';
 import { approveIdea } from '../../server/domain/moderation/approve-idea.ts';
 import { rejectIdea } from '../../server/domain/moderation/reject-idea.ts';
+import { createPasswordLink } from '../../server/domain/sign-in/password-links.ts';
+import { setPassword } from '../../server/domain/sign-in/set-password.ts';
 import { addStatus, removeStatus, requireStatus, updateStatus } from '../../server/domain/statuses/edit-statuses.ts';
 import { addTag, removeTag, requireTag, updateTag } from '../../server/domain/tags/edit-tags.ts';
 import { createToken } from '../../server/domain/tokens/create-token.ts';
@@ -211,6 +213,8 @@ const cases: Cases = {
       return { user_id: userId };
     };
   },
+  'password.set': onUser((admin, id) => setPassword(admin, id, '$argon2id$a-hash'), { sessions: 0 }),
+  'password.link_created': onUser(createPasswordLink),
   'member.added': onUser(
     async (admin, userId) => addMember(admin, { accountId: world.accountId, userId }, 'moderator'),
     {
@@ -254,9 +258,10 @@ const cases: Cases = {
       name: one.name,
       description: 'Ask ada@example.com',
       preModeration: true,
+      isPublic: true,
       votingOpenAt,
     });
-    return { ...board(), changed: ['description', 'pre_moderation', 'voting_open_at'] };
+    return { ...board(), changed: ['description', 'pre_moderation', 'is_public', 'voting_open_at'] };
   }),
   'board.frozen': onBoard(async (admin, one) => {
     await updateBoard(admin, one, { isFrozen: true });
@@ -348,6 +353,8 @@ const once = new Set([
   'token.created',
   'webhook.created',
   'chat_channel.created',
+  'password.set',
+  'password.link_created',
   'webhook.secret_rotated',
 ]);
 

@@ -11,6 +11,7 @@ export interface NewBoard {
   name: string;
   description?: string;
   preModeration?: boolean;
+  isPublic?: boolean;
 }
 
 /** The statuses of a new board. Their keys are the values of an idea's `status` for their categories. */
@@ -36,6 +37,7 @@ export async function createBoard(admin: Administration, input: NewBoard): Promi
     name: checkName(input.name, 100),
     description: checkText(input.description ?? '', 0, maxDescriptionLength, 'description'),
     preModeration: input.preModeration ?? false,
+    isPublic: input.isPublic ?? false,
     createdAt: admin.now,
     updatedAt: admin.now,
   });
@@ -49,5 +51,9 @@ export async function createBoard(admin: Administration, input: NewBoard): Promi
 }
 
 export function boardSlugTaken(slug: string) {
-  return { boards_account_id_slug_key: `Another board of the account has the slug ${slug}` };
+  return {
+    boards_account_id_slug_key: `Another board of the account has the slug ${slug}`,
+    // It may be another account's, whose name is nobody else's business.
+    boards_public_slug_key: `Another public board has the slug ${slug}, and with it the page /b/${slug}`,
+  };
 }

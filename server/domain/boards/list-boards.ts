@@ -3,6 +3,8 @@ import { type Administration, AdministrationError } from '../administration.ts';
 import type { BoardView } from './read-board.ts';
 
 export interface BoardListing extends Omit<BoardView, 'statuses' | 'tags'> {
+  /** Whether everybody may read it at /b/<slug>. */
+  is_public: boolean;
   /** How many ideas await approval. */
   pending_count: number;
   created_at: string;
@@ -10,7 +12,7 @@ export interface BoardListing extends Omit<BoardView, 'statuses' | 'tags'> {
 }
 
 const selectBoards = plannedStatement<BoardListing>(`
-  select b.id, b.slug, b.name, b.description, b.is_frozen, b.pre_moderation,
+  select b.id, b.slug, b.name, b.description, b.is_frozen, b.pre_moderation, b.is_public,
     b.submissions_open_at, b.submissions_close_at, b.voting_open_at, b.voting_close_at,
     (
       select count(*) from statuses s join ideas i on i.status_id = s.id

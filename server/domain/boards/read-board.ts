@@ -1,7 +1,7 @@
 import type { StatusCategory } from '../../../contract/status.ts';
 import { statement } from '../../database/statement.ts';
 import { DomainError } from '../domain-error.ts';
-import type { Operation } from '../operation.ts';
+import type { ReadOperation } from '../operation.ts';
 
 export interface BoardView {
   id: number;
@@ -44,8 +44,8 @@ const selectBoard = statement<BoardView>(
   where b.id = $1`,
 );
 
-/** Reads the actor's board with its status registry and its tags. */
-export async function readBoard(op: Operation): Promise<BoardView> {
+/** Reads the reader's board with its status registry and its tags. */
+export async function readBoard(op: ReadOperation): Promise<BoardView> {
   const [board] = await op.query(selectBoard, [op.actor.boardId]);
   if (!board) throw new DomainError('not_found');
   return board;

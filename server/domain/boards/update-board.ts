@@ -12,6 +12,7 @@ export interface BoardChanges {
   description?: string;
   isFrozen?: boolean;
   preModeration?: boolean;
+  isPublic?: boolean;
   submissionsOpenAt?: Date | null;
   submissionsCloseAt?: Date | null;
   votingOpenAt?: Date | null;
@@ -24,6 +25,7 @@ const settings = [
   'slug',
   'description',
   'preModeration',
+  'isPublic',
   'submissionsOpenAt',
   'submissionsCloseAt',
   'votingOpenAt',

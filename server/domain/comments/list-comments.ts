@@ -1,7 +1,7 @@
 import { statement } from '../../database/statement.ts';
 import { DomainError } from '../domain-error.ts';
 import { readIdea } from '../ideas/read-idea.ts';
-import type { Operation } from '../operation.ts';
+import type { ReadOperation } from '../operation.ts';
 import { cutPage, type Page, type Place } from '../pagination.ts';
 
 export interface CommentView {
@@ -25,8 +25,8 @@ const selectComments = statement<CommentView>(
   offset $3 limit $4`,
 );
 
-/** Lists the comments of an idea, oldest first: 404 where the idea is not there for the actor. */
-export async function listComments(op: Operation, ideaId: number, place: Place): Promise<Page<CommentView>> {
+/** Lists the comments of an idea, oldest first: 404 where the idea is not there for the reader. */
+export async function listComments(op: ReadOperation, ideaId: number, place: Place): Promise<Page<CommentView>> {
   if (!(await readIdea(op, ideaId))) throw new DomainError('not_found');
   const after = place.cursor?.id ?? 0;
   const rows = await op.query(selectComments, [ideaId, after, place.offset, place.perPage + 1]);

@@ -43,6 +43,7 @@ const accesses = [
   accessOf('memberships', 'user_id = $1'),
   accessOf('sign_in_methods', 'user_id = $1'),
   accessOf('sessions', 'user_id = $1'),
+  accessOf('password_links', 'user_id = $1'),
   accessOf('oauth_records', 'user_id = $1 or token_id = any (array(select id from api_tokens where issuer_id = $1))'),
 ];
 

@@ -1,6 +1,6 @@
 import { type IdeaStatus, type StatusCategory, statusOfCategory } from '../../../contract/status.ts';
 import { plannedStatement, type Statement, statement } from '../../database/statement.ts';
-import type { Operation } from '../operation.ts';
+import { isPublicReader, type ReadOperation } from '../operation.ts';
 import { type Cursor, cutPage, type Page, type Place } from '../pagination.ts';
 import { type IdeaView, ideaViewColumns, ideaViewJoins } from './read-idea.ts';
 
@@ -12,10 +12,10 @@ export interface IdeaFilter {
   isPending: boolean;
 }
 
-/** Lists the published ideas of the actor's board, or its approval queue. */
-export async function listIdeas(op: Operation, filter: IdeaFilter, place: Place): Promise<Page<IdeaView>> {
+/** Lists the published ideas of the reader's board, or its approval queue. */
+export async function listIdeas(op: ReadOperation, filter: IdeaFilter, place: Place): Promise<Page<IdeaView>> {
   const isSearch = filter.q !== undefined;
-  const list = listStatement(filter, place);
+  const list = listStatement(filter, place, isPublicReader(op.actor));
   const values: unknown[] = [
     op.actor.boardId,
     op.actor.voterId,
@@ -42,10 +42,11 @@ function cursorOf(sort: IdeaFilter['sort'], idea: IdeaView): Cursor {
 
 const statements = new Map<string, Statement<IdeaView>>();
 
-function listStatement({ sort, isPending, q }: IdeaFilter, { cursor, offset, perPage }: Place) {
+function listStatement({ sort, isPending, q }: IdeaFilter, { cursor, offset, perPage }: Place, isPublic: boolean) {
   const form: ListForm = {
     sort,
     isPending,
+    isPublic,
     isSearch: q !== undefined,
     hasCursor: cursor !== undefined,
     rowsOfStatus: offset === 0 ? enoughRows.find(rows => rows > perPage) : undefined,
@@ -65,6 +66,8 @@ function listStatement({ sort, isPending, q }: IdeaFilter, { cursor, offset, per
 interface ListForm {
   sort: IdeaFilter['sort'];
   isPending: boolean;
+  /** Hidden statuses are left out even where they are asked for. */
+  isPublic: boolean;
   isSearch: boolean;
   hasCursor: boolean;
   /** How many rows of each status suffice for the page; undefined for one that begins after an offset. */
@@ -78,8 +81,15 @@ interface ListForm {
  */
 const enoughRows = [21, 101] as const;
 
-function nameOf({ sort, isPending, isSearch, hasCursor, rowsOfStatus }: ListForm): string {
-  const words = [sort, isPending && 'pending', isSearch && 'search', hasCursor && 'after', rowsOfStatus ?? 'offset'];
+function nameOf({ sort, isPending, isPublic, isSearch, hasCursor, rowsOfStatus }: ListForm): string {
+  const words = [
+    sort,
+    isPending && 'pending',
+    isPublic && 'public',
+    isSearch && 'search',
+    hasCursor && 'after',
+    rowsOfStatus ?? 'offset',
+  ];
   return ['list_ideas', ...words.filter(word => word !== false)].join('_');
 }
 
@@ -87,7 +97,7 @@ function nameOf({ sort, isPending, isSearch, hasCursor, rowsOfStatus }: ListForm
  * The list takes the first rows of each status that it shows, each from the index in the order of the list, and
  * merges them: so it costs the same whichever statuses are shown, and the same at any depth with a cursor.
  */
-function listText({ sort, isPending, isSearch, hasCursor, rowsOfStatus }: ListForm): string {
+function listText({ sort, isPending, isPublic, isSearch, hasCursor, rowsOfStatus }: ListForm): string {
   const key = sort === 'newest' ? 'created_at' : 'score';
   const keyType = sort === 'newest' ? 'timestamptz' : 'integer';
   const cursorAt = isSearch ? 8 : 7;
@@ -117,6 +127,7 @@ function listText({ sort, isPending, isSearch, hasCursor, rowsOfStatus }: ListFo
             when $4::text is not null then shown.category = $4
             else ${isPending ? 'true' : 'not shown.is_hidden'}
           end
+      ${isPublic ? 'and not shown.is_hidden' : ''}
     order by of_status.key desc, of_status.id desc
     offset $5::bigint limit $6::bigint
   ) page

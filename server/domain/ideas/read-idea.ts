@@ -1,7 +1,7 @@
 import type { StatusCategory } from '../../../contract/status.ts';
 import { statement } from '../../database/statement.ts';
 import type { ModerationState } from '../../entities/idea.ts';
-import type { Operation, WriteOperation } from '../operation.ts';
+import { isPublicReader, type ReadOperation, type WriteOperation } from '../operation.ts';
 
 /** An idea as its readers see it: the row with its status, tags, author and the reader's own vote. */
 export interface IdeaView {
@@ -51,10 +51,22 @@ const selectIdea = statement<IdeaView>(
   where i.id = $1 and i.board_id = $2 and (i.moderation_state = 'published' or ($4 and i.moderation_state = 'pending'))`,
 );
 
-/** Reads one idea of the actor's board; undefined where there is none, or it is pending and the actor no moderator. */
-export async function readIdea(op: Operation, ideaId: number): Promise<IdeaView | undefined> {
+const selectPublicIdea = statement<IdeaView>(
+  'select_public_idea',
+  `select ${ideaViewColumns}
+  from ideas i ${ideaViewJoins('null')}
+  where i.id = $1 and i.board_id = $2 and i.moderation_state = 'published' and not s.is_hidden`,
+);
+
+/**
+ * Reads one idea of the reader's board; undefined where there is none, it is pending and the reader no moderator, or it
+ * is hidden from the public.
+ */
+export async function readIdea(op: ReadOperation, ideaId: number): Promise<IdeaView | undefined> {
   const { boardId, voterId, isModerator } = op.actor;
-  const [idea] = await op.query(selectIdea, [ideaId, boardId, voterId, isModerator]);
+  const [idea] = isPublicReader(op.actor)
+    ? await op.query(selectPublicIdea, [ideaId, boardId])
+    : await op.query(selectIdea, [ideaId, boardId, voterId, isModerator]);
   return idea;
 }
 

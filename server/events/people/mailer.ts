@@ -10,8 +10,8 @@ interface Mail {
   messageId: string;
   /** The message ids that it belongs to, so that the mails about one idea are shown together. */
   references: string[];
-  /** One click there ends this kind of mail (RFC 8058). */
-  unsubscribeUrl: string;
+  /** One click there ends this kind of mail (RFC 8058). A mail that somebody asked for has none. */
+  unsubscribeUrl?: string;
 }
 
 export type MailOutcome =
@@ -56,8 +56,7 @@ export function buildMailer(config: MailConfig): Mailer | undefined {
           messageId: `<${messageId}>`,
           references: references.map(id => `<${id}>`),
           headers: {
-            'List-Unsubscribe': `<${unsubscribeUrl}>`,
-            'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+            ...(unsubscribeUrl === undefined ? {} : unsubscribeHeaders(unsubscribeUrl)),
             'Auto-Submitted': 'auto-generated',
           },
         });
@@ -70,6 +69,10 @@ export function buildMailer(config: MailConfig): Mailer | undefined {
     },
     close: () => transport.close(),
   };
+}
+
+function unsubscribeHeaders(url: string) {
+  return { 'List-Unsubscribe': `<${url}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' };
 }
 
 /** The commands whose answers are about one recipient and one message. */

@@ -242,3 +242,27 @@ test('removing a tag takes it from the ideas that have it, and leaves the ideas'
   expect(await db.sql('select * from idea_tags where idea_id = $1', [ideaId])).toEqual([]);
   expect(await db.sql('select id from ideas where id = $1', [ideaId])).toHaveLength(1);
 });
+
+test('of all public boards one alone has a slug, whichever way a second one would come by it', async () => {
+  const other = await createWorld(db, { isPublic: true });
+  const taken = `Another public board has the slug ${other.boardSlug}, and with it the page /b/${other.boardSlug}`;
+  const isPublic = async () =>
+    (await db.sql<{ is_public: boolean }>('select is_public from boards where id = $1', [world.boardId]))[0]?.is_public;
+
+  const inAccount = { accountId: world.accountId, slug: other.boardSlug, name: 'A board' };
+  await expectRefusal(db, admin => createBoard(admin, { ...inAccount, isPublic: true }), 'conflict', taken);
+  await update({ slug: other.boardSlug });
+  const change = (changes: BoardChanges, slug = other.boardSlug) =>
+    [
+      async (admin: Administration) => updateBoard(admin, await requireBoard(admin, world.accountId, slug), changes),
+    ] as const;
+  await expectRefusal(db, ...change({ isPublic: true }), 'conflict', taken);
+  await administer(db, ...change({ slug: world.boardSlug, isPublic: true }));
+  expect(await isPublic()).toBe(true);
+  await expectRefusal(db, ...change({ slug: other.boardSlug }, world.boardSlug), 'conflict', taken);
+
+  // What is private keeps no slug from anybody.
+  await administer(db, ...change({ isPublic: false }, world.boardSlug));
+  await update({ slug: other.boardSlug });
+  expect(await isPublic()).toBe(false);
+});

@@ -147,6 +147,10 @@ async function signIn(server: TestServer, userId: number, tokenId: number, other
     hash('session'),
     userId,
   ]);
+  await server.sql(
+    `insert into password_links (token_hash, user_id, expires_at) values ($1, $2, now() + interval '1 hour')`,
+    [hash('link'), userId],
+  );
   const insertRecord = `insert into oauth_records (model, id_hash, payload, user_id, token_id, grant_id, expires_at)
     values ($1, $2, $3, $4, $5, 'a grant', now() + interval '1 hour')`;
   const payload = JSON.stringify({ accountId: String(userId), hint: person.email });

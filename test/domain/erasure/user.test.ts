@@ -65,6 +65,7 @@ describe('a user who is erased', () => {
           memberships: 2,
           notifications: expect.any(Number),
           oauth_records: 2,
+          password_links: 1,
           sessions: 1,
           sign_in_methods: 1,
           user_blocks: 1,

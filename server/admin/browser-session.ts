@@ -1,0 +1,73 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Config } from '../config.ts';
+import type { ServerDependencies } from '../dependencies.ts';
+import { readSession, type SignedInUser } from '../domain/sign-in/read-session.ts';
+import { hashOfSecret } from '../domain/sign-in/secret-text.ts';
+
+/** Who sent a request, by the session in its cookie. */
+export interface BrowserSession {
+  user: SignedInUser;
+  tokenHash: Buffer;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    browserSession: BrowserSession | null;
+  }
+}
+
+/** Finds who is signed in, for every request of a page. */
+export function readBrowserSessions(app: FastifyInstance, { database, clock, config }: ServerDependencies) {
+  app.decorateRequest('browserSession', null);
+  app.addHook('onRequest', async request => {
+    const tokenHash = sessionHashOf(request, config);
+    if (!tokenHash) return;
+    const terms = { now: clock.now(), idleMinutes: config.SESSION_IDLE_MINUTES };
+    const user = await readSession(database, tokenHash, terms);
+    if (user) request.browserSession = { user, tokenHash };
+  });
+}
+
+/** The hook of a route for people who are signed in: others sign in first, and then go on where they wanted to. */
+export async function requireSession(request: FastifyRequest, reply: FastifyReply) {
+  if (request.browserSession) return;
+  // What a form had in it is lost all the same, and its address may be none that can be read.
+  const next = request.method === 'GET' ? request.url : '/admin';
+  return reply.redirect(`/admin/sign-in?next=${encodeURIComponent(next)}`, 303);
+}
+
+/** Who is signed in, in a route behind requireSession. */
+export function sessionOf({ browserSession }: FastifyRequest): BrowserSession {
+  if (!browserSession) throw new Error('The route is not behind a session');
+  return browserSession;
+}
+
+/** The hash of the token in the cookie, whether a session has it or not. */
+export function sessionHashOf({ cookies }: FastifyRequest, config: CookieConfig): Buffer | undefined {
+  const text = cookies[cookieName(config)];
+  return text === undefined ? undefined : hashOfSecret(text);
+}
+
+export function setSessionCookie(reply: FastifyReply, config: CookieConfig, token: string, expires: Date) {
+  reply.setCookie(cookieName(config), token, { ...cookieOptions(config), expires });
+}
+
+export function clearSessionCookie(reply: FastifyReply, config: CookieConfig) {
+  reply.clearCookie(cookieName(config), cookieOptions(config));
+}
+
+type CookieConfig = Pick<Config, 'BASE_URL'>;
+
+/** Over HTTPS the prefix keeps other hosts of the domain, and pages without HTTPS, from setting the cookie. */
+function cookieName(config: CookieConfig): string {
+  return isSecure(config) ? '__Host-idea_board_session' : 'idea_board_session';
+}
+
+/** Lax, and not strict: whoever follows a link from a mail or a chat is signed in. No form of another site has it. */
+function cookieOptions(config: CookieConfig) {
+  return { path: '/', httpOnly: true, sameSite: 'lax', secure: isSecure(config) } as const;
+}
+
+function isSecure({ BASE_URL }: CookieConfig): boolean {
+  return BASE_URL.startsWith('https:');
+}

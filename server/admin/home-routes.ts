@@ -1,0 +1,56 @@
+import type { FastifyInstance } from 'fastify';
+import type { ServerDependencies } from '../dependencies.ts';
+import { cancelUserDeletion } from '../domain/erasure/request-user-deletion.ts';
+import { definePage, sendPage } from '../pages/page.ts';
+import { findAccount, isAdmin, nameAccount, pathIn } from './account-choice.ts';
+import { administer } from './administer.ts';
+import { requireSession, sessionOf } from './browser-session.ts';
+import { fieldOf } from './form-fields.ts';
+import { formTokenOf, frameOf } from './frame.ts';
+import { type ShownTime, showTime } from './show-time.ts';
+import { shownName } from './shown-name.ts';
+
+interface HomeData {
+  userName: string;
+  email: string;
+  account?: { name: string; role: string; plan: string } | undefined;
+  tokensPath?: string | undefined;
+  otherAccounts: { name: string; role: string; href: string }[];
+  /** When whoever asked for their deletion is erased at the earliest. */
+  erasedFrom?: ShownTime | undefined;
+  notice?: string | undefined;
+  formToken: string;
+}
+
+const homePage = definePage<HomeData>('admin/home');
+
+/** Where somebody who is signed in arrives: who they are, in which account, and where to go from there. */
+export function serveHome(app: FastifyInstance, server: ServerDependencies) {
+  app.get('/admin', { onRequest: [requireSession, nameAccount] }, async (request, reply) => {
+    const { user } = sessionOf(request);
+    const account = findAccount(request);
+    const data: HomeData = {
+      userName: shownName(user.name),
+      email: user.email,
+      account: account && { name: shownName(account.name), role: account.role, plan: account.plan },
+      tokensPath: isAdmin(account) ? pathIn(request, account, '/admin/tokens') : undefined,
+      otherAccounts: user.accounts
+        .filter(one => one !== account)
+        .map(one => ({ name: shownName(one.name), role: one.role, href: pathIn(request, one, '/admin') })),
+      erasedFrom: erasedFrom(user.deletion_requested_at, server.config.USER_DELETION_GRACE_HOURS),
+      notice: fieldOf(request.query, 'notice') === 'kept' ? 'You stay: nothing of you is erased.' : undefined,
+      formToken: formTokenOf(request),
+    };
+    return sendPage(reply, homePage(frameOf(request, account, 'Home'), data));
+  });
+
+  app.post('/admin/cancel-deletion', { onRequest: requireSession }, async (request, reply) => {
+    await administer(server, request, admin => cancelUserDeletion(admin, sessionOf(request).user.id));
+    return reply.redirect('/admin?notice=kept', 303);
+  });
+}
+
+function erasedFrom(requestedAt: string | null, graceHours: number): ShownTime | undefined {
+  if (requestedAt === null) return undefined;
+  return showTime(new Date(Date.parse(requestedAt) + graceHours * 3_600_000));
+}

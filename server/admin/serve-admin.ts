@@ -1,0 +1,32 @@
+import cookie from '@fastify/cookie';
+import formbody from '@fastify/formbody';
+import type { FastifyInstance } from 'fastify';
+import type { ServerDependencies } from '../dependencies.ts';
+import { readBrowserSessions } from './browser-session.ts';
+import { guardForms } from './form-guard.ts';
+import { serveHome } from './home-routes.ts';
+import { servePasswords } from './password-routes.ts';
+import { answerRefusals } from './refusal.ts';
+import { serveSignIn } from './sign-in-routes.ts';
+import { serveTokens } from './token-routes.ts';
+
+/** A form of a few fields, and a level for each board of an account. */
+const maxFormBytes = 64 * 1024;
+
+/**
+ * The pages of the admin area, for people who are signed in. They call the same operations as the API and the command
+ * line, in the name of whoever is signed in.
+ */
+export function serveAdmin(server: ServerDependencies) {
+  return async (app: FastifyInstance) => {
+    await app.register(cookie);
+    await app.register(formbody, { bodyLimit: maxFormBytes });
+    answerRefusals(app);
+    guardForms(app, server);
+    readBrowserSessions(app, server);
+    serveSignIn(app, server);
+    servePasswords(app, server);
+    serveHome(app, server);
+    serveTokens(app, server);
+  };
+}

@@ -1,0 +1,6 @@
+import { shortLine } from '../events/plain-text.ts';
+
+/** A name as a page shows it: on one line, and without characters that turn it into another one. */
+export function shownName(name: string): string {
+  return shortLine(name, 100, '(no name)');
+}

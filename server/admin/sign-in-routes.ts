@@ -1,0 +1,94 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { ServerDependencies } from '../dependencies.ts';
+import { endAllSessions, endSession } from '../domain/sign-in/end-sessions.ts';
+import { signIn } from '../domain/sign-in/sign-in.ts';
+import { definePage, sendPage } from '../pages/page.ts';
+import { clearSessionCookie, requireSession, sessionHashOf, sessionOf, setSessionCookie } from './browser-session.ts';
+import { fieldOf } from './form-fields.ts';
+import { safeNextPath } from './next-path.ts';
+import { buildThrottle, describeWait } from './throttle.ts';
+
+interface SignInData {
+  email: string;
+  next: string;
+  notice?: string | undefined;
+  problem?: string | undefined;
+}
+
+const signInPage = definePage<SignInData>('admin/sign-in');
+
+/** What the page says above its form, by the word in its address. */
+const notices: Record<string, string> = {
+  password_set: 'Your password is set. Sign in with it.',
+  signed_out: 'You are signed out.',
+  signed_out_everywhere: 'You are signed out in every browser.',
+};
+
+/** One answer, whatever was wrong: which addresses have an account is nobody's affair. */
+const refused = 'The e-mail address or the password is not right.';
+
+/** Signing in and out. */
+export function serveSignIn(app: FastifyInstance, server: ServerDependencies) {
+  const { database, clock, config, audit } = server;
+  const throttle = buildThrottle(server);
+  const show = (reply: FastifyReply, data: SignInData, status = 200) =>
+    sendPage(reply, signInPage({ title: 'Sign in' }, data), status);
+
+  app.get('/admin/sign-in', async (request, reply) => {
+    const next = safeNextPath(fieldOf(request.query, 'next'));
+    if (request.browserSession) return reply.redirect(next, 303);
+    return show(reply, { email: '', next, notice: noticeOf(request) });
+  });
+
+  app.post('/admin/sign-in', { config: { isForVisitors: true } }, async (request, reply) => {
+    const [email, password] = [fieldOf(request.body, 'email'), fieldOf(request.body, 'password')];
+    const next = safeNextPath(fieldOf(request.body, 'next'));
+    const charged = await throttle.chargeSignIn(request, reply, email);
+    if ('retrySeconds' in charged) {
+      return show(reply, { email, next, problem: tooMany(charged.retrySeconds) }, 429);
+    }
+    const now = clock.now();
+    const expiresAt = new Date(now.getTime() + config.SESSION_MAX_HOURS * 3_600_000);
+    const previous = sessionHashOf(request, config);
+    const outcome = await signIn(server, { email, password }, { now, expiresAt, previous });
+    const client = clientOf(request);
+    if ('refused' in outcome) {
+      const user = outcome.userId === undefined ? {} : { user_id: outcome.userId };
+      audit.record('sign_in.failed', { ...client, reason: outcome.refused, ...user });
+      return show(reply, { email, next, problem: refused }, 422);
+    }
+    await charged.giveBack();
+    audit.record('sign_in.succeeded', { ...client, user_id: outcome.userId });
+    setSessionCookie(reply, config, outcome.token, expiresAt);
+    return reply.redirect(next, 303);
+  });
+
+  app.post('/admin/sign-out', { onRequest: requireSession }, async (request, reply) => {
+    const { user, tokenHash } = sessionOf(request);
+    const isEnded = await endSession(database, tokenHash);
+    if (isEnded) audit.record('sign_out', { ...clientOf(request), user_id: user.id });
+    clearSessionCookie(reply, config);
+    return reply.redirect('/admin/sign-in?notice=signed_out', 303);
+  });
+
+  app.post('/admin/sign-out-everywhere', { onRequest: requireSession }, async (request, reply) => {
+    const { user } = sessionOf(request);
+    const sessions = await endAllSessions(database, user.id);
+    audit.record('session.ended_everywhere', { ...clientOf(request), user_id: user.id, sessions });
+    clearSessionCookie(reply, config);
+    return reply.redirect('/admin/sign-in?notice=signed_out_everywhere', 303);
+  });
+}
+
+function tooMany(retrySeconds: number): string {
+  return `There were too many tries. Try again ${describeWait(retrySeconds)}.`;
+}
+
+function noticeOf(request: FastifyRequest): string | undefined {
+  const word = fieldOf(request.query, 'notice');
+  return Object.hasOwn(notices, word) ? notices[word] : undefined;
+}
+
+function clientOf({ id, ip }: FastifyRequest) {
+  return { request_id: id, ip };
+}

@@ -1,0 +1,179 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { ServerDependencies } from '../dependencies.ts';
+import { AdministrationError } from '../domain/administration.ts';
+import { listBoards } from '../domain/boards/list-boards.ts';
+import { DomainError } from '../domain/domain-error.ts';
+import type { AccountOfUser } from '../domain/sign-in/read-session.ts';
+import { createToken } from '../domain/tokens/create-token.ts';
+import { listTokens, readToken, type TokenListing } from '../domain/tokens/list-tokens.ts';
+import { revokeToken } from '../domain/tokens/revoke-token.ts';
+import { definePage, sendPage } from '../pages/page.ts';
+import { nameAccount, pathIn, requireAdminAccount } from './account-choice.ts';
+import { administer } from './administer.ts';
+import { requireSession, sessionOf } from './browser-session.ts';
+import { fieldOf } from './form-fields.ts';
+import { formTokenOf, frameOf } from './frame.ts';
+import { presentToken, type ShownToken } from './present-token.ts';
+import { shownName } from './shown-name.ts';
+import { emptyTokenForm, expiryOf, formOf, grantsOf, readTokenForm, type TokenForm } from './token-form.ts';
+
+interface ListData {
+  accountName: string;
+  tokens: ShownToken[];
+  newerPath?: string | undefined;
+  olderPath?: string | undefined;
+  createPath: string;
+  /** Undefined: the plan has no Agent API. */
+  form: TokenForm | undefined;
+  planName: string;
+  hasBoards: boolean;
+  formToken: string;
+  notice?: string | undefined;
+  problem?: string | undefined;
+}
+
+interface CreatedData {
+  name: string;
+  plaintext: string;
+  curl: string;
+  token: ShownToken;
+  listPath: string;
+}
+
+interface RevokeData {
+  token: ShownToken;
+  revokePath: string;
+  listPath: string;
+  formToken: string;
+}
+
+const listPage = definePage<ListData>('admin/tokens');
+const createdPage = definePage<CreatedData>('admin/token-created');
+const revokePage = definePage<RevokeData>('admin/token-revoke');
+
+/** So many fit a page that is quick on a phone. */
+const tokensPerPage = 25;
+
+/** The tokens of an account, for its owners and admins (Token; Authentication, 11). */
+export function serveTokens(app: FastifyInstance, server: ServerDependencies) {
+  const { config } = server;
+  const onRequest = [requireSession, nameAccount];
+
+  app.get('/admin/tokens', { onRequest }, async (request, reply) => {
+    const account = requireAdminAccount(request);
+    const notice = fieldOf(request.query, 'notice') === 'revoked' ? 'The token is revoked.' : undefined;
+    return showList(request, reply, account, { notice });
+  });
+
+  // The page with the plaintext answers the POST itself. To show it after a redirect, it would have to be kept somewhere
+  // in between; this way it is in this answer, which nothing stores, and nowhere else.
+  app.post('/admin/tokens', { onRequest }, async (request, reply) => {
+    const account = requireAdminAccount(request);
+    const given = readTokenForm(request.body);
+    try {
+      const { plaintext, listing } = await administer(server, request, async admin => {
+        const boards = await listBoards(admin, account.id);
+        const { token, plaintext } = await createToken(
+          admin,
+          {
+            accountId: account.id,
+            issuerId: sessionOf(request).user.id,
+            name: given.name,
+            boards: grantsOf(given, boards),
+            expiresAt: expiryOf(given),
+          },
+          config.PLANS_WITHOUT_AGENT_API,
+        );
+        return { plaintext, listing: await readToken(admin, account.id, token.id) };
+      });
+      return showCreated(request, reply, account, listing, plaintext);
+    } catch (error) {
+      if (!(error instanceof AdministrationError) || error.reason !== 'invalid') throw error;
+      return showList(request, reply, account, { given, problem: error.message }, 422);
+    }
+  });
+
+  app.get('/admin/tokens/:id/revoke', { onRequest }, async (request, reply) => {
+    const account = requireAdminAccount(request);
+    const tokenId = tokenIdOf(request);
+    const listing = await administer(server, request, admin => readToken(admin, account.id, tokenId));
+    const data: RevokeData = {
+      token: presentToken(request, account, listing),
+      revokePath: pathIn(request, account, `/admin/tokens/${tokenId}/revoke`),
+      listPath: pathIn(request, account, '/admin/tokens'),
+      formToken: formTokenOf(request),
+    };
+    return sendPage(reply, revokePage(frameOf(request, account, 'Revoke a token'), data));
+  });
+
+  app.post('/admin/tokens/:id/revoke', { onRequest }, async (request, reply) => {
+    const account = requireAdminAccount(request);
+    await administer(server, request, admin => revokeToken(admin, account.id, tokenIdOf(request)));
+    return reply.redirect(pathIn(request, account, '/admin/tokens', { notice: 'revoked' }), 303);
+  });
+
+  async function showList(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    account: AccountOfUser,
+    { given, ...words }: { given?: ReturnType<typeof readTokenForm>; notice?: string | undefined; problem?: string },
+    status = 200,
+  ) {
+    const page = pageOf(request);
+    const { tokens, boards } = await administer(server, request, async admin => ({
+      tokens: inOrder(await listTokens(admin, account.id)),
+      boards: await listBoards(admin, account.id),
+    }));
+    const shown = tokens.slice((page - 1) * tokensPerPage, page * tokensPerPage);
+    const pathOfPage = (number: number) => pathIn(request, account, '/admin/tokens', { page: String(number) });
+    const hasPlan = account.plan === 'community' || !config.PLANS_WITHOUT_AGENT_API.includes(account.plan);
+    const data: ListData = {
+      accountName: shownName(account.name),
+      tokens: shown.map(token => presentToken(request, account, token)),
+      newerPath: page > 1 ? pathOfPage(page - 1) : undefined,
+      olderPath: tokens.length > page * tokensPerPage ? pathOfPage(page + 1) : undefined,
+      createPath: pathIn(request, account, '/admin/tokens'),
+      form: hasPlan ? formOf(given ?? emptyTokenForm, boards) : undefined,
+      planName: account.plan,
+      hasBoards: boards.length > 0,
+      formToken: formTokenOf(request),
+      ...words,
+    };
+    return sendPage(reply, listPage(frameOf(request, account, 'Tokens'), data), status);
+  }
+
+  function showCreated(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    account: AccountOfUser,
+    listing: TokenListing,
+    plaintext: string,
+  ) {
+    const board = listing.boards[0]?.slug ?? '';
+    const data: CreatedData = {
+      name: shownName(listing.name),
+      plaintext,
+      curl: `curl -H 'Authorization: Bearer ${plaintext}' '${config.BASE_URL}/api/v1/ideas?board=${board}'`,
+      token: presentToken(request, account, listing),
+      listPath: pathIn(request, account, '/admin/tokens'),
+    };
+    return sendPage(reply, createdPage(frameOf(request, account, 'The new token'), data), 201);
+  }
+}
+
+/** Those that work first, and the newest of each first. */
+function inOrder(tokens: TokenListing[]): TokenListing[] {
+  const isOver = ({ state }: TokenListing) => Number(state !== 'active');
+  return tokens.toSorted((one, other) => isOver(one) - isOver(other) || other.id - one.id);
+}
+
+function pageOf(request: FastifyRequest): number {
+  const text = fieldOf(request.query, 'page');
+  return /^[1-9]\d{0,5}$/.test(text) ? Number(text) : 1;
+}
+
+function tokenIdOf({ params }: FastifyRequest): number {
+  const text = fieldOf(params, 'id');
+  if (!/^[1-9]\d{0,14}$/.test(text)) throw new DomainError('not_found');
+  return Number(text);
+}

@@ -1,0 +1,105 @@
+import type { Database } from '../../database/database.ts';
+import { statement } from '../../database/statement.ts';
+import { maySignIn } from './may-sign-in.ts';
+import type { Passwords } from './passwords.ts';
+import { makeSecret } from './secret-text.ts';
+
+export interface SignInAttempt {
+  email: string;
+  password: string;
+}
+
+export interface SessionTerms {
+  now: Date;
+  /** The end of the session, however much it is used. */
+  expiresAt: Date;
+  /** The session that the browser had before: it ends, so that nobody goes on with one that others may know. */
+  previous: Buffer | undefined;
+}
+
+export type SignInOutcome =
+  | { userId: number; token: string }
+  | { refused: 'unknown_user' | 'no_password' | 'wrong_password' | 'blocked'; userId?: number };
+
+interface Candidate {
+  id: number;
+  may_sign_in: boolean;
+  credential: string | null;
+  set_at: string | null;
+}
+
+const selectCandidate = statement<Candidate>(
+  'select_sign_in_candidate',
+  `select u.id, ${maySignIn} as may_sign_in, m.credential, m.updated_at as set_at
+  from users u left join sign_in_methods m on m.user_id = u.id and m.kind = 'password'
+  where lower(u.email) = lower($1)`,
+);
+
+/**
+ * Signs somebody in by address and password, in a new session. Whoever is refused costs the same: one comparison, whether
+ * there is such a user, a password, or neither. The reason is for the audit log, and never for the client.
+ */
+export async function signIn(
+  { database, passwords }: { database: Database; passwords: Passwords },
+  { email, password }: SignInAttempt,
+  terms: SessionTerms,
+): Promise<SignInOutcome> {
+  const [user] = isStorable(email) ? await database.query(selectCandidate, [email.trim()]) : [];
+  const { isRight, isOutdated } = await passwords.verify(user?.credential ?? undefined, password);
+  if (!user) return { refused: 'unknown_user' };
+  if (user.credential === null) return { refused: 'no_password', userId: user.id };
+  if (!isRight) return { refused: 'wrong_password', userId: user.id };
+  const token = user.may_sign_in ? await startSession(database, user, terms) : undefined;
+  if (token === undefined) return { refused: 'blocked', userId: user.id };
+  if (isOutdated) await rehash({ database, passwords }, user, password);
+  return { userId: user.id, token };
+}
+
+/** PostgreSQL takes no NUL, and a lone surrogate is no character: no address has them. */
+function isStorable(email: string): boolean {
+  return !email.includes('\0') && email.isWellFormed();
+}
+
+/**
+ * Only while the password is the one that was compared, and the user may: whoever sets another one, or begins the
+ * erasure, ends all sessions, and none may begin by what was true before. Of the two, the second waits for the first.
+ */
+const insertSession = statement<{ user_id: number }>(
+  'insert_session',
+  `with user_as_before as (
+    select u.id from users u join sign_in_methods m on m.user_id = u.id and m.kind = 'password'
+    where u.id = $2 and m.updated_at = $3 and ${maySignIn}
+    for share of u, m
+  )
+  insert into sessions (token_hash, user_id, created_at, last_seen_at, expires_at)
+  select $1, id, $4, $4, $5 from user_as_before
+  returning user_id`,
+);
+
+const deleteSession = statement<never>('delete_previous_session', 'delete from sessions where token_hash = $1');
+
+async function startSession(
+  database: Database,
+  { id, set_at }: Candidate,
+  { now, expiresAt, previous }: SessionTerms,
+): Promise<string | undefined> {
+  const { text, hash } = makeSecret();
+  const [session] = await database.query(insertSession, [hash, id, set_at, now, expiresAt]);
+  if (!session) return undefined;
+  if (previous) await database.query(deleteSession, [previous]);
+  return text;
+}
+
+/** The password is the same, and so is the time at which it was set. */
+const updateCredential = statement<never>(
+  'update_credential_costs',
+  `update sign_in_methods set credential = $3 where user_id = $1 and kind = 'password' and credential = $2`,
+);
+
+async function rehash(
+  { database, passwords }: { database: Database; passwords: Passwords },
+  { id, credential }: Candidate,
+  password: string,
+): Promise<void> {
+  await database.query(updateCredential, [id, credential, await passwords.hash(password)]);
+}

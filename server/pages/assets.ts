@@ -1,0 +1,25 @@
+import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { FastifyInstance } from 'fastify';
+
+/** What pages load: their names hold a hash of what is in them, so that a browser keeps them for good. */
+const style = loadAsset('style.css', 'text/css; charset=utf-8');
+const icon = loadAsset('icon.svg', 'image/svg+xml');
+
+export const stylesheetPath = style.path;
+export const iconPath = icon.path;
+
+export async function serveAssets(app: FastifyInstance) {
+  for (const { path, type, content } of [style, icon]) {
+    app.get(path, async (_request, reply) => {
+      reply.header('Cache-Control', 'public, max-age=31536000, immutable').type(type);
+      return content;
+    });
+  }
+}
+
+function loadAsset(file: string, type: string) {
+  const content = readFileSync(new URL(file, import.meta.url), 'utf8');
+  const extension = file.slice(file.lastIndexOf('.'));
+  return { path: `/assets/${hash('sha256', content, 'hex').slice(0, 16)}${extension}`, type, content };
+}

@@ -1,0 +1,129 @@
+import { z } from 'zod';
+import { defaultPerPage } from '../../../contract/pagination.ts';
+import { IdeaStatus, StatusKey, statusOfCategory } from '../../../contract/status.ts';
+import { text, word } from '../../../contract/text.ts';
+import type { Config } from '../../config.ts';
+import { type BoardView, readBoard } from '../../domain/boards/read-board.ts';
+import { DomainError } from '../../domain/domain-error.ts';
+import { type IdeaFilter, listIdeas } from '../../domain/ideas/list-ideas.ts';
+import type { IdeaView } from '../../domain/ideas/read-idea.ts';
+import type { ReadOperation } from '../../domain/operation.ts';
+import { type Page, placeOf } from '../../domain/pagination.ts';
+import { shortLine } from '../../events/plain-text.ts';
+import type { Html } from '../../html.ts';
+import { definePage, type Link, type NavigationLink } from '../page.ts';
+import { readQuery } from '../query.ts';
+import { boardFrame, boardPath } from './board-frame.ts';
+import { ideaPath, type PresentedIdea, presentIdea } from './present-idea.ts';
+
+const BoardQuery = z.object({
+  status: IdeaStatus.optional(),
+  status_key: StatusKey.optional(),
+  q: text(0, 100).optional(),
+  sort: z.enum(['newest', 'top']).default('newest'),
+  cursor: word(500).optional(),
+});
+type BoardQuery = z.output<typeof BoardQuery>;
+
+interface BoardPageData {
+  name: string;
+  description: string;
+  isFrozen: boolean;
+  searchPath: string;
+  q: string;
+  /** What the search keeps: the status and the order. */
+  kept: { name: string; value: string }[];
+  statuses: NavigationLink[];
+  orders: NavigationLink[];
+  heading: string;
+  isFiltered: boolean;
+  everything: Link;
+  ideas: (PresentedIdea & { excerpt: string; href: string })[];
+  first: Link | undefined;
+  next: Link | undefined;
+}
+
+const boardPage = definePage<BoardPageData>('public-board/board');
+
+/** How much of an idea's body stands in the list. */
+const excerptLength = 220;
+
+/** The ideas of a public board: those in one status where one is asked for, found by a search, newest or top first. */
+export async function showBoard(op: ReadOperation, config: Pick<Config, 'BASE_URL'>, given: unknown): Promise<Html> {
+  const query = readQuery(BoardQuery, given);
+  const filter: IdeaFilter = {
+    status: query.status,
+    statusKey: query.status_key,
+    q: query.q,
+    sort: query.sort,
+    isPending: false,
+  };
+  const place = placeOf(query, query.sort, defaultPerPage);
+  const [board, page] = await Promise.all([readBoard(op), listIdeas(op, filter, place)]);
+  const visible = board.statuses.filter(status => !status.is_hidden);
+  // A status that is hidden is as one that does not exist.
+  if (query.status_key !== undefined && !visible.some(({ key }) => key === query.status_key)) {
+    throw new DomainError('not_found');
+  }
+  const isWhole = Object.keys(changesOf(query)).length === 0;
+  const frame = boardFrame(board, {
+    config,
+    title: shortLine(board.name, 100),
+    ...(isWhole ? { canonicalPath: boardPath(board.slug) } : {}),
+  });
+  return boardPage(frame, presentBoard({ ...board, statuses: visible }, query, page));
+}
+
+function presentBoard(board: BoardView, query: BoardQuery, page: Page<IdeaView>): BoardPageData {
+  const { q, sort, status, status_key } = query;
+  const link = (changes: Partial<BoardQuery>) => addressOf(board.slug, { ...query, cursor: undefined, ...changes });
+  const isFiltered = q !== undefined || status !== undefined || status_key !== undefined;
+  return {
+    name: shortLine(board.name, 100),
+    description: board.description,
+    isFrozen: board.is_frozen,
+    searchPath: boardPath(board.slug),
+    q: q ?? '',
+    kept: Object.entries(changesOf({ status, status_key, sort })).map(([name, value]) => ({ name, value })),
+    statuses: [
+      {
+        label: 'All',
+        href: link({ status: undefined, status_key: undefined }),
+        isCurrent: status === undefined && status_key === undefined,
+      },
+      ...board.statuses.map(({ key, category, label }) => ({
+        label: shortLine(label, 60),
+        href: link({ status: undefined, status_key: key }),
+        isCurrent: status_key === undefined ? statusOfCategory[category] === status : status_key === key,
+      })),
+    ],
+    orders: [
+      { label: 'Newest', href: link({ sort: 'newest' }), isCurrent: sort === 'newest' },
+      { label: 'Top', href: link({ sort: 'top' }), isCurrent: sort === 'top' },
+    ],
+    heading: q === undefined ? 'Ideas' : `Ideas with “${shortLine(q, 100, '…')}” in the title`,
+    isFiltered,
+    everything: { label: 'Show all ideas', href: boardPath(board.slug) },
+    ideas: page.rows.map(idea => ({
+      ...presentIdea(idea),
+      excerpt: shortLine(idea.body, excerptLength, ''),
+      href: ideaPath(board.slug, idea.id),
+    })),
+    first: query.cursor === undefined ? undefined : { label: 'Back to the first page', href: link({}) },
+    next: page.nextCursor === null ? undefined : { label: 'More ideas', href: link({ cursor: page.nextCursor }) },
+  };
+}
+
+/** The address of the board's page with a query. */
+function addressOf(slug: string, query: Partial<BoardQuery>): string {
+  const search = new URLSearchParams(changesOf(query)).toString();
+  return search === '' ? boardPath(slug) : `${boardPath(slug)}?${search}`;
+}
+
+/** What a query says beyond what goes without saying. */
+function changesOf({ status, status_key, q, sort, cursor }: Partial<BoardQuery>): Record<string, string> {
+  const values = { q, status, status_key, sort: sort === 'newest' ? undefined : sort, cursor };
+  return Object.fromEntries(
+    Object.entries(values).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
+}

@@ -1,0 +1,32 @@
+import type { FastifyInstance } from 'fastify';
+import { PathId } from '../../../contract/identifiers.ts';
+import type { ServerDependencies } from '../../dependencies.ts';
+import { openPublicBoard } from '../../domain/boards/open-public-board.ts';
+import { DomainError } from '../../domain/domain-error.ts';
+import { sendPage } from '../page.ts';
+import { showBoard } from './board-page.ts';
+import { showIdea } from './idea-page.ts';
+
+/**
+ * The pages of public boards, for everybody to read: there is no session and no cookie in them, so that caches may keep
+ * them. A board that is not public is answered as one that is not there.
+ */
+export function servePublicBoards({ database, config }: Pick<ServerDependencies, 'database' | 'config'>) {
+  return async (app: FastifyInstance) => {
+    app.get<{ Params: { slug: string } }>('/b/:slug', { config: { isPublicPage: true } }, async (request, reply) => {
+      const op = await openPublicBoard(database, request.params.slug);
+      return sendPage(reply, await showBoard(op, config, request.query));
+    });
+
+    app.get<{ Params: { slug: string; id: string } }>(
+      '/b/:slug/ideas/:id',
+      { config: { isPublicPage: true } },
+      async (request, reply) => {
+        const id = PathId.safeParse(request.params.id);
+        if (!id.success) throw new DomainError('not_found');
+        const op = await openPublicBoard(database, request.params.slug);
+        return sendPage(reply, await showIdea(op, config, id.data, request.query));
+      },
+    );
+  };
+}

@@ -1,0 +1,117 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { readAudit } from '../helpers/audit.ts';
+import { createWorld, type World } from '../helpers/fixtures.ts';
+import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
+import { givePassword, hiddenFields, signedIn, Visitor } from './visitor.ts';
+
+let server: TestServer;
+let world: World;
+let visitor: Visitor;
+let formToken: string;
+
+beforeAll(async () => {
+  server = await startServer({
+    environment: { BASE_URL: 'https://ideas.example.com', RATE_LIMIT_SIGN_IN_IP: '10000' },
+  });
+});
+beforeEach(async () => {
+  world = await createWorld(server);
+  visitor = await signedIn(server, world.ownerId);
+  formToken = hiddenFields((await visitor.get('/admin')).html, '/admin/sign-out').form_token ?? '';
+  server.auditLines.length = 0;
+});
+afterAll(() => server.close());
+
+const forms = [
+  '/admin/sign-out',
+  '/admin/sign-out-everywhere',
+  '/admin/cancel-deletion',
+  '/admin/tokens',
+  '/admin/tokens/1/revoke',
+];
+const isSignedIn = async () => (await visitor.get('/admin')).status === 200;
+
+describe('a form of whoever is signed in', () => {
+  test.each(forms)('%s is refused without what proves that it is of this session', async action => {
+    const other = await signedIn(server, (await createWorld(server)).ownerId);
+    const ofOther = hiddenFields((await other.get('/admin')).html, '/admin/sign-out');
+    const wrong = formToken.replace(/^./, first => (first === 'A' ? 'B' : 'A'));
+    for (const fields of [{}, { form_token: '' }, { form_token: wrong }, { form_token: `${formToken}A` }, ofOther]) {
+      const answer = await visitor.post(action, fields as Record<string, string>);
+      expect([answer.status, answer.html.includes('not valid any more')]).toEqual([403, true]);
+    }
+    expect(await isSignedIn()).toBe(true);
+    expect(await server.sql('select from api_tokens where account_id = $1', [world.accountId])).toEqual([]);
+  });
+
+  test('is refused from another site, even with it, and that is told', async () => {
+    // With an audit log of its own: in one, what is alike is counted.
+    const own = await startServerForTest({ on: server, environment: { BASE_URL: server.config.BASE_URL } });
+    const there = new Visitor(own);
+    for (const [name, value] of visitor.cookies) there.cookies.set(name, value);
+    const others = [
+      { origin: 'https://evil.example' },
+      { origin: 'null' },
+      { origin: 'https://ideas.example.com.evil.example' },
+      { origin: 'https://ideas.example.com', 'sec-fetch-site': 'cross-site' },
+      { origin: 'https://ideas.example.com', 'sec-fetch-site': 'same-site' },
+    ];
+    for (const headers of others) {
+      const answer = await there.post('/admin/sign-out', { form_token: formToken }, { headers });
+      expect([headers, answer.status]).toEqual([headers, 403]);
+    }
+    expect(await isSignedIn()).toBe(true);
+    expect(readAudit(own.auditLines)).toMatchObject([{ event: 'form.refused', reason: 'origin' }]);
+  });
+
+  test('is taken from a page of the address in the settings, and of the one in the browser', async () => {
+    for (const headers of [
+      { origin: 'https://ideas.example.com' },
+      { 'sec-fetch-site': 'same-origin', origin: 'null' },
+    ]) {
+      const again = await signedIn(server, world.ownerId);
+      const fields = hiddenFields((await again.get('/admin')).html, '/admin/sign-out');
+      expect((await again.post('/admin/sign-out', fields, { headers })).status).toBe(303);
+    }
+    expect((await visitor.post('/admin/sign-out', { form_token: formToken })).status).toBe(303);
+  });
+
+  test('is no JSON, and no other body', async () => {
+    for (const type of ['application/json', 'text/plain', 'multipart/form-data; boundary=x']) {
+      const answer = await visitor.post(
+        '/admin/sign-out',
+        { form_token: formToken },
+        { headers: { 'content-type': type } },
+      );
+      expect(answer.status).toBe(415);
+    }
+  });
+
+  test('leads to signing in when the session is over', async () => {
+    await server.sql('delete from sessions where user_id = $1', [world.ownerId]);
+    const answer = await visitor.post('/admin/tokens', { form_token: formToken, name: 'Bot' });
+    expect([answer.status, answer.location]).toEqual([303, '/admin/sign-in?next=%2Fadmin']);
+  });
+});
+
+describe('a form of whoever is not signed in', () => {
+  test.each(['/admin/sign-in', '/admin/password-link', '/admin/password'])(
+    '%s is refused from another site, and from none',
+    async action => {
+      const owner = await givePassword(server, world.ownerId);
+      const stranger = new Visitor(server);
+      for (const origin of ['https://evil.example', 'null', '']) {
+        const answer = await stranger.post(action, { ...owner }, { headers: { origin } });
+        expect([origin, answer.status, stranger.cookies.size]).toEqual([origin, 403, 0]);
+      }
+    },
+  );
+});
+
+test('a page is framed by nobody, runs no script, and is kept by no cache', async () => {
+  const { headers, html } = await visitor.get('/admin');
+  expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
+  expect(headers.get('content-security-policy')).not.toContain('script-src');
+  expect(headers.get('cache-control')).toBe('no-store');
+  expect(html).not.toContain('<script');
+});

@@ -1,0 +1,331 @@
+import argon2 from 'argon2';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { buildPasswords } from '../../server/domain/sign-in/passwords.ts';
+import { setPassword } from '../../server/domain/sign-in/set-password.ts';
+import { operatorIn } from '../helpers/administration.ts';
+import { readAudit } from '../helpers/audit.ts';
+import { testClock } from '../helpers/clock.ts';
+import { createMember, createUser, createWorld, type World } from '../helpers/fixtures.ts';
+import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
+import { emailOf, givePassword, type Person, signedIn, Visitor } from './visitor.ts';
+
+const start = new Date('2026-03-02T09:00:00Z');
+const minute = 60_000;
+
+const clock = testClock(start);
+let server: TestServer;
+let world: World;
+let owner: Person;
+
+beforeAll(async () => {
+  server = await startServer({
+    clock,
+    environment: { SESSION_IDLE_MINUTES: '60', SESSION_MAX_HOURS: '10', RATE_LIMIT_SIGN_IN_IP: '1000000' },
+  });
+});
+beforeEach(async () => {
+  clock.set(start);
+  world = await createWorld(server);
+  owner = await givePassword(server, world.ownerId);
+  server.auditLines.length = 0;
+});
+afterAll(() => server.close());
+
+const sessions = () =>
+  server.sql<{ user_id: number; last_seen_at: string }>(
+    'select user_id, last_seen_at from sessions where user_id = $1',
+    [world.ownerId],
+  );
+const events = () => readAudit(server.auditLines).map(({ event }) => event);
+
+describe('signing in', () => {
+  test('leads to the page that was asked for, which says who is signed in', async () => {
+    const visitor = new Visitor(server);
+    const asked = await visitor.get('/admin?x=1');
+    expect([asked.status, asked.location]).toEqual([303, '/admin/sign-in?next=%2Fadmin%3Fx%3D1']);
+    const answer = await visitor.submit(asked.location ?? '', '/admin/sign-in', {
+      ...owner,
+      email: ` ${owner.email.toUpperCase()}`,
+    });
+    expect([answer.status, answer.location]).toEqual([303, '/admin?x=1']);
+    const home = await visitor.get(answer.location ?? '');
+    expect(home.status).toBe(200);
+    expect(home.html).toContain(owner.email);
+    expect(home.headers.get('cache-control')).toBe('no-store');
+    expect(readAudit(server.auditLines)).toEqual([
+      expect.objectContaining({ event: 'sign_in.succeeded', user_id: world.ownerId, ip: expect.any(String) }),
+    ]);
+    expect(server.auditLines.join('') + server.logLines.join('')).not.toContain(owner.password);
+  });
+
+  test('sets a cookie that scripts, other sites and other paths do not get, and of which the row has the hash', async () => {
+    const visitor = new Visitor(server);
+    const { headers } = await visitor.signIn(owner.email, owner.password);
+    const [cookie] = headers.getSetCookie();
+    expect(cookie).toMatch(
+      /^idea_board_session=[A-Za-z0-9_-]{43}; Path=\/; Expires=Mon, 02 Mar 2026 19:00:00 GMT; HttpOnly; SameSite=Lax$/,
+    );
+    const token = visitor.cookies.get('idea_board_session') ?? '';
+    expect(await server.sql(`select from sessions where token_hash = sha256($1::bytea)`, [token])).toHaveLength(1);
+    expect(JSON.stringify(await server.sql('select * from sessions'))).not.toContain(token);
+  });
+
+  test('over HTTPS sets a cookie that is bound to this host, and to HTTPS', async () => {
+    const secure = await startServerForTest({
+      on: server,
+      clock,
+      environment: { BASE_URL: 'https://ideas.example.com' },
+    });
+    const { headers } = await new Visitor(secure).signIn(owner.email, owner.password);
+    expect(headers.getSetCookie()).toEqual([
+      expect.stringMatching(
+        /^__Host-idea_board_session=[\w-]{43}; Path=\/; Expires=.*; HttpOnly; Secure; SameSite=Lax$/,
+      ),
+    ]);
+  });
+
+  test('begins a session of its own, and ends the one that the browser had', async () => {
+    const visitor = await signedIn(server, world.ownerId);
+    owner = await givePassword(server, world.ownerId);
+    await visitor.signIn(owner.email, owner.password);
+    const before = new Map(visitor.cookies);
+    await visitor.signIn(owner.email, owner.password);
+    expect(visitor.cookies).not.toEqual(before);
+    expect(await sessions()).toHaveLength(1);
+    const old = new Visitor(server);
+    for (const [name, value] of before) old.cookies.set(name, value);
+    expect((await old.get('/admin')).status).toBe(303);
+  });
+
+  test('takes over no token that somebody else has put into the browser', async () => {
+    const visitor = new Visitor(server);
+    const planted = 'A'.repeat(43);
+    visitor.cookies.set('idea_board_session', planted);
+    await visitor.signIn(owner.email, owner.password);
+    expect(visitor.cookies.get('idea_board_session')).not.toBe(planted);
+  });
+
+  test('again is not asked of whoever is signed in', async () => {
+    const visitor = await signedIn(server, world.ownerId);
+    const answer = await visitor.get('/admin/sign-in?next=/admin/tokens');
+    expect([answer.status, answer.location]).toEqual([303, '/admin/tokens']);
+  });
+
+  test('works after the costs of passwords were raised, and stores the hash anew, once', async () => {
+    const raised = buildPasswords({ memoryKib: 16, passes: 1 });
+    const costly = await startServerForTest({ on: server, clock, dependencies: { passwords: raised } });
+    const credential = async () =>
+      (
+        await server.sql<{ credential: string }>('select credential from sign_in_methods where user_id = $1', [
+          world.ownerId,
+        ])
+      )[0]?.credential;
+    expect(await credential()).toContain('$m=8,');
+    expect((await new Visitor(costly).signIn(owner.email, owner.password)).status).toBe(303);
+    const stored = await credential();
+    expect(stored).toContain('$m=16,');
+    expect((await new Visitor(costly).signIn(owner.email, owner.password)).status).toBe(303);
+    expect(await credential()).toBe(stored);
+  });
+
+  test('by an address with characters that nothing can store is refused as any other', async () => {
+    for (const email of ['a\0b@example.com', '%', '']) {
+      expect((await new Visitor(server).signIn(email, 'whatever it is')).status).toBe(422);
+    }
+  });
+});
+
+describe('whoever does not get in', () => {
+  const cases: Record<string, () => Promise<Person & { userId?: number }>> = {
+    unknown_user: async () => ({ email: 'nobody@example.com', password: owner.password }),
+    wrong_password: async () => ({ ...owner, password: 'another password', userId: world.ownerId }),
+    no_password: async () => {
+      const userId = await createUser(server);
+      return { email: await emailOf(server, userId), password: '', userId };
+    },
+    blocked: async () => {
+      const userId = await createMember(server, world.accountId, 'admin');
+      await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, userId]);
+      return { ...(await givePassword(server, userId)), userId };
+    },
+  };
+
+  test('is answered alike, whatever the reason, and costs one comparison', async () => {
+    // With an audit log of its own: in one, what is alike is counted.
+    const own = await startServerForTest({ on: server, clock });
+    const verify = vi.spyOn(argon2, 'verify');
+    const pages = new Set<string>();
+    // The first comparison of all makes what unknown users are compared with, whoever it is for.
+    await new Visitor(own).signIn(owner.email, owner.password);
+    for (const [reason, arrange] of Object.entries(cases)) {
+      const { userId, ...person } = await arrange();
+      own.auditLines.length = 0;
+      verify.mockClear();
+      const visitor = new Visitor(own);
+      const answer = await visitor.signIn(person.email, person.password);
+      expect([reason, verify.mock.calls.length]).toEqual([reason, 1]);
+      expect([answer.status, visitor.cookies.size]).toEqual([422, 0]);
+      pages.add(answer.html.replace(person.email, ''));
+      const told = { event: 'sign_in.failed', reason, ...(userId === undefined ? {} : { user_id: userId }) };
+      expect(readAudit(own.auditLines)).toEqual([expect.objectContaining(told)]);
+    }
+    expect(pages.size).toBe(1);
+    verify.mockRestore();
+  });
+
+  test('is nobody who is being erased, and never the placeholder', async () => {
+    const userId = await createUser(server);
+    const person = await givePassword(server, userId);
+    await server.sql('update users set deletion_requested_at = now(), erasure_began_at = now() where id = $1', [
+      userId,
+    ]);
+    expect((await new Visitor(server).signIn(person.email, person.password)).status).toBe(422);
+    const [placeholder] = await server.sql<{ id: number }>(
+      `insert into users (name, is_placeholder) values ('Deleted user', true)
+      on conflict do nothing returning id`,
+    );
+    if (placeholder) await givePassword(server, placeholder.id);
+    for (const email of ['', 'null'])
+      expect((await new Visitor(server).signIn(email, person.password)).status).toBe(422);
+  });
+
+  test('has no session begun by a password that was replaced while it was compared', async () => {
+    const other = await startServerForTest({ on: server, clock });
+    const { passwords } = other.dependencies;
+    const verify = passwords.verify;
+    other.dependencies.passwords.verify = async (credential, password) => {
+      const outcome = await verify(credential, password);
+      await server.database.transaction(async transaction =>
+        setPassword(operatorIn(transaction, clock.now()), world.ownerId, await passwords.hash('a new password')),
+      );
+      return outcome;
+    };
+    expect((await new Visitor(other).signIn(owner.email, owner.password)).status).toBe(422);
+    expect(await sessions()).toEqual([]);
+  });
+
+  test('is not somebody whose block is in one account of two, nor whoever asked for their deletion', async () => {
+    const other = await createWorld(server);
+    const userId = await createMember(server, world.accountId, 'admin');
+    await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'admin')`, [
+      other.accountId,
+      userId,
+    ]);
+    await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, userId]);
+    await server.sql('update users set deletion_requested_at = $2::timestamptz where id = $1', [userId, clock.now()]);
+    const visitor = await signedIn(server, userId);
+    const { html } = await visitor.get('/admin');
+    expect(html).toContain('4 Mar 2026, 09:00 UTC');
+    server.auditLines.length = 0;
+    const kept = await visitor.submit('/admin', '/admin/cancel-deletion');
+    expect(kept.location).toBe('/admin?notice=kept');
+    expect(await server.sql('select deletion_requested_at from users where id = $1', [userId])).toEqual([
+      { deletion_requested_at: null },
+    ]);
+    expect(readAudit(server.auditLines)).toMatchObject([
+      { event: 'user.deletion_cancelled', by: 'user', by_user_id: userId },
+    ]);
+  });
+});
+
+describe('a session', () => {
+  test('ends when it was idle for too long, and not while it is used', async () => {
+    const visitor = await signedIn(server, world.ownerId);
+    for (let used = 0; used < 5; used++) {
+      clock.advance(59 * minute);
+      expect((await visitor.get('/admin')).status).toBe(200);
+    }
+    clock.advance(60 * minute);
+    expect((await visitor.get('/admin')).status).toBe(303);
+  });
+
+  test('ends when its time is over, however much it is used', async () => {
+    const visitor = await signedIn(server, world.ownerId);
+    for (let hours = 0.5; hours < 10; hours += 0.5) {
+      clock.advance(30 * minute);
+      expect((await visitor.get('/admin')).status, `after ${hours} hours`).toBe(200);
+    }
+    clock.advance(30 * minute);
+    expect((await visitor.get('/admin')).status).toBe(303);
+  });
+
+  test('notes its use to the minute, so that it does not write with every page', async () => {
+    const visitor = await signedIn(server, world.ownerId);
+    const seen = async () => Date.parse((await sessions())[0]?.last_seen_at ?? '') - start.getTime();
+    clock.advance(minute - 1);
+    await visitor.get('/admin');
+    expect(await seen()).toBe(0);
+    clock.advance(1);
+    await visitor.get('/admin');
+    expect(await seen()).toBe(minute);
+  });
+
+  test('ends with a block in every account, and with the erasure', async () => {
+    const userId = await createMember(server, world.accountId, 'admin');
+    const visitor = await signedIn(server, userId);
+    await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, userId]);
+    expect((await visitor.get('/admin')).status).toBe(303);
+    await server.sql('delete from user_blocks where user_id = $1', [userId]);
+    expect((await visitor.get('/admin')).status).toBe(200);
+    await server.sql('update users set deletion_requested_at = now(), erasure_began_at = now() where id = $1', [
+      userId,
+    ]);
+    expect((await visitor.get('/admin')).status).toBe(303);
+  });
+
+  test('ends with a sign-out, also for whoever kept the cookie; others go on', async () => {
+    const visitor = await signedIn(server, world.ownerId);
+    owner = await givePassword(server, world.ownerId);
+    await visitor.signIn(owner.email, owner.password);
+    const other = new Visitor(server);
+    await other.signIn(owner.email, owner.password);
+    const kept = new Visitor(server);
+    for (const [name, value] of visitor.cookies) kept.cookies.set(name, value);
+    server.auditLines.length = 0;
+    const answer = await visitor.submit('/admin', '/admin/sign-out');
+    expect(answer.location).toBe('/admin/sign-in?notice=signed_out');
+    expect(visitor.cookies.size).toBe(0);
+    expect((await kept.get('/admin')).status).toBe(303);
+    expect((await other.get('/admin')).status).toBe(200);
+    expect(events()).toEqual(['sign_out']);
+  });
+
+  test('ends with a sign-out everywhere, in every browser of the user and of nobody else', async () => {
+    const stranger = await signedIn(server, (await createWorld(server)).ownerId);
+    const browsers = [new Visitor(server), new Visitor(server), new Visitor(server)];
+    for (const one of browsers) await one.signIn(owner.email, owner.password);
+    const [first] = browsers as [Visitor];
+    server.auditLines.length = 0;
+    await first.submit('/admin', '/admin/sign-out-everywhere');
+    for (const one of browsers) expect((await one.get('/admin')).status).toBe(303);
+    expect((await stranger.get('/admin')).status).toBe(200);
+    expect(readAudit(server.auditLines)).toMatchObject([
+      { event: 'session.ended_everywhere', user_id: world.ownerId, sessions: 3 },
+    ]);
+  });
+});
+
+describe('the page to go on to', () => {
+  test.each([
+    'https://evil.example/admin/tokens',
+    '//evil.example/admin/tokens',
+    '/\\evil.example',
+    '\\\\evil.example/admin',
+    '/\t/evil.example/admin',
+    'javascript:alert(1)',
+    'http://admin.invalid@evil.example/admin',
+    '/admin/../docs',
+    '/administrator',
+    '/api/v1/ideas',
+    '/admin/sign-in?next=/admin',
+    '',
+  ])('is the home page instead of %j', async next => {
+    const { location } = await new Visitor(server).signIn(owner.email, owner.password, next);
+    expect(location).toBe('/admin');
+  });
+
+  test('is a page of the admin area with its query', async () => {
+    const { location } = await new Visitor(server).signIn(owner.email, owner.password, '/admin/tokens?page=2');
+    expect(location).toBe('/admin/tokens?page=2');
+  });
+});

@@ -1,0 +1,129 @@
+import argon2 from 'argon2';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { buildPasswords } from '../../server/domain/sign-in/passwords.ts';
+import { readAudit } from '../helpers/audit.ts';
+import { testClock } from '../helpers/clock.ts';
+import { createUser, createWorld, type World } from '../helpers/fixtures.ts';
+import { startServerForTest, type TestServer } from '../helpers/server.ts';
+import { givePassword, type Person, Visitor } from './visitor.ts';
+
+const clock = testClock('2026-03-02T09:00:00Z');
+let server: TestServer;
+let world: World;
+let owner: Person;
+
+beforeEach(async () => {
+  clock.set('2026-03-02T09:00:00Z');
+  server = await startServerForTest({
+    clock,
+    environment: { TRUST_PROXY: 'true', RATE_LIMIT_SIGN_IN_IP: '6', RATE_LIMIT_SIGN_IN_ACCOUNT: '4' },
+  });
+  world = await createWorld(server);
+  owner = await givePassword(server, world.ownerId);
+});
+
+const from = (ip: string) => new Visitor(server, { 'x-forwarded-for': ip });
+const trySignIn = (ip: string, email = owner.email, password = 'a wrong password') => from(ip).signIn(email, password);
+
+describe('tries of passwords', () => {
+  test('of one address are bounded from wherever, exactly, when they come at once', async () => {
+    const verify = vi.spyOn(argon2, 'verify');
+    const answers = await Promise.all(Array.from({ length: 12 }, (_, n) => trySignIn(`203.0.113.${n}`)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([...Array(4).fill(422), ...Array(8).fill(429)]);
+    expect(verify).toHaveBeenCalledTimes(4);
+    verify.mockRestore();
+    const right = await trySignIn('203.0.113.99', owner.email.toUpperCase(), owner.password);
+    expect(right.status).toBe(429);
+    expect(right.headers.get('retry-after')).toBe('900');
+    expect(right.html).toContain('Try again in 15 minutes');
+    clock.advance(15 * 60_000);
+    expect((await trySignIn('203.0.113.99', owner.email, owner.password)).status).toBe(303);
+  });
+
+  test('of one network are bounded, whichever addresses they are for', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, n) => trySignIn('2001:db8::1', `user${n}@example.com`)),
+    );
+    expect(answers.filter(({ status }) => status === 422)).toHaveLength(6);
+    expect((await trySignIn('2001:db8::2', owner.email, owner.password)).status).toBe(429);
+    expect((await trySignIn('2001:db8:1::1', owner.email, owner.password)).status).toBe(303);
+    const limits = readAudit(server.auditLines).filter(({ event }) => event === 'rate_limit.exceeded');
+    expect(limits).toMatchObject([{ bucket: 'sign-in:ip', limit: 6, window_seconds: 900 }]);
+  });
+
+  test('are bounded in the same way for an address that nobody has', async () => {
+    const tries = async (email: string) => {
+      const statuses = [];
+      for (let n = 0; n < 6; n++) statuses.push((await trySignIn(`198.51.100.${n}`, email)).status);
+      return statuses;
+    };
+    expect(await tries('nobody@example.com')).toEqual(await tries(owner.email));
+  });
+
+  test('that succeed cost nothing', async () => {
+    for (let n = 0; n < 10; n++) expect((await trySignIn('203.0.113.7', owner.email, owner.password)).status).toBe(303);
+  });
+
+  test('are counted under a hash of the address', async () => {
+    await trySignIn('203.0.113.7');
+    const keys = (await server.sql<{ key: string }>(`select key from rate_limits where key like 'sign-in:%'`)).map(
+      ({ key }) => key,
+    );
+    expect(keys.sort()).toEqual([expect.stringMatching(/^sign-in:address:[\w-]{22}$/), 'sign-in:ip:203.0.113.7']);
+    expect(keys.join()).not.toContain('example');
+  });
+
+  test('end the number of lines that strangers can write into the audit log', async () => {
+    const userId = await createUser(server);
+    const { email } = await givePassword(server, userId);
+    server.auditLines.length = 0;
+    for (let n = 0; n < 3; n++) await trySignIn('203.0.113.7', email);
+    expect(readAudit(server.auditLines)).toHaveLength(1);
+  });
+});
+
+describe('links to set a password', () => {
+  test('are bounded for one address, in the same way for one that nobody has', async () => {
+    for (const email of [owner.email, 'nobody@example.com']) {
+      const ask = (n: number) => from(`198.51.100.${n}`).post('/admin/password-link', { email });
+      const answers = await Promise.all(Array.from({ length: 9 }, (_, n) => ask(n)));
+      expect(answers.map(({ status }) => status).sort()).toEqual([...Array(5).fill(200), ...Array(4).fill(429)]);
+    }
+  });
+});
+
+test('whoever would have to wait for too long is told to come back', async () => {
+  const { verify } = argon2;
+  const release = Promise.withResolvers<void>();
+  const spy = vi.spyOn(argon2, 'verify').mockImplementation((async (...parameters: Parameters<typeof verify>) => {
+    await release.promise;
+    return verify(...parameters);
+  }) as never);
+  const busy = Array.from({ length: 102 }, () => server.dependencies.passwords.verify(undefined, 'whatever'));
+  await vi.waitFor(() => expect(spy).toHaveBeenCalledTimes(2));
+  const answer = await trySignIn('203.0.113.7');
+  release.resolve();
+  await Promise.all(busy);
+  vi.restoreAllMocks();
+  expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '60']);
+  expect(answer.html).toContain('Many people sign in right now');
+});
+
+test('at most two passwords are hashed at once, and a flood is refused instead of waiting', async () => {
+  const passwords = buildPasswords({ memoryKib: 8, passes: 1 });
+  const hash = argon2.hash;
+  let [running, most] = [0, 0];
+  vi.spyOn(argon2, 'hash').mockImplementation((async (...parameters: Parameters<typeof hash>) => {
+    most = Math.max(most, ++running);
+    try {
+      return await hash(...parameters);
+    } finally {
+      running--;
+    }
+  }) as never);
+  const outcomes = await Promise.allSettled(Array.from({ length: 150 }, (_, n) => passwords.hash(`password ${n}`)));
+  vi.restoreAllMocks();
+  expect(most).toBe(2);
+  expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(102);
+  expect(await passwords.verify(await passwords.hash('once more'), 'once more')).toMatchObject({ isRight: true });
+});

@@ -1,0 +1,262 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { readAudit } from '../helpers/audit.ts';
+import { testClock } from '../helpers/clock.ts';
+import { createBoard, createMember, createWorld, issueToken, type World } from '../helpers/fixtures.ts';
+import { request } from '../helpers/request.ts';
+import { startServer, type TestServer } from '../helpers/server.ts';
+import { signedIn, type Visitor } from './visitor.ts';
+
+const clock = testClock();
+let server: TestServer;
+let world: World;
+let visitor: Visitor;
+
+beforeAll(async () => {
+  server = await startServer({ clock, environment: { PLANS_WITHOUT_AGENT_API: 'starter' } });
+});
+beforeEach(async () => {
+  world = await createWorld(server, { name: 'Web <b>app</b>' });
+  visitor = await signedIn(server, world.ownerId);
+  server.auditLines.length = 0;
+});
+afterAll(() => server.close());
+
+const tokens = () =>
+  server.sql<{ id: number; name: string; revoked_at: string | null }>(
+    'select id, name, revoked_at from api_tokens where account_id = $1 order by id',
+    [world.accountId],
+  );
+const level = (boardId = world.boardId) => `level_${boardId}`;
+const create = (fields: Record<string, string>) => visitor.submit('/admin/tokens', '/admin/tokens', fields);
+const plaintextIn = (html: string) => /ib_\d+_[\w-]{43}/.exec(html)?.[0] ?? '';
+const slug = async (accountId: number) =>
+  (await server.sql<{ slug: string }>('select slug from accounts where id = $1', [accountId]))[0]?.slug ?? '';
+
+describe('a token', () => {
+  test('is made for the boards that were chosen, works, and is shown this once', async () => {
+    const second = await createBoard(server, world.accountId, { name: 'Mobile' });
+    const third = await createBoard(server, world.accountId);
+    const day = new Date(clock.now().getTime() + 86_400_000).toISOString().slice(0, 10);
+    const answer = await create({
+      name: ' Support bot ',
+      [level()]: 'write',
+      [level(second.id)]: 'read',
+      expires_on: day,
+    });
+    expect(answer.status).toBe(201);
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+    const plaintext = plaintextIn(answer.html);
+    const { body } = await request(server, 'GET /api/v1/token', { token: plaintext });
+    expect(body).toMatchObject({
+      name: 'Support bot',
+      expires_at: `${new Date(Date.parse(day) + 86_400_000).toISOString()}`,
+    });
+    expect(body.boards.map((one: { grant: string }) => one.grant).sort()).toEqual(['read', 'write']);
+    expect(JSON.stringify(body.boards)).not.toContain(third.slug);
+    // The line can be pasted as it stands.
+    const [, path] =
+      new RegExp(`Bearer ${plaintext}&#39; &#39;http://localhost:3000(/[^&]+)&#39;`).exec(answer.html) ?? [];
+    expect((await request(server, `GET ${path}`, { token: plaintext })).status).toBe(200);
+    const list = await visitor.get('/admin/tokens');
+    expect(list.html).toContain('Support bot');
+    expect(list.html).not.toContain(plaintext.split('_')[2]);
+    expect(server.logLines.join('') + server.auditLines.join('')).not.toContain(plaintext.split('_')[2]);
+    expect(readAudit(server.auditLines)).toMatchObject([
+      {
+        event: 'token.created',
+        by: 'user',
+        by_user_id: world.ownerId,
+        user_id: world.ownerId,
+        account_id: world.accountId,
+      },
+    ]);
+  });
+
+  test.each([
+    ['no name', { name: ' ' }, 'must not be empty'],
+    ['a name that is too long', { name: 'x'.repeat(101) }, 'at most 100'],
+    ['no board', { level: '' }, 'at least one board'],
+    ['a level that there is not', { level: 'admin' }, 'Choose a level'],
+    ['a day that is over', { expires_on: '2020-01-01' }, 'expired already'],
+    ['no day', { expires_on: 'soon' }, 'year-month-day'],
+    ['a day that there is not', { expires_on: '2030-02-31x' }, 'year-month-day'],
+  ])('with %s is not made, and the form keeps what was entered', async (_what, given: Record<string, string>, why) => {
+    const fields = { name: 'Support "bot"', level: 'write', expires_on: '2099-01-01', ...given };
+    const { level: chosen, ...rest } = fields;
+    const answer = await create({ ...rest, [level()]: chosen });
+    expect([answer.status, answer.html.includes(why)]).toEqual([422, true]);
+    if (given.name === undefined) expect(answer.html).toContain('value="Support &quot;bot&quot;"');
+    if (given.level === undefined) expect(answer.html).toContain('<option value="write" selected>');
+    expect(await tokens()).toEqual([]);
+    expect(server.auditLines).toEqual([]);
+  });
+
+  test('grants no board of another account', async () => {
+    const other = await createWorld(server);
+    const answer = await create({ name: 'Bot', [level(other.boardId)]: 'read' });
+    expect(answer.status).toBe(422);
+    expect(await tokens()).toEqual([]);
+  });
+
+  test('is not made where the plan has no Agent API: neither is there a form, nor does one work', async () => {
+    const page = await visitor.get('/admin/tokens');
+    await server.sql(`update accounts set plan = 'starter' where id = $1`, [world.accountId]);
+    const refused = await visitor.get('/admin/tokens');
+    expect([refused.status, refused.html.includes('name="expires_on"')]).toEqual([200, false]);
+    const formToken = /name="form_token" value="([^"]+)"/.exec(page.html)?.[1] ?? '';
+    const answer = await visitor.post('/admin/tokens', { form_token: formToken, name: 'Bot', [level()]: 'read' });
+    expect([answer.status, answer.html.includes('does not allow the Agent API')]).toEqual([403, true]);
+    expect(await tokens()).toEqual([]);
+  });
+
+  test('is revoked after a question, and answered 401 from then on', async () => {
+    const { id, token } = await issueToken(server, world, 'read', { name: 'Old bot' });
+    const path = `/admin/tokens/${id}/revoke`;
+    expect((await visitor.get(path)).html).toContain('Revoke <bdi>Old bot</bdi>?');
+    expect((await request(server, 'GET /api/v1/token', { token })).status).toBe(200);
+    const answer = await visitor.submit(path, path);
+    expect([answer.status, answer.location]).toEqual([303, '/admin/tokens?notice=revoked']);
+    expect((await visitor.get('/admin/tokens?notice=revoked')).html).toContain('The token is revoked.');
+    expect((await request(server, 'GET /api/v1/token', { token })).key).toBe('unauthorized');
+    expect((await visitor.get(path)).html).toContain('It is revoked already.');
+    expect(readAudit(server.auditLines)).toContainEqual(
+      expect.objectContaining({ event: 'token.revoked', by: 'user', by_user_id: world.ownerId, token_id: id }),
+    );
+  });
+
+  test('of another account is not found, and stays', async () => {
+    const other = await createWorld(server);
+    const { id } = await issueToken(server, other, 'read');
+    const { html } = await visitor.get('/admin');
+    const formToken = /name="form_token" value="([^"]+)"/.exec(html)?.[1] ?? '';
+    for (const one of [id, 999_999_999, 'x', '0', '9'.repeat(20)]) {
+      expect((await visitor.get(`/admin/tokens/${one}/revoke`)).status).toBe(404);
+      expect((await visitor.post(`/admin/tokens/${one}/revoke`, { form_token: formToken })).status).toBe(404);
+    }
+    expect(await server.sql('select revoked_at from api_tokens where id = $1', [id])).toEqual([{ revoked_at: null }]);
+  });
+});
+
+describe('the list of tokens', () => {
+  test('shows grants, issuer, kind, last use, expiry and state, those that work first', async () => {
+    const { id: used } = await issueToken(server, world, 'moderate', { name: 'Used' });
+    const { id: oauth } = await issueToken(server, world, 'read', { name: 'Agent' });
+    const { id: expired } = await issueToken(server, world, 'read', { name: 'Expired one' });
+    await server.sql(`update api_tokens set last_used_at = '2026-03-02T10:15:00Z' where id = $1`, [used]);
+    await server.sql(`update api_tokens set kind = 'oauth' where id = $1`, [oauth]);
+    await server.sql(`update api_tokens set created_at = '2020-01-01', expires_at = '2020-02-01' where id = $1`, [
+      expired,
+    ]);
+    const { html } = await visitor.get('/admin/tokens');
+    expect([...html.matchAll(/<h2><bdi>([^<]+)/g)].map(([, name]) => name)).toEqual(['Agent', 'Used', 'Expired one']);
+    for (const text of [
+      'OAuth',
+      'moderate',
+      '2 Mar 2026, 10:15 UTC',
+      '1 Feb 2020, 00:00 UTC',
+      'Expired',
+      world.boardSlug,
+    ])
+      expect(html).toContain(text);
+  });
+
+  test('escapes every name, wherever it stands', async () => {
+    const hostile = `"><img src=x onerror='alert(1)'>`;
+    await issueToken(server, world, 'read', { name: hostile });
+    await server.sql('update accounts a set name = $2 where id = $1', [world.accountId, hostile]);
+    await server.sql('update users u set name = $2 where id = $1', [world.ownerId, `${hostile}\u202e`]);
+    const [token] = await tokens();
+    for (const path of [
+      '/admin',
+      '/admin/tokens',
+      `/admin/tokens/${token?.id}/revoke`,
+      '/admin/tokens?notice=%3Cimg%20',
+    ]) {
+      const { html, status } = await visitor.get(path);
+      expect([status, html.includes('<img'), html.includes('\u202e'), html.includes('<b>app')]).toEqual([
+        200,
+        false,
+        false,
+        false,
+      ]);
+      expect(html).toContain('&quot;&gt;&lt;img src=x onerror=&#39;alert(1)&#39;&gt;');
+    }
+    const { html } = await create({ name: hostile, [level()]: 'nonsense' });
+    expect(html).not.toContain('<img');
+    const visitors = await visitor.get(`/admin/sign-in?next=${encodeURIComponent(hostile)}`);
+    expect(visitors.html).not.toContain('<img');
+  });
+
+  test('goes on a next page where there are many, and stays below 50 kB', async () => {
+    await server.sql(
+      `insert into api_tokens (account_id, issuer_id, voter_id, name, secret_hash)
+      select $1, $2, v.id, repeat('x', 100), sha256(v.id::text::bytea)
+      from voters v, (select 1) one where v.account_id = $1`,
+      [world.accountId, world.ownerId],
+    );
+    for (let made = 0; made < 30; made++) await issueToken(server, world, 'read', { name: 'W'.repeat(100) });
+    const first = await visitor.get('/admin/tokens');
+    expect(first.html.length).toBeLessThan(50_000);
+    expect(first.html.match(/<li class="card/g)).toHaveLength(25);
+    const second = await visitor.get('/admin/tokens?page=2');
+    expect(second.html.match(/<li class="card/g)).toHaveLength(5);
+    expect(second.html).toContain('/admin/tokens?page=1');
+  });
+});
+
+describe('the pages of tokens', () => {
+  test.each(['moderator', 'member'] as const)('are closed to a %s', async role => {
+    const { id } = await issueToken(server, world, 'read');
+    const other = await signedIn(server, await createMember(server, world.accountId, role));
+    const { html } = await other.get('/admin');
+    expect(html).not.toContain('/admin/tokens');
+    const form_token = /name="form_token" value="([^"]+)"/.exec(html)?.[1] ?? '';
+    for (const path of ['/admin/tokens', `/admin/tokens/${id}/revoke`]) {
+      expect((await other.get(path)).status).toBe(403);
+      const answer = await other.post(path, { form_token, name: 'Bot', [level()]: 'read' });
+      expect([answer.status, answer.html.includes(`is ${role}`)]).toEqual([403, true]);
+    }
+    expect(await tokens()).toMatchObject([{ id, revoked_at: null }]);
+  });
+
+  test('are open to an admin, and to nobody who is not signed in', async () => {
+    const admin = await signedIn(server, await createMember(server, world.accountId, 'admin'));
+    expect((await admin.get('/admin/tokens')).status).toBe(200);
+    admin.cookies.clear();
+    expect((await admin.get('/admin/tokens')).location).toBe('/admin/sign-in?next=%2Fadmin%2Ftokens');
+  });
+
+  test('are of the account in the address, which is there where the user has several', async () => {
+    const other = await createWorld(server);
+    await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'admin')`, [
+      other.accountId,
+      world.ownerId,
+    ]);
+    const [own, another] = [await slug(world.accountId), await slug(other.accountId)];
+    const { location } = await visitor.get('/admin/tokens?page=1');
+    expect(location).toMatch(/^\/admin\/tokens\?page=1&account=account-/);
+    const path = `/admin/tokens?account=${another}`;
+    const answer = await visitor.submit(path, path, { name: 'There', [level(other.boardId)]: 'read' });
+    expect(answer.status).toBe(201);
+    expect(answer.html).toContain(path);
+    expect(await tokens()).toEqual([]);
+    const [made] = await server.sql<{ id: number }>('select id from api_tokens where account_id = $1', [
+      other.accountId,
+    ]);
+    expect((await visitor.get(`/admin/tokens/${made?.id}/revoke?account=${own}`)).status).toBe(404);
+    expect((await visitor.get(`/admin/tokens/${made?.id}/revoke?account=${another}`)).status).toBe(200);
+    const home = await visitor.get(`/admin?account=${own}`);
+    expect(home.html).toContain(`/admin?account=${another}`);
+    const form_token = /name="form_token" value="([^"]+)"/.exec(home.html)?.[1] ?? '';
+    expect((await visitor.post('/admin/tokens', { form_token, name: 'Which' })).status).toBe(404);
+  });
+
+  test('of an account in which the user is not, or which is not there, are not found', async () => {
+    const other = await createWorld(server);
+    for (const name of [await slug(other.accountId), 'no-such-account']) {
+      for (const path of ['/admin', '/admin/tokens']) {
+        expect((await visitor.get(`${path}?account=${name}`)).status).toBe(404);
+      }
+    }
+  });
+});

@@ -1,0 +1,110 @@
+import { randomBytes } from 'node:crypto';
+import { expect } from 'vitest';
+import { setPassword } from '../../server/domain/sign-in/set-password.ts';
+import { operatorIn } from '../helpers/administration.ts';
+import type { TestServer } from '../helpers/server.ts';
+
+/** An answer as a person sees it. */
+export interface Seen {
+  status: number;
+  headers: Headers;
+  html: string;
+  /** Where a redirect leads. */
+  location: string | null;
+}
+
+interface Sending {
+  headers?: Record<string, string>;
+}
+
+/** A browser without JavaScript: it keeps cookies, and sends forms with their hidden fields. */
+export class Visitor {
+  readonly cookies = new Map<string, string>();
+  readonly #server: Pick<TestServer, 'baseUrl'>;
+  readonly #headers: Record<string, string>;
+
+  constructor(server: Pick<TestServer, 'baseUrl'>, headers: Record<string, string> = {}) {
+    this.#server = server;
+    this.#headers = headers;
+  }
+
+  get(path: string, { headers = {} }: Sending = {}): Promise<Seen> {
+    return this.#send(path, { headers });
+  }
+
+  /** Sends fields as a form of this server is sent. */
+  post(path: string, fields: Record<string, string>, { headers = {} }: Sending = {}): Promise<Seen> {
+    return this.#send(path, {
+      method: 'POST',
+      headers: { origin: this.#server.baseUrl, ...headers },
+      body: new URLSearchParams(fields),
+    });
+  }
+
+  /** Fills in the form of a page that is sent to a path, and sends it. */
+  async submit(page: string, action: string, fields: Record<string, string> = {}): Promise<Seen> {
+    const { html, status } = await this.get(page);
+    expect(status, page).toBe(200);
+    return this.post(action, { ...hiddenFields(html, action), ...fields });
+  }
+
+  signIn(email: string, password: string, next = ''): Promise<Seen> {
+    return this.post('/admin/sign-in', { email, password, next });
+  }
+
+  async #send(path: string, init: RequestInit & { headers: Record<string, string> }): Promise<Seen> {
+    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const response = await fetch(this.#server.baseUrl + path, {
+      ...init,
+      headers: { ...this.#headers, ...(cookie ? { cookie } : {}), ...init.headers },
+      redirect: 'manual',
+    });
+    for (const line of response.headers.getSetCookie()) this.#keep(line);
+    const { status, headers } = response;
+    return { status, headers, html: await response.text(), location: headers.get('location') };
+  }
+
+  #keep(line: string) {
+    const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+    if (value === '') this.cookies.delete(name);
+    else this.cookies.set(name, value);
+  }
+}
+
+/** The hidden fields of the form that is sent to a path. */
+export function hiddenFields(html: string, action: string): Record<string, string> {
+  const forms = html.split('<form ').slice(1);
+  const form = forms.find(one => one.split('>', 1)[0]?.includes(`action="${action.replaceAll('&', '&amp;')}"`));
+  expect(form, `a form to ${action} in ${html}`).toBeDefined();
+  const inputs = form?.split('</form>', 1)[0]?.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)">/g) ?? [];
+  return Object.fromEntries([...inputs].map(([, name = '', value = '']) => [name, value]));
+}
+
+export interface Person {
+  email: string;
+  password: string;
+}
+
+/** Gives a user a password. */
+export async function givePassword(server: TestServer, userId: number): Promise<Person> {
+  const password = randomBytes(12).toString('base64url');
+  const { passwords } = server.dependencies;
+  const credential = await passwords.hash(password);
+  await server.database.transaction(transaction =>
+    setPassword(operatorIn(transaction, server.dependencies.clock.now()), userId, credential),
+  );
+  return { email: await emailOf(server, userId), password };
+}
+
+export async function emailOf({ sql }: TestServer, userId: number): Promise<string> {
+  const [user] = await sql<{ email: string }>('select email from users where id = $1', [userId]);
+  return user?.email ?? '';
+}
+
+/** A browser in which a user is signed in. */
+export async function signedIn(server: TestServer, userId: number): Promise<Visitor> {
+  const { email, password } = await givePassword(server, userId);
+  const visitor = new Visitor(server);
+  expect((await visitor.signIn(email, password)).status).toBe(303);
+  return visitor;
+}

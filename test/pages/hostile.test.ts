@@ -1,0 +1,103 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createMember, createTag, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
+import { request } from '../helpers/request.ts';
+import { startServer, type TestServer } from '../helpers/server.ts';
+import { openPage, overflowOf, screens, startChromium, violationsOf } from './in-browser.ts';
+
+/** What is written by anybody and read by everybody, in each field where it can stand. */
+const script = `<script>document.title='owned'</script><img src=x onerror="document.title='owned'">`;
+const breakout = `"'><svg onload=document.title='owned'>`;
+const override = '\u202eelcric eht ni\u202c\u2066\u200f';
+const longWord = 'W'.repeat(200);
+const longBody = `${script}\n</p></main></body>${'&<>"\''.repeat(1900)}${'x'.repeat(300)}`;
+
+let server: TestServer;
+let world: World;
+let browser: Browser | undefined;
+let paths: string[];
+
+beforeAll(async () => {
+  [server, browser] = await Promise.all([startServer(), startChromium()]);
+  world = await createWorld(server, {
+    isPublic: true,
+    name: `${breakout}${override}`,
+    description: `${script}\n${longWord}`,
+    statuses: [
+      { key: 'open', category: 'inbox', label: `${breakout}`.slice(0, 60) },
+      { key: 'planned', category: 'planned', label: override },
+    ],
+  });
+  const authorId = await createMember(server, world.accountId, 'member', script.slice(0, 100));
+  const tagId = await createTag(server, world.accountId, world.boardId, breakout.slice(0, 40));
+  const titles = [script, breakout, `Safe ${override} title`, longWord, '\u202e\u2066'];
+  const ids: number[] = [];
+  for (const title of titles) {
+    const id = await insertIdea(server, world, {
+      title: title.slice(0, 200),
+      body: longBody.slice(0, 10_000),
+      authorId,
+    });
+    await server.sql('insert into idea_tags values ($1, $2, $3)', [id, tagId, world.accountId]);
+    for (const body of [script, breakout, override, longWord]) {
+      await server.sql('insert into comments (account_id, idea_id, author_id, body) values ($1, $2, $3, $4)', [
+        world.accountId,
+        id,
+        authorId,
+        body,
+      ]);
+    }
+    ids.push(id);
+  }
+  const board = `/b/${world.boardSlug}`;
+  paths = [board, `${board}?q=${encodeURIComponent(breakout)}`, ...ids.map(id => `${board}/ideas/${id}`)];
+});
+afterAll(async () => {
+  await browser?.close();
+  await server.close();
+});
+
+test('nothing that anybody wrote becomes markup', async () => {
+  for (const path of paths) {
+    const { status, text } = await request(server, `GET ${path}`);
+    expect(status).toBe(200);
+    expect(text).not.toMatch(/<script|<img|<svg onload|<\/main>[\s\S]*<\/main>/i);
+    // Every attribute is one that a template has; what is in their values stays there.
+    expect(text.replace(/"[^"<>]*"/g, '""')).not.toMatch(/<[^>]*\son\w+=/i);
+  }
+});
+
+test('titles, names and labels have no characters that turn the direction of what follows', async () => {
+  const { text } = await request(server, `GET ${paths[0]}`);
+  expect(text).not.toMatch(/[\u202a-\u202e\u2066-\u2069\u200e\u200f]/);
+  // A title of which nothing can be seen would be a link that nobody finds.
+  expect(text).toContain('<bdi>(untitled)</bdi>');
+});
+
+test('a text of 10,000 characters that are all escaped is shown whole', async () => {
+  const { text } = await request(server, `GET ${paths[2]}`);
+  expect(text).toContain('&amp;&lt;&gt;&quot;&#39;'.repeat(1000));
+  expect(text).toContain('x'.repeat(300));
+});
+
+test('the list shows the beginning of a text alone', async () => {
+  const { text } = await request(server, `GET ${paths[0]}`);
+  expect(text.length).toBeLessThan(50_000);
+  expect(text).not.toContain('x'.repeat(300));
+});
+
+test.each(screens)(
+  'nothing runs in a browser, and nothing is wider than the screen: $width, $colorScheme',
+  async screen => {
+    if (!browser) return;
+    const { page, complaints, close } = await openPage(browser, screen);
+    for (const path of paths) {
+      await page.goto(server.baseUrl + path);
+      expect(await page.title()).not.toBe('owned');
+      expect([path, await overflowOf(page)]).toEqual([path, 0]);
+    }
+    expect(await violationsOf(page)).toEqual([]);
+    expect(complaints).toEqual([]);
+    await close();
+  },
+);

@@ -1,0 +1,353 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { mergeIdea } from '../../server/domain/merging/merge-idea.ts';
+import { ideaUrl } from '../../server/events/idea-url.ts';
+import { iconPath, stylesheetPath } from '../../server/pages/assets.ts';
+import { act } from '../helpers/act.ts';
+import { type BoardInput, createBoard, createTag, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
+import { rawRequest } from '../helpers/raw-request.ts';
+import { request } from '../helpers/request.ts';
+import { startServer, type TestServer } from '../helpers/server.ts';
+import { snapshot } from '../helpers/snapshot.ts';
+
+let server: TestServer;
+let world: World;
+
+const statuses: BoardInput['statuses'] = [
+  { key: 'new', category: 'inbox', label: 'New' },
+  { key: 'research', category: 'planned', label: 'Research' },
+  { key: 'planned', category: 'planned', label: 'Planned' },
+  { key: 'done', category: 'completed', label: 'Shipped' },
+  { key: 'spam', category: 'archived', label: 'Spam hold', isHidden: true },
+];
+
+beforeAll(async () => {
+  server = await startServer({ environment: { BASE_URL: 'https://ideas.example.com' } });
+});
+beforeEach(async () => {
+  world = await createWorld(server, { isPublic: true, name: 'Web app', description: 'What next?', statuses });
+});
+afterAll(() => server.close());
+
+const boardPath = () => `/b/${world.boardSlug}`;
+const ideaPath = (id: number) => `${boardPath()}/ideas/${id}`;
+const get = (path: string, headers = {}) => request(server, `GET ${path}`, { headers });
+const put = (title: string, status = 'new', input = {}) => insertIdea(server, world, { title, status, ...input });
+
+const unescapeHtml = (text: string) => text.replaceAll('&#39;', "'").replaceAll('&quot;', '"').replaceAll('&amp;', '&');
+
+/** The titles in a list, in its order. */
+function titlesIn(html: string): string[] {
+  return [...html.matchAll(/<h3><a href="[^"]*"><bdi>([^<]*)<\/bdi>/g)].map(([, title = '']) => unescapeHtml(title));
+}
+
+/** Where the link with these words leads. */
+function linkIn(html: string, words: string): string | undefined {
+  const href = new RegExp(`<a [^>]*href="([^"]*)"[^>]*>(?:<bdi>)?${words}<`).exec(html)?.[1];
+  return href && unescapeHtml(href);
+}
+
+const comment = (ideaId: number, body: string) =>
+  server.sql('insert into comments (account_id, idea_id, author_id, body) values ($1, $2, $3, $4)', [
+    world.accountId,
+    ideaId,
+    world.ownerId,
+    body,
+  ]);
+
+describe('the board', () => {
+  test('shows its name, its description, its ideas newest first, and where each leads', async () => {
+    await put('The older', 'new', { createdAt: new Date('2026-01-01') });
+    const id = await put('The newer');
+    const { status, text } = await get(boardPath());
+    expect(status).toBe(200);
+    expect(text).toContain('<h1><bdi>Web app</bdi></h1>');
+    expect(text).toContain('What next?');
+    expect(titlesIn(text)).toEqual(['The newer', 'The older']);
+    expect(linkIn(text, 'The newer')).toBe(ideaPath(id));
+    expect(text).toContain(`<link rel="canonical" href="https://ideas.example.com${boardPath()}">`);
+  });
+
+  test('shows the highest score first where that is asked for', async () => {
+    const liked = await put('Liked', 'new', { createdAt: new Date('2026-01-01') });
+    await put('Not yet');
+    await server.sql('update ideas set up_count = 3 where id = $1', [liked]);
+    const { text } = await get(`${boardPath()}?sort=top`);
+    expect(titlesIn(text)).toEqual(['Liked', 'Not yet']);
+  });
+
+  test('shows the ideas in one status, or in every status of a category', async () => {
+    for (const key of ['new', 'research', 'planned', 'done']) await put(`In ${key}`, key);
+    const page = await get(`${boardPath()}?status_key=research`);
+    expect(titlesIn(page.text)).toEqual(['In research']);
+    expect(page.text).toContain('aria-current="true"><bdi>Research</bdi>');
+    const planned = await get(`${boardPath()}?status=planned`);
+    expect(titlesIn(planned.text).sort()).toEqual(['In planned', 'In research']);
+    expect(page.text).toContain('<meta name="robots" content="noindex">');
+  });
+
+  test('is searched as the API is, within the status and the order', async () => {
+    await put('Export as CSV');
+    await put('Façade export', 'done');
+    await put('Import');
+    expect(titlesIn((await get(`${boardPath()}?q=exp`)).text)).toEqual(['Façade export', 'Export as CSV']);
+    expect(titlesIn((await get(`${boardPath()}?q=facade+exp`)).text)).toEqual(['Façade export']);
+    const { text } = await get(`${boardPath()}?q=exp&status_key=done&sort=top`);
+    expect(titlesIn(text)).toEqual(['Façade export']);
+    expect(text).toContain('<input type="hidden" name="status_key" value="done">');
+    expect(text).toContain('<input type="hidden" name="sort" value="top">');
+    expect(linkIn(text, 'New')).toBe(`${boardPath()}?q=exp&status_key=new&sort=top`);
+    expect(linkIn(text, 'Newest')).toBe(`${boardPath()}?q=exp&status_key=done`);
+  });
+
+  test('is read to its end by its links, and back to its beginning', async () => {
+    for (let n = 1; n <= 45; n++) await put(`Export ${n}`);
+    for (const start of [
+      boardPath(),
+      `${boardPath()}?sort=top`,
+      `${boardPath()}?q=export`,
+      `${boardPath()}?status_key=new`,
+    ]) {
+      const found: string[] = [];
+      let path: string | undefined = start;
+      let pages = 0;
+      while (path !== undefined) {
+        const { text } = await get(path);
+        found.push(...titlesIn(text));
+        expect(linkIn(text, 'Back to the first page')).toBe(pages === 0 ? undefined : start);
+        path = linkIn(text, 'More ideas');
+        pages++;
+      }
+      expect([pages, found.length, new Set(found).size]).toEqual([3, 45, 45]);
+    }
+  });
+
+  test('is under 50 kB with all that it loads', async () => {
+    for (let n = 1; n <= 21; n++) {
+      await put(`${'A long title '.repeat(15)}${n}`, 'new', { body: 'A long text, as people write them. '.repeat(50) });
+    }
+    let bytes = 0;
+    for (const path of [boardPath(), stylesheetPath, iconPath]) bytes += Buffer.byteLength((await get(path)).text);
+    expect(bytes).toBeLessThan(50_000);
+  });
+
+  test('says so when it is empty, when nothing is like that, and when it is frozen', async () => {
+    expect((await get(boardPath())).text).toContain('There are no ideas here yet.');
+    expect((await get(`${boardPath()}?q=nothing`)).text).toContain('No idea is like that.');
+    await server.sql('update boards set is_frozen = true where id = $1', [world.boardId]);
+    expect((await get(boardPath())).text).toContain('This board is frozen');
+  });
+
+  test('takes empty fields and what it does not know for nothing', async () => {
+    await put('The one');
+    const { status, text } = await get(`${boardPath()}?q=&status_key=&sort=&utm_source=mail&fbclid=1&fbclid=2`);
+    expect([status, titlesIn(text)]).toEqual([200, ['The one']]);
+  });
+
+  test.each([
+    'sort=worst',
+    'status=new',
+    'status=hidden',
+    `q=${'x'.repeat(101)}`,
+    'q=a&q=b',
+    'q=%00',
+    'cursor=x',
+    'cursor=WyJ0b3AiLDEsMV0',
+    `cursor=${'A'.repeat(600)}`,
+    'sort=top&sort=newest',
+  ])('answers a query that is wrong with a page: %s', async query => {
+    const { status, text } = await get(`${boardPath()}?${query}`);
+    expect(status).toBe(400);
+    expect(linkIn(text, 'Start again')).toBe(boardPath());
+  });
+
+  test('answers a status that it does not have with 404', async () => {
+    expect((await get(`${boardPath()}?status_key=none`)).status).toBe(404);
+  });
+});
+
+describe('an idea', () => {
+  test('is shown with its status, tags, tally, author, text and comments', async () => {
+    const id = await put('Dark mode', 'done', { body: 'For late evenings.\n\nAnd early mornings.' });
+    const tagId = await createTag(server, world.accountId, world.boardId, 'Design');
+    await server.sql('insert into idea_tags (idea_id, tag_id, account_id) values ($1, $2, $3)', [
+      id,
+      tagId,
+      world.accountId,
+    ]);
+    await server.sql('update ideas set up_count = 5, down_count = 2, comment_count = 2 where id = $1', [id]);
+    await comment(id, 'Yes,\nplease.');
+    await comment(id, 'Me too.');
+
+    const { status, text } = await get(ideaPath(id));
+    expect(status).toBe(200);
+    for (const part of [
+      '<h1><bdi>Dark mode</bdi></h1>',
+      '<bdi>Shipped</bdi>',
+      '<bdi>Design</bdi>',
+      '<strong>Score 3</strong> <span class="muted">5 for, 2 against</span>',
+      '<bdi>The owner</bdi>',
+      'dir="auto">For late evenings.\n\nAnd early mornings.</p>',
+      'Comments (2)',
+      `<link rel="canonical" href="https://ideas.example.com${ideaPath(id)}">`,
+    ]) {
+      expect(text).toContain(part);
+    }
+    expect(text.indexOf('Yes,\nplease.')).toBeGreaterThan(0);
+    expect(text.indexOf('Yes,\nplease.')).toBeLessThan(text.indexOf('Me too.'));
+    expect(linkIn(text, 'All ideas of ')).toBe(boardPath());
+  });
+
+  test('has all of its comments on pages, the oldest first', async () => {
+    const id = await put('Discussed');
+    for (let n = 1; n <= 25; n++) await comment(id, `Comment ${n}.`);
+    const first = await get(ideaPath(id));
+    const next = linkIn(first.text, 'More comments') ?? '';
+    const second = await get(next.replace(/#.*/, ''));
+    const numbersIn = (html: string) => [...html.matchAll(/Comment (\d+)\./g)].map(([, n]) => Number(n));
+    expect([...numbersIn(first.text), ...numbersIn(second.text)]).toEqual(Array.from({ length: 25 }, (_, n) => n + 1));
+    expect(linkIn(second.text, 'Back to the first comments')).toBe(ideaPath(id));
+    expect((await get(`${ideaPath(id)}?cursor=x`)).status).toBe(400);
+  });
+
+  test('is where the links of mails and chats lead', async () => {
+    const id = await put('Told of');
+    const link = new URL(ideaUrl(server.config, world.boardSlug, id));
+    expect(link.origin).toBe('https://ideas.example.com');
+    expect((await get(link.pathname)).text).toContain('<h1><bdi>Told of</bdi></h1>');
+  });
+
+  test('that is merged is in no list, and says into which', async () => {
+    const source = await put('Night mode');
+    const target = await put('Dark mode');
+    await act(server, world, world.ownerId, op => mergeIdea(op, source, target));
+    expect(titlesIn((await get(boardPath())).text)).toEqual(['Dark mode']);
+    const { text } = await get(ideaPath(source));
+    expect(text).toContain('This idea is merged into');
+    expect(linkIn(text, 'Dark mode')).toBe(ideaPath(target));
+
+    await server.sql(
+      `update ideas set status_id = (select id from statuses where board_id = $1 and key = 'spam') where id = $2`,
+      [world.boardId, target],
+    );
+    const alone = await get(ideaPath(source));
+    expect(alone.text).toContain('This idea is merged into another one.');
+    expect(alone.text).not.toContain('Dark mode');
+  });
+});
+
+describe('what is not public', () => {
+  test('is not there: pending, rejected and hidden ideas are in no list and have no page', async () => {
+    const hidden = [
+      await put('A secret that waits', 'new', { moderationState: 'pending' }),
+      await put('A secret that was refused', 'new', { moderationState: 'rejected' }),
+      await put('A secret that is spam', 'spam'),
+    ];
+    const missing = await get(ideaPath(999_999_999));
+    for (const id of hidden) {
+      const answer = await get(ideaPath(id));
+      expect([answer.status, answer.text]).toEqual([404, missing.text]);
+    }
+    for (const query of [
+      '',
+      '?sort=top',
+      '?q=secret',
+      '?status=archived',
+      '?status=open',
+      '?status_key=new',
+      '?moderation_state=pending',
+    ]) {
+      const { status, text } = await get(boardPath() + query);
+      expect([query, status, titlesIn(text), text.includes('Spam hold')]).toEqual([query, 200, [], false]);
+    }
+    const asked = await get(`${boardPath()}?status_key=spam`);
+    expect([asked.status, asked.text]).toEqual([404, (await get(`${boardPath()}?status_key=none`)).text]);
+  });
+
+  test('is answered alike, whether a board is private or missing, its ideas too', async () => {
+    const other = await createBoard(server, world.accountId);
+    const id = await insertIdea(server, { ...world, boardId: other.id });
+    const pages = [
+      await get('/b/none'),
+      await get(`/b/${other.slug}`),
+      await get(`/b/${other.slug}?sort=worst`),
+      await get(`/b/${other.slug}/ideas/${id}`),
+      await get('/b/none/ideas/1'),
+      // On the public board, but of the private one.
+      await get(ideaPath(id)),
+    ];
+    const shown = pages.map(({ status, text, headers }) => {
+      const { date, 'x-request-id': id, ...same } = Object.fromEntries(headers);
+      return JSON.stringify({ status, text, same });
+    });
+    expect(new Set(shown).size).toBe(1);
+    expect(pages[0]?.status).toBe(404);
+  });
+
+  test.each(['x', '-1', '1.5', '01x', '9'.repeat(30), '%27', ''])(
+    'answers an id that names nothing with 404: %s',
+    async id => {
+      expect((await get(`${boardPath()}/ideas/${id}`)).status).toBe(404);
+    },
+  );
+
+  test('shows neither addresses nor who voted, and no page changes anything', async () => {
+    const id = await put('The one');
+    await server.sql(
+      `update users set email = 'ada@example.com', notification_email = 'ada@example.org' where id = $1`,
+      [world.ownerId],
+    );
+    const before = await snapshot(server);
+    const texts = [(await get(boardPath())).text, (await get(ideaPath(id))).text].join('');
+    expect(texts).not.toMatch(/ada@|account-/);
+    expect(await snapshot(server)).toEqual(before);
+  });
+
+  test('becomes public and private again with the setting', async () => {
+    const setPublic = (value: boolean) =>
+      server.sql('update boards set is_public = $1 where id = $2', [value, world.boardId]);
+    await setPublic(false);
+    expect((await get(boardPath())).status).toBe(404);
+    await setPublic(true);
+    expect((await get(boardPath())).status).toBe(200);
+  });
+});
+
+describe('caches', () => {
+  test('may keep a page for a moment, and are answered 304 while it is the same', async () => {
+    const id = await put('The one');
+    for (const path of [boardPath(), ideaPath(id), `${boardPath()}?sort=top`]) {
+      const first = await get(path);
+      expect(first.headers.get('cache-control')).toBe('public, max-age=15, must-revalidate');
+      const etag = first.headers.get('etag') ?? '';
+      expect(etag).toMatch(/^W\/"[\w-]+"$/);
+      const again = await get(path, { 'if-none-match': etag });
+      expect([again.status, again.text, again.headers.get('etag')]).toEqual([304, '', etag]);
+      const head = await rawRequest(server, 'HEAD', path, { headers: { 'if-none-match': etag } });
+      expect(head.status).toBe(304);
+    }
+    const { headers } = await get(boardPath());
+    await server.sql('update ideas set up_count = 1 where id = $1', [id]);
+    const changed = await get(boardPath(), { 'if-none-match': headers.get('etag') ?? '' });
+    expect(changed.status).toBe(200);
+  });
+
+  test('get the same page whoever asks', async () => {
+    await put('The one');
+    const { text, headers } = await get(boardPath());
+    const other = await get(boardPath(), { cookie: 'session=1', authorization: 'Bearer x', 'accept-language': 'de' });
+    expect([other.text, other.headers.get('etag')]).toEqual([text, headers.get('etag')]);
+    expect(other.headers.get('vary')).toBeNull();
+  });
+
+  test('HEAD is GET without the body', async () => {
+    const id = await put('The one');
+    for (const path of [boardPath(), ideaPath(id)]) {
+      const page = await get(path);
+      const head = await rawRequest(server, 'HEAD', path);
+      expect([head.status, head.text]).toEqual([200, '']);
+      for (const name of ['content-type', 'content-length', 'etag', 'cache-control']) {
+        expect([name, head.headers.get(name)]).toEqual([name, page.headers.get(name)]);
+      }
+    }
+  });
+});

@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { iconPath, stylesheetPath } from '../../server/pages/assets.ts';
+import { createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
+import { request } from '../helpers/request.ts';
+import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
+
+let server: TestServer;
+let world: World;
+let ideaId: number;
+
+beforeAll(async () => {
+  server = await startServer({ environment: { BASE_URL: 'https://ideas.example.com' } });
+  world = await createWorld(server, { isPublic: true });
+  ideaId = await insertIdea(server, world);
+});
+afterAll(() => server.close());
+
+const boardPath = () => `/b/${world.boardSlug}`;
+
+const strict = {
+  'content-security-policy':
+    "default-src 'none';style-src 'self';img-src 'self';form-action 'self';base-uri 'none';frame-ancestors 'none'",
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'same-origin',
+  'x-content-type-options': 'nosniff',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+};
+
+test('every page, every refusal and every asset has the strict headers, a request id and no cookie', async () => {
+  const lines = [
+    `GET ${boardPath()}`,
+    `GET ${boardPath()}/ideas/${ideaId}`,
+    `GET ${boardPath()}?sort=worst`,
+    `DELETE ${boardPath()}`,
+    'GET /b/none',
+    'GET /b',
+    'GET /b/none/of/these',
+    'GET /unsubscribe?token=x',
+    `GET ${stylesheetPath}`,
+    'GET /assets/none.css',
+    'GET /b/%zz',
+  ];
+  for (const line of lines) {
+    const { headers } = await request(server, line);
+    expect([line, Object.fromEntries(headers)]).toEqual([
+      line,
+      expect.objectContaining({ ...strict, 'referrer-policy': expect.any(String) }),
+    ]);
+    expect(headers.get('x-request-id')).toBeTruthy();
+    expect(headers.get('set-cookie')).toBeNull();
+    expect(headers.get('x-powered-by')).toBeNull();
+  }
+  const { headers } = await request(server, `GET ${boardPath()}`);
+  expect(Object.fromEntries(headers)).toMatchObject(strict);
+});
+
+test('browsers are told to stay with HTTPS only where the server is reached by it', async () => {
+  const { headers } = await request(server, `GET ${boardPath()}`);
+  expect(headers.get('strict-transport-security')).toBe('max-age=31536000');
+  const plain = await startServerForTest({ environment: { BASE_URL: 'http://localhost:3000' } });
+  expect((await request(plain, 'GET /b/none')).headers.get('strict-transport-security')).toBeNull();
+});
+
+test('the headers of pages are on nothing that programs ask for', async () => {
+  for (const path of ['/health', '/api/v1/board', '/docs']) {
+    expect((await request(server, `GET ${path}`)).headers.get('cross-origin-opener-policy')).toBeNull();
+  }
+});
+
+test('the style sheet and the icon are kept for good, under names that change with them', async () => {
+  for (const [path, type] of [
+    [stylesheetPath, 'text/css; charset=utf-8'],
+    [iconPath, 'image/svg+xml'],
+  ]) {
+    const { status, headers } = await request(server, `GET ${path}`);
+    expect(status).toBe(200);
+    expect(path).toMatch(/^\/assets\/[0-9a-f]{16}\.\w+$/);
+    expect(headers.get('content-type')).toBe(type);
+    expect(headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+  }
+  const page = await request(server, `GET ${boardPath()}`);
+  expect(page.text).toContain(`<link rel="stylesheet" href="${stylesheetPath}">`);
+  expect((await request(server, 'GET /assets/0000000000000000.css')).status).toBe(404);
+});
+
+describe('a refusal is a page', () => {
+  async function refusal(at: TestServer, line: string) {
+    const answer = await request(at, line);
+    expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+    expect(answer.text).toContain('<html lang="en">');
+    expect(answer.text).toContain('<meta name="robots" content="noindex">');
+    return answer;
+  }
+
+  test.each([
+    ['GET /b', 404],
+    ['GET /b/', 404],
+    ['GET /b/none', 404],
+    ['GET /admin/no/such/page', 404],
+    ['GET /assets/x', 404],
+    ['POST /b/none/of/these', 404],
+    ['GET /b/%zz', 404],
+    [`GET /b/${'x'.repeat(200)}/ideas/1`, 404],
+  ])('%s: %i', async (line, status) => {
+    expect((await refusal(server, line)).status).toBe(status);
+  });
+
+  test('for a method that a page does not have, which says what it has', async () => {
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
+      for (const path of [boardPath(), `${boardPath()}/ideas/${ideaId}`, stylesheetPath]) {
+        const { status, headers } = await refusal(server, `${method} ${path}`);
+        expect([method, path, status, headers.get('allow')]).toEqual([method, path, 405, 'GET, HEAD']);
+      }
+    }
+  });
+
+  test('for an address that asks too often', async () => {
+    const limited = await startServerForTest({ environment: { RATE_LIMIT_IP: '2' } });
+    for (let time = 0; time < 2; time++) await request(limited, 'GET /b/none');
+    const { status, headers, text } = await refusal(limited, 'GET /b/none');
+    expect([status, text.includes('<h1>A moment, please</h1>')]).toEqual([429, true]);
+    expect(headers.get('retry-after')).toMatch(/^\d+$/);
+    expect(Object.fromEntries(headers)).toMatchObject(strict);
+  });
+
+  test('for a failure, which shows its number and nothing of the inside', async () => {
+    const broken = await startServerForTest();
+    const { boardSlug } = await createWorld(broken, { isPublic: true });
+    await broken.sql('drop table tags cascade');
+    const { status, headers, text } = await refusal(broken, `GET /b/${boardSlug}?q=private-words`);
+    expect(status).toBe(500);
+    expect(text).toContain(`<code>${headers.get('x-request-id')}</code>`);
+    expect(text).not.toMatch(/relation|tags|select|postgres|node_modules|\.ts|\.eta|private-words/i);
+    const failure = broken.logLines.find(line => line.includes('relation \\"tags\\" does not exist'));
+    expect(failure).toContain(headers.get('x-request-id'));
+  });
+
+  test('while the database is away, with when to come back', async () => {
+    const cut = await startServerForTest();
+    await server.sql(`drop database ${new URL(cut.url).pathname.slice(1)} with (force)`);
+    const { status, headers, text } = await refusal(cut, 'GET /b/any');
+    expect([status, headers.get('retry-after')]).toEqual([503, '5']);
+    expect(text).toContain('<h1>Back in a moment</h1>');
+  });
+});

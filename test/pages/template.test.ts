@@ -1,0 +1,55 @@
+import { globSync, readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { definePage } from '../../server/pages/page.ts';
+import { loadTemplate } from '../../server/pages/template.ts';
+
+const directory = new URL('../../server/pages/', import.meta.url);
+const templates = globSync('**/*.eta', { cwd: directory });
+const sourceOf = (file: string) => readFileSync(new URL(file, directory), 'utf8');
+
+const hostile = `"><script>alert('1')</script>&amp;`;
+const escaped = '&quot;&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;&amp;amp;';
+
+test('every template compiles', () => {
+  expect(templates).toContain('layout.eta');
+  for (const file of templates) loadTemplate(file);
+});
+
+test('no template writes anything raw but another template', () => {
+  for (const file of templates) {
+    const raw = sourceOf(file).match(/<%[-_]?\s*~(?! include\()[^%]*%>/g);
+    expect([file, raw]).toEqual([file, null]);
+  }
+});
+
+test('no template has a script, a style or a value in an attribute without quotation marks', () => {
+  for (const file of templates) {
+    expect([file, sourceOf(file).match(/<script|<style|\sstyle=|\son[a-z]+=|javascript:|=<%/gi)]).toEqual([file, null]);
+  }
+});
+
+test('values are escaped in text and in attributes, and the output of a template is not escaped twice', () => {
+  const page = definePage<object>('error')(
+    {
+      title: hostile,
+      site: { label: hostile, href: hostile },
+      navigation: [{ label: hostile, href: hostile }],
+      canonicalUrl: hostile,
+    },
+    { status: 404, title: hostile, explanation: hostile, link: { label: hostile, href: hostile } },
+  );
+  expect(page.text).not.toContain('<script');
+  expect(page.text.split(escaped)).toHaveLength(11);
+  expect(page.text).toContain(`<h1>${escaped}</h1>`);
+});
+
+test('what is left out shows nothing, and what is no text fails', () => {
+  const render = loadTemplate<object>('unsubscribe/unsubscribe');
+  expect(render({ title: undefined, explanation: null, button: false }).text).toContain('<h1></h1>\n<p></p>');
+  expect(() => render({ title: {}, explanation: '' })).toThrow(TypeError);
+});
+
+test('a template that is not there, or not one of the pages, keeps the server from starting', () => {
+  expect(() => loadTemplate('none')).toThrow();
+  expect(() => loadTemplate('../app')).toThrow();
+});
