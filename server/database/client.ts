@@ -64,9 +64,9 @@ function isAnswerLost(error: Error): boolean {
 export class DatabaseClient extends WaryClient {
   // biome-ignore lint/suspicious/noExplicitAny: pg overloads query in ways that no single signature can state.
   override query(...args: any[]): any {
-    const [text, values] = args;
+    const [text, values, ...rest] = args;
     const name = typeof text === 'string' && Array.isArray(values) ? statementName(text) : undefined;
-    const result = name ? super.query({ name, text, values }) : super.query(...args);
+    const result = name ? super.query({ name, text, values }, ...rest) : super.query(...args);
     if (!(result instanceof Promise)) return result;
     return result.catch((error: Error) => {
       if (isBegin(text)) internalsOf(this).release?.(error);

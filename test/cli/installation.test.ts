@@ -8,7 +8,9 @@ import { coreStream } from '../../server/database/migration-files.ts';
 import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
 import { createAccount, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
 import { makeScratchDirectory } from '../helpers/scratch-directory.ts';
+import { testAppKey } from '../helpers/server.ts';
 import { snapshot } from '../helpers/snapshot.ts';
+import { addWebhook } from '../helpers/webhooks.ts';
 import { cliOn, runCli, runCliProcess } from './run-cli.ts';
 
 let db: TestDatabase;
@@ -197,4 +199,39 @@ test.concurrent('doctor finds what is wrong with the data, and changes nothing',
     ],
   });
   expect(await snapshot(db)).toEqual(before);
+});
+
+test.concurrent('a key that does not open the secrets in the database is an error, and one that cannot be had a warning', async ({
+  onTestFinished,
+}) => {
+  const sealed = await createTestDatabase();
+  onTestFinished(() => sealed.drop());
+  const world = await createWorld(sealed);
+  await sealed.sql(`insert into heartbeats (name, recorded_at) values ('cron', now())`);
+  await addWebhook(sealed, world, { url: 'https://hooks.example.com/ideas' });
+  const withKey = (APP_KEY: Buffer) => diagnose({ DATABASE_URL: sealed.url, APP_KEY: APP_KEY.toString('base64') });
+  expect(await withKey(testAppKey)).toEqual({ exitCode: 0, problems: [] });
+  expect(await withKey(Buffer.alloc(32, 8))).toEqual({
+    exitCode: 1,
+    problems: [expect.stringMatching(/^error: APP_KEY is not the key with which the secrets/)],
+  });
+  const directory = await makeScratchDirectory();
+  onTestFinished(() => rm(directory, { recursive: true, force: true }));
+  expect(await diagnose({ DATABASE_URL: sealed.url, DATA_DIR: directory })).toEqual({
+    exitCode: 0,
+    problems: [expect.stringMatching(/^warning: The secrets of webhooks and chats could not be tried/)],
+  });
+});
+
+test.concurrent('in production, secrets with which no server would start are errors', async () => {
+  const { exitCode, problems } = await diagnose({
+    NODE_ENV: 'production',
+    DATABASE_URL: 'postgresql://ada:postgres@127.0.0.1:1/ideas',
+    APP_KEY: Buffer.alloc(32, 8).toString('base64'),
+  });
+  expect(exitCode).toBe(1);
+  expect(problems.slice(0, 2)).toEqual([
+    expect.stringMatching(/^error: In production, APP_KEY is not random/),
+    'error: In production, DATABASE_URL has a password that everybody knows',
+  ]);
 });

@@ -12,8 +12,11 @@ export interface DatabaseProxy {
   resume(): void;
   /** Leaves every connection that is open in silence for good; new ones work. */
   strand(): void;
-  /** Breaks the connection on which this is next sent, once PostgreSQL has answered it, and lets no answer through. */
-  loseAnswerTo(text: string): void;
+  /**
+   * Breaks the connection on which this is next sent, once PostgreSQL has answered it, and lets no answer through.
+   * Resolves when it has done so.
+   */
+  loseAnswerTo(text: string): Promise<void>;
   /** Breaks every connection and refuses new ones, until restored. */
   sever(): void;
   restore(): void;
@@ -25,7 +28,7 @@ export async function startProxy(databaseUrl: string): Promise<DatabaseProxy> {
   const stranded = new Set<Socket>();
   let isSilent = false;
   let isSevered = false;
-  let losing: string | undefined;
+  let losing: { text: string; done(): void } | undefined;
 
   const server = createServer(client => {
     if (isSevered) return client.destroy();
@@ -36,9 +39,13 @@ export async function startProxy(databaseUrl: string): Promise<DatabaseProxy> {
     ] as const) {
       sockets.add(socket);
       socket.on('data', data => {
-        if (socket === client && losing !== undefined && data.includes(losing)) {
+        if (socket === client && losing !== undefined && data.includes(losing.text)) {
+          const { done } = losing;
           losing = undefined;
-          upstream.removeAllListeners('data').once('data', () => client.destroy());
+          upstream.removeAllListeners('data').once('data', () => {
+            client.destroy();
+            done();
+          });
         }
         other.write(data);
       });
@@ -71,7 +78,9 @@ export async function startProxy(databaseUrl: string): Promise<DatabaseProxy> {
       sockets.clear();
     },
     loseAnswerTo(text) {
-      losing = text;
+      return new Promise(done => {
+        losing = { text, done };
+      });
     },
     sever() {
       isSevered = true;

@@ -328,7 +328,7 @@ describe('an error of the database', () => {
       db.sql('select $1::int[]', [secret]),
       db.sql('select $1::json', [secret]),
       db.sql(`select to_timestamp($1, 'YYYY')`, [secret]),
-      db.sql(`select set_config('timezone', $1, false)`, [secret]),
+      db.sql(`select set_config('work_mem', $1, false)`, [secret]),
       db.sql('select $1::text::int', ['99999999999']),
     ];
     for (const error of await Promise.all(failures.map(failureOf))) {

@@ -74,8 +74,11 @@ test('a clean-up that is killed after one statement, then after two, and so on, 
 });
 
 test('a clean-up whose process is killed at any moment is gone on with, and ends as one that was not', async () => {
-  await onCopy(async copy => {
-    let kills = 0;
+  // Where the first kill comes too late for a clean-up, there was none: then it is another one's turn.
+  let kills = 0;
+  while (kills === 0) await onCopy(killAgainAndAgain);
+
+  async function killAgainAndAgain(copy: TestDatabase) {
     let next = start(copy.url);
     for (;;) {
       const child = await next;
@@ -91,9 +94,8 @@ test('a clean-up whose process is killed at any moment is gone on with, and ends
       await lockIsFree(copy);
     }
     (await next).kill('SIGKILL');
-    expect(kills).toBeGreaterThan(0);
     expect(await dump(copy)).toEqual(expected);
-  });
+  }
 });
 
 test('of two clean-ups at once one does nothing, and says so', async () => {
