@@ -69,13 +69,17 @@ export class WorkerConnections extends pg.Pool {
 
   // biome-ignore lint/suspicious/noExplicitAny: pg overloads connect in ways that no single signature can state.
   override connect(...args: any[]): any {
-    if (!this.#gate) return super.connect(...(args as []));
+    const [callback] = args as [ConnectCallback?];
+    // graphile-worker gives the connection on which it listens back twice when that breaks as it stops, and the pool
+    // throws at the second time where nobody catches it.
+    const take: ConnectCallback | undefined =
+      callback && ((error, client, release) => callback(error, client, once(release)));
+    if (!this.#gate) return take ? super.connect(take) : super.connect();
     const connected = this.#gate.then(() => super.connect());
-    const [callback] = args;
-    if (!callback) return connected;
+    if (!take) return connected;
     connected.then(
-      client => callback(undefined, client, client.release),
-      error => callback(error, undefined, () => {}),
+      client => take(undefined, client, client.release),
+      error => take(error, undefined, () => {}),
     );
   }
 
@@ -92,6 +96,18 @@ export class WorkerConnections extends pg.Pool {
     over.abort();
     this.cut();
   }
+}
+
+type Release = (error?: Error | boolean) => void;
+type ConnectCallback = (error: Error | undefined, client: pg.PoolClient | undefined, release: Release) => void;
+
+function once(release: Release): Release {
+  let isReleased = false;
+  return error => {
+    if (isReleased) return;
+    isReleased = true;
+    release(error);
+  };
 }
 
 /** Our own statements on such connections, with rows as everywhere else. */

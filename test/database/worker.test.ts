@@ -1,7 +1,8 @@
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { WorkerConnections } from '../../server/jobs/worker-connections.ts';
 import { connect, createTestDatabase, type TestDatabase } from '../helpers/database.ts';
 import { startProxy } from '../helpers/proxy.ts';
-import { startWorkerForTest } from '../helpers/worker.ts';
+import { startWorkerForTest, workerConfig } from '../helpers/worker.ts';
 
 let db: TestDatabase;
 
@@ -53,6 +54,20 @@ test('a heartbeat never goes back', async () => {
   await vi.waitFor(async () => expect(await db.sql('select from graphile_worker._private_jobs')).toEqual([]));
   const [row] = await db.sql('select recorded_at from heartbeats');
   expect(row).toEqual({ recorded_at: '2100-01-01 00:00:00+00' });
+});
+
+test('a connection that is given back twice, as when it breaks while the worker stops, is given back once', async () => {
+  const connections = new WorkerConnections(db.url, workerConfig(), () => {});
+  onTestFinished(() => connections.close());
+  await new Promise<void>((resolve, reject) => {
+    connections.connect((error: Error | undefined, _client: unknown, release: () => void) => {
+      release();
+      expect(release).not.toThrow();
+      if (error) reject(error);
+      else resolve();
+    });
+  });
+  expect((await connections.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
 });
 
 test('a worker whose connections PostgreSQL ended lives on, and runs the next job', async () => {
