@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
@@ -26,8 +27,8 @@ export default defineConfig({
     // Files share the modules that they import, which saves half a minute, and the PostgreSQL server, not the database.
     isolate: false,
     pool: 'forks',
-    // One for each core: by default one core would be left to what computes little here.
-    maxWorkers: '100%',
+    // One more than there are cores: some tests mostly wait, such as for a PostgreSQL that is stopped and started.
+    maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: LongestFirst },
   },
 });
