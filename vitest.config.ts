@@ -3,7 +3,14 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** What takes longest, whose length vitest cannot tell from its size. */
-const longest = ['test/events/kill.test.ts'];
+const longest = [
+  'test/events/kill.test.ts',
+  'test/operations/recovery.test.ts',
+  'test/operations/stopping.test.ts',
+  'test/client/readme.test.ts',
+  'test/admin/browser.test.ts',
+  'test/pages/browser.test.ts',
+];
 
 /**
  * Begins with the longest files: begun last, one would keep a processor waiting for it. After a run vitest knows how long
