@@ -1,4 +1,5 @@
 import type { Queryable } from '../database/database.ts';
+import { inTime } from '../database/in-time.ts';
 import { hasPendingMigrations } from '../database/migrator.ts';
 import { statement } from '../database/statement.ts';
 import type { ServerDependencies } from '../dependencies.ts';
@@ -25,7 +26,7 @@ export function buildReadiness(server: ServerDependencies): () => Promise<Readin
 
   async function check(): Promise<ReadinessCheck[]> {
     const names = Object.keys(checks) as ReadinessCheck[];
-    const passed = await Promise.all(names.map(name => inTime(checks[name]())));
+    const passed = await Promise.all(names.map(name => inTime(checks[name](), timeoutMs, false)));
     const failed = names.filter((_, index) => !passed[index]);
     if (failed.length > 0) server.audit.record('readiness.not_ready', { failed });
     return failed;
@@ -60,12 +61,4 @@ async function hasRecentHeartbeat(
   if (!heartbeat) return false;
   const ageMs = clock.now().getTime() - new Date(heartbeat.recorded_at).getTime();
   return ageMs <= config.READINESS_CRON_MAX_AGE_MINUTES * 60_000;
-}
-
-async function inTime(check: Promise<boolean>): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<boolean>(resolve => {
-    timer = setTimeout(resolve, timeoutMs, false);
-  });
-  return Promise.race([check.catch(() => false), late]).finally(() => clearTimeout(timer));
 }

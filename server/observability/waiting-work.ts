@@ -1,4 +1,5 @@
 import type { Queryable } from '../database/database.ts';
+import { inTime } from '../database/in-time.ts';
 import { statement } from '../database/statement.ts';
 
 export interface WaitingWork {
@@ -30,13 +31,6 @@ const timeoutMs = 1_000;
 
 /** What waits in the database for some worker; undefined when PostgreSQL does not answer in time. */
 export async function countWaitingWork(database: Queryable): Promise<WaitingWork | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<undefined>(resolve => {
-    timer = setTimeout(resolve, timeoutMs, undefined);
-  });
-  const counted = database.query(selectWaitingWork, []).then(
-    ([work]) => work,
-    () => undefined,
-  );
-  return Promise.race([counted, late]).finally(() => clearTimeout(timer));
+  const [work] = await inTime(database.query(selectWaitingWork, []), timeoutMs, []);
+  return work;
 }
