@@ -56,7 +56,7 @@ export function admitRequests(server: ServerDependencies) {
       request.method === 'POST' && typeof key === 'string' ? { path: pathOf(request), key } : undefined;
     const identification = await identify(
       server.database,
-      request.headers.authorization,
+      { authorization: request.headers.authorization, acceptsOauth: false },
       { ip, bucket, limits: server.config, idempotency },
       now,
     );

@@ -28,6 +28,13 @@ export interface StoredAnswer {
   body: string;
 }
 
+/** What a request shows of who sends it, and as what it may count. */
+export interface Bearer {
+  authorization: string | undefined;
+  /** Whether an access token of OAuth identifies its bearer, as it does for the tools alone (Authentication, 9). */
+  acceptsOauth: boolean;
+}
+
 /** What a request is charged for, and the Idempotency-Key under which it may cost nothing. */
 export interface Charges {
   ip: Counter;
@@ -146,7 +153,7 @@ const noHash = Buffer.alloc(32);
 /** Identifies the bearer of an Authorization header and charges the request. */
 export async function identify(
   database: Queryable,
-  authorization: string | undefined,
+  { authorization }: Bearer,
   charges: Charges,
   now: Date,
 ): Promise<Identification> {
