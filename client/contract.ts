@@ -333,6 +333,7 @@ export interface Operations {
 /** Every error key of the API. */
 export type ErrorKey =
   | 'malformed_json'
+  | 'invalid_message'
   | 'board_required'
   | 'unauthorized'
   | 'agent_api_unavailable'
@@ -340,6 +341,7 @@ export type ErrorKey =
   | 'insufficient_scope'
   | 'token_issuer_not_moderator'
   | 'user_blocked'
+  | 'origin_not_allowed'
   | 'not_found'
   | 'method_not_allowed'
   | 'idempotency_key_in_use'
@@ -811,7 +813,10 @@ export interface Token {
 
 /** One reason for which a request does not match its schema. */
 export interface ValidationIssue {
-  /** Where the value stands: `body`, `query` or `headers` first, then field names and array positions. */
+  /**
+   * Where the value stands: `body`, `query` or `headers` first (in the call of a tool `arguments` or `_meta`),
+   * then field names and array positions.
+   */
   path: (string | number)[];
   /** What is wrong, as a word for programs. */
   code: string;

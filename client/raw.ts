@@ -1,7 +1,7 @@
 import { type ApiFetcher, type ApiFetcherArgs, type InitClientReturn, initClient, tsRestFetchApi } from '@ts-rest/core';
-import { contract } from '../contract/index.ts';
+import { operations } from '../contract/index.ts';
 
-export { contract };
+export { operations as contract };
 
 export interface RawClientOptions {
   /** Where the server is, such as `https://ideas.example.com`. */
@@ -26,7 +26,7 @@ export interface RawClientOptions {
 export function createClient({ baseUrl, token, board }: RawClientOptions): RawClient {
   const api: ApiFetcher = args =>
     tsRestFetchApi({ ...args, path: board === undefined ? args.path : onBoard(args, board) });
-  return initClient<typeof contract, ClientArgs>(contract, {
+  return initClient<typeof operations, ClientArgs>(operations, {
     baseUrl: baseUrl.replace(/\/+$/, ''),
     baseHeaders: { authorization: `Bearer ${token}` },
     api,
@@ -39,7 +39,7 @@ interface ClientArgs {
   api: ApiFetcher;
 }
 
-export type RawClient = InitClientReturn<typeof contract, ClientArgs>;
+export type RawClient = InitClientReturn<typeof operations, ClientArgs>;
 
 /** The probes and the token itself are of no board, and take no parameter that they do not know. */
 function onBoard({ path, route }: ApiFetcherArgs, board: string): string {

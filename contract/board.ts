@@ -58,5 +58,18 @@ export const getBoard = c.query({
   query: BoardQuery,
   headers: ConditionalHeaders,
   responses: { 200: BoardDetails, ...notModified, ...raises(...raisedBy.onBoard) },
-  metadata: { tag: 'Board', auth: 'board', grant: 'read', bucket: 'apitoken:read' } as const satisfies RouteMetadata,
+  metadata: {
+    tag: 'Board',
+    auth: 'board',
+    grant: 'read',
+    bucket: 'apitoken:read',
+    tool: {
+      name: 'get_board',
+      title: 'Get the board',
+      description:
+        'Reads one feedback board: its name and purpose, whether it takes ideas and votes now (is_frozen, and the windows of submission and voting), its statuses and its tags. Call it before creating or moderating: set_idea_status takes the keys of these statuses, add_idea_tag and remove_idea_tag the ids of these tags. It has no ideas: list_ideas has them. Which boards there are, get_token says.',
+      isDestructive: false,
+      isIdempotent: true,
+    },
+  } as const satisfies RouteMetadata,
 });

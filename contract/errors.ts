@@ -6,6 +6,7 @@ import { z } from 'zod';
  */
 export const errors = {
   malformed_json: { status: 400, meaning: 'The request body is not valid JSON.' },
+  invalid_message: { status: 400, meaning: 'The request is not one message as the Model Context Protocol has it.' },
   board_required: { status: 400, meaning: 'The token grants more than one board: name one with the board parameter.' },
   unauthorized: { status: 401, meaning: 'The bearer token is missing, malformed, unknown, revoked or expired.' },
   agent_api_unavailable: { status: 403, meaning: "The account's plan does not include the Agent API." },
@@ -16,6 +17,7 @@ export const errors = {
     meaning: 'The user who issued the token no longer holds the role of owner, admin or moderator.',
   },
   user_blocked: { status: 403, meaning: 'The user who issued the token is blocked and may not write.' },
+  origin_not_allowed: { status: 403, meaning: 'The request comes from a web page of an origin that is not allowed.' },
   not_found: { status: 404, meaning: 'There is no such thing here, or not for this token.' },
   method_not_allowed: { status: 405, meaning: 'The path exists, but not with this method; see the Allow header.' },
   idempotency_key_in_use: { status: 409, meaning: 'The first request with this Idempotency-Key is still running.' },
@@ -51,7 +53,9 @@ export const ValidationIssue = z
   .object({
     path: z
       .array(z.union([z.string(), z.int()]))
-      .describe('Where the value stands: `body`, `query` or `headers` first, then field names and array positions.'),
+      .describe(
+        'Where the value stands: `body`, `query` or `headers` first (in the call of a tool `arguments` or `_meta`), then field names and array positions.',
+      ),
     code: z.string().describe('What is wrong, as a word for programs.'),
     message: z.string().describe('What is wrong, as a sentence for people.'),
   })
@@ -68,22 +72,33 @@ export type ErrorResponses<K extends ErrorKey> = {
 
 /** The response schemas of an endpoint that can answer with these keys, one schema for each status. */
 export function raises<const K extends ErrorKey>(...keys: K[]): ErrorResponses<K> {
+  return raisesWithin({ envelope: {}, error: {} }, ...keys) as ErrorResponses<K>;
+}
+
+/** The same where the body of an error has more fields: beside the error, and in it. */
+export function raisesWithin(
+  more: { envelope: z.ZodRawShape; error: z.ZodRawShape },
+  ...keys: ErrorKey[]
+): Record<number, z.ZodType> {
   const distinct = [...new Set(keys)].sort();
   const responses: Record<number, z.ZodType> = {};
   for (const { status } of distinct.map(key => errors[key])) {
-    responses[status] ??= errorBody(distinct.filter(key => errors[key].status === status));
+    const ofStatus = distinct.filter(key => errors[key].status === status);
+    responses[status] ??= errorBody(ofStatus, more.envelope, more.error);
   }
-  return responses as ErrorResponses<K>;
+  return responses;
 }
 
-function errorBody(keys: ErrorKey[]) {
+function errorBody(keys: ErrorKey[], inEnvelope: z.ZodRawShape, inError: z.ZodRawShape) {
   const issues = { issues: z.array(ValidationIssue).optional().describe('Only with `validation_failed`.') };
   return z
     .object({
+      ...inEnvelope,
       error: z.object({
         key: z.enum(keys).describe(explain(keys)),
         message: z.string().describe('For people; its wording may change.'),
         ...(keys.includes('validation_failed') ? issues : {}),
+        ...inError,
       }),
     })
     .describe(explain(keys));

@@ -76,6 +76,14 @@ export const listIdeas = c.query({
     grant: 'read',
     bucket: 'apitoken:read',
     grantByQuery: { moderation_state: 'moderate' },
+    tool: {
+      name: 'list_ideas',
+      title: 'List and search ideas',
+      description:
+        "Lists or searches the ideas of a feedback board, newest first or highest score first, 20 to a page. Search with q before creating an idea: every word of q has to begin a word of the title, bodies are not searched, so use one or two characteristic words and try synonyms. Filter by status (what the board's statuses mean) or status_key (one exact status of the board). Merged ideas are left out, and ideas in hidden statuses unless asked for. For more, pass next_cursor as cursor while has_more is true. With moderation_state pending it lists what awaits approval, which needs the moderate grant. For one idea whose id you know, use get_idea.",
+      isDestructive: false,
+      isIdempotent: true,
+    },
   } as const satisfies RouteMetadata,
 });
 
@@ -89,7 +97,20 @@ export const getIdea = c.query({
   query: BoardQuery,
   headers: ConditionalHeaders,
   responses: { 200: Idea, ...notModified, ...raises(...raisedBy.onBoard, 'not_found') },
-  metadata: { tag: 'Ideas', auth: 'board', grant: 'read', bucket: 'apitoken:read' } as const satisfies RouteMetadata,
+  metadata: {
+    tag: 'Ideas',
+    auth: 'board',
+    grant: 'read',
+    bucket: 'apitoken:read',
+    tool: {
+      name: 'get_idea',
+      title: 'Get one idea',
+      description:
+        'Reads one idea by its id: title, full text, status, tags, votes, the vote of this token, and merged_into_id when it was merged into another idea, which is then the one to read, vote and comment on. Its comments are not in it: list_comments has them. To find an id, use list_ideas.',
+      isDestructive: false,
+      isIdempotent: true,
+    },
+  } as const satisfies RouteMetadata,
 });
 
 export const createIdea = c.mutation({
@@ -111,5 +132,18 @@ export const createIdea = c.mutation({
       'submissions_closed',
     ),
   },
-  metadata: { tag: 'Ideas', auth: 'board', grant: 'write', bucket: 'apitoken:write' } as const satisfies RouteMetadata,
+  metadata: {
+    tag: 'Ideas',
+    auth: 'board',
+    grant: 'write',
+    bucket: 'apitoken:write',
+    tool: {
+      name: 'create_idea',
+      title: 'Create an idea',
+      description:
+        'Submits a new idea to a feedback board, in the name of the user who issued the token; other people see it. First search with list_ideas: where the idea exists already, vote on it or comment on it instead, since duplicates have to be merged by hand. One wish for each idea: a title of at most 200 characters that names it, and a body in plain text (at most 10,000 characters, Markdown is shown as it is typed) that says who needs it and why. The idea may be answered with moderation_state pending: it then awaits approval by a moderator and cannot be seen until then; do not submit it again. An idea cannot be edited or deleted with these tools. Needs the write grant; writes are few in an hour (get_token says how many are left).',
+      isDestructive: false,
+      isIdempotent: false,
+    },
+  } as const satisfies RouteMetadata,
 });

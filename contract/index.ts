@@ -7,10 +7,11 @@ import { getHealth, getReadiness } from './probes.ts';
 import { setIdeaStatus } from './statuses.ts';
 import { addIdeaTag, removeIdeaTag } from './tags.ts';
 import { getToken } from './token.ts';
+import { useTools } from './tools.ts';
 import { voteIdea } from './votes.ts';
 
-/** Every endpoint of the Agent API and the probes. The keys are the operation ids of the OpenAPI document. */
-export const contract = initContract().router(
+/** Every operation of the Agent API, which is an endpoint and a tool, and the probes. */
+export const operations = initContract().router(
   {
     getBoard,
     listIdeas,
@@ -30,5 +31,8 @@ export const contract = initContract().router(
   },
   { strictStatusCodes: true },
 );
+
+/** Every endpoint. The keys are the operation ids of the OpenAPI document. */
+export const contract = { ...operations, useTools };
 
 export type OperationId = keyof typeof contract;

@@ -4,20 +4,36 @@ import type { Grant } from './grants.ts';
 import type { Bucket } from './limits.ts';
 import { word } from './text.ts';
 
+/** A route as a tool of POST /api/v1/mcp. Its arguments are the route's parameters and the fields of its body. */
+export interface ToolMetadata {
+  name: string;
+  /** What people are shown. */
+  title: string;
+  /** For a model that has never seen the product: what the tool is for, when it is not, and what its limits are. */
+  description: string;
+  /** Whether it undoes or replaces what somebody else may have done, so that a client had better ask. */
+  isDestructive: boolean;
+  /** Whether calling it again changes nothing more. */
+  isIdempotent: boolean;
+}
+
 /** What the server must know of a route before it reads the request's body; ts-rest carries it as metadata. */
 export type RouteMetadata = {
   /** The heading under which the OpenAPI document lists the operation. */
-  tag: 'Board' | 'Ideas' | 'Comments' | 'Votes' | 'Moderation' | 'Token' | 'Probes';
+  tag: 'Board' | 'Ideas' | 'Comments' | 'Votes' | 'Moderation' | 'Token' | 'Tools' | 'Probes';
 } & (
   | { auth: 'none' /** Whether the per-IP limit guards the route. */; isLimitedPerIp: boolean }
+  /** A token of any grant, or an access token of OAuth; a call is admitted as the route of its tool is. */
+  | { auth: 'tools' }
   /** A token of any grant; charges no bucket. */
-  | { auth: 'token' }
+  | { auth: 'token'; tool: ToolMetadata }
   | {
       auth: 'board';
       grant: Grant;
       bucket: Bucket;
       /** A query parameter whose presence needs a higher grant. */
       grantByQuery?: Readonly<Record<string, Grant>>;
+      tool: ToolMetadata;
     }
 );
 

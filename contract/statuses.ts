@@ -37,5 +37,13 @@ export const setIdeaStatus = c.mutation({
     auth: 'board',
     grant: 'moderate',
     bucket: 'apitoken:write',
+    tool: {
+      name: 'set_idea_status',
+      title: 'Set the status of an idea',
+      description:
+        'Moves an idea to another status of its board, such as planned or done. The followers of the idea are told, and so are the webhooks and chats of the account, so set it only when it was decided. The value is the key of a status, which get_board lists; boards may have statuses of their own. Setting the status that the idea has already changes nothing and tells nobody. Pending and merged ideas are refused. Needs the moderate grant, and that the user who issued the token is a moderator.',
+      isDestructive: true,
+      isIdempotent: true,
+    },
   } as const satisfies RouteMetadata,
 });

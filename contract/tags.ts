@@ -12,7 +12,7 @@ const metadata = {
   auth: 'board',
   grant: 'moderate',
   bucket: 'apitoken:write',
-} as const satisfies RouteMetadata;
+} as const;
 
 export const addIdeaTag = c.mutation({
   method: 'POST',
@@ -39,7 +39,17 @@ export const addIdeaTag = c.mutation({
       'board_frozen',
     ),
   },
-  metadata,
+  metadata: {
+    ...metadata,
+    tool: {
+      name: 'add_idea_tag',
+      title: 'Assign a tag to an idea',
+      description:
+        "Assigns one of the board's tags to an idea, beside those that it has. get_board lists the tags with their ids; new tags cannot be made with these tools. Assigning a tag twice changes nothing. Pending and merged ideas are refused. Needs the moderate grant, and that the user who issued the token is a moderator.",
+      isDestructive: false,
+      isIdempotent: true,
+    },
+  } as const satisfies RouteMetadata,
 });
 
 export const removeIdeaTag = c.mutation({
@@ -57,5 +67,15 @@ export const removeIdeaTag = c.mutation({
     200: Idea,
     ...raises(...raisedBy.moderating, 'not_found', 'idea_not_published', 'idea_already_merged', 'board_frozen'),
   },
-  metadata,
+  metadata: {
+    ...metadata,
+    tool: {
+      name: 'remove_idea_tag',
+      title: 'Remove a tag from an idea',
+      description:
+        'Takes a tag away from an idea; the tag itself stays on the board. get_idea shows the tags that an idea has, with their ids. Removing a tag that it does not have changes nothing. Pending and merged ideas are refused. Needs the moderate grant, and that the user who issued the token is a moderator.',
+      isDestructive: true,
+      isIdempotent: true,
+    },
+  } as const satisfies RouteMetadata,
 });

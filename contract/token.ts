@@ -69,5 +69,16 @@ export const getToken = c.query({
   description: 'Answers who the token is: its boards and levels, and where it stands in its limits. Charges no bucket.',
   query: NoQuery,
   responses: { 200: Token, ...raises(...raisedBy.authenticated) },
-  metadata: { tag: 'Token', auth: 'token' } as const satisfies RouteMetadata,
+  metadata: {
+    tag: 'Token',
+    auth: 'token',
+    tool: {
+      name: 'get_token',
+      title: 'Get the token itself',
+      description:
+        'Says who you act for and what you may do: the boards that the token grants, by the slugs that the board argument of the other tools takes, each at its level (read, write or moderate); the user in whose name you write; and how many reads and writes are left until the limits reset. Call it first when you do not know the boards, and when a call was refused for its board, its grant or a limit. It counts as neither a read nor a write.',
+      isDestructive: false,
+      isIdempotent: true,
+    },
+  } as const satisfies RouteMetadata,
 });

@@ -54,5 +54,18 @@ export const voteIdea = c.mutation({
       'status_votes_closed',
     ),
   },
-  metadata: { tag: 'Votes', auth: 'board', grant: 'write', bucket: 'apitoken:write' } as const satisfies RouteMetadata,
+  metadata: {
+    tag: 'Votes',
+    auth: 'board',
+    grant: 'write',
+    bucket: 'apitoken:write',
+    tool: {
+      name: 'vote_idea',
+      title: 'Vote on an idea',
+      description:
+        "Sets the one vote that this token has on an idea: up, down, or none to take it back. The value is the end state, so repeating it changes nothing. Answers the new tally. The vote is the token's own: it is no vote of the user, and a token cannot vote for several people. Pending and merged ideas take no votes. Needs the write grant and counts as a write, also when nothing changes; writes are few in an hour (get_token says how many are left).",
+      isDestructive: false,
+      isIdempotent: true,
+    },
+  } as const satisfies RouteMetadata,
 });

@@ -81,6 +81,20 @@ const rules: { part: string; may: string[] }[] = [
     ],
   },
   {
+    part: 'server/mcp/',
+    may: [
+      'server/mcp/',
+      'server/domain/domain-error.ts',
+      'server/http/',
+      'contract/',
+      'type server/',
+      'type fastify',
+      '@modelcontextprotocol/server',
+      '@ts-rest/',
+      'zod',
+    ],
+  },
+  {
     part: 'server/admin/',
     may: [
       'server/admin/',

@@ -44,8 +44,10 @@ if (process.argv.includes('--check')) {
 }
 
 function write(): string {
-  // The probes are for load balancers: the SDK leaves them out.
-  const routes = Object.entries(contract as Record<string, AppRoute>).filter(([, route]) => authOf(route) !== 'none');
+  // The probes are for load balancers, and the tools for clients of their protocol: the SDK leaves them out.
+  const routes = Object.entries(contract as Record<string, AppRoute>).filter(
+    ([, route]) => !['none', 'tools'].includes(authOf(route)),
+  );
   const documented = Object.values(document.paths).flatMap(methods => Object.values(methods));
   const queries: string[] = [];
   const typed = routes.map(([id, route]) => {

@@ -6,7 +6,7 @@ import fastify, {
   type FastifyRequest,
   LogController,
 } from 'fastify';
-import { contract } from '../contract/index.ts';
+import { operations } from '../contract/index.ts';
 import { maxBodyBytes } from '../contract/limits.ts';
 import { serveAdmin } from './admin/serve-admin.ts';
 import type { ServerDependencies } from './dependencies.ts';
@@ -34,6 +34,7 @@ import { requestIdOf } from './http/request-id.ts';
 import { logAnswers } from './http/request-log.ts';
 import { answerUnroutable } from './http/unroutable.ts';
 import { refuseUndeclaredBody } from './http/validation.ts';
+import { serveTools } from './mcp/serve-tools.ts';
 import { servePublicBoards } from './pages/public-board/serve-public-boards.ts';
 import { buildPages } from './pages/serve-pages.ts';
 import { serveUnsubscribe } from './pages/unsubscribe/serve-unsubscribe.ts';
@@ -69,8 +70,10 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
 
   app.decorateRequest('admission', null);
   app.decorateRequest('bucketState', null);
+  app.decorateRequest('idempotency', null);
   app.decorateRequest('storedAnswer', null);
   app.decorateRequest('sparedCounter', null);
+  app.decorateRequest('toolName', null);
   app.decorateRequest('errorKey', null);
   app.addHook('onRequest', setHeaders);
   app.addHook('onRequest', cors.allow);
@@ -90,23 +93,23 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
   });
 
   const operator = buildOperator(server);
-  const endpoints = initServer();
+  const endpoints = {
+    ...boardEndpoints(operator),
+    ...ideaEndpoints(operator),
+    ...voteEndpoints(operator),
+    ...commentEndpoints(operator),
+    ...moderationEndpoints(operator),
+    ...tokenEndpoints(server),
+    ...probeEndpoints(server),
+  };
+  const rest = initServer();
   await app.register(
-    endpoints.plugin(
-      endpoints.router(contract, {
-        ...boardEndpoints(operator),
-        ...ideaEndpoints(operator),
-        ...voteEndpoints(operator),
-        ...commentEndpoints(operator),
-        ...moderationEndpoints(operator),
-        ...tokenEndpoints(server),
-        ...probeEndpoints(server),
-      }),
-    ),
+    rest.plugin(rest.router(operations, endpoints)),
     // The contract's schemas write the answer, so that a field which they do not declare never leaves the server.
     // ts-rest would answer an invalid request with a 400 of its own shape.
     { logInitialization: false, responseValidation: true, requestValidationErrorHandler: answerError },
   );
+  await app.register(serveTools(server, endpoints));
   await app.register(serveDocumentation);
   await app.register(
     pages.serve([

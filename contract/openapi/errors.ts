@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { type ErrorKey, errors, type ValidationIssue } from '../errors.ts';
+import { jsonRpcCode } from '../tools.ts';
 import { refer } from './examples.ts';
 import type { Json } from './json-schema.ts';
 
 interface ErrorSchema {
-  properties?: { error?: { properties: { key: { enum: ErrorKey[] } } } };
+  properties?: { error?: { properties: { key: { enum: ErrorKey[] } } }; jsonrpc?: unknown };
 }
 
 /** What of a route decides which requests are not valid. */
@@ -27,12 +28,22 @@ export function describeError(
   const schema = mediaType?.schema as ErrorSchema | undefined;
   const keys = schema?.properties?.error?.properties.key.enum;
   if (!mediaType || !keys) return;
+  const isJsonRpc = schema.properties?.jsonrpc !== undefined;
   const [first = ''] = keys;
   const nameOfOne = `${first.replace(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase())}Error`;
-  const name = keys.length === 1 ? nameOfOne : nameOfSeveral;
+  const name = keys.length === 1 && !isJsonRpc ? nameOfOne : nameOfSeveral;
   components.errorSchemas[name] = { title: name, ...schema };
   mediaType.schema = { $ref: `#/components/schemas/${name}` };
-  mediaType.examples = Object.assign({}, ...keys.map(key => errorExample(key, inputs, components.examples)));
+  mediaType.examples = Object.assign(
+    {},
+    ...keys.map(key => (isJsonRpc ? jsonRpcExample(key) : errorExample(key, inputs, components.examples))),
+  );
+}
+
+function jsonRpcExample(key: ErrorKey): Json {
+  const { meaning } = errors[key];
+  const error = { key, message: meaning, code: jsonRpcCode(key), data: { key } };
+  return { [key]: { summary: meaning, value: { jsonrpc: '2.0', id: null, error } } };
 }
 
 /** The very body that the server sends with a key. What is not valid differs from one request body to another. */

@@ -38,6 +38,12 @@ export const headers = {
     examples: byBucket((_, { windowSeconds }) => windowSeconds / 2),
   },
   'Retry-After': { description: 'Seconds to wait before the next try.', schema: integer, example: 30 },
+  'WWW-Authenticate': {
+    description: 'Where a client finds whom to ask for an access token (RFC 9728).',
+    schema: text,
+    example:
+      'Bearer resource_metadata="https://ideas.example.com/.well-known/oauth-protected-resource/api/v1/mcp", scope="mcp"',
+  },
   ETag: { description: 'A weak validator for `If-None-Match`.', schema: text, example: etagExample },
   'Idempotency-Replayed': {
     description: '`true` on the repeated answer of an earlier request with the same Idempotency-Key.',
@@ -68,6 +74,7 @@ export function headersOf(status: number, method: string, metadata: RouteMetadat
   const names: (keyof typeof headers)[] = ['X-Request-Id'];
   const isAuthenticated = metadata.auth !== 'none' && ![401, 500, 503].includes(status);
   if (isAuthenticated) names.push(...rateLimitHeaders);
+  if (metadata.auth === 'tools' && status === 401) names.push('WWW-Authenticate');
   if (metadata.auth === 'board' && method === 'GET' && [200, 304].includes(status)) names.push('ETag');
   if (metadata.auth === 'board' && method === 'POST' && status < 300) names.push('Idempotency-Replayed');
   if (status === 429 || (status === 503 && metadata.auth !== 'none')) names.push('Retry-After');

@@ -56,6 +56,7 @@ export const tags = [
   { name: 'Comments', description: 'The comments of an idea.' },
   { name: 'Moderation', description: 'Statuses, tags and merging; the `moderate` grant.' },
   { name: 'Token', description: 'The token itself and its limits.' },
+  { name: 'Tools', description: 'The same operations as tools, for agents that speak the Model Context Protocol.' },
   { name: 'Webhooks', description: 'What is posted to the addresses that an account registered for it.' },
   { name: 'Probes', description: 'For uptime monitors and load balancers; without authentication.' },
 ];

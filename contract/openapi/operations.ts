@@ -74,7 +74,7 @@ function describeRequest({ requestBody }: Operation, route: AppRoute, operationI
 /** How an operation is secured, the grant that it needs and the bucket that it charges. */
 function accessOf(metadata: RouteMetadata): Json {
   if (metadata.auth === 'none') return { security: [] };
-  if (metadata.auth === 'token') return {};
+  if (metadata.auth !== 'board') return {};
   return {
     'x-grant': metadata.grant,
     'x-bucket': metadata.bucket,

@@ -9,7 +9,7 @@ import { DomainError } from '../domain/domain-error.ts';
 import type { Actor } from '../domain/operation.ts';
 import type { Role } from '../entities/membership.ts';
 import { auditFailedAuthentication, auditLimit, auditRefusedGrant } from './audit-refusals.ts';
-import { identify, noteUse, type Principal, requirePrincipal } from './authenticate.ts';
+import { type Charges, identify, noteUse, type Principal, requirePrincipal } from './authenticate.ts';
 import { type GrantedBoard, resolveBoard } from './board-resolution.ts';
 import {
   type BucketState,
@@ -38,57 +38,92 @@ export function admitRequests(server: ServerDependencies) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const metadata = routeMetadata(request);
     if (metadata?.auth === 'none' && !metadata.isLimitedPerIp) return;
-    const now = server.clock.now();
-    const ip = ipCounter(request.ip, server.config, now);
+    // What is called is in the body: the endpoint of the tools lets it in itself.
+    if (metadata?.auth === 'tools') return;
+    if (!metadata || metadata.auth === 'none') return chargeAddress(server, request, reply);
 
-    if (!metadata || metadata.auth === 'none') {
-      const state = await chargeIfPossible(server, ip, now);
-      if (state && isExhausted(state)) {
-        auditLimit(server.audit, request, state);
-        refuseForLimit(reply, state);
-      }
-      return;
-    }
-
-    const bucket = metadata.auth === 'board' ? metadata.bucket : undefined;
     const key = request.headers['idempotency-key'];
-    const idempotency =
-      request.method === 'POST' && typeof key === 'string' ? { path: pathOf(request), key } : undefined;
-    const identification = await identify(
-      server.database,
-      { authorization: request.headers.authorization, acceptsOauth: false },
-      { ip, bucket, limits: server.config, idempotency },
-      now,
-    );
-    const { failure } = identification;
-    if (isExhausted(identification.ip)) {
-      auditLimit(server.audit, request, identification.ip, identification.principal);
-      refuseForLimit(reply, identification.ip);
-    }
-    if (failure) auditFailedAuthentication(server.audit, request, failure);
-    const principal = requirePrincipal(identification.principal);
-
-    const state = identification.bucket ?? (await lookAtBucket(server, bucket, principal, now));
-    if (identification.bucket && isExhausted(state)) {
-      auditLimit(server.audit, request, state, principal);
-      refuseForLimit(reply, state);
-    }
-    setRateLimitHeaders(reply, state);
-    request.bucketState = identification.bucket;
-    request.storedAnswer = identification.storedAnswer;
-    if (identification.storedAnswer && bucket) {
-      request.sparedCounter = tokenCounter(bucket, principal.tokenId, server.config, now);
-    }
-    noteUse(server.database, principal, now).catch(error => {
-      request.log.warn({ err: error }, 'could not note the use of a token');
+    const principal = await identifyCaller(server, request, reply, {
+      bucket: metadata.auth === 'board' ? metadata.bucket : undefined,
+      idempotency: request.method === 'POST' && typeof key === 'string' ? { path: pathOf(request), key } : undefined,
+      acceptsOauth: false,
     });
-    try {
-      request.admission = admit(server, principal, metadata, request.query as Record<string, unknown>);
-    } catch (error) {
-      auditRefusedGrant(server.audit, request, principal, error);
-      throw error;
-    }
+    admitCaller(server, request, principal, metadata, request.query as Record<string, unknown>);
   };
+}
+
+/** What a request is identified and charged for. */
+interface Caller {
+  /** Undefined: nothing but the limit of the address is charged. */
+  bucket: Bucket | undefined;
+  idempotency: Charges['idempotency'];
+  acceptsOauth: boolean;
+}
+
+/** Identifies who sends a request and charges its limits, in one round trip; refuses it with 401 or 429. */
+export async function identifyCaller(
+  server: ServerDependencies,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { bucket, idempotency, acceptsOauth }: Caller,
+): Promise<Principal> {
+  const now = server.clock.now();
+  const identification = await identify(
+    server.database,
+    { authorization: request.headers.authorization, acceptsOauth },
+    { ip: ipCounter(request.ip, server.config, now), bucket, limits: server.config, idempotency },
+    now,
+  );
+  const { failure } = identification;
+  if (isExhausted(identification.ip)) {
+    auditLimit(server.audit, request, identification.ip, identification.principal);
+    refuseForLimit(reply, identification.ip);
+  }
+  if (failure) auditFailedAuthentication(server.audit, request, failure);
+  const principal = requirePrincipal(identification.principal);
+
+  const state = identification.bucket ?? (await lookAtBucket(server, bucket, principal, now));
+  if (identification.bucket && isExhausted(state)) {
+    auditLimit(server.audit, request, state, principal);
+    refuseForLimit(reply, state);
+  }
+  setRateLimitHeaders(reply, state);
+  request.bucketState = identification.bucket;
+  request.idempotency = idempotency ?? null;
+  request.storedAnswer = identification.storedAnswer;
+  if (identification.storedAnswer && bucket) {
+    request.sparedCounter = tokenCounter(bucket, principal.tokenId, server.config, now);
+  }
+  noteUse(server.database, principal, now).catch(error => {
+    request.log.warn({ err: error }, 'could not note the use of a token');
+  });
+  return principal;
+}
+
+/** Decides whether a valid token may do what a route is for, by what the request says before it is validated. */
+export function admitCaller(
+  server: ServerDependencies,
+  request: FastifyRequest,
+  principal: Principal,
+  metadata: RouteMetadata,
+  query: Record<string, unknown>,
+) {
+  try {
+    request.admission = admit(server, principal, metadata, query);
+  } catch (error) {
+    auditRefusedGrant(server.audit, request, principal, error);
+    throw error;
+  }
+}
+
+/** Charges the address alone, of a request that asks for nothing of a token. */
+export async function chargeAddress(server: ServerDependencies, request: FastifyRequest, reply: FastifyReply) {
+  const now = server.clock.now();
+  const state = await chargeIfPossible(server, ipCounter(request.ip, server.config, now), now);
+  if (state && isExhausted(state)) {
+    auditLimit(server.audit, request, state);
+    refuseForLimit(reply, state);
+  }
 }
 
 /** Of the two seconds in which the readiness probe answers, what is left for its limit. */
@@ -123,7 +158,6 @@ function refuseForLimit(reply: FastifyReply, state: BucketState): never {
   throw new DomainError('rate_limited');
 }
 
-/** Decides whether a valid token may do what a route is for. */
 function admit(
   server: Pick<ServerDependencies, 'config'>,
   principal: Principal,

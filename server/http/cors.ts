@@ -2,7 +2,16 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { pathOf } from './request-context.ts';
 
 /** What a page may send beside what browsers send anyway. */
-const allowedHeaders = ['Authorization', 'Content-Type', 'Idempotency-Key', 'If-None-Match', 'X-Request-Id'].join(', ');
+const allowedHeaders = [
+  'Authorization',
+  'Content-Type',
+  'Idempotency-Key',
+  'If-None-Match',
+  'MCP-Protocol-Version',
+  'Mcp-Method',
+  'Mcp-Name',
+  'X-Request-Id',
+].join(', ');
 
 /** What a page may see of an answer beside its body. */
 const exposedHeaders = [
@@ -11,6 +20,7 @@ const exposedHeaders = [
   'RateLimit',
   'RateLimit-Policy',
   'Retry-After',
+  'WWW-Authenticate',
   'X-RateLimit-Limit',
   'X-RateLimit-Remaining',
   'X-RateLimit-Reset',
@@ -58,7 +68,11 @@ export function shareWithOrigins(origins: readonly string[]) {
   };
 }
 
+/** What clients of OAuth ask themselves: where people are sent is a page. */
+const ofOauth = ['/.well-known/oauth-', '/oauth/token', '/oauth/register', '/oauth/revoke'];
+
 /** The pages for people, and what extensions serve, are for their own origin. */
 function isShared(request: FastifyRequest): boolean {
-  return pathOf(request).startsWith('/api/');
+  const path = pathOf(request);
+  return path.startsWith('/api/') || ofOauth.some(start => path.startsWith(start));
 }

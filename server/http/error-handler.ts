@@ -24,7 +24,7 @@ export function answerErrors(reporter: ErrorReporter) {
  */
 export function noteErrors(reporter: ErrorReporter) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): DomainError => {
-    const refusal = toDomainError(error);
+    const refusal = refusalFor(error);
     request.errorKey = refusal.key;
     if (refusal.key === 'internal_error') {
       request.log.error({ err: error }, 'a request failed');
@@ -43,7 +43,8 @@ function errorBody({ key, message, issues }: DomainError): ErrorBody {
   return { error: { key, message, ...(issues ? { issues } : {}) } };
 }
 
-function toDomainError(error: unknown): DomainError {
+/** What a client is told of an error, whatever it is. */
+export function refusalFor(error: unknown): DomainError {
   if (error instanceof DomainError) return error;
   if (error instanceof RequestValidationError) return refusalOf(error);
   if (isDatabaseUnavailable(error)) return new DomainError('service_unavailable');

@@ -6,14 +6,14 @@ import type { ServerDependencies } from '../dependencies.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import type { Actor, Operation, WriteOperation } from '../domain/operation.ts';
 import { auditLimit } from './audit-refusals.ts';
-import type { StoredAnswer } from './authenticate.ts';
+import type { Charges, StoredAnswer } from './authenticate.ts';
 import { charge, type HeaderSetter, refund, setRateLimitHeaders } from './rate-limit.ts';
-import { admissionOf, pathOf } from './request-context.ts';
+import { admissionOf } from './request-context.ts';
 
 /** How long the answer to an idempotent request is kept. */
 const idempotencyHours = 24;
 
-const replayedHeader = 'Idempotency-Replayed';
+export const replayedHeader = 'Idempotency-Replayed';
 
 interface Answer<Status extends number, Body> {
   status: Status;
@@ -29,6 +29,8 @@ export interface Operator {
   /** For a write of one statement, which is a transaction by itself unless an Idempotency-Key must commit with it. */
   writeOnce<A extends Answer<number, unknown>>(exchange: Exchange, work: (op: Operation) => Promise<A>): Promise<A>;
 }
+
+type Idempotency = NonNullable<Charges['idempotency']>;
 
 /** A validated request and its reply; input is what tells two requests apart. */
 interface Exchange {
@@ -54,15 +56,15 @@ export function buildOperator(server: ServerDependencies): Operator {
     const actor = actorOf(request);
     const inTransaction = (transaction: Transaction) =>
       work({ actor, now: clock.now(), query: transaction.query, em: transaction.em });
-    const key = idempotencyKey(request);
-    if (key === undefined) return database.transaction(inTransaction);
+    const { idempotency } = request;
+    if (!idempotency) return database.transaction(inTransaction);
 
     if (request.storedAnswer) return replay<A>(server, exchange, request.storedAnswer);
     const outcome = await database.transaction(async transaction => {
-      const stored = await claimKey(transaction, request, key, clock.now());
+      const stored = await claimKey(transaction, request, idempotency, clock.now());
       if (stored) return { stored };
       const answer = await inTransaction(transaction);
-      await storeAnswer(transaction, exchange, key, answer, clock.now());
+      await storeAnswer(transaction, exchange, idempotency, answer, clock.now());
       return { answer };
     });
     // Only now: the refund of a replay takes a connection, and one that holds another must not wait for it.
@@ -73,7 +75,7 @@ export function buildOperator(server: ServerDependencies): Operator {
     read: (request, work) => work(operationFor(request)),
     write: transact,
     writeOnce: (exchange, work) =>
-      idempotencyKey(exchange.request) === undefined ? work(operationFor(exchange.request)) : transact(exchange, work),
+      exchange.request.idempotency ? transact(exchange, work) : work(operationFor(exchange.request)),
   };
 }
 
@@ -81,11 +83,6 @@ function actorOf(request: FastifyRequest): Actor {
   const { actor } = admissionOf(request);
   if (!actor) throw new Error('The route is not for a board');
   return actor;
-}
-
-function idempotencyKey(request: FastifyRequest): string | undefined {
-  const key = request.headers['idempotency-key'];
-  return request.method === 'POST' && typeof key === 'string' ? key : undefined;
 }
 
 /** Answers with what is stored under the request's key, if the request is the same one. A replay costs nothing. */
@@ -133,13 +130,13 @@ const selectAnswer = statement<StoredAnswer>(
 async function claimKey(
   transaction: Transaction,
   request: FastifyRequest,
-  key: string,
+  { path, key }: Idempotency,
   now: Date,
 ): Promise<StoredAnswer | undefined> {
   const { tokenId } = admissionOf(request).principal;
-  const [lock] = await transaction.query(tryLockKey, [`${tokenId} ${pathOf(request)} ${key}`]);
+  const [lock] = await transaction.query(tryLockKey, [`${tokenId} ${path} ${key}`]);
   if (!lock?.is_locked) throw new DomainError('idempotency_key_in_use');
-  const [stored] = await transaction.query(selectAnswer, [tokenId, pathOf(request), key, now]);
+  const [stored] = await transaction.query(selectAnswer, [tokenId, path, key, now]);
   return stored;
 }
 
@@ -155,14 +152,13 @@ const insertAnswer = statement<never>(
 async function storeAnswer(
   transaction: Transaction,
   exchange: Exchange,
-  key: string,
+  { path, key }: Idempotency,
   answer: Answer<number, unknown>,
   now: Date,
 ) {
-  const { request } = exchange;
   await transaction.query(insertAnswer, [
-    admissionOf(request).principal.tokenId,
-    pathOf(request),
+    admissionOf(exchange.request).principal.tokenId,
+    path,
     key,
     fingerprintOf(exchange),
     answer.status,

@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import type { ErrorKey } from '../../contract/errors.ts';
 import type { RouteMetadata } from '../../contract/routes.ts';
 import type { Admission } from './admit.ts';
-import type { StoredAnswer } from './authenticate.ts';
+import type { Charges, StoredAnswer } from './authenticate.ts';
 import type { BucketState, Counter } from './rate-limit.ts';
 
 declare module 'fastify' {
@@ -12,10 +12,14 @@ declare module 'fastify' {
     admission: Admission | null;
     /** What the request was charged for, for the headers of its answer. */
     bucketState: BucketState | null;
+    /** The key under which the request is done once, and the path to which it belongs. */
+    idempotency: Charges['idempotency'] | null;
     /** The answer to an earlier request with the same Idempotency-Key. */
     storedAnswer: StoredAnswer | null;
     /** The counter that was not charged because of that answer. */
     sparedCounter: Counter | null;
+    /** The tool that the request called. */
+    toolName: string | null;
     /** The key with which the request was refused. */
     errorKey: ErrorKey | null;
   }

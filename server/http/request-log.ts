@@ -10,6 +10,7 @@ export async function logAnswers(request: FastifyRequest, reply: FastifyReply) {
       status: reply.statusCode,
       durationMs: Math.round(reply.elapsedTime * 10) / 10,
       tokenId: request.admission?.principal.tokenId,
+      tool: request.toolName ?? undefined,
     },
     'request',
   );

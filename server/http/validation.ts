@@ -1,5 +1,11 @@
-import { isAppRouteNoBody } from '@ts-rest/core';
-import type { RequestValidationError } from '@ts-rest/fastify';
+import {
+  type AppRoute,
+  isAppRouteNoBody,
+  validateIfSchema,
+  validateMultiSchemaObject,
+  validateResponse,
+} from '@ts-rest/core';
+import { RequestValidationError } from '@ts-rest/fastify';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { ValidationIssue } from '../../contract/errors.ts';
@@ -33,6 +39,42 @@ function issuesIn(part: string, error: { issues: readonly unknown[] } | null): V
 function nameOf(segment: PropertyKey | { key: PropertyKey }): string | number {
   const key = typeof segment === 'object' ? segment.key : segment;
   return typeof key === 'symbol' ? String(key) : key;
+}
+
+/** What a route takes, wherever it comes from. */
+export interface RouteInput {
+  params: unknown;
+  headers: unknown;
+  query: unknown;
+  body: unknown;
+}
+
+/** Validates input that did not come as a request for its route, as ts-rest does what did. */
+export function validateInput(route: AppRoute, input: RouteInput) {
+  const params = validateIfSchema(input.params, route.pathParams, { passThroughExtraKeys: true });
+  const headers = validateMultiSchemaObject(input.headers, route.headers);
+  const query = validateIfSchema(input.query, route.query);
+  const body = validateIfSchema(input.body, 'body' in route ? route.body : null);
+  if (params.error || headers.error || query.error || body.error) {
+    throw new RequestValidationError(
+      params.error ?? null,
+      headers.error ?? null,
+      query.error ?? null,
+      body.error ?? null,
+    );
+  }
+  return { params: params.value, headers: headers.value, query: query.value, body: body.value };
+}
+
+/** Refuses parameters of the query that a route does not take. */
+export function refuseUndeclaredQuery(route: AppRoute, query: unknown) {
+  const { error } = validateIfSchema(query, route.query);
+  if (error) throw new DomainError('validation_failed', issuesIn('query', error));
+}
+
+/** What a route answers, without what its schemas do not declare. */
+export function validateAnswer(route: AppRoute, answer: { status: number; body: unknown }): unknown {
+  return validateResponse({ appRoute: route, response: answer }).body;
 }
 
 const NoBody = z.strictObject({}).optional();

@@ -25,7 +25,7 @@ import {
 import type { RawClient } from '../../client/raw.ts';
 import type { ErrorBody, ErrorKey } from '../../contract/errors.ts';
 import { eventTypes as contractEvents, type EventBody, type TestEventBody } from '../../contract/events.ts';
-import { contract } from '../../contract/index.ts';
+import { operations } from '../../contract/index.ts';
 import type { RouteMetadata } from '../../contract/routes.ts';
 
 /*
@@ -33,7 +33,7 @@ import type { RouteMetadata } from '../../contract/routes.ts';
  * compiles, which npm run check sees to.
  */
 
-type Contract = typeof contract;
+type Contract = typeof operations;
 type Id = declared.OperationId;
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
@@ -51,7 +51,7 @@ type Query<O extends Id> = Contract[O] extends { query: infer Schema } ? Omit<Ou
 type Wrong<Table extends Record<Id, boolean>> = { [O in Id]: Table[O] extends true ? never : O }[Id];
 
 test('every operation but the probes is there, with its method, its path and what it takes', () => {
-  const known = Object.entries(contract).map(([id, route]) => {
+  const known = Object.entries(operations).map(([id, route]) => {
     const { auth } = route.metadata as RouteMetadata;
     const takesKey = 'headers' in route && 'idempotency-key' in (route.headers ?? {});
     return { id, auth, method: route.method, path: route.path, isOnBoard: auth === 'board', takesKey };

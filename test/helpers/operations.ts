@@ -1,5 +1,5 @@
 import type { Grant } from '../../contract/grants.ts';
-import { contract, type OperationId } from '../../contract/index.ts';
+import { type OperationId, operations as operationsOfContract } from '../../contract/index.ts';
 import type { RouteMetadata } from '../../contract/routes.ts';
 import type { TestDatabase } from './database.ts';
 import { createTag, insertIdea, type World } from './fixtures.ts';
@@ -28,7 +28,7 @@ const bodies: Partial<Record<OperationId, (targets: Targets) => Record<string, u
 };
 
 /** Every endpoint of the Agent API: those that take a token. */
-export const operations: ApiOperation[] = Object.entries(contract).flatMap(([id, route]) => {
+export const operations: ApiOperation[] = Object.entries(operationsOfContract).flatMap(([id, route]) => {
   const metadata = route.metadata as RouteMetadata;
   if (metadata.auth === 'none') return [];
   return {

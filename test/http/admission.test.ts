@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Grant, grants, includesGrant } from '../../contract/grants.ts';
-import { contract, type OperationId } from '../../contract/index.ts';
+import { operations as contract } from '../../contract/index.ts';
 import type { RouteMetadata } from '../../contract/routes.ts';
 import { testClock } from '../helpers/clock.ts';
 import {
@@ -27,6 +27,8 @@ beforeAll(async () => {
   world = await createWorld(server);
 });
 afterAll(() => server.close());
+
+type OperationId = keyof typeof contract;
 
 const operationIds = Object.keys(contract) as OperationId[];
 const metadataOf = (id: OperationId) => contract[id].metadata as RouteMetadata;

@@ -1,0 +1,105 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { errors } from '../../contract/errors.ts';
+import { useTools } from '../../contract/tools.ts';
+import type { ServerDependencies } from '../dependencies.ts';
+import { DomainError } from '../domain/domain-error.ts';
+import { admitCaller, chargeAddress, identifyCaller } from '../http/admit.ts';
+import { noteErrors } from '../http/error-handler.ts';
+import { resourceMetadataUrlOf } from '../http/public-addresses.ts';
+import { refuseUndeclaredQuery } from '../http/validation.ts';
+import { allowsOrigin } from './allows-origin.ts';
+import { keyedErrorOf, toJsonRpcError } from './json-rpc-error.ts';
+import { buildProtocol, type Message, type ProtocolAnswer } from './protocol.ts';
+import { buildToolRunner, type Endpoints } from './run-tool.ts';
+import { readCall, type ToolCall } from './tool-call.ts';
+import { buildTools, type Tool } from './tools.ts';
+
+/**
+ * Serves POST /api/v1/mcp. A call of a tool goes the way of a request for its route: it is identified and charged in one
+ * round trip, admitted, validated, and answered by the same endpoint. Only here the body is read first, since it says what
+ * is called; it is no larger than any other body, and nothing is done about it before the token is known.
+ */
+export function serveTools(server: ServerDependencies, endpoints: Endpoints) {
+  const tools = buildTools();
+  const speak = buildProtocol(tools);
+  const runTool = buildToolRunner(server, endpoints);
+  const isAllowed = allowsOrigin(server.config);
+  const refuse = refuseInJsonRpc(server);
+
+  /** Answers a message. What could not be read is refused when everything else that may refuse it has not. */
+  async function answer(request: FastifyRequest, reply: FastifyReply, unreadable?: Error): Promise<ProtocolAnswer> {
+    if (!isAllowed(request.headers.origin)) {
+      await chargeAddress(server, request, reply);
+      throw new DomainError('origin_not_allowed');
+    }
+    const message = isObject(request.body) ? request.body : undefined;
+    const call = message && callIn(message, tools);
+    const metadata = call?.tool.metadata;
+    const principal = await identifyCaller(server, request, reply, {
+      bucket: metadata?.auth === 'board' ? metadata.bucket : undefined,
+      idempotency: call?.idempotency,
+      acceptsOauth: true,
+    });
+    if (!call) admitCaller(server, request, principal, useTools.metadata, {});
+    if (unreadable) throw unreadable;
+    refuseUndeclaredQuery(useTools, request.query);
+    if (!message) throw new DomainError('invalid_message');
+    return speak({
+      message,
+      headers: request.headers,
+      runTool: call && (() => runTool(call, principal, request, reply)),
+    });
+  }
+
+  async function handle(request: FastifyRequest, reply: FastifyReply, unreadable?: Error) {
+    try {
+      const spoken = await answer(request, reply, unreadable);
+      const { status, contentType, body } = spoken;
+      reply.status(status);
+      if (status < 400) return contentType ? reply.type(contentType).send(body) : reply.send();
+      const refusal = keyedErrorOf(spoken);
+      request.errorKey = refusal.error.key;
+      return reply.send(refusal);
+    } catch (error) {
+      return refuse(error, request, reply);
+    }
+  }
+
+  return async (app: FastifyInstance) => {
+    app.route({
+      method: useTools.method,
+      url: useTools.path,
+      config: { tsRestRoute: useTools },
+      handler: (request, reply) => handle(request, reply),
+      // The handler answers its own errors: these are of the reading of the body.
+      errorHandler: (error, request, reply) => handle(request, reply, error),
+    });
+  };
+}
+
+/** Answers an error of the API in the form of JSON-RPC, with the status that it always has. */
+function refuseInJsonRpc({ config, reporter }: ServerDependencies) {
+  const note = noteErrors(reporter);
+  const challenge = `Bearer resource_metadata="${resourceMetadataUrlOf(config)}", scope="mcp"`;
+  return (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
+    const refusal = note(error, request, reply);
+    if (refusal.key === 'unauthorized') {
+      const hasToken = request.headers.authorization !== undefined;
+      reply.header('WWW-Authenticate', hasToken ? `${challenge}, error="invalid_token"` : challenge);
+    }
+    const retryAfter = reply.getHeader('Retry-After');
+    return reply.status(errors[refusal.key].status).send(toJsonRpcError(refusal, request.body, retryAfter));
+  };
+}
+
+/** The call of a tool in a message; undefined for everything else, which needs no operation and charges no bucket. */
+function callIn({ id, method, params }: Message, tools: ReadonlyMap<string, Tool>): ToolCall | undefined {
+  if (method !== 'tools/call' || id === undefined || !isObject(params)) return undefined;
+  const { name, arguments: given = {}, _meta: meta = {} } = params;
+  const tool = typeof name === 'string' ? tools.get(name) : undefined;
+  return tool && isObject(given) && isObject(meta) ? readCall(tool, given, meta) : undefined;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return value !== null && typeof value === 'object' && !Array.isArray(value);
+}
