@@ -112,6 +112,23 @@ const rules: { part: string; may: string[] }[] = [
     ],
   },
   {
+    part: 'server/oauth/',
+    may: [
+      'server/oauth/',
+      'server/domain/',
+      'server/http/',
+      'server/pages/page.ts',
+      'server/events/address-guard.ts',
+      'server/events/outgoing-request.ts',
+      'contract/errors.ts',
+      'type contract/',
+      'type server/',
+      'type fastify',
+      'type oidc-provider',
+      'node:',
+    ],
+  },
+  {
     part: 'server/pages/',
     may: [
       'server/pages/',

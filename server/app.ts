@@ -35,6 +35,7 @@ import { logAnswers } from './http/request-log.ts';
 import { answerUnroutable } from './http/unroutable.ts';
 import { refuseUndeclaredBody } from './http/validation.ts';
 import { serveTools } from './mcp/serve-tools.ts';
+import { buildOauth } from './oauth/serve-oauth.ts';
 import { servePublicBoards } from './pages/public-board/serve-public-boards.ts';
 import { buildPages } from './pages/serve-pages.ts';
 import { serveUnsubscribe } from './pages/unsubscribe/serve-unsubscribe.ts';
@@ -111,11 +112,14 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
   );
   await app.register(serveTools(server, endpoints));
   await app.register(serveDocumentation);
+  const oauth = buildOauth(server);
+  await app.register(oauth.serveEndpoints);
   await app.register(
     pages.serve([
       servePublicBoards(server),
       serveUnsubscribe(server, buildUnsubscribeTokens(server.appKey)),
-      serveAdmin(server),
+      serveAdmin(server, oauth.consents),
+      oauth.servePages,
     ]),
   );
   await serveExtensions(app, server);

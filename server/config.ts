@@ -71,7 +71,9 @@ export const settings = z.object({
     ),
   BASE_URL: httpUrl
     .optional()
-    .describe('Where people and programs reach the server. By default http://localhost and the port.'),
+    .describe(
+      'The origin at which people and programs reach the server. By default http://localhost and the port. Clients of OAuth are given it, and connect at no other address.',
+    ),
   IDEA_URL: z
     .string()
     .default('{base_url}/b/{board}/ideas/{id}')
@@ -119,6 +121,9 @@ export const settings = z.object({
   RATE_LIMIT_PASSWORD_LINK: wholeNumber(0)
     .default(5)
     .describe('Links to set a password that are asked for with one e-mail address in an hour.'),
+  RATE_LIMIT_OAUTH_CLIENT: wholeNumber(0)
+    .default(60)
+    .describe('Clients of OAuth that one client network registers in an hour, and documents that are fetched for it.'),
   SESSION_IDLE_MINUTES: wholeNumber(2, 525_600)
     .default(720)
     .describe('After how long without use a person is signed out of the pages.'),

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Config } from '../config.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import type { AccountOfUser } from '../domain/sign-in/read-session.ts';
 import { sessionOf } from './browser-session.ts';
@@ -48,6 +49,11 @@ export function requireAdminAccount(request: FastifyRequest): AccountOfUser {
 
 export function isAdmin(account: AccountOfUser | undefined): boolean {
   return account?.role === 'owner' || account?.role === 'admin';
+}
+
+/** Whether the plan of the account lets programs in (Authentication, 8). */
+export function hasAgentApi({ plan }: AccountOfUser, { PLANS_WITHOUT_AGENT_API: without }: Config): boolean {
+  return plan === 'community' || !without.includes(plan);
 }
 
 /** The address of a page of the account. */

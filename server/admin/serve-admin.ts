@@ -2,7 +2,9 @@ import cookie from '@fastify/cookie';
 import formbody from '@fastify/formbody';
 import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../dependencies.ts';
+import type { Consents } from '../oauth/consents.ts';
 import { readBrowserSessions } from './browser-session.ts';
+import { serveConnect } from './connect-routes.ts';
 import { guardForms } from './form-guard.ts';
 import { serveHome } from './home-routes.ts';
 import { servePasswords } from './password-routes.ts';
@@ -17,7 +19,7 @@ const maxFormBytes = 64 * 1024;
  * The pages of the admin area, for people who are signed in. They call the same operations as the API and the command
  * line, in the name of whoever is signed in.
  */
-export function serveAdmin(server: ServerDependencies) {
+export function serveAdmin(server: ServerDependencies, consents: Consents) {
   return async (app: FastifyInstance) => {
     await app.register(cookie);
     await app.register(formbody, { bodyLimit: maxFormBytes });
@@ -28,5 +30,6 @@ export function serveAdmin(server: ServerDependencies) {
     servePasswords(app, server);
     serveHome(app, server);
     serveTokens(app, server);
+    serveConnect(app, server, consents);
   };
 }

@@ -8,7 +8,7 @@ import { createToken } from '../domain/tokens/create-token.ts';
 import { listTokens, readToken, type TokenListing } from '../domain/tokens/list-tokens.ts';
 import { revokeToken } from '../domain/tokens/revoke-token.ts';
 import { definePage, sendPage } from '../pages/page.ts';
-import { nameAccount, pathIn, requireAdminAccount } from './account-choice.ts';
+import { hasAgentApi, nameAccount, pathIn, requireAdminAccount } from './account-choice.ts';
 import { administer } from './administer.ts';
 import { requireSession, sessionOf } from './browser-session.ts';
 import { fieldOf } from './form-fields.ts';
@@ -126,14 +126,13 @@ export function serveTokens(app: FastifyInstance, server: ServerDependencies) {
     }));
     const shown = tokens.slice((page - 1) * tokensPerPage, page * tokensPerPage);
     const pathOfPage = (number: number) => pathIn(request, account, '/admin/tokens', { page: String(number) });
-    const hasPlan = account.plan === 'community' || !config.PLANS_WITHOUT_AGENT_API.includes(account.plan);
     const data: ListData = {
       accountName: shownName(account.name),
       tokens: shown.map(token => presentToken(request, account, token)),
       newerPath: page > 1 ? pathOfPage(page - 1) : undefined,
       olderPath: tokens.length > page * tokensPerPage ? pathOfPage(page + 1) : undefined,
       createPath: pathIn(request, account, '/admin/tokens'),
-      form: hasPlan ? formOf(given ?? emptyTokenForm, boards) : undefined,
+      form: hasAgentApi(account, config) ? formOf(given ?? emptyTokenForm, boards) : undefined,
       planName: account.plan,
       hasBoards: boards.length > 0,
       formToken: formTokenOf(request),

@@ -1,28 +1,40 @@
-import { type ClientRequest, Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
+import {
+  type ClientRequest,
+  Agent as HttpAgent,
+  request as httpRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+} from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { type AddressGuard, checkHost } from './address-guard.ts';
 
-/** Posts to addresses that others chose: webhooks and incoming webhooks of chats. */
+/** Sends requests to addresses that others chose: webhooks, incoming webhooks of chats, documents of OAuth clients. */
 export interface OutgoingRequests {
   /**
    * Resolves to what was answered, whatever its status; a redirect is an answer like any other. Rejects with an
    * OutgoingRequestError when there was no whole answer in time.
    */
-  post(url: string, request: OutgoingRequest): Promise<OutgoingAnswer>;
+  post(url: string, request: OutgoingPost): Promise<OutgoingAnswer>;
+  /** The same without a body. */
+  get(url: string, request: OutgoingRequest): Promise<OutgoingAnswer>;
   /** Closes the connections that are kept. */
   close(): void;
 }
 
 interface OutgoingRequest {
   headers: Record<string, string>;
-  body: string;
   signal?: AbortSignal | undefined;
+}
+
+interface OutgoingPost extends OutgoingRequest {
+  body: string;
 }
 
 interface OutgoingAnswer {
   status: number;
   /** The seconds or date of a Retry-After header. */
   retryAfter: string | undefined;
+  headers: IncomingHttpHeaders;
   /** The body as it came, cut off after 64 KiB. */
   body: Buffer;
 }
@@ -45,15 +57,15 @@ const agentOptions = { keepAlive: true, maxFreeSockets: 16, timeout: 15_000 };
 export function buildOutgoingRequests({ guard, timeoutMs = defaultTimeoutMs }: OutgoingOptions): OutgoingRequests {
   const agents = { 'http:': new HttpAgent(agentOptions), 'https:': new HttpsAgent(agentOptions) };
 
-  function send(url: URL, { headers, body, signal }: OutgoingRequest): ClientRequest {
+  function send(url: URL, { headers, body, signal }: OutgoingRequest & Partial<OutgoingPost>): ClientRequest {
     const options = {
-      method: 'POST',
+      method: body === undefined ? 'GET' : 'POST',
       headers: {
         'user-agent': 'Idea-Board',
         // What is compressed would have to be unpacked to be shown, and may unpack to anything.
         'accept-encoding': 'identity',
         ...headers,
-        'content-length': Buffer.byteLength(body),
+        ...(body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }),
       },
       lookup: guard.lookup,
       ...(signal ? { signal } : {}),
@@ -63,7 +75,7 @@ export function buildOutgoingRequests({ guard, timeoutMs = defaultTimeoutMs }: O
       : httpRequest(url, { ...options, agent: agents['http:'] });
   }
 
-  function exchange(url: URL, request: OutgoingRequest): Promise<OutgoingAnswer> {
+  function exchange(url: URL, request: OutgoingRequest & Partial<OutgoingPost>): Promise<OutgoingAnswer> {
     return new Promise((resolve, reject) => {
       const sent = send(url, request);
       let hasAnswer = false;
@@ -85,23 +97,27 @@ export function buildOutgoingRequests({ guard, timeoutMs = defaultTimeoutMs }: O
         hasAnswer = true;
         readBody(response).then(body => {
           clearTimeout(timer);
-          resolve({ status: response.statusCode ?? 0, retryAfter: response.headers['retry-after'], body });
+          const { statusCode: status = 0, headers } = response;
+          resolve({ status, retryAfter: headers['retry-after'], headers, body });
         }, fail);
       });
       sent.end(request.body);
     });
   }
 
+  async function reach(url: string, request: OutgoingRequest & Partial<OutgoingPost>): Promise<OutgoingAnswer> {
+    const parsed = parseUrl(url);
+    try {
+      checkHost(guard, parsed.hostname);
+    } catch (error) {
+      throw explain(error as Error);
+    }
+    return exchange(parsed, request);
+  }
+
   return {
-    async post(url, request) {
-      const parsed = parseUrl(url);
-      try {
-        checkHost(guard, parsed.hostname);
-      } catch (error) {
-        throw explain(error as Error);
-      }
-      return exchange(parsed, request);
-    },
+    post: reach,
+    get: reach,
     close() {
       for (const agent of Object.values(agents)) agent.destroy();
     },

@@ -1,13 +1,16 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
 import type { Grant } from '../../contract/grants.ts';
 import type { Bucket } from '../../contract/limits.ts';
+import type { Config } from '../config.ts';
 import type { Queryable } from '../database/database.ts';
 import { groupCalls } from '../database/group-calls.ts';
 import { statement } from '../database/statement.ts';
 import { DomainError } from '../domain/domain-error.ts';
-import { parseTokenText } from '../domain/tokens/token-text.ts';
 import type { Role } from '../entities/membership.ts';
-import { type BucketState, type Counter, chargeCounters, type Limits, stateOf, tokenCounter } from './rate-limit.ts';
+import { type Bearer, type Credential, readBearer } from './bearer.ts';
+import { type IdentifiedRow, identifyTokens } from './identify-tokens.ts';
+import { mcpUrlOf } from './public-addresses.ts';
+import { type BucketState, type Counter, type Limits, stateOf, tokenCounter } from './rate-limit.ts';
 
 /** Who a bearer token is. */
 export interface Principal {
@@ -28,24 +31,18 @@ export interface StoredAnswer {
   body: string;
 }
 
-/** What a request shows of who sends it, and as what it may count. */
-export interface Bearer {
-  authorization: string | undefined;
-  /** Whether an access token of OAuth identifies its bearer, as it does for the tools alone (Authentication, 9). */
-  acceptsOauth: boolean;
-}
-
 /** What a request is charged for, and the Idempotency-Key under which it may cost nothing. */
 export interface Charges {
   ip: Counter;
   bucket: Bucket | undefined;
-  limits: Limits;
+  /** The settings: the limits, and for what access tokens of OAuth have to be. */
+  limits: Limits & Pick<Config, 'BASE_URL'>;
   idempotency: { path: string; key: string } | undefined;
 }
 
 /** Why nobody is identified. The client is told nothing of it: the audit log is. */
 export type AuthenticationFailure =
-  | { reason: 'missing' | 'malformed' | 'unknown' }
+  | { reason: 'missing' | 'malformed' | 'unknown' | 'access_token' }
   | { reason: 'wrong_secret' | 'revoked' | 'expired'; tokenId: number; accountId: number };
 
 export interface Identification {
@@ -61,111 +58,21 @@ export interface Identification {
 
 /** A request that is to be identified, maybe together with others. */
 interface Caller {
-  /** Undefined when the Authorization header holds nothing that could be a token. */
-  tokenId: number | undefined;
-  hasAuthorization: boolean;
-  hash: Buffer;
-  counter: Counter | undefined;
+  credential: Credential;
   charges: Charges;
   now: Date;
 }
-
-interface IdentifyRow {
-  /** Of all the counters that were charged, by their keys: the same in every row. */
-  counts: Record<string, number>;
-  /** Which of the callers the row is for, from 1. Null, with all that follows, when it is for none. */
-  place: number | null;
-  id: number;
-  name: string;
-  secret_hash: Buffer;
-  is_usable: boolean;
-  is_revoked: boolean;
-  is_charged: boolean;
-  expires_at: string | null;
-  last_used_at: string | null;
-  voter_id: number;
-  account_id: number;
-  account_name: string;
-  plan: string;
-  issuer_id: number;
-  issuer_name: string;
-  role: Role | null;
-  is_blocked: boolean;
-  boards: Principal['boards'];
-  fingerprint: Buffer | null;
-  status: number;
-  body: string;
-}
-
-/**
- * Finds the tokens of some requests and charges their limits, in one round trip: separate ones cost a third of the
- * requests per second. Each parameter is an array with one element for each request.
- * A bucket is charged only for a token that is valid, so that knowing an id is not enough to exhaust it, and not for
- * the repetition of a request whose answer is stored.
- */
-const identifyTokens = statement<IdentifyRow>(
-  'identify_tokens',
-  `with token as materialized (
-    select c.place, c.bucket_key, c.bucket_started_at, c.bucket_expires_at,
-      t.id, t.name, t.secret_hash, t.expires_at, t.last_used_at, t.voter_id, usable.is_usable,
-      t.revoked_at is not null or a.erasure_began_at is not null or u.erasure_began_at is not null as is_revoked,
-      c.bucket_key is not null and t.secret_hash = c.hash and usable.is_usable and k.fingerprint is null as is_charged,
-      t.account_id, a.name as account_name, a.plan,
-      t.issuer_id, u.name as issuer_name, m.role, b.user_id is not null as is_blocked,
-      k.fingerprint, k.status, k.body,
-      coalesce((
-        select json_agg(
-          json_build_object('id', bo.id, 'slug', bo.slug, 'name', bo.name, 'grant', g.level) order by bo.slug
-        )
-        from api_token_boards g join boards bo on bo.id = g.board_id
-        where g.token_id = t.id
-      ), '[]') as boards
-    from unnest(
-      $1::bigint[], $2::bytea[], $3::timestamptz[], $7::text[], $8::timestamptz[], $9::timestamptz[], $10::text[],
-      $11::text[]
-    ) with ordinality as c (
-      token_id, hash, now, bucket_key, bucket_started_at, bucket_expires_at, path, idempotency_key, place
-    )
-    join api_tokens t on t.id = c.token_id and t.kind = 'api'
-    join accounts a on a.id = t.account_id
-    join users u on u.id = t.issuer_id
-    cross join lateral (
-      select t.revoked_at is null and (t.expires_at is null or t.expires_at > c.now)
-        and a.erasure_began_at is null and u.erasure_began_at is null as is_usable
-    ) usable
-    left join memberships m on m.account_id = t.account_id and m.user_id = t.issuer_id
-    left join user_blocks b on b.account_id = t.account_id and b.user_id = t.issuer_id
-    left join idempotency_keys k
-      on k.token_id = t.id and k.path = c.path and k.key = c.idempotency_key and k.expires_at > c.now
-  ),
-  charge (key, window_started_at, expires_at) as (
-    select * from unnest($4::text[], $5::timestamptz[], $6::timestamptz[])
-    union all
-    select bucket_key, bucket_started_at, bucket_expires_at from token where is_charged
-  ),
-  charged as (${chargeCounters})
-  select (select json_object_agg(key, count) from charged) as counts, token.*
-  from (select) as always left join token on true`,
-);
 
 const noHash = Buffer.alloc(32);
 
 /** Identifies the bearer of an Authorization header and charges the request. */
 export async function identify(
   database: Queryable,
-  { authorization }: Bearer,
+  bearer: Bearer,
   charges: Charges,
   now: Date,
 ): Promise<Identification> {
-  const bearer = parseTokenText(/^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1] ?? '');
-  return identifierOf(database)({
-    tokenId: bearer?.id,
-    hasAuthorization: Boolean(authorization),
-    hash: bearer ? createHash('sha256').update(bearer.secret).digest() : noHash,
-    counter: bearer && charges.bucket && tokenCounter(charges.bucket, bearer.id, charges.limits, now),
-    charges,
-    now,
-  });
+  return identifierOf(database)({ credential: readBearer(bearer), charges, now });
 }
 
 const identifiers = new WeakMap<Queryable, (caller: Caller) => Promise<Identification>>();
@@ -184,18 +91,22 @@ function identifierOf(database: Queryable) {
 }
 
 async function identifyAll(database: Queryable, callers: Caller[]): Promise<Identification[]> {
+  // Which token it is that a bucket is charged to, the statement finds out: here it is a window that all have.
+  const windows = callers.map(caller => counterOf(caller, 0));
   const rows = await database.query(identifyTokens, [
-    callers.map(({ tokenId }) => tokenId),
-    callers.map(({ hash }) => hash),
+    callers.map(({ credential }) => (credential.kind === 'api' ? credential.tokenId : undefined)),
+    callers.map(({ credential }) => (credential.kind === 'api' ? credential.hash : undefined)),
+    callers.map(({ credential }) => (credential.kind === 'access' ? credential.hash : undefined)),
+    callers.map(({ credential, charges }) => (credential.kind === 'access' ? mcpUrlOf(charges.limits) : undefined)),
     callers.map(({ now }) => now.toISOString()),
+    callers.map(({ charges }) => charges.bucket),
+    windows.map(window => window?.windowStartedAt.toISOString()),
+    windows.map(window => window?.expiresAt.toISOString()),
+    callers.map(({ charges }) => charges.idempotency?.path),
+    callers.map(({ charges }) => charges.idempotency?.key),
     callers.map(({ charges }) => charges.ip.key),
     callers.map(({ charges }) => charges.ip.windowStartedAt.toISOString()),
     callers.map(({ charges }) => charges.ip.expiresAt.toISOString()),
-    callers.map(({ counter }) => counter?.key),
-    callers.map(({ counter }) => counter?.windowStartedAt.toISOString()),
-    callers.map(({ counter }) => counter?.expiresAt.toISOString()),
-    callers.map(({ charges }) => charges.idempotency?.path),
-    callers.map(({ charges }) => charges.idempotency?.key),
   ]);
   const counts = { ...rows[0]?.counts };
   const rowsByPlace = new Map(rows.map(row => [row.place, row]));
@@ -215,18 +126,25 @@ async function identifyAll(database: Queryable, callers: Caller[]): Promise<Iden
   return answers;
 }
 
+function counterOf({ charges, now }: Caller, tokenId: number): Counter | undefined {
+  return charges.bucket && tokenCounter(charges.bucket, tokenId, charges.limits, now);
+}
+
 function identificationOf(
   caller: Caller,
-  row: IdentifyRow | undefined,
+  row: IdentifiedRow | undefined,
   takeCount: (key: string) => number,
 ): Identification {
-  const { hash, counter, charges, now } = caller;
+  const { credential, charges, now } = caller;
   const ip = stateOf(charges.ip, takeCount(charges.ip.key), now);
-  const bucket = counter && row?.is_charged ? stateOf(counter, takeCount(counter.key), now) : null;
+  const counter = row?.is_charged ? counterOf(caller, row.id) : undefined;
+  const bucket = counter ? stateOf(counter, takeCount(counter.key), now) : null;
   // An unknown id costs the same comparison as a known one.
+  const hash = credential.kind === 'none' ? noHash : credential.hash;
   const isMatching = timingSafeEqual(row?.secret_hash ?? noHash, hash);
   if (!row || !isMatching || !row.is_usable) {
-    return { ip, principal: null, failure: failureOf(caller, row, isMatching), bucket: null, storedAnswer: null };
+    const failure = failureOf(credential, row, isMatching);
+    return { ip, principal: null, failure, bucket: null, storedAnswer: null };
   }
   return {
     ip,
@@ -237,19 +155,14 @@ function identificationOf(
   };
 }
 
-function failureOf(
-  { tokenId, hasAuthorization }: Caller,
-  row: IdentifyRow | undefined,
-  isMatching: boolean,
-): AuthenticationFailure {
-  if (!hasAuthorization) return { reason: 'missing' };
-  if (tokenId === undefined) return { reason: 'malformed' };
-  if (!row) return { reason: 'unknown' };
+function failureOf(credential: Credential, row: IdentifiedRow | undefined, isMatching: boolean): AuthenticationFailure {
+  if (credential.kind === 'none') return { reason: credential.reason };
+  if (!row) return { reason: credential.kind === 'access' ? 'access_token' : 'unknown' };
   const reason = !isMatching ? 'wrong_secret' : row.is_revoked ? 'revoked' : 'expired';
   return { reason, tokenId: row.id, accountId: row.account_id };
 }
 
-function principalOf(row: IdentifyRow): Principal {
+function principalOf(row: IdentifiedRow): Principal {
   return {
     tokenId: row.id,
     tokenName: row.name,

@@ -74,9 +74,17 @@ export const administrationEvents = {
       .array(z.object({ board_id: z.int(), level: z.enum(grants) }))
       .readonly()
       .describe('the boards that it grants, each at its level'),
-    expires_at: z.string().nullable().describe('when it ends; null for never'),
+    expires_at: z
+      .string()
+      .nullable()
+      .describe('when it ends; null for never. What a client of OAuth was granted is kept for as long as it is used'),
   }),
   'token.revoked': defineEvent('A token was revoked.', ofToken),
+  'oauth.consent_denied': defineEvent('Somebody refused what a client of OAuth asked for.', {
+    ...ofUser,
+    account_id: field.accountId.optional(),
+    client_id: z.string().describe('the client'),
+  }),
 
   'board.created': defineEvent('A board was created.', onBoard),
   'board.updated': defineEvent('Something of a board was changed.', { ...onBoard, changed: field.changed }),

@@ -1,14 +1,17 @@
 import type { z } from 'zod';
 import { administrationEvents } from './administration-events.ts';
 import type { EventDefinition } from './define-event.ts';
+import { oauthEvents } from './oauth-events.ts';
 import { requestEvents } from './request-events.ts';
 import { signInEvents } from './sign-in-events.ts';
 
 /** The catalogue of the audit log: every event that is ever written, by its name. */
-export const auditEvents = { ...requestEvents, ...signInEvents, ...administrationEvents } satisfies Record<
-  string,
-  EventDefinition
->;
+export const auditEvents = {
+  ...requestEvents,
+  ...signInEvents,
+  ...oauthEvents,
+  ...administrationEvents,
+} satisfies Record<string, EventDefinition>;
 
 /** What an event tells, beside its name and time. Addresses are masked wherever they stand. */
 export type AuditEvents = { [Name in keyof typeof auditEvents]: z.input<(typeof auditEvents)[Name]['fields']> };

@@ -11,9 +11,9 @@ export const requestEvents = {
     {
       ...request,
       reason: z
-        .enum(['missing', 'malformed', 'unknown', 'wrong_secret'])
+        .enum(['missing', 'malformed', 'unknown', 'wrong_secret', 'access_token'])
         .describe(
-          'there was no header; it was not of the form of a token; no token has the id; the token has another secret',
+          'there was no header; it was not of the form of a token; no token has the id; the token has another secret; it was an access token of OAuth that there is not, or that is over, as each is after ten minutes',
         ),
       account_id: field.accountId.optional(),
       token_id: field.tokenId.optional(),

@@ -6,6 +6,13 @@ import { serveAssets } from './assets.ts';
 import { answerErrorPages } from './error-page.ts';
 import { strictHeaders } from './headers.ts';
 
+declare module 'fastify' {
+  interface FastifyReply {
+    /** Where a form of the page may lead beside this server: a source as form-action has it. */
+    formTarget: string | null;
+  }
+}
+
 /** Below these paths there are pages only, so that what is not there is answered with a page as well. */
 const areas = ['/b', '/admin', '/assets'];
 
@@ -19,12 +26,13 @@ export async function buildPages(server: ServerDependencies) {
   const answerError = answerErrorPages(server.reporter);
 
   function setHeaders(reply: FastifyReply) {
-    for (const [name, value] of headers) if (!reply.hasHeader(name)) reply.header(name, value);
+    for (const [name, value] of headers) if (!reply.hasHeader(name)) reply.header(name, forPage(reply, name, value));
   }
 
   return {
     serve: (plugins: readonly FastifyPluginAsync[]) => async (app: FastifyInstance) => {
       app.removeAllContentTypeParsers();
+      app.decorateReply('formTarget', null);
       app.setErrorHandler(answerError);
       // At the end: a page may have set one of them for itself, and refusals have them too.
       app.addHook('onSend', async (_request, reply) => setHeaders(reply));
@@ -47,4 +55,10 @@ export async function buildPages(server: ServerDependencies) {
       return answerError(error, request, reply);
     },
   };
+}
+
+/** Browsers follow a redirect after a form only to where the page's forms may lead. */
+function forPage({ formTarget }: FastifyReply, name: string, value: string): string {
+  if (!formTarget || name !== 'content-security-policy') return value;
+  return value.replace("form-action 'self'", `form-action 'self' ${formTarget}`);
 }

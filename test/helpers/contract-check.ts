@@ -27,6 +27,8 @@ export function watchAnswers(server: Server): string[] {
     if (path.startsWith('/docs') || path === '/api/v1/openapi.json' || path === '/unsubscribe') return;
     // Pages are for people, and no part of the contract.
     if (/^\/(b|admin|assets)(\/|$)/.test(path)) return;
+    // OAuth has shapes of its own.
+    if (/^\/(oauth|\.well-known)\//.test(path)) return;
     // What an extension answers is its own.
     if (path.startsWith('/ext/')) return;
     collectBody(response, body => {

@@ -14,6 +14,8 @@ import {
 import { addMember, removeMember, setMemberRole } from '../../server/domain/members/change-members.ts';
 import { approveIdea } from '../../server/domain/moderation/approve-idea.ts';
 import { rejectIdea } from '../../server/domain/moderation/reject-idea.ts';
+import { refuseConsent } from '../../server/domain/oauth/give-consent.ts';
+import { storeRecord } from '../../server/domain/oauth/records.ts';
 import { createPasswordLink } from '../../server/domain/sign-in/password-links.ts';
 import { setPassword } from '../../server/domain/sign-in/set-password.ts';
 import { addStatus, removeStatus, requireStatus, updateStatus } from '../../server/domain/statuses/edit-statuses.ts';
@@ -246,6 +248,21 @@ const cases: Cases = {
     return async admin => {
       await revokeToken(admin, world.accountId, id);
       return { ...account(), token_id: id };
+    };
+  },
+  'oauth.consent_denied': async () => {
+    const interaction = { id: 'a request', payload: {}, now: new Date(), expiresAt: new Date('2100-01-01') };
+    await storeRecord(server.database, 'Interaction', interaction);
+    return async admin => {
+      const told = { user_id: world.ownerId, ...account(), client_id: 'a client' };
+      await refuseConsent(admin, {
+        interactionId: 'a request',
+        userId: world.ownerId,
+        accountId: world.accountId,
+        clientId: 'a client',
+        result: { error: 'access_denied' },
+      });
+      return told;
     };
   },
   'board.created': async () => async admin => {

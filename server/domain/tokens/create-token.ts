@@ -16,6 +16,8 @@ export interface NewToken {
   name: string;
   boards: { boardId: number; grant: Grant }[];
   expiresAt?: Date | null;
+  /** By default one of the API. */
+  kind?: ApiToken['kind'];
 }
 
 /** A token as it is made, with the plaintext that is shown once. */
@@ -47,10 +49,7 @@ export async function createToken(
  * Stores a token with a voter of its own (Vote), and checks nothing. The plaintext is in the answer and nowhere else:
  * the database has the SHA-256 of its secret.
  */
-export async function insertToken(
-  admin: Administration,
-  input: NewToken & { kind?: ApiToken['kind'] },
-): Promise<IssuedToken> {
+export async function insertToken(admin: Administration, input: NewToken): Promise<IssuedToken> {
   const voter = admin.em.create(Voter, { accountId: input.accountId });
   await admin.em.flush();
   const secret = makeSecret();

@@ -1,0 +1,43 @@
+import type { Context } from 'oidc-provider';
+import { toolScope } from './metadata.ts';
+
+/**
+ * What is looked at. The rest is of OpenID Connect and means nothing where no ID token is issued; some of it names people,
+ * and would be kept with the request.
+ */
+const lookedAt = new Set([
+  'client_id',
+  'code_challenge',
+  'code_challenge_method',
+  'prompt',
+  'redirect_uri',
+  // Both would put the request elsewhere, and are refused.
+  'request',
+  'request_uri',
+  'resource',
+  'response_mode',
+  'response_type',
+  'scope',
+  'state',
+]);
+
+/**
+ * Makes of what a client asks for what it can have: there is one scope, which clients may leave out, or name beside ones
+ * that other servers have. What is given several times is left to be refused.
+ */
+export function adjustAuthorization(ctx: Context): void {
+  const query = Object.fromEntries(Object.entries(ctx.query).filter(([name]) => lookedAt.has(name)));
+  const { scope } = query;
+  if (scope === undefined || typeof scope === 'string') {
+    const offline = scope?.split(' ').includes('offline_access') ? ' offline_access' : '';
+    query.scope = toolScope + offline;
+  }
+  ctx.query = query;
+}
+
+/** A character that cannot be stored, and is in nothing that a client has a reason to send. */
+export function hasNul({ query }: Context): boolean {
+  return Object.values(query)
+    .flat()
+    .some(value => value?.includes('\0'));
+}

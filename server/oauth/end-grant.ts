@@ -1,0 +1,34 @@
+import type { Context } from 'oidc-provider';
+import type { ServerDependencies } from '../dependencies.ts';
+import { administrationIn } from '../domain/administration.ts';
+import { endGrant } from '../domain/oauth/end-grant.ts';
+import type { AuditEvents } from '../observability/audit-events.ts';
+import { clientOf } from './exchange.ts';
+
+/**
+ * Ends a grant because of what a client did. Where that is the second use of a code or a refresh token, one of the two who
+ * had it is not the client: which one cannot be told, so neither keeps anything.
+ */
+export function grantEnder(
+  { audit, clock, database }: ServerDependencies,
+  currentContext: () => Context | undefined,
+): (grantId: string) => Promise<void> {
+  return async grantId => {
+    const ctx = currentContext();
+    const ended = await database.transaction(transaction =>
+      endGrant(administrationIn(transaction, { audit, actor: { by: 'server' }, now: clock.now() }), grantId),
+    );
+    if (!ended || !ctx) return;
+    audit.record('oauth.grant_ended', {
+      ...clientOf(ctx.req),
+      reason: reasonOf(ctx),
+      account_id: ended.accountId,
+      token_id: ended.tokenId,
+    });
+  };
+}
+
+function reasonOf({ oidc }: Context): AuditEvents['oauth.grant_ended']['reason'] {
+  if (oidc.route === 'revocation') return 'revoked_by_client';
+  return oidc.params?.grant_type === 'refresh_token' ? 'refresh_token_reused' : 'code_reused';
+}

@@ -1,0 +1,128 @@
+import type { IncomingMessage } from 'node:http';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Client, Context, Provider } from 'oidc-provider';
+import type { ServerDependencies } from '../dependencies.ts';
+import { DomainError } from '../domain/domain-error.ts';
+import { adjustAuthorization, hasNul } from './adjust-authorization.ts';
+import { shownTarget } from './client-metadata.ts';
+import { routes } from './routes.ts';
+
+/** An error as OAuth writes it (RFC 6749, section 5.2). */
+export interface OauthErrorBody {
+  error: string;
+  error_description?: string;
+}
+
+/** What came of a request. The headers are on the reply. */
+export type Outcome = { status: number; body: unknown } | { status: number; refusal: OauthErrorBody };
+
+interface Exchange {
+  request: FastifyRequest;
+  status?: number;
+  body?: unknown;
+  /** What a person has to be told who cannot be sent back to their client. */
+  refusal?: OauthErrorBody;
+  /** A failure of ours. */
+  failure?: unknown;
+}
+
+const exchanges = new WeakMap<IncomingMessage, Exchange>();
+
+/**
+ * Has the provider answer a request, whose body nobody has read, and leaves the sending to the reply: so the headers, the
+ * errors, the log and the figures are those of every other answer.
+ */
+export async function exchangeWith(provider: Provider, request: FastifyRequest, reply: FastifyReply): Promise<Outcome> {
+  const exchange: Exchange = { request };
+  exchanges.set(request.raw, exchange);
+  await provider.callback()(request.raw, reply.raw);
+  takeHeaders(reply);
+  if (exchange.failure !== undefined) throw exchange.failure;
+  const { status = 500, body, refusal } = exchange;
+  return refusal ? { status, refusal } : { status, body };
+}
+
+/** What is passed on of the provider's headers: all else is the server's own affair. */
+const passedOn = new Set(['location', 'set-cookie', 'www-authenticate']);
+
+function takeHeaders(reply: FastifyReply) {
+  for (const [name, value] of Object.entries(reply.raw.getHeaders())) {
+    reply.raw.removeHeader(name);
+    if (passedOn.has(name) && value !== undefined) reply.header(name, value);
+  }
+}
+
+export function noteRefusal(request: IncomingMessage, body: OauthErrorBody) {
+  exchangeOf(request).refusal = body;
+}
+
+export function requestOf(raw: IncomingMessage): FastifyRequest {
+  return exchangeOf(raw).request;
+}
+
+/** Who sent a request, for the audit log. */
+export function clientOf(raw: IncomingMessage): { request_id: string; ip: string } {
+  const { id, ip } = requestOf(raw);
+  return { request_id: id, ip };
+}
+
+function exchangeOf(raw: IncomingMessage): Exchange {
+  const exchange = exchanges.get(raw);
+  if (!exchange) throw new Error('The request is not one that the provider answers');
+  return exchange;
+}
+
+interface Connection {
+  server: Pick<ServerDependencies, 'audit'>;
+  issuer: string;
+  /** Of the provider's own sessions, which are not kept. */
+  sessionCookie: string;
+}
+
+/** Connects the provider with the exchanges: what it is told of a request, and what it tells of it. */
+export function connectProvider(provider: Provider, { server, issuer, sessionCookie }: Connection): void {
+  provider.use(async (ctx, next) => {
+    const exchange = exchangeOf(ctx.req);
+    ctx.respond = false;
+    try {
+      if (hasNul(ctx)) throw new DomainError('validation_failed');
+      if (ctx.path === routes.authorization) adjustAuthorization(ctx);
+      await next();
+      exchange.status = ctx.status;
+      exchange.body = ctx.body;
+    } catch (error) {
+      exchange.failure = error;
+    }
+    dropCookie(ctx, sessionCookie);
+  });
+  provider.on('server_error', (ctx: Context, error: unknown) => {
+    exchangeOf(ctx.req).failure = error;
+  });
+  provider.on('registration_create.success', (ctx: Context, client: Client) => {
+    const { host } = shownTarget(client.redirectUris[0] ?? issuer);
+    server.audit.record('oauth.client_registered', { ...clientOf(ctx.req), client_id: client.clientId, target: host });
+  });
+}
+
+/**
+ * What a request says of where it was sent, in place of what it says itself: the provider makes addresses and secure
+ * cookies from it. Its answers are JSON, and who may read them is not its to decide.
+ */
+export function pinToIssuer({ raw }: FastifyRequest, issuer: string): void {
+  const { host, protocol } = new URL(issuer);
+  raw.headers.host = host;
+  raw.headers['x-forwarded-proto'] = protocol.slice(0, -1);
+  raw.headers.accept = 'application/json';
+  delete raw.headers['x-forwarded-host'];
+  delete raw.headers.origin;
+  // A request may name a whole address instead of a path.
+  raw.url = raw.url?.replace(/^https?:\/\/[^/?#]*/i, '') ?? '/';
+}
+
+function dropCookie({ res }: Context, name: string) {
+  const cookies = res.getHeader('set-cookie');
+  if (!Array.isArray(cookies)) return;
+  const others = cookies.filter(cookie => !cookie.startsWith(`${name}=`) && !cookie.startsWith(`${name}.sig=`));
+  if (others.length > 0) res.setHeader('set-cookie', others);
+  else res.removeHeader('set-cookie');
+}

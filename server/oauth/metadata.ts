@@ -1,0 +1,39 @@
+import type { Config } from '../config.ts';
+import { issuerOf, mcpUrlOf } from '../http/public-addresses.ts';
+import { routes } from './routes.ts';
+
+/** What a client asks for. Which boards, and at which level, is decided by the person who consents. */
+export const toolScope = 'mcp';
+
+/** What a client has to know of the server that issues tokens (RFC 8414). */
+export function authorizationServerMetadata(config: Config) {
+  const issuer = issuerOf(config);
+  const authMethods = ['none', 'client_secret_basic', 'client_secret_post'];
+  return {
+    issuer,
+    authorization_endpoint: issuer + routes.authorization,
+    token_endpoint: issuer + routes.token,
+    registration_endpoint: issuer + routes.registration,
+    revocation_endpoint: issuer + routes.revocation,
+    scopes_supported: [toolScope, 'offline_access'],
+    response_types_supported: ['code'],
+    response_modes_supported: ['query'],
+    grant_types_supported: ['authorization_code', 'refresh_token'],
+    token_endpoint_auth_methods_supported: authMethods,
+    revocation_endpoint_auth_methods_supported: authMethods,
+    code_challenge_methods_supported: ['S256'],
+    authorization_response_iss_parameter_supported: true,
+    client_id_metadata_document_supported: true,
+  };
+}
+
+/** What a client has to know of the tools to be let in (RFC 9728). */
+export function protectedResourceMetadata(config: Config) {
+  return {
+    resource: mcpUrlOf(config),
+    authorization_servers: [issuerOf(config)],
+    scopes_supported: [toolScope],
+    bearer_methods_supported: ['header'],
+    resource_name: 'Idea-Board',
+  };
+}
