@@ -21,7 +21,8 @@ Compares the server with a floor: the least that a server in this stack must do 
   --votes N     votes on them (1000000)
   --seconds S   length of a round (5)
   --rounds R    rounds of each server in each scenario (3)
-  --only NAMES  scenarios, with commas between: list,one,vote,search,top,cursor,create
+  --only NAMES  scenarios, with commas between: list,one,vote,search,top,cursor,list-tool,
+                one-tool,vote-tool,create
   --quick       10,000 ideas, 100,000 votes, 2 rounds of 2 seconds
   --json        the figures as JSON on standard output
   --help        this text

@@ -30,8 +30,8 @@ function summarize(report: Report) {
 function describe(report: Report): string {
   const { ideas, votes, rounds, seconds } = report.options;
   const rows = [
-    ['', 'server', 'floor', 'ratio', 'server', 'floor', 'server', 'floor', 'errors'],
-    ['', 'req/s', 'req/s', '', 'p50/p99 ms', 'p50/p99 ms', 'CPU µs', 'CPU µs', ''],
+    ['', 'server', 'floor', 'ratio', 'server', 'floor', 'server', 'floor', 'ratio', 'errors'],
+    ['', 'req/s', 'req/s', '', 'p50/p99 ms', 'p50/p99 ms', 'CPU µs', 'CPU µs', '', ''],
     ...report.scenarios.map(rowOf),
     ['resident MB', megabytes(report.residentBytes.server), megabytes(report.residentBytes.floor)],
   ];
@@ -44,7 +44,8 @@ function describe(report: Report): string {
   return `
 ${ideas} ideas, ${votes} votes; ${connections} connections; medians of ${rounds} interleaved rounds of ${seconds} s.
 PostgreSQL writes every commit to the disk (fsync and synchronous_commit are on), as in production.
-CPU is what the server's own process used for a request. Load generator, servers and PostgreSQL share this machine:
+CPU is what the server's own process used for a request. What a tool is measured beside is the same request to REST, at
+the same server. Load generator, servers and PostgreSQL share this machine:
 the ratios carry over to another, the figures do not.
 
 ${lines.join('\n')}
@@ -54,7 +55,7 @@ failed rounds: ${countFailedRounds(report)}
 }
 
 function rowOf(one: ScenarioRounds): string[] {
-  const { server, floor, ratio } = compare(one);
+  const { server, floor, ratio, cpuRatio } = compare(one);
   const errors = new Set([...one.server, ...one.floor].flatMap(({ failures }) => Object.keys(failures)));
   return [
     scenarios[one.name].title,
@@ -65,6 +66,7 @@ function rowOf(one: ScenarioRounds): string[] {
     latency(floor),
     whole(server?.cpuMicroseconds),
     whole(floor?.cpuMicroseconds),
+    cpuRatio?.toFixed(2) ?? '',
     errors.size > 0 ? [...errors].join(' ') : '0',
   ];
 }
@@ -73,7 +75,8 @@ function compare({ server, floor }: ScenarioRounds) {
   const ofServer = mediansOf(server);
   const ofFloor = mediansOf(floor);
   const ratio = ofServer && ofFloor && ofServer.requestsPerSecond / ofFloor.requestsPerSecond;
-  return { server: ofServer, floor: ofFloor, ratio };
+  const cpuRatio = ofServer && ofFloor && ofServer.cpuMicroseconds / ofFloor.cpuMicroseconds;
+  return { server: ofServer, floor: ofFloor, ratio, cpuRatio };
 }
 
 function mediansOf(rounds: Round[]): Figures | undefined {

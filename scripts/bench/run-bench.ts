@@ -20,7 +20,7 @@ export interface Round extends LoadResult {
 export interface ScenarioRounds {
   name: ScenarioName;
   server: Round[];
-  /** None where the floor does not answer the scenario. */
+  /** Of the scenario that a tool is measured beside, else of the floor; none where that does not answer the scenario. */
   floor: Round[];
 }
 
@@ -84,14 +84,17 @@ async function measure(options: BenchOptions, stops: (() => Promise<unknown>)[],
   const results: ScenarioRounds[] = [];
   for (const name of Object.keys(scenarios) as ScenarioName[]) {
     if (options.only.length > 0 && !options.only.includes(name)) continue;
-    const { title, hasFloor } = scenarios[name];
+    const { title, hasFloor, besides } = scenarios[name];
+    const runFloor = hasFloor
+      ? (seconds: number) => run(floor, name, seconds)
+      : besides && ((seconds: number) => run(server, besides, seconds));
     note(title);
     const result: ScenarioRounds = { name, server: [], floor: [] };
-    if (hasFloor) await run(floor, name, options.warmUpSeconds);
+    await runFloor?.(options.warmUpSeconds);
     await run(server, name, options.warmUpSeconds);
     // By turns, so that what else the machine does meets both alike.
     for (let round = 0; round < options.rounds; round++) {
-      if (hasFloor) result.floor.push(await run(floor, name, options.seconds));
+      if (runFloor) result.floor.push(await runFloor(options.seconds));
       result.server.push(await run(server, name, options.seconds));
     }
     results.push(result);

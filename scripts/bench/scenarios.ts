@@ -14,12 +14,14 @@ export interface Targets {
   cursors: string[];
 }
 
-type Draft = Omit<Request, 'headers'>;
+type Draft = Omit<Request, 'headers'> & { headers?: Record<string, string> };
 
 interface Scenario {
   title: string;
   /** Whether the floor answers it too. */
   hasFloor: boolean;
+  /** The scenario that is the floor of this one, at the same server. */
+  besides?: 'list' | 'one' | 'vote';
   draft(targets: Targets): Draft;
 }
 
@@ -59,6 +61,24 @@ const scenariosByName = {
     hasFloor: false,
     draft: ({ cursors }) => get(`/api/v1/ideas?cursor=${anyOf(cursors)}`),
   },
+  'list-tool': {
+    title: 'tool: list 20 newest',
+    hasFloor: false,
+    besides: 'list',
+    draft: () => call('list_ideas', {}),
+  },
+  'one-tool': {
+    title: 'tool: get one',
+    hasFloor: false,
+    besides: 'one',
+    draft: ({ ideaIds }) => call('get_idea', { id: anyOf(ideaIds) }),
+  },
+  'vote-tool': {
+    title: 'tool: vote',
+    hasFloor: false,
+    besides: 'vote',
+    draft: ({ ideaIds }) => call('vote_idea', { id: anyOf(ideaIds), value: anyOf(['up', 'up', 'up', 'down', 'none']) }),
+  },
   // Last, because it makes the board larger.
   create: {
     title: 'create an idea',
@@ -77,7 +97,7 @@ export const scenarios: Record<ScenarioName, Scenario> = scenariosByName;
 export function makeRequests(name: ScenarioName, targets: Targets, count: number): Request[] {
   return Array.from({ length: count }, () => {
     const draft = scenarios[name].draft(targets);
-    const headers: Record<string, string> = { authorization: `Bearer ${anyOf(targets.tokens)}` };
+    const headers: Record<string, string> = { ...draft.headers, authorization: `Bearer ${anyOf(targets.tokens)}` };
     if (draft.body !== undefined) headers['content-type'] = 'application/json';
     return { ...draft, headers };
   });
@@ -89,6 +109,23 @@ function get(path: string): Draft {
 
 function post(path: string, json: unknown): Draft {
   return { method: 'POST', path, body: JSON.stringify(json) };
+}
+
+/** A call of a tool in the newest revision of the protocol, in which each request is whole by itself. */
+function call(name: string, given: Record<string, unknown>): Draft {
+  const meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientInfo': { name: 'bench', version: '1.0.0' },
+    'io.modelcontextprotocol/clientCapabilities': {},
+  };
+  const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: given, _meta: meta } };
+  const headers = {
+    accept: 'application/json, text/event-stream',
+    'mcp-protocol-version': '2026-07-28',
+    'mcp-method': 'tools/call',
+    'mcp-name': name,
+  };
+  return { ...post('/api/v1/mcp', message), headers };
 }
 
 function anyOf<T>(choices: readonly T[]): T {

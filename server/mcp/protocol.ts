@@ -8,12 +8,11 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
 import { info } from '../../contract/openapi/info.ts';
+import type { Message } from './message.ts';
+import { eraOfPlainCall, writePlainResult } from './plain-call.ts';
 import type { Tool } from './tools.ts';
 
-/** A message of the protocol that is one JSON object; what is in it is the protocol's to judge. */
-export type Message = Record<string, unknown>;
-
-interface Exchange {
+export interface Exchange {
   message: Message;
   /** The headers of the request, by their names in lower case. */
   headers: Record<string, string | string[] | undefined>;
@@ -35,7 +34,14 @@ export interface ProtocolAnswer {
 export function buildProtocol(tools: ReadonlyMap<string, Tool>) {
   const definitions = [...tools.values()].map(({ definition }) => definition);
 
-  return async ({ message, headers, runTool }: Exchange): Promise<ProtocolAnswer> => {
+  return async (exchange: Exchange): Promise<ProtocolAnswer> => {
+    const { message, headers, runTool } = exchange;
+    const era = runTool && eraOfPlainCall(exchange);
+    if (era) {
+      const body = writePlainResult(await runTool(), message.id, era, serverInfo);
+      return { status: 200, contentType: 'application/json', body };
+    }
+
     // The SDK makes an answer of every error. Those of a tool go on to who answers errors.
     let failure: { error: unknown } | undefined;
     const run =
@@ -55,18 +61,17 @@ export function buildProtocol(tools: ReadonlyMap<string, Tool>) {
   };
 }
 
+const serverInfo = { name: 'idea-board', title: 'Idea-Board', version: info.version };
+
 /** How long a client may keep the list of the tools, which changes with the version of the server alone. */
 const toolsTtlMs = 300_000;
 
 function buildServer(definitions: Tool['definition'][], runTool: Exchange['runTool']): Server {
-  const server = new Server(
-    { name: 'idea-board', title: 'Idea-Board', version: info.version },
-    {
-      capabilities: { tools: {} },
-      instructions,
-      cacheHints: { 'tools/list': { ttlMs: toolsTtlMs, cacheScope: 'public' } },
-    },
-  );
+  const server = new Server(serverInfo, {
+    capabilities: { tools: {} },
+    instructions,
+    cacheHints: { 'tools/list': { ttlMs: toolsTtlMs, cacheScope: 'public' } },
+  });
   server.setRequestHandler('tools/list', ({ params }) => {
     if (params?.cursor !== undefined) throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is one page');
     return { tools: definitions };

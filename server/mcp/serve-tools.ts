@@ -9,7 +9,8 @@ import { resourceMetadataUrlOf } from '../http/public-addresses.ts';
 import { refuseUndeclaredQuery } from '../http/validation.ts';
 import { allowsOrigin } from './allows-origin.ts';
 import { keyedErrorOf, toJsonRpcError } from './json-rpc-error.ts';
-import { buildProtocol, type Message, type ProtocolAnswer } from './protocol.ts';
+import { isObject, type Message } from './message.ts';
+import { buildProtocol, type ProtocolAnswer } from './protocol.ts';
 import { buildToolRunner, type Endpoints } from './run-tool.ts';
 import { readCall, type ToolCall } from './tool-call.ts';
 import { buildTools, type Tool } from './tools.ts';
@@ -98,8 +99,4 @@ function callIn({ id, method, params }: Message, tools: ReadonlyMap<string, Tool
   const { name, arguments: given = {}, _meta: meta = {} } = params;
   const tool = typeof name === 'string' ? tools.get(name) : undefined;
   return tool && isObject(given) && isObject(meta) ? readCall(tool, given, meta) : undefined;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return value !== null && typeof value === 'object' && !Array.isArray(value);
 }

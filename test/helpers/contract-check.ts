@@ -35,11 +35,16 @@ export function watchAnswers(server: Server): string[] {
       const { statusCode } = response;
       // A preflight is the browser's own affair, and no operation.
       if (method === 'OPTIONS' && statusCode === 204) return;
-      const problem = violationOf(method, path, statusCode, body, request.method === 'HEAD');
+      const problem = violationOf(method, path, statusCode, lastMessageOf(body), request.method === 'HEAD');
       if (problem) violations.push(`${request.method} ${path} ${statusCode}: ${problem}: ${body.slice(0, 500)}`);
     });
   });
   return violations;
+}
+
+/** A subscription of the tools' protocol, which ends at once since nothing is told, is a stream: its answer is the last. */
+function lastMessageOf(body: string): string {
+  return body.startsWith('event: message\n') ? (body.split('data: ').at(-1) ?? '') : body;
 }
 
 /** What is wrong with an answer, as the contract has it. */

@@ -1,0 +1,90 @@
+import type { CallToolResult } from '@modelcontextprotocol/server';
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  CLIENT_INFO_META_KEY,
+  PROTOCOL_VERSION_META_KEY,
+  SERVER_INFO_META_KEY,
+  SUPPORTED_PROTOCOL_VERSIONS,
+} from '@modelcontextprotocol/server';
+import { isObject, type Message } from './message.ts';
+import type { Exchange } from './protocol.ts';
+
+/*
+ * Calls of tools about whose form there is no doubt, which nearly all are. They are answered without the SDK, which makes a
+ * server, a transport, a request and a response of the web's kind for each message: all that costs the process as much
+ * again as the whole request to REST does. Whatever is unusual about a message is the SDK's to judge.
+ */
+
+/** The era of a plain call; undefined for everything else. */
+export function eraOfPlainCall({ message, headers }: Exchange): 'modern' | 'legacy' | undefined {
+  const { jsonrpc, id, method, params } = message;
+  if (jsonrpc !== '2.0' || method !== 'tools/call' || !isId(id) || !isObject(params)) return undefined;
+  const { name, arguments: given, _meta: meta = {} } = params;
+  if (!hasOnly(message, messageFields) || !hasOnly(params, callFields) || typeof name !== 'string') return undefined;
+  if ((given !== undefined && !isObject(given)) || !isObject(meta)) return undefined;
+  if (meta.progressToken !== undefined && !isId(meta.progressToken)) return undefined;
+  const reserved = Object.keys(meta).filter(key => key.startsWith('io.modelcontextprotocol/'));
+  return reserved.length === 0 ? legacyEra(headers) : modernEra(headers, name, meta, reserved);
+}
+
+const messageFields = ['jsonrpc', 'id', 'method', 'params'];
+const callFields = ['name', 'arguments', '_meta'];
+
+function legacyEra(headers: Exchange['headers']): 'legacy' | undefined {
+  const version = headers['mcp-protocol-version'];
+  const isKnown = version === undefined || SUPPORTED_PROTOCOL_VERSIONS.includes(String(version));
+  return isKnown && headers['mcp-method'] === undefined && headers['mcp-name'] === undefined ? 'legacy' : undefined;
+}
+
+const modernVersion = '2026-07-28';
+const envelopeFields: readonly string[] = [
+  PROTOCOL_VERSION_META_KEY,
+  CLIENT_INFO_META_KEY,
+  CLIENT_CAPABILITIES_META_KEY,
+];
+
+function modernEra(
+  headers: Exchange['headers'],
+  name: string,
+  meta: Message,
+  reserved: string[],
+): 'modern' | undefined {
+  const client = meta[CLIENT_INFO_META_KEY];
+  const capabilities = meta[CLIENT_CAPABILITIES_META_KEY];
+  const isPlain =
+    meta[PROTOCOL_VERSION_META_KEY] === modernVersion &&
+    headers['mcp-protocol-version'] === modernVersion &&
+    headers['mcp-method'] === 'tools/call' &&
+    headers['mcp-name'] === name &&
+    reserved.every(key => envelopeFields.includes(key)) &&
+    (client === undefined ||
+      (isObject(client) && typeof client.name === 'string' && typeof client.version === 'string')) &&
+    isObject(capabilities) &&
+    Object.values(capabilities).every(isObject);
+  return isPlain ? 'modern' : undefined;
+}
+
+/** The answer to a plain call, letter by letter: of a list, writing it twice would cost more than reading it did. */
+export function writePlainResult(
+  { structuredContent, ...result }: CallToolResult,
+  id: unknown,
+  era: 'modern' | 'legacy',
+  serverInfo: object,
+): string {
+  const inEra =
+    era === 'legacy'
+      ? result
+      : { ...result, resultType: 'complete', _meta: { ...result._meta, [SERVER_INFO_META_KEY]: serverInfo } };
+  const [text] = result.content;
+  // The text of a result is its content for programs, as JSON: see resultOf.
+  const structured = structuredContent && text?.type === 'text' ? `"structuredContent":${text.text},` : '';
+  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{${structured}${JSON.stringify(inEra).slice(1)}}`;
+}
+
+function isId(value: unknown): boolean {
+  return typeof value === 'string' || Number.isSafeInteger(value);
+}
+
+function hasOnly(value: Message, fields: readonly string[]): boolean {
+  return Object.keys(value).every(key => fields.includes(key));
+}

@@ -1,0 +1,55 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createWorld, issueToken } from '../helpers/fixtures.ts';
+import { startServer, type TestServer } from '../helpers/server.ts';
+import { type BearerProxy, startBearerProxy } from './bearer-proxy.ts';
+
+const suite = fileURLToPath(
+  new URL('../../node_modules/@modelcontextprotocol/conformance/dist/index.js', import.meta.url),
+);
+
+let proxy: BearerProxy;
+let server: TestServer;
+let scratch: string;
+
+beforeAll(async () => {
+  scratch = await mkdtemp(join(tmpdir(), 'idea-board-conformance-'));
+  proxy = await startBearerProxy();
+  server = await startServer({ environment: { BASE_URL: proxy.origin } });
+  const { token } = await issueToken(server, await createWorld(server), 'read');
+  proxy.passTo(server.baseUrl, token);
+});
+afterAll(async () => {
+  await proxy.close();
+  await server.close();
+  await rm(scratch, { recursive: true });
+});
+
+/** Runs what a revision requires. The suite fails on what is not expected to fail, and on what is and does not. */
+function conform(revision: string): Promise<{ isConforming: boolean; output: string }> {
+  const expected = fileURLToPath(new URL(`expected-failures.${revision}.yaml`, import.meta.url));
+  const url = `${proxy.origin}/api/v1/mcp`;
+  const options = ['--url', url, '--requirements', revision, '--expected-failures', expected];
+  return new Promise(resolve => {
+    execFile(
+      process.execPath,
+      [suite, 'server', ...options],
+      { cwd: scratch, maxBuffer: 64 * 1024 * 1024 },
+      (error, out) => resolve({ isConforming: error === null, output: out }),
+    );
+  });
+}
+
+test.concurrent.each(['2026-07-28', '2025-11-25'])(
+  'the suite of revision %s finds nothing that is not expected, and all that is',
+  { timeout: 120_000 },
+  async revision => {
+    const { isConforming, output } = await conform(revision);
+    expect(isConforming, output.slice(output.indexOf('=== SUMMARY ==='))).toBe(true);
+    expect(output).toContain('Baseline check passed');
+  },
+);
