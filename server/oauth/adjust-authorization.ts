@@ -32,6 +32,8 @@ export function adjustAuthorization(ctx: Context): void {
     const offline = scope?.split(' ').includes('offline_access') ? ' offline_access' : '';
     query.scope = toolScope + offline;
   }
+  // Any other mode is refused, and of that the client is told in the only one that there is.
+  if (query.response_mode !== undefined && query.response_mode !== 'query') query.response_mode = 'unsupported';
   ctx.query = query;
 }
 

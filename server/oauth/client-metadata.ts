@@ -45,6 +45,11 @@ export function tidyMetadata(metadata: ClientMetadata): string | undefined {
     if (!kept.has(name)) delete metadata[name];
   }
   Object.assign(metadata, structuredClone(fixedMetadata));
+  // A document is public and holds no secret: where it says nothing of it, its client authenticates by none.
+  const isDocument = metadata.client_id?.startsWith('https://');
+  if (isDocument && metadata.token_endpoint_auth_method === 'client_secret_basic') {
+    metadata.token_endpoint_auth_method = 'none';
+  }
   const text = JSON.stringify(metadata);
   if (Buffer.byteLength(text) > maxBytes) return `the metadata must not be longer than ${maxBytes} bytes`;
   // Half a character, or none, is nothing that can be stored.

@@ -28,7 +28,7 @@ export function watchAnswers(server: Server): string[] {
     // Pages are for people, and no part of the contract.
     if (/^\/(b|admin|assets)(\/|$)/.test(path)) return;
     // OAuth has shapes of its own.
-    if (/^\/(oauth|\.well-known)\//.test(path)) return;
+    if (/^(https?:\/\/[^/]+)?\/(oauth|\.well-known)(\/|$)/.test(path)) return;
     // What an extension answers is its own.
     if (path.startsWith('/ext/')) return;
     collectBody(response, body => {

@@ -1,0 +1,246 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { clearExpired } from '../../server/jobs/clear-expired.ts';
+import { signedIn, type Visitor } from '../admin/visitor.ts';
+import { readAudit } from '../helpers/audit.ts';
+import { createWorld, type World } from '../helpers/fixtures.ts';
+import { type DocumentServer, serveDocument } from '../helpers/https-document.ts';
+import { startPublicServer } from '../helpers/public-server.ts';
+import { startReceiverForTest } from '../helpers/receiver.ts';
+import { request } from '../helpers/request.ts';
+import { startServerForTest, type TestServer } from '../helpers/server.ts';
+import { callback, callTool, Program, register } from './program.ts';
+
+let server: TestServer;
+let world: World;
+let visitor: Visitor;
+
+beforeAll(async () => {
+  server = await startPublicServer({
+    environment: { RATE_LIMIT_OAUTH_CLIENT: '1000', WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' },
+  });
+  world = await createWorld(server);
+  visitor = await signedIn(server, world.ownerId);
+});
+afterAll(() => server.close());
+
+describe('a client that registers', () => {
+  test('is told what was kept of what it said, and that is told', async () => {
+    server.auditLines.length = 0;
+    const { status, body } = await register(server, {
+      client_name: 'Editor',
+      client_uri: 'https://editor.example',
+      contacts: ['ada@example.com'],
+      jwks_uri: 'https://editor.example/jwks',
+      nonsense: { deep: [1] },
+    });
+    expect(status).toBe(201);
+    expect(body).toEqual({
+      client_id: expect.stringMatching(/^[\w-]{43}$/),
+      client_id_issued_at: expect.any(Number),
+      client_name: 'Editor',
+      client_uri: 'https://editor.example',
+      application_type: 'native',
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      redirect_uris: [callback],
+      token_endpoint_auth_method: 'none',
+      registration_client_uri: `${server.config.BASE_URL}/oauth/register/${body.client_id}`,
+      registration_access_token: expect.stringMatching(/^ibg_[\w-]{43}$/),
+    });
+    expect(readAudit(server.auditLines)).toMatchObject([
+      { event: 'oauth.client_registered', client_id: body.client_id, target: '127.0.0.1:33418' },
+    ]);
+    const read = await request(server, `GET ${new URL(body.registration_client_uri).pathname}`, {
+      token: body.registration_access_token,
+    });
+    expect([read.status, read.body.client_name]).toEqual([200, 'Editor']);
+    expect((await request(server, `GET /oauth/register/${body.client_id}`, { token: 'ibg_x' })).status).toBe(401);
+  });
+
+  test('with a secret is told it once: the database has its hash', async () => {
+    const { body } = await register(server, { token_endpoint_auth_method: undefined });
+    expect(body).toMatchObject({ token_endpoint_auth_method: 'client_secret_basic', client_secret_expires_at: 0 });
+    const rows = await server.sql<{ text: string }>(
+      `select payload::text as text from oauth_records where model = 'Client'`,
+    );
+    expect(rows.map(({ text }) => text).join()).not.toContain(body.client_secret);
+    const read = await request(server, `GET ${new URL(body.registration_client_uri).pathname}`, {
+      token: body.registration_access_token,
+    });
+    expect(read.body.client_secret).toBeUndefined();
+
+    const program = new Program(server, body.client_id, body.client_secret);
+    const tokens = await program.connect(visitor, { [world.boardId]: 'read' });
+    expect((await callTool(server, tokens.access_token)).status).toBe(200);
+    const stored = rows.map(({ text }) => JSON.parse(text)).find(({ client_id: id }) => id === body.client_id);
+    for (const wrong of ['wrong', `${body.client_secret}x`, stored.client_secret]) {
+      const answer = await new Program(server, body.client_id, wrong).refresh(tokens.refresh_token);
+      expect([answer.status, answer.body.error]).toEqual([401, 'invalid_client']);
+    }
+    const without = await new Program(server, body.client_id).refresh(tokens.refresh_token);
+    expect([without.status, without.body.error]).toEqual([401, 'invalid_client']);
+    expect((await program.refresh(tokens.refresh_token)).status).toBe(200);
+  });
+
+  test.each([
+    ['http to a host elsewhere', { redirect_uris: ['http://editor.example/cb'] }],
+    ['that as a web application', { redirect_uris: ['http://editor.example/cb'], application_type: 'web' }],
+    ['a script', { redirect_uris: ['javascript:alert(1)'] }],
+    ['data', { redirect_uris: ['data:text/html,x'] }],
+    ['a fragment', { redirect_uris: ['https://editor.example/cb#x'] }],
+    ['a user in the address', { redirect_uris: ['https://a:b@editor.example/cb'] }],
+    ['a line end in the address', { redirect_uris: ['https://editor.example/\ncb'] }],
+    ['no address', { redirect_uris: [] }],
+    ['no list of addresses', { redirect_uris: 'https://editor.example/cb' }],
+    ['too many addresses', { redirect_uris: Array.from({ length: 11 }, (_, n) => `https://editor.example/${n}`) }],
+    ['a name that cannot be stored', { client_name: 'a\0b' }],
+    ['half a character', { client_name: 'a\ud800b' }],
+    ['a name that is too long', { client_name: 'x'.repeat(9000) }],
+    ['a name that is no text', { client_name: { a: 1 } }],
+    ['a way to authenticate that there is not', { token_endpoint_auth_method: 'private_key_jwt' }],
+    ['a grant that there is not', { grant_types: ['client_credentials'] }],
+    ['tokens in the address', { response_types: ['token'] }],
+    ['a scope that there is not', { scope: 'admin' }],
+  ])('with %s is refused', async (_, metadata) => {
+    const { status, body } = await register(server, metadata);
+    expect([status, body.error]).toEqual([400, expect.stringMatching(/^invalid_(client_metadata|redirect_uri)$/)]);
+    expect(Object.keys(body)).toEqual(['error', 'error_description']);
+  });
+
+  test('that nobody uses is gone after a week, and one that was used stays', async () => {
+    const unused = await Program.register(server);
+    const used = await Program.register(server);
+    await used.connect(visitor, { [world.boardId]: 'read' });
+    await server.sql(
+      `update oauth_records set expires_at = expires_at - interval '8 days'
+      where model in ('Client', 'RegistrationAccessToken') and payload::text ~ $1`,
+      [`${unused.clientId}|${used.clientId}`],
+    );
+    expect((await visitor.get(unused.authorizationPath())).status).toBe(400);
+    await clearExpired(server.database, new AbortController().signal);
+    const left = await server.sql<{ client: string }>(
+      `select payload ->> 'client_id' as client from oauth_records where model = 'Client' and payload ->> 'client_id' = any ($1)`,
+      [[unused.clientId, used.clientId]],
+    );
+    expect(left).toEqual([{ client: used.clientId }]);
+    expect((await used.ask(visitor)).startsWith('/admin/connect/')).toBe(true);
+  });
+});
+
+test('one network registers so many clients in an hour, and the rest of the world goes on', async () => {
+  const own = await startServerForTest({
+    on: server,
+    environment: { BASE_URL: server.config.BASE_URL, RATE_LIMIT_OAUTH_CLIENT: '2', TRUST_PROXY: 'true' },
+  });
+  const from = (address: string) =>
+    request(own, 'POST /oauth/register', {
+      json: { redirect_uris: [callback], token_endpoint_auth_method: 'none' },
+      headers: { 'x-forwarded-for': address },
+    });
+  const statuses = [];
+  for (let n = 0; n < 3; n++) statuses.push((await from('2001:db8:1:2::1')).status);
+  expect(statuses).toEqual([201, 201, 429]);
+  const answer = await from('2001:db8:1:2:ffff::2');
+  expect([answer.status, answer.body.error]).toEqual([429, 'temporarily_unavailable']);
+  expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+  expect((await from('2001:db8:1:3::1')).status).toBe(201);
+  expect(readAudit(own.auditLines).filter(({ event }) => event === 'rate_limit.exceeded')).toMatchObject([
+    { bucket: 'oauth-client:ip', limit: 2 },
+  ]);
+});
+
+describe('a client that is known by the document at its URL', () => {
+  let documents: DocumentServer;
+
+  beforeAll(async () => {
+    documents = await serveDocument();
+  });
+  afterAll(() => documents.close());
+
+  const documentOf = (clientId: string, more: object = {}) => ({
+    client_id: clientId,
+    client_name: 'A hosted program',
+    redirect_uris: [callback],
+    ...more,
+  });
+  const asked = async (program: Program) => {
+    const { status, html } = await visitor.get(program.authorizationPath());
+    return [status, /<code>([^<]*)/.exec(html)?.[1]?.split(':')[0]];
+  };
+
+  test('needs no registration, and the page says whose it is', async () => {
+    const clientId = `${documents.url}/client.json`;
+    documents.serve(documentOf(clientId));
+    const program = new Program(server, clientId);
+    const page = await visitor.get(await program.ask(visitor));
+    expect(page.html).toContain(`<bdi>${new URL(documents.url).host}</bdi>`);
+    const tokens = await program.connect(visitor, { [world.boardId]: 'write' });
+    expect((await callTool(server, tokens.access_token)).status).toBe(200);
+    expect((await program.refresh(tokens.refresh_token)).status).toBe(200);
+    // It is not fetched for each request.
+    expect(documents.asked()).toBe(1);
+  });
+
+  test.each([
+    ['is of another client', { client_id: 'https://elsewhere.example/client.json' }],
+    ['has a secret', { client_secret: 'x' }],
+    ['wants one', { token_endpoint_auth_method: 'client_secret_basic' }],
+    ['leads to a script', { redirect_uris: ['javascript:alert(1)'] }],
+    ['leads elsewhere without encryption', { redirect_uris: ['http://elsewhere.example/cb'] }],
+    ['is too long', { client_name: 'x'.repeat(6000) }],
+  ])('is unknown where the document %s', async (what, more) => {
+    const clientId = `${documents.url}/${encodeURIComponent(what)}`;
+    documents.serve(documentOf(clientId, more));
+    const [status, error] = await asked(new Program(server, clientId));
+    expect(status).toBeGreaterThanOrEqual(400);
+    expect(error).toMatch(/^invalid_(client|client_metadata|redirect_uri)$/);
+  });
+
+  test('is unknown where there is no document, and where there is only a way to another one', async () => {
+    for (const status of [404, 302, 500, 204]) {
+      documents.serve(status);
+      expect(await asked(new Program(server, `${documents.url}/${status}`))).toEqual([400, 'invalid_client']);
+    }
+  });
+
+  test('makes the server reach nothing inside its network', async () => {
+    const own = await startServerForTest({ on: server, environment: { BASE_URL: server.config.BASE_URL } });
+    const inside = await startReceiverForTest();
+    const before = documents.asked();
+    documents.serve(documentOf(`${documents.url}/inside`));
+    for (const clientId of [
+      `${documents.url}/inside`,
+      documents.url.replace('127.0.0.1', 'localhost'),
+      documents.url.replace('127.0.0.1', '[::ffff:127.0.0.1]'),
+      'https://169.254.169.254/latest/meta-data',
+      inside.url,
+    ]) {
+      const program = new Program({ ...server, baseUrl: own.baseUrl }, clientId);
+      const answer = await fetch(own.baseUrl + program.authorizationPath(), { redirect: 'manual' });
+      expect([clientId, answer.status]).toEqual([clientId, 400]);
+      const text = await answer.text();
+      expect(text).toContain('invalid_client');
+      expect(text).not.toMatch(/ECONN|special|refused|public internet/);
+    }
+    expect(documents.asked()).toBe(before);
+    expect(inside.received).toEqual([]);
+  });
+
+  test('is fetched for one network so often in an hour', async () => {
+    const own = await startServerForTest({
+      on: server,
+      environment: {
+        BASE_URL: server.config.BASE_URL,
+        RATE_LIMIT_OAUTH_CLIENT: '0',
+        WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
+      },
+    });
+    const before = documents.asked();
+    const program = new Program({ ...server, baseUrl: own.baseUrl }, `${documents.url}/limited`);
+    const answer = await fetch(own.baseUrl + program.authorizationPath(), { redirect: 'manual' });
+    expect(answer.status).toBe(429);
+    const token = await program.refresh('ibr_x');
+    expect([token.status, token.body.error]).toEqual([429, 'temporarily_unavailable']);
+    expect(documents.asked()).toBe(before);
+  });
+});

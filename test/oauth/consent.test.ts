@@ -1,0 +1,289 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { givePassword, hiddenFields, signedIn, Visitor } from '../admin/visitor.ts';
+import { readAudit } from '../helpers/audit.ts';
+import { createBoard, createMember, createWorld, type World } from '../helpers/fixtures.ts';
+import { startPublicServer } from '../helpers/public-server.ts';
+import { request } from '../helpers/request.ts';
+import type { TestServer } from '../helpers/server.ts';
+import { callback, callTool, finish, levelFields, Program } from './program.ts';
+
+let server: TestServer;
+let world: World;
+let visitor: Visitor;
+let program: Program;
+
+beforeAll(async () => {
+  server = await startPublicServer({
+    environment: { PLANS_WITHOUT_AGENT_API: 'starter', RATE_LIMIT_OAUTH_CLIENT: '1000' },
+  });
+  world = await createWorld(server, { name: 'Web app' });
+  visitor = await signedIn(server, world.ownerId);
+  program = await Program.register(server);
+});
+afterAll(() => server.close());
+
+const tokensOf = (accountId: number) =>
+  server.sql<{ id: number; kind: string; name: string; revoked_at: string | null }>(
+    'select id, kind, name, revoked_at from api_tokens where account_id = $1 order by id',
+    [accountId],
+  );
+
+describe('consent', () => {
+  test('is a token of the account: it has the boards and levels that were picked, and nothing else', async () => {
+    const second = await createBoard(server, world.accountId, { name: 'Mobile' });
+    const third = await createBoard(server, world.accountId);
+    const own = await Program.register(server, { client_name: '  My <b>editor</b>\u202e ' });
+    server.auditLines.length = 0;
+    const tokens = await own.connect(visitor, { [world.boardId]: 'write', [second.id]: 'read' });
+    const [token] = (await tokensOf(world.accountId)).slice(-1);
+    expect(token).toMatchObject({ kind: 'oauth', name: 'My <b>editor</b>', revoked_at: null });
+    const grants = await server.sql(
+      'select board_id, level from api_token_boards where token_id = $1 order by board_id',
+      [token?.id],
+    );
+    expect(grants).toEqual([
+      { board_id: world.boardId, level: 'write' },
+      { board_id: second.id, level: 'read' },
+    ]);
+    expect(readAudit(server.auditLines)).toMatchObject([
+      {
+        event: 'token.created',
+        by: 'user',
+        by_user_id: world.ownerId,
+        user_id: world.ownerId,
+        token_id: token?.id,
+        kind: 'oauth',
+      },
+    ]);
+    const isAnswered = async (board: string) => {
+      const { body } = await callTool(server, tokens.access_token, 'list_ideas', { board });
+      return !body.result.isError;
+    };
+    expect([await isAnswered(world.boardSlug), await isAnswered(second.slug), await isAnswered(third.slug)]).toEqual([
+      true,
+      true,
+      false,
+    ]);
+
+    const list = await visitor.get('/admin/tokens');
+    expect(list.html).toContain('My &lt;b&gt;editor&lt;/b&gt;');
+    expect(list.html).toContain('<span class="chip chip-outline">OAuth</span>');
+    const path = `/admin/tokens/${token?.id}/revoke`;
+    expect((await visitor.submit(path, path)).status).toBe(303);
+    expect((await callTool(server, tokens.access_token)).status).toBe(401);
+    expect((await own.refresh(tokens.refresh_token)).body.error).toBe('invalid_grant');
+    expect(readAudit(server.auditLines).at(-1)).toMatchObject({
+      event: 'token.used_after_revocation',
+      token_id: token?.id,
+    });
+  });
+
+  test('is asked for on a page that says who asks, and where the answer goes, and lets browsers go there alone', async () => {
+    const page = await visitor.get(await program.ask(visitor));
+    expect(page.status).toBe(200);
+    for (const text of ['A program', '127.0.0.1:33418', 'a program on your own computer', 'Web app'])
+      expect(page.html).toContain(text);
+    expect(page.headers.get('content-security-policy')).toContain("form-action 'self' http://127.0.0.1:33418;");
+    expect(page.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
+    expect(page.headers.get('x-frame-options')).toBe('DENY');
+    const other = await visitor.get('/admin/tokens');
+    expect(other.headers.get('content-security-policy')).toContain("form-action 'self';");
+  });
+
+  test.each([
+    ['https://app.example.com/cb?x=1', 'https://app.example.com', 'app.example.com', ''],
+    ['http://[::1]:5000/cb', 'http:', '[::1]:5000', 'a program on your own computer'],
+    ['cursor://anysphere.example/cb', 'cursor:', 'cursor:', 'a program on your own device opens'],
+    ["https://a;script-src'x'.example/cb", 'https:', 'a;script-src', ''],
+  ])('that goes to %s names the target, and allows %s', async (uri, source, host, words) => {
+    const own = await Program.register(server, { redirect_uris: [uri] });
+    const page = await visitor.get(await own.ask(visitor, { redirect_uri: uri }));
+    expect(page.headers.get('content-security-policy')).toContain(`form-action 'self' ${source};`);
+    expect(page.headers.get('content-security-policy')).not.toContain('script-src');
+    expect(page.html).toContain(host);
+    expect(page.html).toContain(words);
+  });
+
+  test('is refused where somebody refuses, and the program is told', async () => {
+    server.auditLines.length = 0;
+    const before = await tokensOf(world.accountId);
+    const page = await program.ask(visitor);
+    const back = await finish(visitor, await visitor.submit(page, page, { decision: 'refuse' }));
+    expect(back.href.split('?')[0]).toBe(callback);
+    expect(Object.fromEntries(back.searchParams)).toEqual({
+      error: 'access_denied',
+      error_description: 'the user refused',
+      state: 'a state',
+      iss: server.config.BASE_URL,
+    });
+    expect(await tokensOf(world.accountId)).toEqual(before);
+    expect(readAudit(server.auditLines)).toMatchObject([
+      { event: 'oauth.consent_denied', by: 'user', by_user_id: world.ownerId, client_id: program.clientId },
+    ]);
+  });
+
+  test('needs a board, and one of the account: the form keeps what was picked', async () => {
+    const foreign = await createWorld(server);
+    const page = await program.ask(visitor);
+    for (const [levels, why] of [
+      [{}, 'at least one board'],
+      [{ [foreign.boardId]: 'read' }, 'at least one board'],
+      [{ [world.boardId]: 'everything' }, 'Choose a level'],
+    ] as const) {
+      const answer = await visitor.submit(page, page, { ...levelFields(levels as never), decision: 'connect' });
+      expect([answer.status, answer.html.includes(why)]).toEqual([422, true]);
+      expect(answer.headers.get('content-security-policy')).toContain('http://127.0.0.1:33418');
+    }
+    // It is still there to be answered.
+    const fields = { ...levelFields({ [world.boardId]: 'read' }), decision: 'connect' };
+    await finish(visitor, await visitor.submit(page, page, fields));
+  });
+
+  test('is given once: of a form that is sent twice at once there is one token, and no page any more', async () => {
+    const page = await program.ask(visitor);
+    const before = (await tokensOf(world.accountId)).length;
+    const { html } = await visitor.get(page);
+    const fields = { ...hiddenFields(html, page), ...levelFields({ [world.boardId]: 'read' }), decision: 'connect' };
+    const answers = await Promise.all([1, 2, 3].map(() => visitor.post(page, fields)));
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([303, expect.any(Number), expect.any(Number)]);
+    expect(answers.filter(({ status }) => status === 303)).toHaveLength(1);
+    expect(await tokensOf(world.accountId)).toHaveLength(before + 1);
+    expect((await visitor.get(page)).status).toBe(404);
+  });
+
+  test('a second time keeps what was granted before: two machines may be one client', async () => {
+    const first = await program.connect(visitor, { [world.boardId]: 'read' });
+    const second = await program.connect(visitor, { [world.boardId]: 'write' });
+    expect([
+      (await callTool(server, first.access_token)).status,
+      (await callTool(server, second.access_token)).status,
+    ]).toEqual([200, 200]);
+  });
+
+  test('is asked for each time, whoever consented before', async () => {
+    await program.connect(visitor, { [world.boardId]: 'read' });
+    expect((await visitor.get(await program.ask(visitor))).status).toBe(200);
+    const silent = await visitor.get(program.authorizationPath({ prompt: 'none' }));
+    expect(new URL(silent.location ?? '').searchParams.get('error')).toBe('login_required');
+  });
+});
+
+describe('who consents', () => {
+  test('signs in first, and goes on where they were', async () => {
+    const person = await givePassword(server, await createMember(server, world.accountId, 'admin'));
+    const fresh = new Visitor(server);
+    const page = await program.ask(fresh);
+    const toSignIn = await fresh.get(page);
+    expect(toSignIn.location).toBe(`/admin/sign-in?next=${encodeURIComponent(page)}`);
+    const signedInNow = await fresh.signIn(person.email, person.password, page);
+    expect(signedInNow.location).toBe(page);
+    expect((await fresh.get(page)).status).toBe(200);
+  });
+
+  test.each(['moderator', 'member'] as const)('is no %s', async role => {
+    const other = await signedIn(server, await createMember(server, world.accountId, role));
+    const page = await program.ask(other);
+    const shown = await other.get(page);
+    expect([shown.status, shown.html.includes('Only for owners and admins')]).toEqual([403, true]);
+    const { html } = await other.get('/admin');
+    const fields = {
+      ...hiddenFields(html, '/admin/sign-out'),
+      decision: 'connect',
+      ...levelFields({ [world.boardId]: 'read' }),
+    };
+    expect((await other.post(page, fields)).status).toBe(403);
+    // They may refuse: the program waits for an answer.
+    const refused = await other.post(page, { ...fields, decision: 'refuse' });
+    expect((await finish(other, refused)).searchParams.get('error')).toBe('access_denied');
+  });
+
+  test('is refused who loses the role while the page is open', async () => {
+    const userId = await createMember(server, world.accountId, 'admin');
+    const other = await signedIn(server, userId);
+    const page = await program.ask(other);
+    const { html } = await other.get(page);
+    const fields = { ...hiddenFields(html, page), decision: 'connect', ...levelFields({ [world.boardId]: 'read' }) };
+    await server.sql(`update memberships set role = 'moderator' where user_id = $1`, [userId]);
+    expect((await other.post(page, fields)).status).toBe(403);
+    expect(await server.sql('select from api_tokens where issuer_id = $1', [userId])).toEqual([]);
+  });
+
+  test('has a plan with the Agent API, when the page is opened and when it is sent', async () => {
+    const poor = await createWorld(server);
+    const owner = await signedIn(server, poor.ownerId);
+    const page = await program.ask(owner);
+    const { html } = await owner.get(page);
+    await server.sql(`update accounts set plan = 'starter' where id = $1`, [poor.accountId]);
+    expect((await owner.get(page)).status).toBe(403);
+    const fields = { ...hiddenFields(html, page), decision: 'connect', ...levelFields({ [poor.boardId]: 'read' }) };
+    expect((await owner.post(page, fields)).status).toBe(403);
+    expect(await tokensOf(poor.accountId)).toEqual([]);
+  });
+
+  test('chooses the account, among those where they are owner or admin', async () => {
+    const other = await createWorld(server);
+    const userId = await createMember(server, world.accountId, 'member');
+    const add = `insert into memberships (account_id, user_id, role) values ($1, $2, 'admin')`;
+    const third = await createWorld(server);
+    await server.sql(add, [other.accountId, userId]);
+    await server.sql(add, [third.accountId, userId]);
+    await server.sql(`update accounts set name = 'Third & last' where id = $1`, [third.accountId]);
+    const [slug] = await server.sql<{ slug: string }>('select slug from accounts where id = $1', [third.accountId]);
+    const admin = await signedIn(server, userId);
+    const page = await program.ask(admin);
+    const first = await admin.get(page);
+    expect(first.status).toBe(200);
+    const inThird = `${page}?account=${slug?.slug}`;
+    expect(first.html).toContain(`<a href="${inThird}"><bdi>Third &amp; last</bdi></a>`);
+    const answer = await admin.submit(inThird, inThird, {
+      ...levelFields({ [third.boardId]: 'read' }),
+      decision: 'connect',
+    });
+    await finish(admin, answer);
+    expect(await tokensOf(third.accountId)).toHaveLength(1);
+    expect(await tokensOf(other.accountId)).toEqual([]);
+  });
+
+  test('does so in the browser in which the request began, and in no other', async () => {
+    const page = await program.ask(visitor);
+    const victim = await signedIn(server, await createMember(server, world.accountId, 'owner'));
+    expect((await victim.get(page)).status).toBe(404);
+    const { html } = await victim.get('/admin');
+    const fields = {
+      ...hiddenFields(html, '/admin/sign-out'),
+      decision: 'connect',
+      ...levelFields({ [world.boardId]: 'read' }),
+    };
+    expect((await victim.post(page, fields)).status).toBe(404);
+    // Nor with a cookie that somebody made up, and nobody else finishes what was consented to.
+    victim.cookies.set('idea_board_oauth_interaction', page.split('/').at(-1) ?? '');
+    expect((await victim.get(page)).status).toBe(404);
+    const answer = await visitor.submit(page, page, {
+      ...levelFields({ [world.boardId]: 'read' }),
+      decision: 'connect',
+    });
+    const resume = new URL(answer.location ?? '').pathname;
+    const stolen = await victim.get(resume);
+    expect([stolen.status, stolen.location]).toEqual([400, null]);
+    expect(stolen.html).toContain('The program cannot be connected');
+    await finish(visitor, answer);
+  });
+
+  test('is not made to by another site', async () => {
+    const page = await program.ask(visitor);
+    const { html } = await visitor.get(page);
+    const fields = { ...hiddenFields(html, page), ...levelFields({ [world.boardId]: 'read' }), decision: 'connect' };
+    const elsewhere = { headers: { origin: 'https://evil.example' } };
+    expect((await visitor.post(page, fields, elsewhere)).status).toBe(403);
+    expect((await visitor.post(page, { ...fields, form_token: '' })).status).toBe(403);
+    expect((await visitor.get(page)).status).toBe(200);
+  });
+
+  test('grants nothing of REST: an access token is refused there', async () => {
+    const { access_token: token } = await program.connect(visitor, { [world.boardId]: 'moderate' });
+    for (const line of ['GET /api/v1/ideas', 'GET /api/v1/token', 'POST /api/v1/ideas']) {
+      expect((await request(server, line, { token })).status).toBe(401);
+    }
+    expect((await callTool(server, token)).status).toBe(200);
+  });
+});

@@ -1,0 +1,280 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { signedIn, type Visitor } from '../admin/visitor.ts';
+import { createWorld, type World } from '../helpers/fixtures.ts';
+import { startPublicServer } from '../helpers/public-server.ts';
+import { rawRequest } from '../helpers/raw-request.ts';
+import { request } from '../helpers/request.ts';
+import { startServerForTest, type TestServer } from '../helpers/server.ts';
+import { callback, callTool, Program } from './program.ts';
+
+let server: TestServer;
+let world: World;
+let visitor: Visitor;
+let program: Program;
+
+beforeAll(async () => {
+  server = await startPublicServer();
+  world = await createWorld(server);
+  visitor = await signedIn(server, world.ownerId);
+  program = await Program.register(server);
+});
+afterAll(() => server.close());
+
+describe('discovery', () => {
+  test('leads from a refused call of a tool to where a client registers', async () => {
+    const { status, headers } = await callTool(server, undefined);
+    const [, url = ''] = /^Bearer resource_metadata="([^"]+)"/.exec(headers.get('www-authenticate') ?? '') ?? [];
+    expect([status, url]).toEqual([401, `${server.config.BASE_URL}/.well-known/oauth-protected-resource/api/v1/mcp`]);
+    for (const path of [new URL(url).pathname, '/.well-known/oauth-protected-resource']) {
+      expect((await request(server, `GET ${path}`)).body).toEqual({
+        resource: program.audience,
+        authorization_servers: [server.config.BASE_URL],
+        scopes_supported: ['mcp'],
+        bearer_methods_supported: ['header'],
+        resource_name: 'Idea-Board',
+      });
+    }
+    const { body } = await request(server, 'GET /.well-known/oauth-authorization-server');
+    const issuer = server.config.BASE_URL;
+    expect(body).toMatchObject({
+      issuer,
+      authorization_endpoint: `${issuer}/oauth/authorize`,
+      token_endpoint: `${issuer}/oauth/token`,
+      registration_endpoint: `${issuer}/oauth/register`,
+      revocation_endpoint: `${issuer}/oauth/revoke`,
+      code_challenge_methods_supported: ['S256'],
+      client_id_metadata_document_supported: true,
+    });
+    expect(JSON.stringify(body)).not.toContain('openid');
+  });
+
+  test('and every address come from BASE_URL, whatever a request says of its host', async () => {
+    const hostile = {
+      host: 'evil.example',
+      'x-forwarded-host': 'evil.example',
+      'x-forwarded-proto': 'https',
+      'x-forwarded-port': '444',
+      forwarded: 'host=evil.example;proto=https',
+    };
+    const own = await startServerForTest({
+      on: server,
+      environment: { BASE_URL: server.config.BASE_URL, TRUST_PROXY: 'true' },
+    });
+    const json = { 'content-type': 'application/json', ...hostile };
+    const body = JSON.stringify({ redirect_uris: [callback], token_endpoint_auth_method: 'none' });
+    const answers = [
+      await rawRequest(own, 'GET', '/.well-known/oauth-authorization-server', { headers: hostile }),
+      await rawRequest(own, 'GET', '/.well-known/oauth-protected-resource', { headers: hostile }),
+      await rawRequest(own, 'POST', '/oauth/register', { headers: json, body }),
+      await rawRequest(own, 'POST', '/api/v1/mcp', { headers: json, body: '{}' }),
+      await rawRequest(own, 'GET', program.authorizationPath(), { headers: hostile }),
+      // A whole address in place of a path.
+      await rawRequest(own, 'GET', `https://evil.example${program.authorizationPath()}`, { headers: hostile }),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 201, 401, 303, 303]);
+    for (const { text, headers } of answers) {
+      expect(text + JSON.stringify([...headers])).not.toMatch(/evil\.example|:444/);
+      // The address is one of HTTP, where a browser would drop a secure cookie.
+      expect(headers.get('set-cookie') ?? '').not.toMatch(/secure/i);
+    }
+    const uid = answers.at(-1)?.headers.get('location')?.split('/').at(-1);
+    const [row] = await server.sql<{ back: string }>(
+      `select payload ->> 'returnTo' as back from oauth_records where payload ->> 'returnTo' like '%' || $1`,
+      [uid],
+    );
+    expect(row?.back).toBe(`${server.config.BASE_URL}/oauth/authorize/${uid}`);
+  });
+
+  test('over HTTPS keeps its cookies to it', async () => {
+    const own = await startServerForTest({ on: server, environment: { BASE_URL: 'https://ideas.example.com' } });
+    const there = new Program({ ...server, baseUrl: own.baseUrl }, program.clientId);
+    const resource = 'https://ideas.example.com/api/v1/mcp';
+    const { headers } = await request(own, `GET ${there.authorizationPath({ resource })}`);
+    const cookies = headers.getSetCookie();
+    expect(cookies).toHaveLength(4);
+    for (const cookie of cookies) expect(cookie).toMatch(/^__Secure-.*; samesite=lax; secure; httponly$/i);
+  });
+});
+
+describe('a request of a program', () => {
+  test.each([
+    ['to be answered elsewhere', { redirect_uri: 'https://evil.example/cb' }],
+    ['to be answered at a path that it did not register', { redirect_uri: `${callback}/../x` }],
+    ['to be answered with more in the address', { redirect_uri: `${callback}?x=1` }],
+    ['to be answered at another loopback name', { redirect_uri: callback.replace('127.0.0.1', 'localhost') }],
+    ['of nobody', { client_id: 'nobody' }],
+    ['of nobody, to be answered elsewhere', { client_id: undefined, redirect_uri: 'https://evil.example/' }],
+    ['with something that cannot be stored', { state: 'a\0b' }],
+  ])('%s is answered with a page, and leads nowhere', async (_, fields: Record<string, string | undefined>) => {
+    const { status, location, html, headers } = await visitor.get(program.authorizationPath(fields));
+    expect([status, location]).toEqual([400, null]);
+    expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(headers.get('content-security-policy')).toContain("default-src 'none'");
+    expect(html).toContain('<h1>');
+    expect(html).not.toContain('evil.example');
+  });
+
+  test.each([
+    ['without PKCE', { code_challenge: undefined, code_challenge_method: undefined }, 'invalid_request'],
+    ['with plain PKCE', { code_challenge_method: 'plain' }, 'invalid_request'],
+    ['with PKCE of no method', { code_challenge_method: undefined }, 'invalid_request'],
+    ['with a short challenge', { code_challenge: 'x' }, 'invalid_request'],
+    ['for another resource', { resource: 'https://elsewhere.example/api/v1/mcp' }, 'invalid_target'],
+    ['for no address', { resource: 'the tools' }, 'invalid_target'],
+    ['for a token at once', { response_type: 'token' }, 'invalid_request'],
+    ['for an answer in the fragment', { response_mode: 'fragment' }, 'unsupported_response_mode'],
+    ['for an answer in a form', { response_mode: 'form_post' }, 'unsupported_response_mode'],
+    ['that is elsewhere', { request_uri: 'https://evil.example/request' }, 'request_uri_not_supported'],
+    ['that is signed', { request: 'e30.e30.x' }, 'request_not_supported'],
+  ])('%s is sent back with what is wrong', async (_, fields: Record<string, string | undefined>, error) => {
+    const { status, location } = await visitor.get(program.authorizationPath(fields));
+    const back = new URL(location ?? '');
+    expect([status, back.origin + back.pathname]).toEqual([303, callback]);
+    const told = new URLSearchParams(back.search || back.hash.slice(1));
+    expect([told.get('error'), told.get('state'), told.get('iss')]).toEqual([error, 'a state', server.config.BASE_URL]);
+    expect(told.get('code')).toBeNull();
+  });
+
+  test('for two resources gets neither', async () => {
+    const both = `${program.authorizationPath()}&resource=${encodeURIComponent('https://elsewhere.example/')}`;
+    const { location } = await visitor.get(both);
+    expect(new URL(location ?? '').searchParams.get('error')).toBe('invalid_target');
+  });
+
+  test('may leave out the scope and the resource, and name what other servers have', async () => {
+    for (const fields of [
+      { scope: undefined, resource: undefined },
+      { scope: 'openid profile mcp offline_access', nonce: 'n', login_hint: 'ada@example.com', max_age: '0' },
+    ]) {
+      const { searchParams } = await program.consent(visitor, { [world.boardId]: 'read' }, fields);
+      const { body } = await program.redeem(searchParams.get('code') ?? '');
+      expect(body).toMatchObject({ scope: 'mcp', refresh_token: expect.any(String) });
+      expect(body.id_token).toBeUndefined();
+      expect((await callTool(server, body.access_token)).status).toBe(200);
+    }
+    const [kept] = await server.sql(
+      `select count(*)::int as count from oauth_records where payload::text like '%ada@%'`,
+    );
+    expect(kept).toEqual({ count: 0 });
+  });
+
+  test('may come back to any port of the loopback, as programs do', async () => {
+    const uri = callback.replace('33418', '50123');
+    const back = await program.consent(visitor, { [world.boardId]: 'read' }, { redirect_uri: uri });
+    expect(back.port).toBe('50123');
+    expect((await program.redeem(back.searchParams.get('code') ?? '', { redirect_uri: uri })).status).toBe(200);
+  });
+
+  test('is begun by no HEAD, and what else there could be is not there', async () => {
+    for (const line of [
+      `HEAD ${program.authorizationPath()}`,
+      `POST ${program.authorizationPath()}`,
+      'GET /oauth/token',
+      'PUT /oauth/register/x',
+      'DELETE /oauth/register/x',
+    ]) {
+      expect([line, (await request(server, line)).status]).toEqual([line, 405]);
+    }
+    for (const line of [
+      'GET /oauth',
+      'GET /oauth/jwks',
+      'GET /jwks',
+      'GET /.well-known/openid-configuration',
+      'POST /session/end/confirm',
+      'GET /oauth/authorize/x/y',
+      'POST /token',
+    ]) {
+      expect([line, (await request(server, line)).status]).toEqual([line, 404]);
+    }
+  });
+});
+
+describe('an error', () => {
+  test.each([
+    [
+      'a form that is none',
+      'POST /oauth/token',
+      { raw: '{"a":', headers: { 'content-type': 'application/json' } },
+      400,
+    ],
+    ['nothing', 'POST /oauth/token', {}, 400],
+    ['too much', 'POST /oauth/token', { raw: new URLSearchParams({ x: 'x'.repeat(70_000) }) }, 400],
+    ['no JSON', 'POST /oauth/register', { raw: '{', headers: { 'content-type': 'application/json' } }, 400],
+    ['JSON that is no object', 'POST /oauth/register', { json: [1] }, 400],
+    ['a path that is none', 'GET /oauth/nothing', {}, 404],
+    ['a method that is none', 'DELETE /oauth/token', {}, 405],
+  ])('of %s is JSON as OAuth has it, for a browser as well', async (_, line, options, status) => {
+    const headers = { accept: 'text/html', ...('headers' in options ? options.headers : {}) };
+    const answer = await request(server, line, { ...options, headers });
+    expect(answer.status).toBe(status);
+    expect(answer.headers.get('content-type')).toContain('application/json');
+    expect(Object.keys(answer.body)).toEqual(['error', 'error_description']);
+  });
+
+  test('of ours says nothing of the inside, and is in the log', async () => {
+    const own = await startServerForTest({ environment: { BASE_URL: server.config.BASE_URL } });
+    await own.sql('alter table oauth_records rename to gone');
+    const page = await request(own, `GET ${program.authorizationPath()}`);
+    const json = await request(own, 'POST /oauth/token', {
+      raw: new URLSearchParams({ client_id: 'x', grant_type: 'refresh_token', refresh_token: 'ibr_x' }),
+    });
+    expect([page.status, json.status]).toEqual([500, 500]);
+    expect(json.body.error).toBe('server_error');
+    expect(page.text + json.text).not.toMatch(/oauth_records|relation|select/);
+    expect(own.logLines.filter(line => line.includes('a request failed'))).toHaveLength(2);
+  });
+
+  test('while the database is away says to come back', async () => {
+    const own = await startServerForTest({ environment: { BASE_URL: server.config.BASE_URL } });
+    await own.database.pool.end();
+    const json = await request(own, 'POST /oauth/token', {
+      raw: new URLSearchParams({ client_id: 'x', grant_type: 'refresh_token', refresh_token: 'ibr_x' }),
+    });
+    expect([json.status, json.body.error, json.headers.get('retry-after')]).toEqual([
+      503,
+      'temporarily_unavailable',
+      '5',
+    ]);
+    expect((await request(own, `GET ${program.authorizationPath()}`)).status).toBe(503);
+  });
+
+  test('over the limit of the address is one of OAuth, too', async () => {
+    const own = await startServerForTest({
+      on: server,
+      environment: { BASE_URL: server.config.BASE_URL, RATE_LIMIT_IP: '0' },
+    });
+    for (const line of ['POST /oauth/token', 'POST /oauth/register', 'POST /oauth/revoke', 'GET /oauth/register/x']) {
+      const answer = await request(own, line);
+      expect([line, answer.status, answer.body.error]).toEqual([line, 429, 'temporarily_unavailable']);
+    }
+    expect((await request(own, `GET ${program.authorizationPath()}`)).status).toBe(429);
+  });
+});
+
+test('pages of the origins in CORS_ORIGINS may do what a program does, and no others', async () => {
+  const own = await startServerForTest({
+    on: server,
+    environment: { BASE_URL: server.config.BASE_URL, CORS_ORIGINS: 'https://inspector.example' },
+  });
+  const paths = ['POST /oauth/token', 'POST /oauth/register', 'GET /.well-known/oauth-authorization-server'];
+  for (const line of paths) {
+    for (const [origin, allowed] of [
+      ['https://inspector.example', 'https://inspector.example'],
+      ['https://evil.example', null],
+    ]) {
+      const { headers } = await request(own, line, { headers: { origin: origin ?? '' } });
+      expect([line, headers.get('access-control-allow-origin')]).toEqual([line, allowed]);
+    }
+  }
+  const page = await request(own, `GET ${program.authorizationPath()}`, {
+    headers: { origin: 'https://inspector.example' },
+  });
+  expect(page.headers.get('access-control-allow-origin')).toBeNull();
+  expect(
+    (
+      await request(server, 'GET /.well-known/oauth-authorization-server', {
+        headers: { origin: 'https://evil.example' },
+      })
+    ).headers.get('access-control-allow-origin'),
+  ).toBeNull();
+});

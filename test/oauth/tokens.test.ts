@@ -1,0 +1,318 @@
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { signedIn, Visitor } from '../admin/visitor.ts';
+import { readAudit } from '../helpers/audit.ts';
+import { createMember, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
+import { startPublicServer } from '../helpers/public-server.ts';
+import { startServerForTest, type TestServer } from '../helpers/server.ts';
+import { callTool, finish, levelFields, Program, type Tokens } from './program.ts';
+
+let server: TestServer;
+let world: World;
+let visitor: Visitor;
+let program: Program;
+
+beforeAll(async () => {
+  server = await startPublicServer({ environment: { RATE_LIMIT_OAUTH_CLIENT: '1000' } });
+  world = await createWorld(server);
+  visitor = await signedIn(server, world.ownerId);
+  program = await Program.register(server);
+});
+afterAll(() => server.close());
+
+const hash = (text: string) => createHash('sha256').update(text).digest();
+const connect = (grant: 'read' | 'write' | 'moderate' = 'write') =>
+  program.connect(visitor, { [world.boardId]: grant });
+const statusOf = async (tokens: Tokens) => (await callTool(server, tokens.access_token)).status;
+const tokenIdOf = async (tokens: Tokens) =>
+  (
+    await server.sql<{ token_id: number }>('select token_id from oauth_records where id_hash = $1', [
+      hash(tokens.access_token),
+    ])
+  )[0]?.token_id;
+const lastAudit = (count: number) => readAudit(server.auditLines.slice(-count));
+
+describe('an access token', () => {
+  test('lasts ten minutes, and is in the database as a hash alone, as everything that lets anybody in', async () => {
+    const { searchParams } = await program.consent(visitor, { [world.boardId]: 'read' });
+    const code = searchParams.get('code') ?? '';
+    const { body, headers } = await program.redeem(code);
+    expect(body).toEqual({
+      access_token: expect.stringMatching(/^iba_[\w-]{43}$/),
+      refresh_token: expect.stringMatching(/^ibr_[\w-]{43}$/),
+      token_type: 'Bearer',
+      expires_in: 600,
+      scope: 'mcp',
+    });
+    expect(headers.get('cache-control')).toBe('no-store');
+    const rows = await server.sql<{ text: string }>('select r::text as text from oauth_records r');
+    const all = rows.map(({ text }) => text).join('\n');
+    for (const secret of [code, body.access_token, body.refresh_token, program.verifier]) {
+      expect(all).not.toContain(secret);
+      expect(all).not.toContain(secret.slice(4));
+    }
+    expect(server.logLines.join('') + server.auditLines.join('')).not.toContain(code.slice(4));
+    const [row] = await server.sql<{ seconds: number; aud: string }>(
+      `select extract(epoch from expires_at - created_at)::int as seconds, payload ->> 'aud' as aud
+      from oauth_records where model = 'AccessToken' and id_hash = $1`,
+      [hash(body.access_token)],
+    );
+    expect(row).toEqual({ seconds: 600, aud: program.audience });
+
+    expect(await statusOf(body)).toBe(200);
+    await server.sql(`update oauth_records set expires_at = now() - interval '1 second' where id_hash = $1`, [
+      hash(body.access_token),
+    ]);
+    const answer = await callTool(server, body.access_token);
+    expect(answer.status).toBe(401);
+    expect(answer.headers.get('www-authenticate')).toContain('error="invalid_token"');
+  });
+
+  test('for another audience is none', async () => {
+    const tokens = await connect();
+    await server.sql(
+      `update oauth_records set payload = jsonb_set(payload, '{aud}', '"https://elsewhere.example/api/v1/mcp"') where id_hash = $1`,
+      [hash(tokens.access_token)],
+    );
+    expect(await statusOf(tokens)).toBe(401);
+  });
+
+  test('is for the tools what a token of the API is: it is charged, votes as itself, and is noted as used', async () => {
+    const ideaId = await insertIdea(server, world);
+    const tokens = await connect();
+    const tokenId = await tokenIdOf(tokens);
+    const answer = await callTool(server, tokens.access_token, 'vote_idea', { id: ideaId, value: 'up' });
+    expect(answer.body.result.structuredContent).toMatchObject({ score: 1, my_vote: 'up' });
+    expect(answer.headers.get('ratelimit')).toMatch(/^"apitoken:write";r=999999;/);
+    const [counter] = await server.sql('select count from rate_limits where key = $1', [`apitoken:write:${tokenId}`]);
+    expect(counter).toEqual({ count: 1 });
+    // The grant is one voter, whichever of its access tokens votes.
+    const { body: next } = await program.refresh(tokens.refresh_token);
+    const again = await callTool(server, next.access_token, 'vote_idea', { id: ideaId, value: 'down' });
+    expect(again.body.result.structuredContent).toMatchObject({ score: -1, up_count: 0, down_count: 1 });
+    const [token] = await server.sql<{ last_used_at: string }>('select last_used_at from api_tokens where id = $1', [
+      tokenId,
+    ]);
+    expect(token?.last_used_at).not.toBeNull();
+  });
+});
+
+describe('what ends a token of the API ends a grant, from the next call on', () => {
+  let userId: number;
+  let own: World;
+  let tokens: Tokens;
+
+  const connectOwn = async () => {
+    own = await createWorld(server);
+    userId = await createMember(server, own.accountId, 'admin');
+    tokens = await program.connect(await signedIn(server, userId), { [own.boardId]: 'moderate' });
+    expect(await statusOf(tokens)).toBe(200);
+  };
+  const refresh = async () => {
+    const answer = await program.refresh(tokens.refresh_token);
+    return answer.body.error ?? answer.status;
+  };
+
+  test.each([
+    ['the revocation of the token', 'update api_tokens set revoked_at = now() where issuer_id = $1'],
+    [
+      'the erasure of the account',
+      `update accounts a set deletion_scheduled_at = now(), erasure_began_at = now() from api_tokens t where t.issuer_id = $1 and a.id = t.account_id`,
+    ],
+    [
+      'the erasure of the user',
+      'update users set deletion_requested_at = now(), erasure_began_at = now() where id = $1',
+    ],
+  ])('%s', async (_, statement) => {
+    await connectOwn();
+    await server.sql(statement, [userId]);
+    expect([await statusOf(tokens), await refresh()]).toEqual([401, 'invalid_grant']);
+  });
+
+  test('the role of an admin: what is moderated is refused, and the rest goes on', async () => {
+    await connectOwn();
+    const ideaId = await insertIdea(server, own);
+    await server.sql(`update memberships set role = 'member' where user_id = $1`, [userId]);
+    const moderated = await callTool(server, tokens.access_token, 'set_idea_status', { id: ideaId, status: 'planned' });
+    expect(moderated.body.result.content[0].text).toContain('token_issuer_not_moderator');
+    expect([await statusOf(tokens), await refresh()]).toEqual([200, 200]);
+  });
+
+  test('a block: nothing is written any more', async () => {
+    await connectOwn();
+    await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [own.accountId, userId]);
+    const written = await callTool(server, tokens.access_token, 'create_idea', { title: 'T', body: 'B' });
+    expect(written.body.result.content[0].text).toContain('user_blocked');
+    expect(await statusOf(tokens)).toBe(200);
+  });
+});
+
+describe('a code', () => {
+  const codeOf = async () =>
+    (await program.consent(visitor, { [world.boardId]: 'read' })).searchParams.get('code') ?? '';
+
+  test.each([
+    ['without the verifier', { code_verifier: undefined }],
+    ['with another verifier', { code_verifier: 'x'.repeat(43) }],
+    ['with the challenge itself', { code_verifier: '' }],
+    ['for another redirect', { redirect_uri: 'http://127.0.0.1:33418/elsewhere' }],
+    ['for another resource', { resource: 'https://elsewhere.example/api/v1/mcp' }],
+  ])('is not redeemed %s', async (_, fields: Record<string, string | undefined>) => {
+    const answer = await program.redeem(await codeOf(), fields);
+    expect(answer.status).toBe(400);
+    expect(answer.body.error).toMatch(/^invalid_(grant|target)$/);
+    expect(answer.body.access_token).toBeUndefined();
+  });
+
+  test('is not redeemed by another program', async () => {
+    const thief = await Program.register(server);
+    const answer = await thief.redeem(await codeOf(), { code_verifier: program.verifier });
+    expect([answer.status, answer.body.error]).toEqual([400, 'invalid_grant']);
+  });
+
+  test('that is redeemed a second time ends what the first was given', async () => {
+    const code = await codeOf();
+    const { body: tokens } = await program.redeem(code);
+    const tokenId = await tokenIdOf(tokens);
+    const again = await program.redeem(code);
+    expect([again.status, again.body.error]).toEqual([400, 'invalid_grant']);
+    expect(await statusOf(tokens)).toBe(401);
+    expect((await program.refresh(tokens.refresh_token)).body.error).toBe('invalid_grant');
+    const audit = readAudit(server.auditLines).filter(line => line.token_id === tokenId);
+    expect(audit).toMatchObject([
+      { event: 'token.created' },
+      { event: 'token.revoked', by: 'server' },
+      { event: 'oauth.grant_ended', reason: 'code_reused', account_id: world.accountId },
+    ]);
+  });
+
+  test('that is redeemed many times at once is so once at most', async () => {
+    const code = await codeOf();
+    const answers = await Promise.all(Array.from({ length: 8 }, () => program.redeem(code)));
+    expect(answers.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(1);
+    expect(new Set(answers.filter(({ status }) => status !== 200).map(({ body }) => body.error))).toEqual(
+      new Set(['invalid_grant']),
+    );
+  });
+
+  test('that nobody redeems leaves a token that ends by itself', async () => {
+    await codeOf();
+    const [token] = await server.sql<{ minutes: number }>(
+      `select extract(epoch from expires_at - created_at)::int / 60 as minutes from api_tokens order by id desc limit 1`,
+    );
+    expect(token).toEqual({ minutes: 5 });
+  });
+});
+
+describe('a refresh token', () => {
+  test('is used once, and gives another: the grant is kept for as long as it is used', async () => {
+    const tokens = await connect();
+    const tokenId = await tokenIdOf(tokens);
+    await server.sql(`update api_tokens set expires_at = now() + interval '1 day' where id = $1`, [tokenId]);
+    const { status, body } = await program.refresh(tokens.refresh_token);
+    expect(status).toBe(200);
+    expect(body.refresh_token).not.toBe(tokens.refresh_token);
+    expect(await statusOf(body)).toBe(200);
+    const [kept] = await server.sql<{ days: number }>(
+      `select (extract(epoch from t.expires_at - now()) / 86400)::int as days from api_tokens t
+      join oauth_records g on g.token_id = t.id and g.model = 'Grant' and g.expires_at = t.expires_at where t.id = $1`,
+      [tokenId],
+    );
+    expect(kept).toEqual({ days: 30 });
+  });
+
+  test('that is used a second time ends the grant, whoever it was', async () => {
+    const tokens = await connect();
+    const tokenId = await tokenIdOf(tokens);
+    const { body: next } = await program.refresh(tokens.refresh_token);
+    const reused = await program.refresh(tokens.refresh_token);
+    expect([reused.status, reused.body]).toEqual([
+      400,
+      { error: 'invalid_grant', error_description: 'grant request is invalid' },
+    ]);
+    expect([await statusOf(tokens), await statusOf(next)]).toEqual([401, 401]);
+    expect((await program.refresh(next.refresh_token)).body.error).toBe('invalid_grant');
+    expect(
+      readAudit(server.auditLines)
+        .filter(({ event }) => event === 'oauth.grant_ended')
+        .at(-1),
+    ).toMatchObject({
+      reason: 'refresh_token_reused',
+      token_id: tokenId,
+    });
+    const left = await server.sql('select model from oauth_records where token_id = $1', [tokenId]);
+    expect(left).toEqual([]);
+  });
+
+  test('that is used many times at once is so once at most', async () => {
+    const tokens = await connect();
+    const answers = await Promise.all(Array.from({ length: 8 }, () => program.refresh(tokens.refresh_token)));
+    expect(answers.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(1);
+    expect(answers.filter(({ status }) => status >= 500)).toEqual([]);
+  });
+
+  test('is of no use to another program', async () => {
+    const tokens = await connect();
+    const thief = await Program.register(server);
+    expect((await thief.refresh(tokens.refresh_token)).body.error).toBe('invalid_grant');
+    expect((await program.refresh(tokens.refresh_token)).status).toBe(200);
+  });
+
+  test('gives no token for another resource', async () => {
+    const tokens = await connect();
+    const answer = await program.refresh(tokens.refresh_token, { resource: 'https://elsewhere.example/' });
+    expect([answer.status, answer.body.error]).toEqual([400, 'invalid_target']);
+  });
+});
+
+describe('revocation by the program', () => {
+  test.each(['access_token', 'refresh_token'] as const)('by its %s ends the grant', async name => {
+    const tokens = await connect();
+    const tokenId = await tokenIdOf(tokens);
+    const answer = await program.revoke(tokens[name]);
+    expect([answer.status, answer.text]).toEqual([200, '']);
+    expect([await statusOf(tokens), (await program.refresh(tokens.refresh_token)).status]).toEqual([401, 400]);
+    const [row] = await server.sql<{ revoked_at: string | null }>('select revoked_at from api_tokens where id = $1', [
+      tokenId,
+    ]);
+    expect(row?.revoked_at).not.toBeNull();
+    const ended = readAudit(server.auditLines).filter(
+      line => line.token_id === tokenId && line.event !== 'token.created',
+    );
+    expect(ended.slice(0, 2)).toMatchObject([
+      { event: 'token.revoked', by: 'server' },
+      { event: 'oauth.grant_ended', reason: 'revoked_by_client' },
+    ]);
+  });
+
+  test('ends nothing of another program, and tells nothing of what there is', async () => {
+    const tokens = await connect();
+    const other = await Program.register(server);
+    for (const token of [tokens.access_token, tokens.refresh_token, `iba_${'x'.repeat(43)}`]) {
+      const answer = await other.revoke(token);
+      expect([answer.status, answer.text]).toEqual([200, '']);
+    }
+    expect(await statusOf(tokens)).toBe(200);
+    expect(lastAudit(1)[0]?.event).not.toBe('oauth.grant_ended');
+  });
+});
+
+test('whatever one server issues, another one accepts: they share nothing but the database', async () => {
+  const other = await startServerForTest({ on: server, environment: { BASE_URL: server.config.BASE_URL } });
+  const there = new Program({ ...server, baseUrl: other.baseUrl }, program.clientId);
+  const atOther = new Visitor(other);
+  const goTo = (to: Visitor, from: Visitor) => {
+    for (const [name, value] of from.cookies) to.cookies.set(name, value);
+  };
+  // By turns, as behind a balancer: the request begins at one, the page is of the other, and the code of the first.
+  const page = await program.ask(visitor);
+  goTo(atOther, visitor);
+  const answer = await atOther.submit(page, page, { ...levelFields({ [world.boardId]: 'read' }), decision: 'connect' });
+  goTo(visitor, atOther);
+  const { searchParams } = await finish(visitor, answer);
+  const { body: tokens } = await there.redeem(searchParams.get('code') ?? '', { code_verifier: program.verifier });
+  expect((await callTool(other, tokens.access_token)).status).toBe(200);
+  expect((await callTool(server, tokens.access_token)).status).toBe(200);
+  expect((await program.refresh(tokens.refresh_token)).status).toBe(200);
+  expect((await there.refresh(tokens.refresh_token)).body.error).toBe('invalid_grant');
+});
