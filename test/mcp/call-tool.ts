@@ -1,0 +1,56 @@
+import { request } from '../helpers/request.ts';
+import type { TestServer } from '../helpers/server.ts';
+
+/**
+ * The forms in which a call arrives: of each era, one without anything unusual, and one that the SDK is asked about.
+ */
+export const forms = ['modern', 'legacy', 'modern-unusual', 'legacy-unusual'] as const;
+export type Form = (typeof forms)[number];
+
+export interface Call {
+  token?: string | undefined;
+  name: string;
+  args?: unknown;
+  meta?: Record<string, unknown>;
+  form?: Form;
+  headers?: Record<string, string>;
+}
+
+/** What stands in `_meta` of every message of the revision of 2026. */
+export const envelope = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientInfo': { name: 'a-test', version: '1.0.0' },
+  'io.modelcontextprotocol/clientCapabilities': {},
+};
+
+/** The headers of a message of the revision of 2026. */
+export function modernHeaders(method: string, name?: string): Record<string, string> {
+  const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': method };
+  return name === undefined ? headers : { ...headers, 'mcp-name': name };
+}
+
+export function callTool(
+  server: Pick<TestServer, 'baseUrl'>,
+  { token, name, args = {}, meta = {}, form = 'modern', headers = {} }: Call,
+) {
+  const isModern = form.startsWith('modern');
+  const unusual = isModern ? { 'io.modelcontextprotocol/logLevel': 'error' } : {};
+  const isUnusual = form.endsWith('unusual');
+  const _meta = { ...(isModern ? envelope : {}), ...(isUnusual ? unusual : {}), ...meta };
+  return send(server, {
+    token,
+    message: { jsonrpc: '2.0', id: 'call-1', method: 'tools/call', params: { name, arguments: args, _meta } },
+    headers: {
+      ...(isModern ? modernHeaders('tools/call', name) : {}),
+      ...(isUnusual && !isModern ? { 'mcp-method': 'tools/call' } : {}),
+      ...headers,
+    },
+  });
+}
+
+export function send(
+  server: Pick<TestServer, 'baseUrl'>,
+  { token, message, headers }: { token?: string | undefined; message: unknown; headers?: Record<string, string> },
+) {
+  return request(server, 'POST /api/v1/mcp', { token, json: message, ...(headers ? { headers } : {}) });
+}

@@ -1,0 +1,209 @@
+import type { AppRoute } from '@ts-rest/core';
+import type { z } from 'zod';
+import type { ErrorKey } from '../../contract/errors.ts';
+import { type Grant, grants } from '../../contract/grants.ts';
+import { operations } from '../../contract/index.ts';
+import type { RouteMetadata } from '../../contract/routes.ts';
+import type { Scene } from './scenes.ts';
+
+type ToolMetadata = Extract<RouteMetadata, { tool: object }>;
+
+export interface Operation {
+  id: string;
+  route: AppRoute;
+  metadata: ToolMetadata;
+}
+
+/** What an operation is given, whichever way it takes. */
+export interface Given {
+  params: Record<string, unknown>;
+  query: Record<string, unknown>;
+  body: Record<string, unknown>;
+}
+
+/** A call of an operation, and with what it is refused: nothing where it succeeds. */
+export interface Case {
+  operation: Operation;
+  name: string;
+  key: ErrorKey | undefined;
+  grant: Grant;
+  /** What is so before the call. */
+  sql(scene: Scene): string;
+  given(scene: Scene): Given;
+  idempotencyKey?: string;
+  /** Sent before the call, under the same key. */
+  earlier?(scene: Scene): Given;
+  /** Whether a request under the same key is still running. */
+  isKeyHeld?: boolean;
+}
+
+/** Every operation that is a tool. */
+export const tools: Operation[] = Object.entries(operations as Record<string, AppRoute>).flatMap(([id, route]) => {
+  const metadata = route.metadata as RouteMetadata;
+  return 'tool' in metadata ? { id, route, metadata } : [];
+});
+
+/** What differs by nature: the status tells of these, whatever was called, and bodies are read in another way. */
+const ofTransport: readonly string[] = [
+  'malformed_json',
+  'unsupported_media_type',
+  'payload_too_large',
+  'internal_error',
+  'service_unavailable',
+];
+
+/** Each tool once with success, once repeated under a key, and once with every key that its route declares. */
+export function buildCases(): Case[] {
+  return tools.flatMap(operation => {
+    const repeated: Condition = { idempotencyKey: 'a-key', earlier: given => given };
+    const refused = keysOf(operation).filter(key => !ofTransport.includes(key) && !isImpossible(operation, key));
+    return [
+      caseOf(operation, 'succeeds', undefined, {}),
+      ...(takesKey(operation) ? [caseOf(operation, 'is done once under a key', undefined, repeated)] : []),
+      ...refused.map(key => caseOf(operation, `is refused with ${key}`, key, conditionOf(key))),
+    ];
+  });
+}
+
+function conditionOf(key: ErrorKey): Condition {
+  const condition = conditions[key];
+  if (!condition) throw new Error(`No case is refused with ${key}`);
+  return condition;
+}
+
+interface Condition {
+  grant?: (operation: Operation) => Grant;
+  sql?: (scene: Scene, operation: Operation) => string;
+  given?: (given: Given, scene: Scene, operation: Operation) => Given;
+  idempotencyKey?: string;
+  earlier?: (given: Given, scene: Scene) => Given;
+  isKeyHeld?: boolean;
+}
+
+function caseOf(operation: Operation, name: string, key: ErrorKey | undefined, condition: Condition): Case {
+  const { earlier, idempotencyKey, isKeyHeld } = condition;
+  const givenIn = (scene: Scene) => inputs[operation.id]?.(scene) ?? {};
+  const whole = (scene: Scene): Given => ({ params: {}, query: {}, body: {}, ...givenIn(scene) });
+  return {
+    operation,
+    name,
+    key,
+    grant: condition.grant?.(operation) ?? 'moderate',
+    sql: scene => condition.sql?.(scene, operation) ?? '',
+    given: scene => condition.given?.(whole(scene), scene, operation) ?? whole(scene),
+    ...(idempotencyKey ? { idempotencyKey } : {}),
+    ...(earlier ? { earlier: (scene: Scene) => earlier(whole(scene), scene) } : {}),
+    ...(isKeyHeld ? { isKeyHeld } : {}),
+  };
+}
+
+const inputs: Record<string, (scene: Scene) => Partial<Given>> = {
+  listIdeas: () => ({ query: { q: 'the', sort: 'top', per_page: 2, page: 1 } }),
+  getIdea: ({ ideaId }) => ({ params: { id: ideaId } }),
+  createIdea: () => ({ body: { title: 'Dark mode', body: 'My eyes hurt at night.' } }),
+  voteIdea: ({ ideaId }) => ({ params: { id: ideaId }, body: { value: 'up' } }),
+  commentOnIdea: ({ ideaId }) => ({ params: { id: ideaId }, body: { body: 'We need this too.' } }),
+  listComments: ({ ideaId }) => ({ params: { id: ideaId } }),
+  setIdeaStatus: ({ ideaId }) => ({ params: { id: ideaId }, body: { status: 'planned' } }),
+  addIdeaTag: ({ ideaId, tagId }) => ({ params: { id: ideaId }, body: { tag_id: tagId } }),
+  removeIdeaTag: ({ ideaId, assignedTagId }) => ({ params: { id: ideaId, tagId: assignedTagId } }),
+  mergeIdea: ({ ideaId, targetId }) => ({ params: { id: ideaId }, body: { target_id: targetId } }),
+  unmergeIdea: ({ mergedId }) => ({ params: { id: mergedId } }),
+};
+
+const ofBoard = (assignment: string) => ({
+  sql: ({ boardId }: Scene) => `update boards set ${assignment} where id = ${boardId};`,
+});
+const ofStatuses = (assignment: string) => ({
+  sql: ({ boardId }: Scene) => `update statuses set ${assignment} where board_id = ${boardId};`,
+});
+const asQueue = (given: Given, operation: Operation): Given =>
+  operation.id === 'listIdeas' ? { ...given, query: { moderation_state: 'pending' } } : given;
+const withBoard = (given: Given, { boardSlug }: Scene): Given => ({ ...given, query: { board: boardSlug } });
+
+const conditions: { [Key in ErrorKey]?: Condition } = {
+  unauthorized: { sql: ({ tokenId }) => `update api_tokens set revoked_at = now() where id = ${tokenId};` },
+  rate_limited: {
+    sql: ({ tokenId }, { metadata }) =>
+      metadata.auth === 'board'
+        ? `insert into rate_limits values ('${metadata.bucket}:${tokenId}', '2026-03-14T09:00Z', '2026-03-14T10:00Z', 2000000);`
+        : '',
+  },
+  agent_api_unavailable: {
+    sql: ({ accountId }) => `update accounts set plan = 'starter' where id = ${accountId};`,
+  },
+  board_required: {
+    sql: ({ tokenId, otherBoardId }) =>
+      `insert into api_token_boards values (${tokenId}, ${otherBoardId}, 'moderate');`,
+  },
+  board_not_granted: { given: given => ({ ...given, query: { ...given.query, board: 'other' } }) },
+  insufficient_scope: {
+    grant: ({ metadata, id }) =>
+      id === 'listIdeas' || metadata.auth !== 'board' ? 'read' : (grants[grants.indexOf(metadata.grant) - 1] ?? 'read'),
+    given: (given, _, operation) => asQueue(given, operation),
+  },
+  token_issuer_not_moderator: {
+    sql: ({ issuerId }) => `update memberships set role = 'member' where user_id = ${issuerId};`,
+    given: (given, _, operation) => asQueue(given, operation),
+  },
+  user_blocked: {
+    sql: ({ accountId, issuerId }) =>
+      `insert into user_blocks (account_id, user_id) values (${accountId}, ${issuerId});`,
+  },
+  validation_failed: {
+    given: (given, _, { route }) =>
+      hasBody(route)
+        ? { ...given, body: { nonsense: [1], colour: 'blue' } }
+        : { ...given, query: { ...given.query, nonsense: '1' } },
+  },
+  not_found: { given: given => ({ ...given, params: { ...given.params, id: 999_999_999 } }) },
+  board_frozen: ofBoard('is_frozen = true'),
+  submissions_not_open_yet: ofBoard(`submissions_open_at = '2026-03-15'`),
+  submissions_closed: ofBoard(`submissions_close_at = '2026-03-13'`),
+  voting_not_open_yet: ofBoard(`voting_open_at = '2026-03-15'`),
+  voting_closed: ofBoard(`voting_close_at = '2026-03-13'`),
+  status_votes_closed: ofStatuses('allow_votes = false'),
+  status_comments_closed: ofStatuses('allow_comments = false'),
+  invalid_status: { given: given => ({ ...given, body: { status: 'no_such_status' } }) },
+  invalid_tag: { given: given => ({ ...given, body: { tag_id: 999_999_999 } }) },
+  consecutive_comment: {
+    sql: ({ accountId, ideaId, issuerId }) =>
+      `insert into comments (account_id, idea_id, author_id, body) values (${accountId}, ${ideaId}, ${issuerId}, 'First.');`,
+  },
+  idea_not_published: {
+    sql: ({ ideaId }) => `update ideas set moderation_state = 'pending' where id = ${ideaId};`,
+  },
+  idea_already_merged: {
+    given: ({ params, query, body }, { ideaId, mergedId }) => ({
+      params: { ...params, id: mergedId },
+      query,
+      // The idea into which it is merged already would change nothing.
+      body: 'target_id' in body ? { target_id: ideaId } : body,
+    }),
+  },
+  merge_into_self: { given: (given, { ideaId }) => ({ ...given, body: { target_id: ideaId } }) },
+  idempotency_key_in_use: { idempotencyKey: 'a-key', isKeyHeld: true },
+  // The same input, but for a board that is named now: another request.
+  idempotency_key_reused: { idempotencyKey: 'a-key', earlier: given => given, given: withBoard },
+};
+
+/** A key that admission declares for every route of its kind, and that cannot come of this one. */
+function isImpossible({ id, metadata }: Operation, key: string): boolean {
+  if (key === 'insufficient_scope') return metadata.auth === 'board' && metadata.grant === 'read' && id !== 'listIdeas';
+  return key === 'rate_limited' && metadata.auth === 'token';
+}
+
+function takesKey({ route }: Operation): boolean {
+  return Object.hasOwn((route.headers ?? {}) as object, 'idempotency-key');
+}
+
+export function hasBody(route: AppRoute): boolean {
+  return 'body' in route && typeof route.body === 'object' && route.body !== null;
+}
+
+function keysOf({ route }: Operation): ErrorKey[] {
+  return Object.entries(route.responses)
+    .filter(([status]) => Number(status) >= 400)
+    .flatMap(([, schema]) => ((schema as z.ZodObject).shape.error as z.ZodObject).shape.key)
+    .flatMap(key => (key as z.ZodEnum).options as ErrorKey[]);
+}

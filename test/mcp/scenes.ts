@@ -1,0 +1,68 @@
+import { createHash } from 'node:crypto';
+import type { Grant } from '../../contract/grants.ts';
+
+/** What a case finds: an account of its own with one board, by ids that any server gives it that is asked to. */
+export interface Scene {
+  accountId: number;
+  issuerId: number;
+  boardId: number;
+  boardSlug: string;
+  otherBoardId: number;
+  tokenId: number;
+  token: string;
+  ideaId: number;
+  targetId: number;
+  mergedId: number;
+  tagId: number;
+  assignedTagId: number;
+}
+
+const secret = 'A'.repeat(43);
+const secretHash = createHash('sha256').update(secret).digest('hex');
+
+/** The scene of the n-th case. Its ids lie far beyond those that a database gives out by itself. */
+export function sceneOf(n: number): Scene {
+  const base = 1_000_000 + n * 10;
+  return {
+    accountId: base,
+    issuerId: base,
+    boardId: base,
+    boardSlug: `board-${n}`,
+    otherBoardId: base + 1,
+    tokenId: base,
+    token: `ib_${base}_${secret}`,
+    ideaId: base,
+    targetId: base + 1,
+    mergedId: base + 2,
+    tagId: base,
+    assignedTagId: base + 1,
+  };
+}
+
+/** Makes a scene, in one text of SQL, so that all of them are made at once. */
+export function makeScene(scene: Scene, grant: Grant): string {
+  const { accountId, issuerId, boardId, boardSlug, otherBoardId, tokenId, ideaId, targetId, mergedId } = scene;
+  const idea = (id: number, title: string, mergedInto = 'null') => `
+    insert into ideas (id, account_id, board_id, author_id, status_id, title, body, moderation_state, merged_into_id)
+    overriding system value
+    values (${id}, ${accountId}, ${boardId}, ${issuerId}, ${boardId}, '${title}', 'About it.', 'published', ${mergedInto});`;
+  return `
+    insert into accounts (id, slug, name) overriding system value values (${accountId}, 'of-${boardSlug}', 'An account');
+    insert into users (id, email, name) overriding system value values (${issuerId}, '${boardSlug}@example.com', 'Ada');
+    insert into memberships (account_id, user_id, role) values (${accountId}, ${issuerId}, 'moderator');
+    insert into boards (id, account_id, slug, name) overriding system value
+    values (${boardId}, ${accountId}, '${boardSlug}', 'A board'), (${otherBoardId}, ${accountId}, 'other', 'Another');
+    insert into statuses (id, account_id, board_id, key, category, label, position) overriding system value
+    values (${boardId}, ${accountId}, ${boardId}, 'open', 'inbox', 'Open', 0),
+      (${boardId + 1}, ${accountId}, ${boardId}, 'planned', 'planned', 'Planned', 1);
+    insert into tags (id, account_id, board_id, name, color) overriding system value
+    values (${scene.tagId}, ${accountId}, ${boardId}, 'a', '#0f766e'),
+      (${scene.assignedTagId}, ${accountId}, ${boardId}, 'b', '#0f766e');
+    insert into voters (id, account_id) overriding system value values (${tokenId}, ${accountId});
+    insert into api_tokens (id, account_id, issuer_id, voter_id, name, secret_hash) overriding system value
+    values (${tokenId}, ${accountId}, ${issuerId}, ${tokenId}, 'A token', '\\x${secretHash}');
+    insert into api_token_boards (token_id, board_id, level) values (${tokenId}, ${boardId}, '${grant}');
+    ${idea(ideaId, 'The idea')} ${idea(targetId, 'The target')} ${idea(mergedId, 'Merged', String(targetId))}
+    insert into merges (account_id, source_id, target_id) values (${accountId}, ${mergedId}, ${targetId});
+    insert into idea_tags (idea_id, tag_id, account_id) values (${ideaId}, ${scene.assignedTagId}, ${accountId});`;
+}
