@@ -1,0 +1,67 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { expect, test } from 'vitest';
+import { signedIn } from '../admin/visitor.ts';
+import { createWorld } from '../helpers/fixtures.ts';
+import { startPublicServer } from '../helpers/public-server.ts';
+import { finish, levelFields, Program } from './program.ts';
+
+const suite = new URL('../../node_modules/@modelcontextprotocol/conformance/dist/index.js', import.meta.url);
+
+/*
+ * Nothing is expected to fail. Of what the suite leaves out, it says itself that it is not about this server.
+ */
+test('the suite of the protocol finds an authorization server as it has to be', async () => {
+  const server = await startPublicServer();
+  try {
+    const world = await createWorld(server);
+    const visitor = await signedIn(server, world.ownerId);
+    const port = await freePort();
+    const redirect = `http://127.0.0.1:${port}/callback`;
+    const program = await Program.register(server, { redirect_uris: [redirect] });
+    const run = spawn(process.execPath, [
+      suite.pathname,
+      'authorization',
+      ...['--url', server.config.BASE_URL, '--client-id', program.clientId, '--resource', program.audience],
+      ...['-p', String(port), '--spec-version', '2026-07-28'],
+    ]);
+    let output = '';
+    const asked = new Promise<string>(resolve => {
+      for (const stream of [run.stdout, run.stderr]) {
+        stream.on('data', chunk => {
+          output += chunk;
+          const [url] = /^http\S*\/oauth\/authorize\?\S+$/m.exec(output) ?? [];
+          if (url !== undefined) resolve(url);
+        });
+      }
+    });
+    const ended = once(run, 'exit');
+    const url = await Promise.race([asked, ended]);
+    expect(url, output).toBeTypeOf('string');
+    const { pathname, search } = new URL(String(url));
+    const { location } = await visitor.get(pathname + search);
+    const page = location ?? '';
+    const fields = { ...levelFields({ [world.boardId]: 'read' }), decision: 'connect' };
+    await fetch(await finish(visitor, await visitor.submit(page, page, fields)));
+    const [status] = await ended;
+    expect([status, output]).toEqual([0, expect.stringMatching(/0 failed/)]);
+    expect(output).toMatch(/authorization-code-grant/);
+  } finally {
+    await server.close();
+  }
+});
+
+/** One that the suite can listen on. Below those that systems give out, so that nobody is given it meanwhile. */
+async function freePort(): Promise<number> {
+  for (;;) {
+    const port = 12_000 + Math.floor(Math.random() * 18_000);
+    const probe = createServer().listen(port, '127.0.0.1');
+    const isFree = await Promise.race([
+      once(probe, 'listening').then(() => true),
+      once(probe, 'error').then(() => false),
+    ]).catch(() => false);
+    probe.close();
+    if (isFree) return port;
+  }
+}

@@ -1,0 +1,52 @@
+/** What an official client keeps of its connection, in the shape that both versions of the SDK ask for. */
+export class Remembering {
+  readonly redirectUrl: string;
+  /** Where the person was to be sent. */
+  sentTo: URL | undefined;
+  #client: never | undefined;
+  #tokens: { access_token: string; refresh_token?: string } | undefined;
+  #discovery: never | undefined;
+  #verifier = '';
+
+  constructor(redirectUrl: string) {
+    this.redirectUrl = redirectUrl;
+  }
+
+  get clientMetadata() {
+    return {
+      client_name: 'The official client',
+      redirect_uris: [this.redirectUrl],
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      token_endpoint_auth_method: 'none',
+    };
+  }
+
+  state = () => 'a state';
+  clientInformation = () => this.#client;
+  saveClientInformation(client: object) {
+    this.#client = client as never;
+  }
+  tokens = () => this.#tokens as never;
+  saveTokens(tokens: object) {
+    this.#tokens = tokens as never;
+  }
+  /** What it does when it is told that its tokens are good for nothing. */
+  invalidateCredentials() {
+    this.#tokens = undefined;
+  }
+  get held() {
+    return this.#tokens;
+  }
+  saveDiscoveryState(state: object) {
+    this.#discovery = state as never;
+  }
+  discoveryState = () => this.#discovery;
+  redirectToAuthorization(url: URL) {
+    this.sentTo = url;
+  }
+  codeVerifier = () => this.#verifier;
+  saveCodeVerifier(verifier: string) {
+    this.#verifier = verifier;
+  }
+}
