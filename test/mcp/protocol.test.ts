@@ -1,0 +1,334 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
+import { createBoard, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import { request } from '../helpers/request.ts';
+import { startServer, type TestServer } from '../helpers/server.ts';
+import { callTool, envelope, modernHeaders, send } from './call-tool.ts';
+import { tools } from './cases.ts';
+
+let db: TestDatabase;
+let server: TestServer;
+/** Another server on the same database. */
+let replica: TestServer;
+let world: World;
+let token: string;
+let tokenId: number;
+let ideaId: number;
+
+beforeAll(async () => {
+  db = await createTestDatabase();
+  server = await startServer({ on: db });
+  replica = await startServer({ on: db });
+  world = await createWorld(server);
+  ({ token, id: tokenId } = await issueToken(server, world, 'moderate'));
+  ideaId = await insertIdea(server, world);
+});
+afterAll(async () => {
+  await Promise.all([server.close(), replica.close()]);
+  await db.drop();
+});
+
+const legacy = (method: string, params: object = {}, more: object = { id: 1 }) => ({
+  token,
+  message: { jsonrpc: '2.0', method, params, ...more },
+});
+const modern = (method: string, params: object = {}) => ({
+  token,
+  message: { jsonrpc: '2.0', id: 1, method, params: { ...params, _meta: envelope } },
+  headers: modernHeaders(method),
+});
+
+/** How often the buckets of the token were charged. */
+async function charged(): Promise<number> {
+  const [row] = await server.sql<{ sum: string }>(
+    `select coalesce(sum(count), 0)::text as sum from rate_limits where key like 'apitoken:%:' || $1`,
+    [tokenId],
+  );
+  return Number(row?.sum);
+}
+
+describe('the revisions of 2025', () => {
+  test.each(['2025-11-25', '2025-06-18', '2025-03-26'])('%s is agreed on, and no session is opened', async version => {
+    const hello = { protocolVersion: version, capabilities: {}, clientInfo: { name: 'a', version: '1' } };
+    const answer = await send(server, legacy('initialize', hello));
+    expect(answer).toMatchObject({ status: 200, body: { result: { protocolVersion: version } } });
+    expect(answer.headers.get('mcp-session-id')).toBeNull();
+    const { result } = answer.body;
+    expect(result.capabilities).toEqual({ tools: {} });
+    expect(result.serverInfo).toMatchObject({ name: 'idea-board', title: 'Idea-Board' });
+    expect(result.instructions).toContain('get_token');
+
+    const headers = { 'mcp-protocol-version': version };
+    const initialized = await send(server, { ...legacy('notifications/initialized', {}, {}), headers });
+    expect([initialized.status, initialized.text]).toEqual([202, '']);
+    // Whichever server is asked next knows nothing of it, and needs to know nothing.
+    const called = await callTool(replica, { token, name: 'get_idea', args: { id: ideaId }, form: 'legacy', headers });
+    expect(called.body.result.structuredContent.id).toBe(ideaId);
+  });
+
+  test('a revision that nobody knows is answered with the newest of its era, and as a header it is refused', async () => {
+    const hello = { protocolVersion: '2020-01-01', capabilities: {}, clientInfo: { name: 'a', version: '1' } };
+    const answer = await send(server, legacy('initialize', hello));
+    expect(answer.body.result.protocolVersion).toBe('2025-11-25');
+    const headers = { 'mcp-protocol-version': '2020-01-01' };
+    expect(await send(server, { ...legacy('tools/list'), headers })).toMatchObject({
+      status: 400,
+      key: 'invalid_message',
+    });
+    const called = await callTool(server, { token, name: 'get_token', form: 'legacy', headers });
+    expect(called).toMatchObject({ status: 400, key: 'invalid_message' });
+  });
+
+  test('ping is answered, an unknown method is no method, and an answer of the client is taken', async () => {
+    expect((await send(server, legacy('ping'))).body.result).toEqual({});
+    expect(await send(server, legacy('prompts/list'))).toMatchObject({
+      status: 200,
+      body: { error: { code: -32_601 } },
+    });
+    const answer = await send(server, { token, message: { jsonrpc: '2.0', id: 7, result: {} } });
+    expect([answer.status, answer.text]).toEqual([202, '']);
+  });
+});
+
+describe('the revision of 2026', () => {
+  test('is discovered, with what the tools are for', async () => {
+    const { body } = await send(server, modern('server/discover'));
+    expect(body.result).toMatchObject({ supportedVersions: ['2026-07-28'], capabilities: { tools: {} } });
+    expect(body.result.instructions).toContain('get_token');
+  });
+
+  test.each([
+    ['headers that name another tool', { headers: modernHeaders('tools/call', 'get_board') }],
+    ['headers that name another method', { headers: modernHeaders('tools/list', 'get_idea') }],
+    ['headers without the name', { headers: modernHeaders('tools/call') }],
+    [
+      'headers of another revision',
+      { headers: { ...modernHeaders('tools/call', 'get_idea'), 'mcp-protocol-version': '2025-11-25' } },
+    ],
+    ['no headers', { headers: {} }],
+    [
+      'an envelope without capabilities',
+      { _meta: { ...envelope, 'io.modelcontextprotocol/clientCapabilities': undefined } },
+    ],
+    ['an envelope whose client has no name', { _meta: { ...envelope, 'io.modelcontextprotocol/clientInfo': {} } }],
+    ['an unknown revision', { _meta: { ...envelope, 'io.modelcontextprotocol/protocolVersion': '2027-01-01' } }],
+  ])(
+    'a call with %s is refused, and not run',
+    async (_, {
+      headers = modernHeaders('tools/call', 'vote_idea'),
+      _meta = envelope,
+    }: { headers?: Record<string, string>; _meta?: object }) => {
+      const params = { name: 'vote_idea', arguments: { id: ideaId, value: 'down' }, _meta };
+      const answer = await send(server, {
+        token,
+        message: { jsonrpc: '2.0', id: 1, method: 'tools/call', params },
+        headers,
+      });
+      expect(answer).toMatchObject({ status: 400, key: 'invalid_message', body: { jsonrpc: '2.0', id: 1 } });
+      expect(answer.body.error.data.key).toBe('invalid_message');
+      expect(await server.sql('select from votes where idea_id = $1', [ideaId])).toEqual([]);
+    },
+  );
+
+  test('an unknown method is not found', async () => {
+    expect(await send(server, modern('prompts/list'))).toMatchObject({
+      status: 404,
+      key: 'not_found',
+      body: { id: 1, error: { code: -32_601, data: { key: 'not_found' } } },
+    });
+  });
+
+  test('a subscription ends at once, since nothing is told, and leaves no connection open', async () => {
+    const answer = await send(server, modern('subscriptions/listen', { notifications: { toolsListChanged: true } }));
+    expect(answer.status).toBe(200);
+    const messages = answer.text.split('\n').filter(line => line.startsWith('data: '));
+    expect(messages.map(line => JSON.parse(line.slice(6)))).toMatchObject([
+      { method: 'notifications/subscriptions/acknowledged', params: { notifications: {} } },
+      { id: 1, result: { resultType: 'complete' } },
+    ]);
+  });
+});
+
+describe('the list of the tools', () => {
+  test('is the same for every token, in the order of the contract, whole, and costs nothing', async () => {
+    const reader = (await issueToken(server, world, 'read')).token;
+    const before = await charged();
+    const [ofModerator, ofReader, ofModern] = await Promise.all([
+      send(server, legacy('tools/list')),
+      send(server, { ...legacy('tools/list'), token: reader }),
+      send(replica, modern('tools/list')),
+    ]);
+    const { tools: listed, nextCursor } = ofModerator.body.result;
+    expect(ofReader.body.result.tools).toEqual(listed);
+    expect(ofModern.body.result.tools).toEqual(listed);
+    expect(ofModern.body.result).toMatchObject({ ttlMs: 300_000, cacheScope: 'public' });
+    expect(nextCursor).toBeUndefined();
+    expect(listed.map((tool: { name: string }) => tool.name)).toEqual(tools.map(({ metadata }) => metadata.tool.name));
+    expect(await charged()).toBe(before);
+    expect((await send(server, legacy('tools/list', { cursor: 'x' }))).body.error.code).toBe(-32_602);
+  });
+
+  test('says of each tool what it is for, what it takes, what it answers, and whether it does harm', async () => {
+    const { body } = await send(server, legacy('tools/list'));
+    for (const tool of body.result.tools) {
+      const operation = tools.find(({ metadata }) => metadata.tool.name === tool.name);
+      const isRead = operation?.route.method === 'GET';
+      expect(tool.description.length, tool.name).toBeGreaterThan(150);
+      expect(tool.annotations).toEqual({
+        title: tool.title,
+        readOnlyHint: isRead,
+        destructiveHint: operation?.metadata.tool.isDestructive,
+        idempotentHint: operation?.metadata.tool.isIdempotent,
+        openWorldHint: false,
+      });
+      if (isRead) expect(tool.annotations).toMatchObject({ destructiveHint: false, idempotentHint: true });
+      expect(tool.inputSchema).toMatchObject({ type: 'object', additionalProperties: false });
+      if (tool.name !== 'get_token') expect(tool.inputSchema.properties.board.type).toBe('string');
+      for (const [name, schema] of Object.entries<{ description?: string }>(tool.inputSchema.properties)) {
+        expect(schema.description, `${tool.name} ${name}`).toMatch(/\w/);
+      }
+      // What is answered may have a field more, within v1.
+      expect(tool.outputSchema.type).toBe('object');
+      expect(JSON.stringify(tool.outputSchema)).not.toContain('additionalProperties');
+      // Formats that validators of clients do not know, and what only the OpenAPI document makes use of.
+      expect(JSON.stringify(tool)).not.toMatch(/int64|"examples"|\$ref|9007199254740991/);
+    }
+  });
+
+  test('names arguments as the contract names fields, in snake case, and requires what it requires', async () => {
+    const { body } = await send(server, legacy('tools/list'));
+    const inputs = body.result.tools.map(
+      ({ name, inputSchema }: { name: string; inputSchema: Record<string, object> }) => [
+        name,
+        Object.keys(inputSchema.properties as object).join(' '),
+        (inputSchema.required as string[] | undefined)?.join(' '),
+      ],
+    );
+    expect(inputs).toEqual([
+      ['get_board', 'board', undefined],
+      ['list_ideas', 'status status_key q sort moderation_state page per_page cursor board', undefined],
+      ['get_idea', 'id board', 'id'],
+      ['create_idea', 'title body board', 'title body'],
+      ['vote_idea', 'id value board', 'id value'],
+      ['comment_on_idea', 'id body board', 'id body'],
+      ['list_comments', 'id page per_page cursor board', 'id'],
+      ['set_idea_status', 'id status board', 'id status'],
+      ['add_idea_tag', 'id tag_id board', 'id tag_id'],
+      ['remove_idea_tag', 'id tag_id board', 'id tag_id'],
+      ['merge_ideas', 'id target_id board', 'id target_id'],
+      ['unmerge_idea', 'id board', 'id'],
+      ['get_token', '', undefined],
+    ]);
+  });
+});
+
+describe('a call', () => {
+  test('is answered alike whether it is plain or not, in each era', async () => {
+    for (const name of ['get_idea', 'get_board', 'list_ideas', 'get_token']) {
+      for (const args of [name === 'get_idea' ? { id: ideaId } : {}, { nonsense: true }]) {
+        for (const era of ['modern', 'legacy'] as const) {
+          const plain = await callTool(server, { token, name, args, form: era });
+          const unusual = await callTool(server, { token, name, args, form: `${era}-unusual` });
+          // What is left of the limits is one less each time.
+          const withoutCounts = (body: unknown) => JSON.parse(JSON.stringify(body).replace(/\d+/g, '0'));
+          expect(withoutCounts(plain.body)).toEqual(withoutCounts(unusual.body));
+          expect(plain.headers.get('content-type')).toBe(unusual.headers.get('content-type'));
+        }
+      }
+    }
+  });
+
+  test.each([undefined, 'application/json', 'text/event-stream', '*/*', 'text/html'])(
+    'that accepts %s is answered with JSON',
+    async accept => {
+      const response = await fetch(`${server.baseUrl}/api/v1/mcp`, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          authorization: `Bearer ${token}`,
+          ...(accept ? { accept } : {}),
+        },
+        body: JSON.stringify(legacy('tools/list').message),
+      });
+      expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8']);
+    },
+  );
+
+  test('of an unknown tool, or of a form that no call has, is an error of JSON-RPC and costs nothing', async () => {
+    const before = await charged();
+    const calls: object[] = [
+      { name: 'no_such_tool', arguments: {} },
+      { name: '__proto__', arguments: {} },
+      { name: 'get_idea', arguments: [ideaId] },
+      { name: 'get_idea', arguments: 'id' },
+      { name: 7 },
+      {},
+    ];
+    for (const params of calls) {
+      expect(await send(server, legacy('tools/call', params))).toMatchObject({
+        status: 200,
+        body: { error: { code: -32_602 } },
+      });
+    }
+    expect(await charged()).toBe(before);
+  });
+
+  test('with arguments that are not valid says which, by their names', async () => {
+    const issuesOf = async (name: string, args: object, meta = {}) => {
+      const { body } = await callTool(server, { token, name, args, meta });
+      const { error } = JSON.parse(body.result.content[0].text);
+      return error.issues?.map(({ path }: { path: string[] }) => path.join('.')) ?? error.key;
+    };
+    expect(await issuesOf('get_idea', {})).toEqual(['arguments.id']);
+    expect(await issuesOf('get_idea', { id: null, nonsense: 1 })).toEqual(['arguments.id', 'arguments']);
+    expect(await issuesOf('remove_idea_tag', { id: ideaId })).toEqual(['arguments.tag_id']);
+    expect(await issuesOf('create_idea', { title: ' ', body: 7 })).toEqual(['arguments.title', 'arguments.body']);
+    expect(await issuesOf('list_ideas', { page: 0, sort: 'best' })).toEqual(['arguments.sort', 'arguments.page']);
+    expect(await issuesOf('get_board', { board: ['a', 'b'] })).toEqual(['arguments.board']);
+    expect(await issuesOf('merge_ideas', { id: ideaId, target_id: 'x' })).toEqual(['arguments.target_id']);
+    const key = (value: unknown) =>
+      issuesOf('vote_idea', { id: ideaId, value: 'up' }, { 'idea-board/idempotency-key': value });
+    expect(await key('a key')).toEqual(['_meta.idea-board/idempotency-key']);
+    expect(await key(7)).toEqual(['_meta.idea-board/idempotency-key']);
+    // As in a path: what is no id names nothing.
+    for (const id of ['x', '1e3', -1, 1.5, 2 ** 60, '9'.repeat(30_000)])
+      expect(await issuesOf('get_idea', { id })).toBe('not_found');
+  });
+
+  test('names one of several boards', async () => {
+    const { id, slug } = await createBoard(server, world.accountId);
+    const { token: ofBoth } = await issueToken(server, world, { [world.boardId]: 'write', [id]: 'read' });
+    const call = async (name: string, args: object) =>
+      (await callTool(server, { token: ofBoth, name, args })).body.result;
+    expect((await call('get_board', { board: slug })).structuredContent.board.id).toBe(id);
+    expect((await call('get_board', {})).content[0].text).toContain('"board_required"');
+    expect((await call('get_token', {})).structuredContent.boards).toHaveLength(2);
+    expect((await call('create_idea', { board: slug, title: 'A', body: 'B' })).content[0].text).toContain(
+      '"insufficient_scope"',
+    );
+  });
+
+  test('under the key of a request is that request, and is done once whichever way it comes', async () => {
+    const meta = { 'idea-board/idempotency-key': 'a-key-of-both' };
+    const json = { title: 'Once', body: 'And not twice.' };
+    const headers = { 'idempotency-key': 'a-key-of-both' };
+    const first = await request(server, 'POST /api/v1/ideas', { token, json, headers });
+    for (const form of ['modern', 'legacy-unusual'] as const) {
+      const again = await callTool(replica, { token, name: 'create_idea', args: json, meta, form });
+      expect(again.body.result.structuredContent).toEqual(first.body);
+      expect(again.body.result._meta).toMatchObject({ 'idea-board/idempotency-replayed': true });
+    }
+    const other = await callTool(server, { token, name: 'create_idea', args: { ...json, body: 'Other.' }, meta });
+    expect(other.body.result.content[0].text).toContain('"idempotency_key_reused"');
+    expect(await server.sql(`select from ideas where title = 'Once'`)).toHaveLength(1);
+  });
+
+  test('is not bound by a header that a client sends with every call', async () => {
+    const headers = { 'idempotency-key': 'the-same-each-time' };
+    const vote = (value: string) =>
+      callTool(server, { token, name: 'vote_idea', args: { id: ideaId, value }, headers });
+    expect((await vote('up')).body.result.structuredContent.my_vote).toBe('up');
+    expect((await vote('none')).body.result.structuredContent.my_vote).toBe('none');
+    expect((await vote('up')).body.result.structuredContent.my_vote).toBe('up');
+  });
+});
