@@ -1,0 +1,318 @@
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { openDatabase } from '../../server/database/database.ts';
+import { readAudit } from '../helpers/audit.ts';
+import { testClock } from '../helpers/clock.ts';
+import { createMember, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import { startProxy } from '../helpers/proxy.ts';
+import { type Answer, type RequestOptions, request } from '../helpers/request.ts';
+import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
+import { callTool } from './call-tool.ts';
+
+const clock = testClock('2026-03-14T09:00:10.000Z');
+const limits = { RATE_LIMIT_READ: '10', RATE_LIMIT_WRITE: '5', RATE_LIMIT_IP: '100000' };
+
+let server: TestServer;
+let world: World;
+let ideaId: number;
+
+beforeAll(async () => {
+  const origins = { BASE_URL: 'https://ideas.example.com/', CORS_ORIGINS: 'https://app.example.com' };
+  server = await startServer({
+    clock,
+    environment: { ...limits, ...origins, PLANS_WITHOUT_AGENT_API: 'starter' },
+  });
+  world = await createWorld(server);
+  ideaId = await insertIdea(server, world);
+});
+afterAll(() => server.close());
+
+const newToken = () => issueToken(server, world, 'write');
+const post = (options: RequestOptions) => request(server, 'POST /api/v1/mcp', options);
+const list = { jsonrpc: '2.0', id: 'list-1', method: 'tools/list' };
+
+const countsOf = async (tokenId: number) => {
+  const rows = await server.sql<{ key: string; count: number }>(
+    `select key, count from rate_limits where key like 'apitoken:%:' || $1 order by key`,
+    [tokenId],
+  );
+  return Object.fromEntries(rows.map(({ key, count }) => [key.replace(`:${tokenId}`, ''), count]));
+};
+
+/** An error in the form of JSON-RPC, in which programs that know the API find its key as well. */
+function expectRefusal(answer: Answer, status: number, key: string, code: number, id: string | null = null) {
+  expect(answer).toMatchObject({ status, key, body: { jsonrpc: '2.0', id, error: { code, data: { key } } } });
+  expect(answer.body.error.message).toMatch(/^[A-Z]/);
+}
+
+describe('who may not use the tools', () => {
+  const metadataUrl = 'https://ideas.example.com/.well-known/oauth-protected-resource/api/v1/mcp';
+
+  test('is told where a token is got from, whatever was sent', async () => {
+    const challenge = `Bearer resource_metadata="${metadataUrl}", scope="mcp"`;
+    const bodies: RequestOptions[] = [
+      { json: list },
+      {},
+      { raw: '{', headers: { 'content-type': 'application/json' } },
+      { raw: 'x', headers: { 'content-type': 'text/plain' } },
+      { json: 'x'.repeat(70_000) },
+      { json: [list] },
+      { json: { ...list, method: 'no/such' } },
+    ];
+    for (const body of bodies) {
+      const without = await post(body);
+      expect(without).toMatchObject({ status: 401, key: 'unauthorized' });
+      expect(without.headers.get('www-authenticate')).toBe(challenge);
+      const wrong = await post({ ...body, token: 'ib_1_wrong' });
+      expect(wrong).toMatchObject({ status: 401, key: 'unauthorized' });
+      expect(wrong.headers.get('www-authenticate')).toBe(`${challenge}, error="invalid_token"`);
+    }
+    expectRefusal(await post({ json: list }), 401, 'unauthorized', -32_000, 'list-1');
+    // REST has no such discovery: no client of OAuth is at home there.
+    expect((await request(server, 'GET /api/v1/board')).headers.get('www-authenticate')).toBeNull();
+  });
+
+  test('is told of in the audit log as everywhere: a revoked token, a refused grant', async () => {
+    const { token } = await issueToken(server, world, 'read');
+    const told = server.auditLines.length;
+    const headers = { 'x-request-id': 'a-call' };
+    const { token: revoked, id } = await newToken();
+    await server.sql('update api_tokens set revoked_at = now() where id = $1', [id]);
+    await post({ json: list, token: revoked, headers });
+    await callTool(server, { token, name: 'vote_idea', args: { id: ideaId, value: 'up' }, headers });
+    expect(readAudit(server.auditLines.slice(told))).toMatchObject([
+      { event: 'token.used_after_revocation', request_id: 'a-call', token_id: id },
+      { event: 'grant.refused', request_id: 'a-call', reason: 'insufficient_scope' },
+    ]);
+  });
+
+  test('is whoever is on a plan without the Agent API, which a call is told as its result', async () => {
+    const other = await createWorld(server);
+    const { token } = await issueToken(server, other, 'write');
+    await server.sql(`update accounts set plan = 'starter' where id = $1`, [other.accountId]);
+    expectRefusal(await post({ json: list, token }), 403, 'agent_api_unavailable', -32_000, 'list-1');
+    const called = await callTool(server, { token, name: 'get_token' });
+    expect(called.body.result).toMatchObject({ isError: true });
+    expect(called.body.result.content[0].text).toContain('"agent_api_unavailable"');
+  });
+
+  test('is a web page of an origin that is not allowed, which charges no token', async () => {
+    const { token, id } = await newToken();
+    for (const origin of [
+      'https://evil.example.com',
+      'null',
+      'http://ideas.example.com',
+      'https://ideas.example.com.evil.example',
+    ]) {
+      const answer = await callTool(server, { token, name: 'get_token', headers: { origin } });
+      expectRefusal(answer, 403, 'origin_not_allowed', -32_000, 'call-1');
+      expect(answer.headers.get('access-control-allow-origin')).toBeNull();
+    }
+    expect(await countsOf(id)).toEqual({});
+    for (const origin of ['https://ideas.example.com', 'https://app.example.com']) {
+      expect((await callTool(server, { token, name: 'get_token', headers: { origin } })).status).toBe(200);
+    }
+  });
+
+  test('a page of an allowed origin may send the headers of the protocol, and read the challenge', async () => {
+    const headers = { origin: 'https://app.example.com', 'access-control-request-method': 'POST' };
+    const preflight = await request(server, 'OPTIONS /api/v1/mcp', { headers });
+    expect(preflight.status).toBe(204);
+    expect(preflight.headers.get('access-control-allow-headers')).toMatch(/MCP-Protocol-Version.*Mcp-Method.*Mcp-Name/);
+    const refused = await post({ json: list, headers: { origin: 'https://app.example.com' } });
+    expect(refused.headers.get('access-control-expose-headers')).toContain('WWW-Authenticate');
+  });
+});
+
+describe('what is no message', () => {
+  test.each<[what: string, sent: RequestOptions, status: number, key: string, code: number]>([
+    [
+      'broken JSON',
+      { raw: '{"jsonrpc":', headers: { 'content-type': 'application/json' } },
+      400,
+      'malformed_json',
+      -32_700,
+    ],
+    [
+      'bytes that are no UTF-8',
+      { raw: Buffer.from([0x22, 0xff, 0x22]), headers: { 'content-type': 'application/json' } },
+      400,
+      'malformed_json',
+      -32_700,
+    ],
+    ['a body that is too large', { json: 'x'.repeat(65_537) }, 413, 'payload_too_large', -32_000],
+    [
+      'a body of another type',
+      { raw: '<a/>', headers: { 'content-type': 'text/xml' } },
+      415,
+      'unsupported_media_type',
+      -32_000,
+    ],
+    ['no body', {}, 400, 'invalid_message', -32_600],
+    ['a text', { json: 'tools/list' }, 400, 'invalid_message', -32_600],
+    ['an array of messages', { json: [list, list] }, 400, 'invalid_message', -32_600],
+    ['an empty array', { json: [] }, 400, 'invalid_message', -32_600],
+    ['an object that is no JSON-RPC', { json: { method: 'tools/list' } }, 400, 'invalid_message', -32_600],
+  ])('%s is refused in the form of JSON-RPC', async (_, sent, status, key, code) => {
+    const { token, id } = await newToken();
+    expectRefusal(await post({ ...sent, token }), status, key, code);
+    expect(await countsOf(id)).toEqual({});
+  });
+
+  test('an array of calls runs none of them', async () => {
+    const { token } = await newToken();
+    const vote = {
+      jsonrpc: '2.0',
+      method: 'tools/call',
+      params: { name: 'vote_idea', arguments: { id: ideaId, value: 'up' } },
+    };
+    const headers = { 'mcp-protocol-version': '2025-03-26' };
+    expectRefusal(
+      await post({
+        token,
+        headers,
+        json: [
+          { ...vote, id: 1 },
+          { ...vote, id: 2 },
+        ],
+      }),
+      400,
+      'invalid_message',
+      -32_600,
+    );
+    expect(await server.sql('select from votes where idea_id = $1', [ideaId])).toEqual([]);
+  });
+
+  test('a parameter of the query is refused, as everywhere', async () => {
+    const { token } = await newToken();
+    const answer = await request(server, 'POST /api/v1/mcp?board=web-app', { token, json: list });
+    expectRefusal(answer, 422, 'validation_failed', -32_600, 'list-1');
+    expect(answer.body.error.issues).toMatchObject([{ path: ['query'], code: 'unrecognized_keys' }]);
+  });
+
+  test.each(['GET', 'HEAD', 'DELETE', 'PUT'])('%s is no method here', async method => {
+    const answer = await request(server, `${method} /api/v1/mcp`, { headers: { accept: 'text/event-stream' } });
+    expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST']);
+  });
+});
+
+describe('the budget of a token', () => {
+  test('is one for requests and calls, also where they come at the same time', async () => {
+    const { token, id } = await newToken();
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, (_, n) =>
+        n % 2 === 0
+          ? request(server, 'GET /api/v1/board', { token })
+          : callTool(server, { token, name: 'get_board', form: n % 4 === 1 ? 'modern' : 'legacy-unusual' }),
+      ),
+    );
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(10);
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(30);
+    expect(await countsOf(id)).toEqual({ 'apitoken:read': 40 });
+    expect((await callTool(server, { token, name: 'vote_idea', args: { id: ideaId, value: 'none' } })).status).toBe(
+      200,
+    );
+  });
+
+  test('that is used up is told by the status, with when to come back, and what costs nothing goes on', async () => {
+    const { token, id } = await newToken();
+    const call = () => callTool(server, { token, name: 'create_idea', args: { title: 'One more', body: 'B' } });
+    for (let n = 0; n < 5; n++) expect((await call()).status).toBe(200);
+    const told = server.auditLines.length;
+    const refused = await call();
+    expectRefusal(refused, 429, 'rate_limited', -32_000, 'call-1');
+    expect(refused.headers.get('retry-after')).toBe('3590');
+    expect(refused.body.error.data.retry_after).toBe(3590);
+    expect(readAudit(server.auditLines.slice(told))).toMatchObject([{ event: 'rate_limit.exceeded', token_id: id }]);
+    expect((await post({ token, json: list })).status).toBe(200);
+    const { body } = await callTool(server, { token, name: 'get_token' });
+    expect(body.result.structuredContent.buckets['apitoken:write']).toMatchObject({ limit: 5, remaining: 0 });
+    expect(await countsOf(id)).toEqual({ 'apitoken:write': 6 });
+    expect(await server.sql(`select from ideas where title = 'One more'`)).toHaveLength(5);
+  });
+
+  test('is charged for a call that is refused, and for one whose arguments are wrong', async () => {
+    const { token, id } = await newToken();
+    await callTool(server, { token, name: 'set_idea_status', args: { id: ideaId, status: 'planned' } });
+    await callTool(server, { token, name: 'vote_idea', args: {} });
+    await callTool(server, { token, name: 'get_idea', args: { id: 999_999_999 } });
+    expect(await countsOf(id)).toEqual({ 'apitoken:read': 1, 'apitoken:write': 2 });
+  });
+});
+
+test('the limit of an address guards every message, whatever it carries', async () => {
+  const small = await startServerForTest({ environment: { RATE_LIMIT_IP: '3' } });
+  const { token } = await issueToken(small, await createWorld(small), 'read');
+  const send = (options: RequestOptions) => request(small, 'POST /api/v1/mcp', options);
+  await small.sql(`delete from rate_limits`);
+  const answers = [
+    await send({ token, json: list }),
+    await send({ json: list }),
+    await send({ token, json: list, headers: { origin: 'https://evil.example.com' } }),
+    await send({ token, json: list }),
+    await send({ token, json: [list] }),
+    await send({ json: list, headers: { origin: 'https://evil.example.com' } }),
+    await send({ raw: '{', headers: { 'content-type': 'application/json' } }),
+  ];
+  expect(answers.map(({ status }) => status)).toEqual([200, 401, 403, 429, 429, 429, 429]);
+  expect(answers[3]?.headers.get('retry-after')).toMatch(/^\d+$/);
+});
+
+describe('when something fails', () => {
+  test('a lost database is told by the status, and calls work again when it is back', async () => {
+    const proxy = await startProxy(server.url);
+    const logger = pino({ level: 'silent' });
+    const database = await openDatabase({
+      url: proxy.url,
+      poolSize: 2,
+      connectTimeoutMs: 2000,
+      statementTimeoutMs: 2000,
+      logger,
+    });
+    onTestFinished(() => proxy.close());
+    onTestFinished(() => database.close());
+    const fragile = await startServerForTest({ on: { ...server, database } });
+    const { token } = await newToken();
+    const call = () => callTool(fragile, { token, name: 'get_idea', args: { id: ideaId } });
+    expect((await call()).status).toBe(200);
+    proxy.sever();
+    for (const answer of [await call(), await request(fragile, 'POST /api/v1/mcp', { token, json: list })]) {
+      expect(answer).toMatchObject({ status: 503, key: 'service_unavailable' });
+      expect(answer.headers.get('retry-after')).toBe('5');
+      expect(answer.body.error).toMatchObject({ code: -32_000, data: { key: 'service_unavailable', retry_after: 5 } });
+    }
+    proxy.restore();
+    expect((await call()).status).toBe(200);
+  });
+
+  test('a failure of ours is told as one, with nothing of what failed, and is in the log', async () => {
+    const { token } = await newToken();
+    await server.sql('alter table idea_tags rename to gone');
+    onTestFinished(async () => {
+      await server.sql('alter table gone rename to idea_tags');
+    });
+    for (const form of ['modern', 'legacy-unusual'] as const) {
+      const logged = server.logLines.length;
+      const answer = await callTool(server, { token, name: 'get_idea', args: { id: ideaId }, form });
+      expectRefusal(answer, 500, 'internal_error', -32_603, 'call-1');
+      expect(answer.text).not.toMatch(/idea_tags|relation|select|stack/);
+      const failed = server.logLines.slice(logged).filter(line => line.includes('a request failed'));
+      expect(failed).toHaveLength(1);
+      expect(failed[0]).toContain('idea_tags');
+    }
+  });
+});
+
+test('the log has one line for each message, with the tool that was called and not what was said', async () => {
+  const issuerId = await createMember(server, world.accountId, 'member');
+  const { token, id } = await issueToken(server, world, 'write', { issuerId });
+  const logged = server.logLines.length;
+  await callTool(server, { token, name: 'create_idea', args: { title: 'Between us', body: 'Not for the log.' } });
+  await post({ token, json: list });
+  const lines = server.logLines.slice(logged).map(line => JSON.parse(line));
+  expect(lines).toMatchObject([
+    { msg: 'request', method: 'POST', path: '/api/v1/mcp', status: 200, tokenId: id, tool: 'create_idea' },
+    { msg: 'request', method: 'POST', path: '/api/v1/mcp', status: 200, tokenId: id },
+  ]);
+  expect(JSON.stringify(lines)).not.toMatch(/Between us|Not for the log/);
+});
