@@ -123,7 +123,9 @@ export const settings = z.object({
     .describe('Links to set a password that are asked for with one e-mail address in an hour.'),
   RATE_LIMIT_OAUTH_CLIENT: wholeNumber(0)
     .default(60)
-    .describe('Clients of OAuth that one client network registers in an hour, and documents that are fetched for it.'),
+    .describe(
+      'Clients of OAuth that one client network registers in an hour, with the documents that are fetched for it; it may ask for consent ten times as often.',
+    ),
   SESSION_IDLE_MINUTES: wholeNumber(2, 525_600)
     .default(720)
     .describe('After how long without use a person is signed out of the pages.'),

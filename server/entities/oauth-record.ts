@@ -21,7 +21,7 @@ export const OauthRecord = defineEntity({
       .defaultRaw('now()')
       .onCreate(() => new Date()),
     consumedAt: timestamp().nullable(),
-    /** Null for a client. */
+    /** A client's is put off by each token that it is given, and so is a grant's: what is not used any more goes. */
     expiresAt: timestamp().nullable(),
   },
 });

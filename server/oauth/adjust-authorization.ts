@@ -37,9 +37,13 @@ export function adjustAuthorization(ctx: Context): void {
   ctx.query = query;
 }
 
-/** A character that cannot be stored, and is in nothing that a client has a reason to send. */
-export function hasNul({ query }: Context): boolean {
-  return Object.values(query)
+/** What comes with a request is kept until it is answered. No client has reason to send more. */
+const maxLength = 8 * 1024;
+
+/** Whether what a client sends can be kept: PostgreSQL has no NUL, which is in nothing that clients mean to send. */
+export function canBeKept({ query, req }: Context): boolean {
+  if ((req.url?.length ?? 0) > maxLength) return false;
+  return !Object.values(query)
     .flat()
     .some(value => value?.includes('\0'));
 }

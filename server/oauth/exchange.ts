@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Client, Context, Provider } from 'oidc-provider';
 import type { ServerDependencies } from '../dependencies.ts';
 import { DomainError } from '../domain/domain-error.ts';
-import { adjustAuthorization, hasNul } from './adjust-authorization.ts';
+import { adjustAuthorization, canBeKept } from './adjust-authorization.ts';
 import { shownTarget } from './client-metadata.ts';
 import { routes } from './routes.ts';
 
@@ -18,6 +18,7 @@ export type Outcome = { status: number; body: unknown } | { status: number; refu
 
 interface Exchange {
   request: FastifyRequest;
+  reply: FastifyReply;
   status?: number;
   body?: unknown;
   /** What a person has to be told who cannot be sent back to their client. */
@@ -33,7 +34,7 @@ const exchanges = new WeakMap<IncomingMessage, Exchange>();
  * errors, the log and the figures are those of every other answer.
  */
 export async function exchangeWith(provider: Provider, request: FastifyRequest, reply: FastifyReply): Promise<Outcome> {
-  const exchange: Exchange = { request };
+  const exchange: Exchange = { request, reply };
   exchanges.set(request.raw, exchange);
   await provider.callback()(request.raw, reply.raw);
   takeHeaders(reply);
@@ -56,17 +57,13 @@ export function noteRefusal(request: IncomingMessage, body: OauthErrorBody) {
   exchangeOf(request).refusal = body;
 }
 
-export function requestOf(raw: IncomingMessage): FastifyRequest {
-  return exchangeOf(raw).request;
-}
-
 /** Who sent a request, for the audit log. */
 export function clientOf(raw: IncomingMessage): { request_id: string; ip: string } {
-  const { id, ip } = requestOf(raw);
+  const { id, ip } = exchangeOf(raw).request;
   return { request_id: id, ip };
 }
 
-function exchangeOf(raw: IncomingMessage): Exchange {
+export function exchangeOf(raw: IncomingMessage): Exchange {
   const exchange = exchanges.get(raw);
   if (!exchange) throw new Error('The request is not one that the provider answers');
   return exchange;
@@ -85,7 +82,7 @@ export function connectProvider(provider: Provider, { server, issuer, sessionCoo
     const exchange = exchangeOf(ctx.req);
     ctx.respond = false;
     try {
-      if (hasNul(ctx)) throw new DomainError('validation_failed');
+      if (!canBeKept(ctx)) throw new DomainError('validation_failed');
       if (ctx.path === routes.authorization) adjustAuthorization(ctx);
       await next();
       exchange.status = ctx.status;

@@ -5,6 +5,7 @@ import { buildAddressGuard } from '../events/address-guard.ts';
 import { buildOutgoingRequests } from '../events/outgoing-request.ts';
 import { issuerOf, mcpUrlOf } from '../http/public-addresses.ts';
 import { buildAdapter } from './adapter.ts';
+import { chargeFetches } from './client-limits.ts';
 import { fixedMetadata, tidyMetadata } from './client-metadata.ts';
 import { grantEnder } from './end-grant.ts';
 import { connectProvider, noteRefusal, type OauthErrorBody } from './exchange.ts';
@@ -18,7 +19,6 @@ import {
   unusedClientSeconds,
 } from './lifetimes.ts';
 import { toolScope } from './metadata.ts';
-import { chargeFetches } from './registration-limit.ts';
 import { consentPathOf, routes } from './routes.ts';
 import { compareHashedSecrets, prefixTokens } from './secrets.ts';
 

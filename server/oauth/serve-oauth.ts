@@ -2,13 +2,13 @@ import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest 
 import type { ServerDependencies } from '../dependencies.ts';
 import { collectPaths, refuseOtherMethods } from '../http/method-not-allowed.ts';
 import { issuerOf, mcpUrlOf, resourceMetadataPath } from '../http/public-addresses.ts';
+import { chargeAuthorizations, chargeRegistrations } from './client-limits.ts';
 import { type Consents, consentsOf } from './consents.ts';
 import { answerOauthErrors } from './error-answer.ts';
 import { exchangeWith, pinToIssuer } from './exchange.ts';
 import { authorizationServerMetadata, protectedResourceMetadata } from './metadata.ts';
 import { type BuiltProvider, buildProvider } from './provider.ts';
 import { sendRefusalPage } from './refusal-page.ts';
-import { chargeRegistrations } from './registration-limit.ts';
 import { routes } from './routes.ts';
 import { tidyRegistration } from './tidy-registration.ts';
 
@@ -28,7 +28,10 @@ export function buildOauth(server: ServerDependencies): Oauth {
   let built: Promise<BuiltProvider> | undefined;
 
   async function providerOf() {
-    built ??= buildProvider(server);
+    built ??= buildProvider(server).catch(error => {
+      built = undefined;
+      throw error;
+    });
     return (await built).provider;
   }
 
@@ -48,7 +51,8 @@ export function buildOauth(server: ServerDependencies): Oauth {
         return reply.status(outcome.status).send('');
       };
       // A HEAD, such as of who looks where a link leads, begins nothing.
-      app.get(routes.authorization, { exposeHeadRoute: false }, authorize);
+      const onRequest = chargeAuthorizations(server);
+      app.get(routes.authorization, { exposeHeadRoute: false, onRequest }, authorize);
       app.get(`${routes.authorization}/:uid`, { exposeHeadRoute: false }, authorize);
       app.addHook('onClose', async () => (await built)?.close());
     },

@@ -66,6 +66,8 @@ const patterns: Pattern[] = [
     },
   },
   { find: /(ib_)(\d{1,16})(_)[A-Za-z0-9_-]+/gi, replace: `$1$2$3${redacted}` },
+  // What OAuth issues: an access token, a refresh token, a code, what reads a registration.
+  { find: /(ib[acgr]_)[A-Za-z0-9_-]{16,}/gi, replace: `$1${redacted}` },
   { find: /(whsec_)[A-Za-z0-9+/=_%-]+/gi, replace: `$1${redacted}` },
   // Links that end a subscription: <user>.<idea or all>.<what authorizes>
   { find: /(\d{1,16}\.(?:\d{1,16}|all)\.)[A-Za-z0-9_-]{43}/g, replace: `$1${redacted}` },
@@ -81,7 +83,7 @@ const patterns: Pattern[] = [
 
 /** Where one of the patterns may apply: most lines of a log have nothing of it, and cost this alone. */
 const suspicion = new RegExp(
-  String.raw`:\/\/|hooks|discord|azure|office|powerplatform|auth|cookie|bearer|basic|digest|negotiate|ib_\d|whsec_|\.[\w-]{43}|literal|invalid|out of range| - detail: |${secretNames}`,
+  String.raw`:\/\/|hooks|discord|azure|office|powerplatform|auth|cookie|bearer|basic|digest|negotiate|ib_\d|ib[acgr]_|whsec_|\.[\w-]{43}|literal|invalid|out of range| - detail: |${secretNames}`,
   'i',
 );
 

@@ -226,7 +226,7 @@ describe('a client that is known by the document at its URL', () => {
     expect(inside.received).toEqual([]);
   });
 
-  test('is fetched for one network so often in an hour', async () => {
+  test('is fetched for one network so often in an hour, at whatever it asks', async () => {
     const own = await startServerForTest({
       on: server,
       environment: {
@@ -237,10 +237,23 @@ describe('a client that is known by the document at its URL', () => {
     });
     const before = documents.asked();
     const program = new Program({ ...server, baseUrl: own.baseUrl }, `${documents.url}/limited`);
-    const answer = await fetch(own.baseUrl + program.authorizationPath(), { redirect: 'manual' });
-    expect(answer.status).toBe(429);
     const token = await program.refresh('ibr_x');
     expect([token.status, token.body.error]).toEqual([429, 'temporarily_unavailable']);
+    expect(Number(token.headers.get('retry-after'))).toBeGreaterThan(0);
     expect(documents.asked()).toBe(before);
   });
+});
+
+test('one network asks for consent so often in an hour', async () => {
+  const own = await startServerForTest({
+    on: server,
+    environment: { BASE_URL: server.config.BASE_URL, RATE_LIMIT_OAUTH_CLIENT: '1', TRUST_PROXY: 'true' },
+  });
+  const program = await Program.register(server);
+  const statuses = [];
+  for (let n = 0; n < 11; n++) {
+    const headers = { 'x-forwarded-for': '203.0.113.7' };
+    statuses.push((await request(own, `GET ${program.authorizationPath()}`, { headers })).status);
+  }
+  expect(statuses).toEqual([...Array(10).fill(303), 429]);
 });

@@ -255,10 +255,13 @@ describe('who consents', () => {
       ...levelFields({ [world.boardId]: 'read' }),
     };
     expect((await victim.post(page, fields)).status).toBe(404);
+    // The cookie is of one request, and not of another that the same browser began.
+    const later = await program.ask(visitor);
+    expect([(await visitor.get(later)).status, (await visitor.get(page)).status]).toEqual([200, 404]);
     // Nor with a cookie that somebody made up, and nobody else finishes what was consented to.
-    victim.cookies.set('idea_board_oauth_interaction', page.split('/').at(-1) ?? '');
-    expect((await victim.get(page)).status).toBe(404);
-    const answer = await visitor.submit(page, page, {
+    victim.cookies.set('idea_board_oauth_interaction', later.split('/').at(-1) ?? '');
+    expect((await victim.get(later)).status).toBe(404);
+    const answer = await visitor.submit(later, later, {
       ...levelFields({ [world.boardId]: 'read' }),
       decision: 'connect',
     });

@@ -105,6 +105,7 @@ describe('a request of a program', () => {
     ['of nobody', { client_id: 'nobody' }],
     ['of nobody, to be answered elsewhere', { client_id: undefined, redirect_uri: 'https://evil.example/' }],
     ['with something that cannot be stored', { state: 'a\0b' }],
+    ['with more than is kept', { state: 'x'.repeat(8200) }],
   ])('%s is answered with a page, and leads nowhere', async (_, fields: Record<string, string | undefined>) => {
     const { status, location, html, headers } = await visitor.get(program.authorizationPath(fields));
     expect([status, location]).toEqual([400, null]);

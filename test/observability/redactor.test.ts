@@ -18,6 +18,12 @@ describe('a text', () => {
   test.each([
     ['a token', secret, 'ib_7_[Redacted]'],
     ['a token that is cut off, or inside a word', `x${secret.slice(0, 20)}`, 'xib_7_[Redacted]'],
+    ['an access token', `Bearer x iba_${'a'.repeat(43)}`, 'Bearer [Redacted] iba_[Redacted]'],
+    ['a refresh token', `"ibr_${'-'.repeat(43)}"`, '"ibr_[Redacted]"'],
+    ['a code in an address', `/callback?code=ibc_${'_'.repeat(43)}&state=x`, '/callback?code=ibc_[Redacted]&state=x'],
+    ['what reads a registration', `ibg_${'a'.repeat(43)}`, 'ibg_[Redacted]'],
+    ['what proves who asked for a code', `code_verifier=${'a'.repeat(43)}&x=1`, 'code_verifier=[Redacted]&x=1'],
+    ['the secret of a client', `client_secret=${'a'.repeat(86)}`, 'client_secret=[Redacted]'],
     ['a secret of a webhook', 'whsec_Zm9v/YmFy+cXV4==', 'whsec_[Redacted]'],
     ['a bearer', 'got Bearer abc.def-ghi, no', 'got Bearer [Redacted], no'],
     ['a bearer in a URL', 'x=Bearer%20abcdef&y', 'x=Bearer%20[Redacted]'],
