@@ -36,13 +36,15 @@ export function describeError(
   mediaType.schema = { $ref: `#/components/schemas/${name}` };
   mediaType.examples = Object.assign(
     {},
-    ...keys.map(key => (isJsonRpc ? jsonRpcExample(key) : errorExample(key, inputs, components.examples))),
+    ...keys.map(key => (isJsonRpc ? jsonRpcExample(key, inputs) : errorExample(key, inputs, components.examples))),
   );
 }
 
-function jsonRpcExample(key: ErrorKey): Json {
+/** What is not valid is the query: the body is a message, which the protocol judges. */
+function jsonRpcExample(key: ErrorKey, { query }: Inputs): Json {
   const { meaning } = errors[key];
-  const error = { key, message: meaning, code: jsonRpcCode(key), data: { key } };
+  const found = key === 'validation_failed' ? { issues: issuesOf({ query }) } : {};
+  const error = { key, message: meaning, ...found, code: jsonRpcCode(key), data: { key, ...found } };
   return { [key]: { summary: meaning, value: { jsonrpc: '2.0', id: null, error } } };
 }
 

@@ -23,7 +23,7 @@ export function toJsonSchema(schema: unknown, io: 'input' | 'output'): Json | nu
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
       // The server adds fields within v1, so an answer with one more is still a valid answer.
-      if (io === 'output' && jsonSchema.type === 'object') delete jsonSchema.additionalProperties;
+      if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
     },
   });
   return jsonSchema;

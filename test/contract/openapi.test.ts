@@ -158,7 +158,7 @@ describe.each(operations)('$operationId', ({ route, metadata, operation }) => {
     // biome-ignore lint/suspicious/noExplicitAny: as above.
     for (const response of Object.values<any>(operation.responses)) {
       const schema = response.content && schemaOf(response);
-      for (const key of schema?.properties.error?.properties.key.enum ?? []) {
+      for (const key of schema?.properties.error?.properties.key?.enum ?? []) {
         const explanation = `\`${key}\`: ${errors[key as ErrorKey].meaning}`;
         expect(response.description.split(/^- |\n- /)).toContain(explanation);
         expect(schema.properties.error.properties.key.description.split(/^- |\n- /)).toContain(explanation);

@@ -54,8 +54,9 @@ beforeAll(async () => {
   return () => server.close();
 });
 
-/** What is for people, and no part of the contract. */
-const isPage = (url: string) => ['/', '/unsubscribe'].includes(url) || /^\/(b|admin|assets)(\/|$)/.test(url);
+/** What is for people, or as OAuth has it, and no part of the contract. */
+const isPage = (url: string) =>
+  ['/', '/unsubscribe'].includes(url) || /^\/(b|admin|assets|oauth|\.well-known)(\/|$)/.test(url);
 
 /** The routes of the API: not its documentation, no pages, not the HEAD that comes with a GET, not the answers of 405. */
 function apiRoutes(): { method: string; path: string; route: AppRoute | undefined }[] {

@@ -34,7 +34,7 @@ function preflight(to: Pick<TestServer, 'baseUrl'>, path: string, origin: string
 }
 
 const exposed =
-  'ETag, Idempotency-Replayed, RateLimit, RateLimit-Policy, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id';
+  'ETag, Idempotency-Replayed, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id';
 
 describe('a page of an origin that is allowed', () => {
   test('may ask before it sends, and learns what it may send', async () => {
@@ -43,7 +43,8 @@ describe('a page of an origin that is allowed', () => {
     expect(corsOf(answer)).toEqual({
       'access-control-allow-origin': ours,
       'access-control-allow-methods': 'GET, HEAD, POST',
-      'access-control-allow-headers': 'Authorization, Content-Type, Idempotency-Key, If-None-Match, X-Request-Id',
+      'access-control-allow-headers':
+        'Authorization, Content-Type, Idempotency-Key, If-None-Match, MCP-Protocol-Version, Mcp-Method, Mcp-Name, X-Request-Id',
       'access-control-expose-headers': exposed,
       'access-control-max-age': '7200',
       vary: 'Origin',
