@@ -10,6 +10,7 @@ const longest = [
   'test/client/readme.test.ts',
   'test/admin/browser.test.ts',
   'test/pages/browser.test.ts',
+  'test/oauth/browser.test.ts',
 ];
 
 /**

@@ -216,10 +216,18 @@ describe('an error', () => {
     const own = await startServerForTest({ environment: { BASE_URL: server.config.BASE_URL } });
     await own.sql('alter table oauth_records rename to gone');
     const page = await request(own, `GET ${program.authorizationPath()}`);
+    const marker = 'M'.repeat(43);
+    const secrets = {
+      code: `ibc_${marker}`,
+      code_verifier: marker,
+      refresh_token: `ibr_${marker}`,
+      client_secret: marker,
+    };
     const json = await request(own, 'POST /oauth/token', {
-      raw: new URLSearchParams({ client_id: 'x', grant_type: 'refresh_token', refresh_token: 'ibr_x' }),
+      raw: new URLSearchParams({ client_id: 'x', grant_type: 'authorization_code', ...secrets }),
     });
     expect([page.status, json.status]).toEqual([500, 500]);
+    expect(own.logLines.join('') + own.auditLines.join('') + json.text).not.toContain(marker);
     expect(json.body.error).toBe('server_error');
     expect(page.text + json.text).not.toMatch(/oauth_records|relation|select/);
     expect(own.logLines.filter(line => line.includes('a request failed'))).toHaveLength(2);

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { signedIn, Visitor } from '../admin/visitor.ts';
 import { readAudit } from '../helpers/audit.ts';
-import { createMember, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
+import { createMember, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
 import { startPublicServer } from '../helpers/public-server.ts';
 import { startServerForTest, type TestServer } from '../helpers/server.ts';
 import { callTool, finish, levelFields, Program, type Tokens } from './program.ts';
@@ -50,8 +50,8 @@ describe('an access token', () => {
     for (const secret of [code, body.access_token, body.refresh_token, program.verifier]) {
       expect(all).not.toContain(secret);
       expect(all).not.toContain(secret.slice(4));
+      expect(server.logLines.join('') + server.auditLines.join('')).not.toContain(secret.slice(4));
     }
-    expect(server.logLines.join('') + server.auditLines.join('')).not.toContain(code.slice(4));
     const [row] = await server.sql<{ seconds: number; aud: string }>(
       `select extract(epoch from expires_at - created_at)::int as seconds, payload ->> 'aud' as aud
       from oauth_records where model = 'AccessToken' and id_hash = $1`,
@@ -95,6 +95,29 @@ describe('an access token', () => {
     ]);
     expect(token?.last_used_at).not.toBeNull();
   });
+});
+
+test('calls with tokens of both kinds and with none that is good are identified together, each charged for itself', async () => {
+  const { access_token: access } = await connect('read');
+  const [row] = await server.sql<{ token_id: number }>('select token_id from oauth_records where id_hash = $1', [
+    hash(access),
+  ]);
+  const api = await issueToken(server, world, 'read');
+  const bearers = [
+    access,
+    api.token,
+    `iba_${'x'.repeat(43)}`,
+    `${api.token.slice(0, -1)}_`,
+    'nothing',
+    access.slice(4),
+  ];
+  const calls = bearers.flatMap(bearer => Array.from({ length: 6 }, () => bearer));
+  const statuses = await Promise.all(calls.map(async bearer => [bearer, (await callTool(server, bearer)).status]));
+  expect(statuses).toEqual(calls.map(bearer => [bearer, bearer === access || bearer === api.token ? 200 : 401]));
+  const counts = await server.sql<{ count: number }>('select count from rate_limits where key = any ($1)', [
+    [`apitoken:read:${row?.token_id}`, `apitoken:read:${api.id}`],
+  ]);
+  expect(counts).toEqual([{ count: 6 }, { count: 6 }]);
 });
 
 describe('what ends a token of the API ends a grant, from the next call on', () => {
