@@ -9,7 +9,7 @@ import type { Tool } from './tools.ts';
  * The key in `_meta` under which a call is done once, as under the Idempotency-Key of a request. It is no header here:
  * clients send the headers that they are configured with on every call, and one key for all calls would make them one.
  */
-export const idempotencyMetaKey = 'idea-board/idempotency-key';
+const idempotencyMetaKey = 'idea-board/idempotency-key';
 
 /** A call of a tool, as its route takes it. */
 export interface ToolCall {

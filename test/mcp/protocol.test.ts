@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
 import { createBoard, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
@@ -193,6 +194,20 @@ describe('the list of the tools', () => {
       // Formats that validators of clients do not know, and what only the OpenAPI document makes use of.
       expect(JSON.stringify(tool)).not.toMatch(/int64|"examples"|\$ref|9007199254740991/);
     }
+  });
+
+  test('is what the page for people says', async () => {
+    const page = readFileSync(new URL('../../docs/mcp.md', import.meta.url), 'utf8');
+    const rows = page.split('\n').filter(line => /^\| `\w+`/.test(line));
+    const documented = rows.flatMap(row => {
+      const [, names = '', , needs = ''] = row.split('|');
+      return [...names.matchAll(/`(\w+)`/g)].map(([, name]) => [name, needs.replaceAll('`', '').trim()]);
+    });
+    const needed = tools.map(({ metadata }) => [
+      metadata.tool.name,
+      metadata.auth === 'board' ? metadata.grant : 'any token',
+    ]);
+    expect(documented.filter(([name]) => needed.some(([known]) => known === name)).sort()).toEqual(needed.sort());
   });
 
   test('names arguments as the contract names fields, in snake case, and requires what it requires', async () => {
