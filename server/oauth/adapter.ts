@@ -6,7 +6,6 @@ import {
   findRecord,
   type OauthPayload,
   removeRecord,
-  removeRecordsOfGrant,
   storeRecord,
   storeUnderGrant,
 } from '../domain/oauth/records.ts';
@@ -56,7 +55,8 @@ export function buildAdapter({ database, clock, endGrant, refuse }: AdapterOptio
       },
 
       destroy: id => (model === 'Grant' ? endGrant(id) : removeRecord(database, model, id)),
-      revokeByGrantId: grantId => removeRecordsOfGrant(database, model, grantId),
+      // What stands under a grant goes with it, and nothing goes without it.
+      async revokeByGrantId() {},
       findByUid: nothing,
       findByUserCode: nothing,
     };

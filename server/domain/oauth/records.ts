@@ -133,12 +133,3 @@ const deleteRecord = statement<never>(
 export async function removeRecord(db: Queryable, model: string, id: string): Promise<void> {
   await db.query(deleteRecord, [model, hashOfId(id)]);
 }
-
-const deleteOfGrant = statement<never>(
-  'delete_oauth_records_of_grant',
-  'delete from oauth_records where grant_id = $1 and model = $2',
-);
-
-export async function removeRecordsOfGrant(db: Queryable, model: string, grantId: string): Promise<void> {
-  await db.query(deleteOfGrant, [grantId, model]);
-}
