@@ -1,7 +1,7 @@
 import { type ErrorKey, errors } from '../../contract/errors.ts';
 import { type JsonRpcError, jsonRpcCode } from '../../contract/tools.ts';
 import type { DomainError } from '../domain/domain-error.ts';
-import type { ProtocolAnswer } from './protocol.ts';
+import type { ProtocolAnswer } from './message.ts';
 
 /** An error of the API in the form of JSON-RPC, as the answer to what was sent. */
 export function toJsonRpcError(

@@ -1,13 +1,5 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import {
-  CLIENT_CAPABILITIES_META_KEY,
-  CLIENT_INFO_META_KEY,
-  PROTOCOL_VERSION_META_KEY,
-  SERVER_INFO_META_KEY,
-  SUPPORTED_PROTOCOL_VERSIONS,
-} from '@modelcontextprotocol/server';
-import { isObject, type Message } from './message.ts';
-import type { Exchange } from './protocol.ts';
+import { type Exchange, isObject, type Message } from './message.ts';
 
 /*
  * Calls of tools about whose form there is no doubt, which nearly all are. They are answered without the SDK, which makes a
@@ -23,25 +15,26 @@ export function eraOfPlainCall({ message, headers }: Exchange): 'modern' | 'lega
   if (!hasOnly(message, messageFields) || !hasOnly(params, callFields) || typeof name !== 'string') return undefined;
   if ((given !== undefined && !isObject(given)) || !isObject(meta)) return undefined;
   if (meta.progressToken !== undefined && !isId(meta.progressToken)) return undefined;
-  const reserved = Object.keys(meta).filter(key => key.startsWith('io.modelcontextprotocol/'));
+  const reserved = Object.keys(meta).filter(key => key.startsWith(reservedPrefix));
   return reserved.length === 0 ? legacyEra(headers) : modernEra(headers, name, meta, reserved);
 }
+
+/** The revisions before 2026. Theirs is the initialize handshake, which a call without an envelope comes after. */
+export const legacyVersions: readonly string[] = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05', '2024-10-07'];
 
 const messageFields = ['jsonrpc', 'id', 'method', 'params'];
 const callFields = ['name', 'arguments', '_meta'];
 
 function legacyEra(headers: Exchange['headers']): 'legacy' | undefined {
   const version = headers['mcp-protocol-version'];
-  const isKnown = version === undefined || SUPPORTED_PROTOCOL_VERSIONS.includes(String(version));
+  const isKnown = version === undefined || legacyVersions.includes(String(version));
   return isKnown && headers['mcp-method'] === undefined && headers['mcp-name'] === undefined ? 'legacy' : undefined;
 }
 
 const modernVersion = '2026-07-28';
-const envelopeFields: readonly string[] = [
-  PROTOCOL_VERSION_META_KEY,
-  CLIENT_INFO_META_KEY,
-  CLIENT_CAPABILITIES_META_KEY,
-];
+const reservedPrefix = 'io.modelcontextprotocol/';
+/** What the protocol has for everything else in its own name makes a call unusual. */
+const envelopeFields = ['protocolVersion', 'clientInfo', 'clientCapabilities'];
 
 function modernEra(
   headers: Exchange['headers'],
@@ -49,14 +42,14 @@ function modernEra(
   meta: Message,
   reserved: string[],
 ): 'modern' | undefined {
-  const client = meta[CLIENT_INFO_META_KEY];
-  const capabilities = meta[CLIENT_CAPABILITIES_META_KEY];
+  const client = meta[`${reservedPrefix}clientInfo`];
+  const capabilities = meta[`${reservedPrefix}clientCapabilities`];
   const isPlain =
-    meta[PROTOCOL_VERSION_META_KEY] === modernVersion &&
+    meta[`${reservedPrefix}protocolVersion`] === modernVersion &&
     headers['mcp-protocol-version'] === modernVersion &&
     headers['mcp-method'] === 'tools/call' &&
     headers['mcp-name'] === name &&
-    reserved.every(key => envelopeFields.includes(key)) &&
+    reserved.every(key => envelopeFields.includes(key.slice(reservedPrefix.length))) &&
     (client === undefined ||
       (isObject(client) && typeof client.name === 'string' && typeof client.version === 'string')) &&
     isObject(capabilities) &&
@@ -74,7 +67,7 @@ export function writePlainResult(
   const inEra =
     era === 'legacy'
       ? result
-      : { ...result, resultType: 'complete', _meta: { ...result._meta, [SERVER_INFO_META_KEY]: serverInfo } };
+      : { ...result, resultType: 'complete', _meta: { ...result._meta, [`${reservedPrefix}serverInfo`]: serverInfo } };
   const [text] = result.content;
   // The text of a result is its content for programs, as JSON: see resultOf.
   const structured = structuredContent && text?.type === 'text' ? `"structuredContent":${text.text},` : '';

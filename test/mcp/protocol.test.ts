@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
+import { SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { legacyVersions } from '../../server/mcp/plain-call.ts';
 import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
 import { createBoard, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
 import { request } from '../helpers/request.ts';
@@ -78,6 +80,10 @@ describe('the revisions of 2025', () => {
     });
     const called = await callTool(server, { token, name: 'get_token', form: 'legacy', headers });
     expect(called).toMatchObject({ status: 400, key: 'invalid_message' });
+  });
+
+  test('are those that the SDK knows', () => {
+    expect(legacyVersions).toEqual(SUPPORTED_PROTOCOL_VERSIONS);
   });
 
   test('ping is answered, an unknown method is no method, and an answer of the client is taken', async () => {
