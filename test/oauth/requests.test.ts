@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { buildMetrics } from '../../server/observability/metrics.ts';
 import { signedIn, type Visitor } from '../admin/visitor.ts';
 import { createWorld, type World } from '../helpers/fixtures.ts';
 import { startPublicServer } from '../helpers/public-server.ts';
@@ -286,4 +287,20 @@ test('pages of the origins in CORS_ORIGINS may do what a program does, and no ot
       })
     ).headers.get('access-control-allow-origin'),
   ).toBeNull();
+});
+
+test('every request is counted by its route, and is a line of the log without what it asked for', async () => {
+  const metrics = buildMetrics();
+  const own = await startServerForTest({
+    on: server,
+    environment: { BASE_URL: server.config.BASE_URL },
+    dependencies: { metrics },
+  });
+  await request(own, `GET ${program.authorizationPath()}`);
+  await request(own, 'POST /oauth/token', { raw: new URLSearchParams({ grant_type: 'refresh_token' }) });
+  const { text } = await metrics.write(own.dependencies);
+  expect(text).toMatch(/http_requests_total\{method="GET",route="\/oauth\/authorize",status="303",key=""\} 1/);
+  expect(text).toMatch(/http_requests_total\{method="POST",route="\/oauth\/token",status="400",key=""\} 1/);
+  const [line] = own.logLines.map(one => JSON.parse(one)).filter(one => one.path?.startsWith('/oauth/authorize'));
+  expect(line).toMatchObject({ path: '/oauth/authorize', status: 303 });
 });
