@@ -32,8 +32,8 @@ export interface BuiltProvider {
 
 /**
  * The OAuth provider: codes with PKCE, opaque access tokens for the tools alone, refresh tokens that are used once. It is
- * loaded by the first request that needs it: it takes a fifth of a second and 30 MB, which a server without such clients
- * has better uses for.
+ * loaded by the first request that needs it: a server would start a fifth of a second later for it, and most have no such
+ * clients.
  */
 export async function buildProvider(server: ServerDependencies): Promise<BuiltProvider> {
   const { errors, interactionPolicy, Provider } = await import('oidc-provider');
