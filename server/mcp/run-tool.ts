@@ -24,7 +24,6 @@ export function buildToolRunner(server: ServerDependencies, endpoints: Endpoints
     reply: FastifyReply,
   ): Promise<CallToolResult> => {
     const { operationId, route, metadata } = call.tool;
-    request.toolName = metadata.tool.name;
     try {
       admitCaller(server, request, principal, metadata, call.query);
       const input = call.takeInput();

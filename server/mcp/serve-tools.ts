@@ -36,6 +36,7 @@ export function serveTools(server: ServerDependencies, endpoints: Endpoints) {
     const message = isObject(request.body) ? request.body : undefined;
     const call = message && callIn(message, tools);
     const metadata = call?.tool.metadata;
+    request.toolName = metadata?.tool.name ?? null;
     const principal = await identifyCaller(server, request, reply, {
       bucket: metadata?.auth === 'board' ? metadata.bucket : undefined,
       idempotency: call?.idempotency,
@@ -52,7 +53,12 @@ export function serveTools(server: ServerDependencies, endpoints: Endpoints) {
     });
   }
 
+  const begun = new WeakSet<FastifyRequest>();
+
   async function handle(request: FastifyRequest, reply: FastifyReply, unreadable?: Error) {
+    // What fails when the answer is under way must not have the request charged a second time.
+    if (begun.has(request)) return refuse(unreadable, request, reply);
+    begun.add(request);
     try {
       const spoken = await answer(request, reply, unreadable);
       const { status, contentType, body } = spoken;
@@ -72,7 +78,7 @@ export function serveTools(server: ServerDependencies, endpoints: Endpoints) {
       url: useTools.path,
       config: { tsRestRoute: useTools },
       handler: (request, reply) => handle(request, reply),
-      // The handler answers its own errors: these are of the reading of the body.
+      // The handler answers its own errors: these are of the reading of the body, or of the sending of the answer.
       errorHandler: (error, request, reply) => handle(request, reply, error),
     });
   };
