@@ -24,6 +24,10 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+// Tests read what tools print, which many of them colour wherever CI or FORCE_COLOR is set.
+delete process.env.FORCE_COLOR;
+process.env.NO_COLOR = '1';
+
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
