@@ -5,8 +5,8 @@ import { definePage, sendPage } from '../pages/page.ts';
 import { findAccount, isAdmin, nameAccount, pathIn } from './account-choice.ts';
 import { administer } from './administer.ts';
 import { requireSession, sessionOf } from './browser-session.ts';
-import { fieldOf } from './form-fields.ts';
 import { formTokenOf, frameOf } from './frame.ts';
+import { noticeIn } from './parameters.ts';
 import { type ShownTime, showTime } from './show-time.ts';
 import { shownName } from './shown-name.ts';
 
@@ -38,7 +38,7 @@ export function serveHome(app: FastifyInstance, server: ServerDependencies) {
         .filter(one => one !== account)
         .map(one => ({ name: shownName(one.name), role: one.role, href: pathIn(request, one, '/admin') })),
       erasedFrom: erasedFrom(user.deletion_requested_at, server.config.USER_DELETION_GRACE_HOURS),
-      notice: fieldOf(request.query, 'notice') === 'kept' ? 'You stay: nothing of you is erased.' : undefined,
+      notice: noticeIn(request, { kept: 'You stay: nothing of you is erased.' }),
       formToken: formTokenOf(request),
     };
     return sendPage(reply, homePage(frameOf(request, account, 'Home'), data));

@@ -6,6 +6,7 @@ import { definePage, sendPage } from '../pages/page.ts';
 import { clearSessionCookie, requireSession, sessionHashOf, sessionOf, setSessionCookie } from './browser-session.ts';
 import { fieldOf } from './form-fields.ts';
 import { safeNextPath } from './next-path.ts';
+import { noticeIn } from './parameters.ts';
 import { buildThrottle, describeWait } from './throttle.ts';
 
 interface SignInData {
@@ -37,7 +38,7 @@ export function serveSignIn(app: FastifyInstance, server: ServerDependencies) {
   app.get('/admin/sign-in', async (request, reply) => {
     const next = safeNextPath(fieldOf(request.query, 'next'));
     if (request.browserSession) return reply.redirect(next, 303);
-    return show(reply, { email: '', next, notice: noticeOf(request) });
+    return show(reply, { email: '', next, notice: noticeIn(request, notices) });
   });
 
   app.post('/admin/sign-in', { config: { isForVisitors: true } }, async (request, reply) => {
@@ -82,11 +83,6 @@ export function serveSignIn(app: FastifyInstance, server: ServerDependencies) {
 
 function tooMany(retrySeconds: number): string {
   return `There were too many tries. Try again ${describeWait(retrySeconds)}.`;
-}
-
-function noticeOf(request: FastifyRequest): string | undefined {
-  const word = fieldOf(request.query, 'notice');
-  return Object.hasOwn(notices, word) ? notices[word] : undefined;
 }
 
 function clientOf({ id, ip }: FastifyRequest) {

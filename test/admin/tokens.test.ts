@@ -118,7 +118,7 @@ describe('a token', () => {
     expect([answer.status, answer.location]).toEqual([303, '/admin/tokens?notice=revoked']);
     expect((await visitor.get('/admin/tokens?notice=revoked')).html).toContain('The token is revoked.');
     expect((await request(server, 'GET /api/v1/token', { token })).key).toBe('unauthorized');
-    expect((await visitor.get(path)).html).toContain('It is revoked already.');
+    expect((await visitor.get(path)).html).toContain('It is revoked already');
     expect(readAudit(server.auditLines)).toContainEqual(
       expect.objectContaining({ event: 'token.revoked', by: 'user', by_user_id: world.ownerId, token_id: id }),
     );

@@ -1,0 +1,22 @@
+import type { FastifyRequest } from 'fastify';
+import { DomainError } from '../domain/domain-error.ts';
+import { fieldOf } from './form-fields.ts';
+
+/** The number in the path of a page, such as the one of /admin/tokens/:id. What is none names nothing. */
+export function idIn({ params }: FastifyRequest, name = 'id'): number {
+  const text = fieldOf(params, name);
+  if (!/^[1-9]\d{0,14}$/.test(text)) throw new DomainError('not_found');
+  return Number(text);
+}
+
+/** The number that the address gives as a parameter, such as where a list goes on; undefined for none. */
+export function numberIn({ query }: FastifyRequest, name: string): number | undefined {
+  const text = fieldOf(query, name);
+  return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined;
+}
+
+/** What a page says above all else, by the word in its address: what was just done, after the redirect that told of it. */
+export function noticeIn({ query }: FastifyRequest, notices: Readonly<Record<string, string>>): string | undefined {
+  const word = fieldOf(query, 'notice');
+  return Object.hasOwn(notices, word) ? notices[word] : undefined;
+}
