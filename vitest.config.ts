@@ -9,6 +9,7 @@ const longest = [
   'test/operations/stopping.test.ts',
   'test/client/readme.test.ts',
   'test/admin/browser.test.ts',
+  'test/admin/flows.test.ts',
   'test/pages/browser.test.ts',
 ];
 
