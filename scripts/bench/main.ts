@@ -3,8 +3,8 @@ import { countFailedRounds, printReport } from './report.ts';
 import { runBench } from './run-bench.ts';
 
 const [subject, ...rest] = process.argv.slice(2);
-if (subject === 'events') {
-  await (await import('./events.ts')).run(rest);
+if (subject === 'events' || subject === 'pages') {
+  await (await import(`./${subject}.ts`)).run(rest);
   process.exit();
 }
 const options = readOptions(process.argv.slice(2));
