@@ -90,6 +90,7 @@ const rules: { part: string; may: string[] }[] = [
       'server/http/audit-refusals.ts',
       'server/http/rate-limit.ts',
       'contract/grants.ts',
+      'contract/status.ts',
       'type server/',
       '@fastify/cookie',
       '@fastify/formbody',
