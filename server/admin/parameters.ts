@@ -9,6 +9,13 @@ export function idIn({ params }: FastifyRequest, name = 'id'): number {
   return Number(text);
 }
 
+/** The short name in the path of a page, such as a board's slug or a status's key. What cannot be one names nothing. */
+export function wordIn({ params }: FastifyRequest, name: string): string {
+  const text = fieldOf(params, name);
+  if (!/^[a-z0-9_-]{1,63}$/.test(text)) throw new DomainError('not_found');
+  return text;
+}
+
 /** The number that the address gives as a parameter, such as where a list goes on; undefined for none. */
 export function numberIn({ query }: FastifyRequest, name: string): number | undefined {
   const text = fieldOf(query, name);

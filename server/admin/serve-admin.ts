@@ -2,6 +2,7 @@ import cookie from '@fastify/cookie';
 import formbody from '@fastify/formbody';
 import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../dependencies.ts';
+import { serveBoards } from './boards/serve-boards.ts';
 import { readBrowserSessions } from './browser-session.ts';
 import { guardForms } from './form-guard.ts';
 import { serveHome } from './home-routes.ts';
@@ -28,5 +29,6 @@ export function serveAdmin(server: ServerDependencies) {
     servePasswords(app, server);
     serveHome(app, server);
     serveTokens(app, server);
+    serveBoards(app, server);
   };
 }
