@@ -112,7 +112,7 @@ describe('the statuses of a board', () => {
     const { html } = await visitor.get(pathOf('statuses'));
     expect(html).toContain('2 ideas, and 1 more awaiting approval');
     const question = await visitor.get(pathOf('statuses/planned/remove'));
-    expect([question.status, question.html.includes('There are 2 ideas with the status planned')]).toEqual([409, true]);
+    expect([question.status, question.html.includes('There are 3 ideas with the status planned')]).toEqual([409, true]);
     const answer = await remove('planned');
     expect([answer.status, answer.html.includes('3 ideas have the status planned')]).toEqual([409, true]);
 

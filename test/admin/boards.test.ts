@@ -347,7 +347,7 @@ describe('the home page', () => {
     ]);
     const { html } = await visitor.get('/admin');
     for (const text of [
-      '1 webhook cannot be delivered to',
+      '1 webhook fails',
       '2 webhooks are disabled',
       '1 chat channel is disabled',
       '31 Mar 2026, 12:00 UTC',

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { AdministrationError } from '../../domain/administration.ts';
-import { requireBoardAsSeen } from '../../domain/boards/find-board.ts';
+import { BoardChangedError, requireBoardAsSeen } from '../../domain/boards/find-board.ts';
 import { updateBoard } from '../../domain/boards/update-board.ts';
 import type { AccountOfUser } from '../../domain/sign-in/read-session.ts';
 import { definePage, sendPage } from '../../pages/page.ts';
@@ -36,7 +36,7 @@ const notices = {
 
 const look = 'The time zone is another one, and the times below now stand in it. Look at them, and save them again';
 
-/** The deadlines of a board: when ideas and votes are taken (Events, Limits), for the owners and admins of its account. */
+/** The deadlines of a board: when ideas and votes are taken (POST /api/v1/ideas; Idea actions, 2), for the owners and admins of its account. */
 export function serveDeadlines(app: FastifyInstance, server: ServerDependencies) {
   const onRequest = [requireSession, nameAccount];
   const path = '/admin/boards/:slug/deadlines';
@@ -59,7 +59,10 @@ export function serveDeadlines(app: FastifyInstance, server: ServerDependencies)
       const notice = twice.length > 0 ? 'first' : 'saved';
       return reply.redirect(pathOnBoard(request, account, wordIn(request, 'slug'), 'deadlines', { notice }), 303);
     } catch (error) {
-      return show(request, reply, account, { form, problem: problemOf(error) });
+      const problem = problemOf(error);
+      // Whoever is told what somebody else made of it has seen that now; whoever is told something else has not.
+      const seenAt = error instanceof BoardChangedError ? {} : { seenAt: form.seenAt };
+      return show(request, reply, account, { form, problem, ...seenAt });
     }
   });
 
@@ -92,6 +95,10 @@ export function serveDeadlines(app: FastifyInstance, server: ServerDependencies)
       notice,
       problem: problem?.message,
     };
-    return sendPage(reply, deadlinePage(frameOf(request, account, 'Deadlines'), data), problem?.status ?? 200);
+    return sendPage(
+      reply,
+      deadlinePage(frameOf(request, account, `${data.board.name}: Deadlines`), data),
+      problem?.status ?? 200,
+    );
   }
 }

@@ -13,7 +13,7 @@ import { requireSession } from '../browser-session.ts';
 import { fieldOf } from '../form-fields.ts';
 import { formTokenOf, frameOf } from '../frame.ts';
 import { noticeIn, wordIn } from '../parameters.ts';
-import { problemOf } from '../problem.ts';
+import { type Problem, problemOf } from '../problem.ts';
 import { type BoardForm, formOfBoard, readBoardForm } from './board-form.ts';
 import { type BoardHeader, headerOf, pathOnBoard } from './board-page.ts';
 import { onBoard } from './on-board.ts';
@@ -36,6 +36,15 @@ interface SettingsData {
   isStale: boolean;
   /** What they made of it. */
   meanwhile: { label: string; value: string }[];
+}
+
+/** What of the page is not as it is stored. */
+interface Given {
+  form?: BoardForm;
+  seenAt?: string;
+  isStale?: boolean;
+  notice?: string | undefined;
+  problem?: Problem;
 }
 
 const settingsPage = definePage<SettingsData>('admin/boards/settings');
@@ -62,31 +71,21 @@ export function serveBoardSettings(app: FastifyInstance, server: ServerDependenc
   app.post(path, { onRequest }, async (request, reply) => {
     const account = requireAdminAccount(request);
     const form = readBoardForm(request.body);
+    const seenAt = fieldOf(request.body, 'seen_at');
     try {
       await administer(server, request, async admin => {
-        const seenAt = fieldOf(request.body, 'seen_at');
         await updateBoard(admin, await requireBoardAsSeen(admin, account.id, wordIn(request, 'slug'), seenAt), form);
       });
       return reply.redirect(pathOnBoard(request, account, form.slug, 'settings', { notice: 'saved' }), 303);
     } catch (error) {
-      const { status, message } = problemOf(error);
-      return show(
-        request,
-        reply,
-        account,
-        { form, problem: message, isStale: error instanceof BoardChangedError },
-        status,
-      );
+      const problem = problemOf(error);
+      // Whoever is told what somebody else made of it has seen that now; whoever is told something else has not.
+      const isStale = error instanceof BoardChangedError;
+      return show(request, reply, account, { form, problem, isStale, ...(isStale ? {} : { seenAt }) });
     }
   });
 
-  async function show(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    account: AccountOfUser,
-    given: { form?: BoardForm; notice?: string | undefined; problem?: string; isStale?: boolean },
-    status = 200,
-  ) {
+  async function show(request: FastifyRequest, reply: FastifyReply, account: AccountOfUser, given: Given) {
     const { form, notice, problem, isStale = false } = given;
     const board = await onBoard(server, request, account, async (_admin, found) => found);
     const { slug, isFrozen, isPublic, updatedAt } = board;
@@ -96,16 +95,20 @@ export function serveBoardSettings(app: FastifyInstance, server: ServerDependenc
       maxDescriptionLength,
       action: pathOnBoard(request, account, slug, 'settings'),
       formToken: formTokenOf(request),
-      seenAt: updatedAt.toISOString(),
+      seenAt: given.seenAt ?? updatedAt.toISOString(),
       isFrozen,
       freezePath: pathOnBoard(request, account, slug, isFrozen ? 'unfreeze' : 'freeze'),
       publicUrl: isPublic ? `${server.config.BASE_URL}/b/${slug}` : undefined,
       notice,
-      problem,
+      problem: problem?.message,
       isStale,
       meanwhile: form && isStale ? differences(form, board) : [],
     };
-    return sendPage(reply, settingsPage(frameOf(request, account, 'Board settings'), data), status);
+    return sendPage(
+      reply,
+      settingsPage(frameOf(request, account, `${data.board.name}: Settings`), data),
+      problem?.status ?? 200,
+    );
   }
 }
 

@@ -122,6 +122,10 @@ export function serveStatusList(app: FastifyInstance, server: ServerDependencies
       problem: problem?.message,
       isOfForm: form !== undefined,
     };
-    return sendPage(reply, listPage(frameOf(request, account, 'Statuses'), data), problem?.status ?? 200);
+    return sendPage(
+      reply,
+      listPage(frameOf(request, account, `${data.board.name}: Statuses`), data),
+      problem?.status ?? 200,
+    );
   }
 }

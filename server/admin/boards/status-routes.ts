@@ -11,6 +11,7 @@ import { formTokenOf, frameOf } from '../frame.ts';
 import { wordIn } from '../parameters.ts';
 import { type Problem, problemOf } from '../problem.ts';
 import { Refusal } from '../refusal.ts';
+import { showCount } from '../show-count.ts';
 import { type BoardHeader, headerOf, pathOnBoard } from './board-page.ts';
 import { onBoard } from './on-board.ts';
 import { type PresentedStatus, presentStatus } from './present-status.ts';
@@ -58,14 +59,14 @@ export function serveStatus(app: FastifyInstance, server: ServerDependencies) {
   app.get(`${path}/remove`, { onRequest }, async (request, reply) => {
     const account = requireAdminAccount(request);
     const { board, status } = await read(request, account);
-    const { status: chip, ideas, pending, removePath } = presentStatus(request, account, board.slug, status);
+    const { status: chip, removePath } = presentStatus(request, account, board.slug, status);
     const list = pathOnBoard(request, account, board.slug, 'statuses');
-    if (status.idea_count + status.pending_count > 0) {
-      const having = status.idea_count > 0 ? ideas : pending;
+    const count = status.idea_count + status.pending_count;
+    if (count > 0) {
       throw new Refusal(
         409,
         'Ideas have this status',
-        `There ${having === '1 idea' ? 'is' : 'are'} ${having} with the status ${chip.label}. Move them to another one first.`,
+        `There ${count === 1 ? 'is' : 'are'} ${showCount(count, 'idea')} with the status ${chip.label}. Move what has it to another one first.`,
         { label: 'To the statuses', href: list },
       );
     }
@@ -103,6 +104,10 @@ export function serveStatus(app: FastifyInstance, server: ServerDependencies) {
       formToken: formTokenOf(request),
       problem: problem?.message,
     };
-    return sendPage(reply, statusPage(frameOf(request, account, 'Status'), data), problem?.status ?? 200);
+    return sendPage(
+      reply,
+      statusPage(frameOf(request, account, `${data.board.name}: Status`), data),
+      problem?.status ?? 200,
+    );
   }
 }

@@ -153,7 +153,11 @@ export function serveTags(app: FastifyInstance, server: ServerDependencies) {
       notice,
       problem: problem?.message,
     };
-    return sendPage(reply, listPage(frameOf(request, account, 'Tags'), data), problem?.status ?? 200);
+    return sendPage(
+      reply,
+      listPage(frameOf(request, account, `${data.board.name}: Tags`), data),
+      problem?.status ?? 200,
+    );
   }
 
   async function showTag(
@@ -171,7 +175,7 @@ export function serveTags(app: FastifyInstance, server: ServerDependencies) {
       formToken: formTokenOf(request),
       problem: problem?.message,
     };
-    return sendPage(reply, tagPage(frameOf(request, account, 'Tag'), data), problem?.status ?? 200);
+    return sendPage(reply, tagPage(frameOf(request, account, `${data.board.name}: Tag`), data), problem?.status ?? 200);
   }
 }
 

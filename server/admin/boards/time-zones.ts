@@ -93,7 +93,7 @@ export function openZone(name: string): Zone {
 
 const dayMs = 86_400_000;
 
-/** The years that have four digits, from the first one that all computers know. */
+/** The years that a field can name, in whichever zone: the first hours of 9999 are still 9998 in some, the last are 10000. */
 const [firstYear, lastYear] = [1970, 9998];
 
 /** The bounds of a field, as its attributes name them. */

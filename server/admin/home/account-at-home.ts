@@ -110,7 +110,12 @@ function troublesOf(
   return {
     troubles: [
       ...(failing > 0
-        ? [{ label: `${showCount(failing, 'webhook')} cannot be delivered to`, href: path('/admin/webhooks') }]
+        ? [
+            {
+              label: `${showCount(failing, 'webhook')} ${failing === 1 ? 'fails' : 'fail'}`,
+              href: path('/admin/webhooks'),
+            },
+          ]
         : []),
       ...(disabled > 0
         ? [{ label: `${showCount(disabled, 'webhook')} ${are(disabled)} disabled`, href: path('/admin/webhooks') }]
