@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { findChromium } from '../client/runtimes.ts';
-import { createWorld, type World } from '../helpers/fixtures.ts';
+import { createWorld, issueToken, type World } from '../helpers/fixtures.ts';
 import { request } from '../helpers/request.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
 import { startChromium } from '../pages/in-browser.ts';
@@ -59,5 +59,23 @@ describe.each(ways)('%s', way => {
     expect(await person.read()).toContain('You are signed out.');
     await person.goto('/admin/tokens');
     expect(person.path()).toBe('/admin/sign-in?next=%2Fadmin%2Ftokens');
+  });
+
+  test('a person sets a deadline, and the API answers 423 until it is moved', async () => {
+    const { token } = await issueToken(server, world, 'write');
+    const submit = async () =>
+      (await request(server, 'POST /api/v1/ideas', { token, json: { title: 'Late', body: 'Or not' } })).key;
+    await person.follow('Boards');
+    await person.follow('Web app');
+    await person.follow('Deadlines');
+    await person.choose('Time zone', 'Europe/Berlin');
+    await person.press('Show in this zone');
+    await person.fill('Submissions close', '2020-06-01T18:00');
+    await person.press('Save');
+    expect(await person.read()).toContain('1 Jun 2020, 16:00 UTC');
+    expect(await submit()).toBe('submissions_closed');
+    await person.fill('Submissions close', '2099-06-01T18:00');
+    await person.press('Save');
+    expect(await submit()).toBeUndefined();
   });
 });
