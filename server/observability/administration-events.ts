@@ -18,6 +18,7 @@ const ofUser = { ...by, user_id: field.userId('who it is about') };
 const ofMember = { ...inAccount, user_id: field.userId('who it is about') };
 const ofToken = { ...inAccount, token_id: field.tokenId };
 const ofWebhook = { ...inAccount, webhook_id: field.webhookId };
+const ofIdea = { ...inAccount, idea_id: field.ideaId };
 const ofChannel = { ...inAccount, channel_id: field.channelId };
 const role = z.enum(roles);
 const rows = z.record(z.string(), z.int()).describe('how many rows each table lost, or had changed');
@@ -96,11 +97,26 @@ export const administrationEvents = {
     changed: field.changed,
   }),
   'tag.removed': defineEvent('A tag was removed.', { ...onBoard, tag_id: z.int().describe('the tag') }),
-  'idea.approved': defineEvent('An idea that awaited approval was published.', {
-    ...inAccount,
-    idea_id: field.ideaId,
+  'idea.approved': defineEvent('An idea that awaited approval was published.', ofIdea),
+  'idea.rejected': defineEvent('An idea that awaited approval was rejected.', ofIdea),
+  'idea.status_changed': defineEvent('A moderator gave an idea another status.', {
+    ...ofIdea,
+    from: z.string().describe('the key of the status before'),
+    to: z.string().describe('the key of the status now'),
   }),
-  'idea.rejected': defineEvent('An idea that awaited approval was rejected.', { ...inAccount, idea_id: field.ideaId }),
+  'idea.tag_added': defineEvent('A moderator gave an idea a tag.', { ...ofIdea, tag_id: z.int().describe('the tag') }),
+  'idea.tag_removed': defineEvent('A moderator took a tag from an idea.', {
+    ...ofIdea,
+    tag_id: z.int().describe('the tag'),
+  }),
+  'idea.merged': defineEvent('A moderator merged an idea into another.', {
+    ...ofIdea,
+    target_id: z.int().describe('the idea into which it was merged'),
+  }),
+  'idea.unmerged': defineEvent('A moderator took a merge back.', {
+    ...ofIdea,
+    target_id: z.int().describe('the idea into which it was merged'),
+  }),
 
   'webhook.created': defineEvent('A webhook was registered.', {
     ...ofWebhook,

@@ -12,12 +12,17 @@ import {
   scheduleAccountDeletion,
 } from '../../server/domain/erasure/schedule-account-deletion.ts';
 import { addMember, removeMember, setMemberRole } from '../../server/domain/members/change-members.ts';
+import { mergeIdea, unmergeIdea } from '../../server/domain/merging/merge-idea.ts';
 import { approveIdea } from '../../server/domain/moderation/approve-idea.ts';
+import { findModerator } from '../../server/domain/moderation/find-moderator.ts';
 import { rejectIdea } from '../../server/domain/moderation/reject-idea.ts';
+import type { WriteOperation } from '../../server/domain/operation.ts';
 import { createPasswordLink } from '../../server/domain/sign-in/password-links.ts';
 import { setPassword } from '../../server/domain/sign-in/set-password.ts';
 import { addStatus, removeStatus, requireStatus, updateStatus } from '../../server/domain/statuses/edit-statuses.ts';
+import { setIdeaStatus } from '../../server/domain/statuses/set-idea-status.ts';
 import { addTag, removeTag, requireTag, updateTag } from '../../server/domain/tags/edit-tags.ts';
+import { addIdeaTag, removeIdeaTag } from '../../server/domain/tags/tag-idea.ts';
 import { createToken } from '../../server/domain/tokens/create-token.ts';
 import { revokeToken } from '../../server/domain/tokens/revoke-token.ts';
 import { blockUser, unblockUser } from '../../server/domain/users/block-user.ts';
@@ -35,6 +40,7 @@ import { Board } from '../../server/entities/board.ts';
 import { User } from '../../server/entities/user.ts';
 import { administrationEvents } from '../../server/observability/administration-events.ts';
 import type { AdministrationEvent } from '../../server/observability/audit-events.ts';
+import { act } from '../helpers/act.ts';
 import { readAudit } from '../helpers/audit.ts';
 import {
   createMember,
@@ -152,6 +158,37 @@ const onTag =
       await change(admin, 'Billing');
       return { ...board(), tag_id: tagId, ...told };
     };
+  };
+
+/** What a moderator does to an idea in person, which has an audit trail: what a token does has none. */
+const onIdea =
+  (
+    change: (op: WriteOperation, ideaId: number, tagId: number) => Promise<unknown>,
+    told: Told | ((ids: { tagId: number }) => Told) = {},
+    arrange = async (_ids: { ideaId: number; tagId: number }) => {},
+  ) =>
+  async () => {
+    const ideaId = await insertIdea(server, world);
+    const tagId = await createTag(server, world.accountId, world.boardId);
+    await arrange({ ideaId, tagId });
+    return async (admin: Administration) => {
+      const moderator = { accountId: world.accountId, userId: world.ownerId };
+      await change({ ...admin, actor: await findModerator(admin, moderator, { ideaId }) }, ideaId, tagId);
+      return { ...account(), idea_id: ideaId, ...(typeof told === 'function' ? told({ tagId }) : told) };
+    };
+  };
+
+const onMerged =
+  (change: (op: WriteOperation, ideaId: number, targetId: number) => Promise<unknown>, isMerged = false) =>
+  async (): Promise<Change> => {
+    const targetId = await insertIdea(server, world);
+    return onIdea(
+      (op, ideaId) => change(op, ideaId, targetId),
+      { target_id: targetId },
+      async ({ ideaId }) => {
+        if (isMerged) await act(server, world, world.ownerId, op => mergeIdea(op, ideaId, targetId));
+      },
+    )();
   };
 
 const cases: Cases = {
@@ -298,6 +335,17 @@ const cases: Cases = {
   'tag.removed': onTag(async (admin, name) => removeTag(admin, await requireTag(admin, world.boardId, name))),
   'idea.approved': onPending((admin, ideaId) => approveIdea(admin, world.accountId, ideaId)),
   'idea.rejected': onPending((admin, ideaId) => rejectIdea(admin, world.accountId, ideaId, 'Ask ada@example.com')),
+  'idea.status_changed': onIdea((op, id) => setIdeaStatus(op, id, 'planned'), { from: 'open', to: 'planned' }),
+  'idea.tag_added': onIdea(addIdeaTag, ({ tagId }) => ({ tag_id: tagId })),
+  'idea.tag_removed': onIdea(
+    removeIdeaTag,
+    ({ tagId }) => ({ tag_id: tagId }),
+    async ({ ideaId, tagId }) => {
+      await act(server, world, world.ownerId, op => addIdeaTag(op, ideaId, tagId));
+    },
+  ),
+  'idea.merged': onMerged(mergeIdea),
+  'idea.unmerged': onMerged(unmergeIdea, true),
   'webhook.created': async () => async admin => {
     const url = 'https://hooks.example.com/a-secret-path?key=abc';
     const { endpoint } = await createWebhook(admin, testSecretBox, { accountId: world.accountId, boardId: null, url });
