@@ -66,7 +66,7 @@ function parseCursor(text: string): Cursor | undefined {
   if (!Array.isArray(parts) || parts.length !== 3) return undefined;
   const [sort, key, id] = parts;
   if (typeof sort !== 'string' || !Number.isSafeInteger(id)) return undefined;
-  if (sort === 'newest') {
+  if (timeSorts.has(sort)) {
     // Written anew from the date it names: PostgreSQL refuses a 31st of February, JavaScript does not.
     const time = typeof key === 'string' && timestampText.test(key) ? new Date(key) : undefined;
     return time && !Number.isNaN(time.getTime()) ? { sort, key: time.toISOString(), id } : undefined;
@@ -74,6 +74,8 @@ function parseCursor(text: string): Cursor | undefined {
   return Number.isInteger(key) && Math.abs(key) <= maxInteger ? { sort, key, id } : undefined;
 }
 
+/** The orders whose key is a time. */
+const timeSorts = new Set(['newest', 'waiting']);
 /** A time as PostgreSQL writes it. */
 const timestampText = /^(19[7-9]|[2-9]\d\d)\d-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,3})?[+-]\d\d$/;
 const maxInteger = 2 ** 31 - 1;
