@@ -2,6 +2,7 @@ import { Membership, type Role } from '../../entities/membership.ts';
 import { lockAccount } from '../accounts/find-account.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { explainViolations } from '../constraint-violation.ts';
+import { hasOtherOwner } from './other-owner.ts';
 
 /** A user in an account. */
 export interface Member {
@@ -55,7 +56,6 @@ async function lockMembership(admin: Administration, { accountId, userId }: Memb
 
 async function checkNotLastOwner(admin: Administration, membership: Membership, what: string) {
   if (membership.role !== 'owner') return;
-  const owners = await admin.em.count(Membership, { accountId: membership.accountId, role: 'owner' });
-  if (owners > 1) return;
+  if (await hasOtherOwner(admin, membership)) return;
   throw new AdministrationError('conflict', `The last owner of an account cannot be ${what}: make another one first`);
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { Administration } from '../../../server/domain/administration.ts';
 import { addMember, removeMember, setMemberRole } from '../../../server/domain/members/change-members.ts';
 import { blockUser, unblockUser } from '../../../server/domain/users/block-user.ts';
 import { createUser } from '../../../server/domain/users/create-user.ts';
@@ -78,6 +79,69 @@ test('a block is of one account, keeps its reason until another is given, and en
   await administer(db, admin => unblockUser(admin, blocking));
   await administer(db, admin => unblockUser(admin, blocking));
   expect(await reasons()).toEqual([]);
+});
+
+const block = (userId: number, moderatorId: number | null) => (admin: Administration) =>
+  blockUser(admin, { accountId: world.accountId, userId }, 'Spam', moderatorId);
+const unblock = (userId: number, moderatorId: number | null) => (admin: Administration) =>
+  unblockUser(admin, { accountId: world.accountId, userId }, moderatorId);
+
+test('nobody blocks whoever has a higher role, or themselves, and nobody unblocks them, either', async () => {
+  const { accountId, ownerId } = world;
+  const of = {
+    owner: await createMember(db, accountId, 'owner'),
+    admin: await createMember(db, accountId, 'admin'),
+    moderator: await createMember(db, accountId, 'moderator'),
+    member: await createMember(db, accountId, 'member'),
+    stranger: await insertUser(db),
+  };
+  const others = { admin: await createMember(db, accountId, 'admin'), moderator: of.moderator, member: of.member };
+  const allowed = {
+    owner: ['owner', 'admin', 'moderator', 'member', 'stranger'],
+    admin: ['admin', 'moderator', 'member', 'stranger'],
+    moderator: ['moderator', 'member', 'stranger'],
+    member: [],
+    stranger: [],
+  };
+  const actors = {
+    ...of,
+    owner: ownerId,
+    admin: others.admin,
+    moderator: await createMember(db, accountId, 'moderator'),
+  };
+  for (const [actor, actorId] of Object.entries(actors)) {
+    for (const [whom, userId] of Object.entries(of).filter(([, id]) => id !== actorId)) {
+      const may = (allowed[actor as keyof typeof allowed] as string[]).includes(whom);
+      for (const change of [block(userId, actorId), unblock(userId, actorId)]) {
+        if (may) await administer(db, change);
+        else await expect(administer(db, change)).rejects.toMatchObject({ reason: 'forbidden' });
+      }
+    }
+    await expect(administer(db, block(actorId, actorId))).rejects.toMatchObject({ reason: 'forbidden' });
+  }
+  await expectRefusal(db, block(of.owner, actors.admin), 'forbidden', 'is not enough to block an owner');
+  await expectRefusal(db, block(of.owner, of.owner), 'forbidden', 'Nobody can block or unblock themselves');
+});
+
+test.each(['owner', 'admin'] as const)('of two %ss who block each other at the same time one stays', async role => {
+  const { accountId } = world;
+  const [one, other] = [await createMember(db, accountId, role), await createMember(db, accountId, role)];
+  const results = await administerAtOnce(db, block(other, one), block(one, other));
+  expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
+  expect(await db.sql('select user_id from user_blocks where account_id = $1', [accountId])).toEqual([
+    { user_id: other },
+  ]);
+});
+
+test('the last owner who is not blocked can be neither blocked nor removed, by the operator neither', async () => {
+  const { accountId, ownerId } = world;
+  await expectRefusal(db, block(ownerId, null), 'conflict', 'The last owner .* cannot be blocked');
+  const otherId = await createMember(db, accountId, 'owner');
+  await administer(db, block(otherId, null));
+  await expectRefusal(db, block(ownerId, null), 'conflict', 'The last owner .* cannot be blocked');
+  await expectRefusal(db, admin => removeMember(admin, { accountId, userId: ownerId }), 'conflict', 'The last owner');
+  await administer(db, unblock(otherId, null));
+  await administer(db, block(ownerId, otherId));
 });
 
 test('an address belongs to one user, whatever its case', async () => {
