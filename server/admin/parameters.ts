@@ -1,12 +1,12 @@
 import type { FastifyRequest } from 'fastify';
 import { DomainError } from '../domain/domain-error.ts';
-import { fieldOf } from './form-fields.ts';
+import { fieldOf, idFieldOf } from './form-fields.ts';
 
 /** The number in the path of a page, such as the one of /admin/tokens/:id. What is none names nothing. */
 export function idIn({ params }: FastifyRequest, name = 'id'): number {
-  const text = fieldOf(params, name);
-  if (!/^[1-9]\d{0,14}$/.test(text)) throw new DomainError('not_found');
-  return Number(text);
+  const id = idFieldOf(params, name);
+  if (id === undefined) throw new DomainError('not_found');
+  return id;
 }
 
 /** The short name in the path of a page, such as a board's slug or a status's key. What cannot be one names nothing. */
@@ -18,8 +18,7 @@ export function wordIn({ params }: FastifyRequest, name: string): string {
 
 /** The number that the address gives as a parameter, such as where a list goes on; undefined for none. */
 export function numberIn({ query }: FastifyRequest, name: string): number | undefined {
-  const text = fieldOf(query, name);
-  return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined;
+  return idFieldOf(query, name);
 }
 
 /** What a page says above all else, by the word in its address: what was just done, after the redirect that told of it. */

@@ -6,6 +6,7 @@ import { serveBoards } from './boards/serve-boards.ts';
 import { readBrowserSessions } from './browser-session.ts';
 import { guardForms } from './form-guard.ts';
 import { serveHome } from './home-routes.ts';
+import { serveModeration } from './moderation/serve-moderation.ts';
 import { servePasswords } from './password-routes.ts';
 import { answerRefusals } from './refusal.ts';
 import { serveSignIn } from './sign-in-routes.ts';
@@ -30,5 +31,6 @@ export function serveAdmin(server: ServerDependencies) {
     serveHome(app, server);
     serveTokens(app, server);
     serveBoards(app, server);
+    serveModeration(app, server);
   };
 }

@@ -10,7 +10,7 @@ export interface MergePreview {
   combined: CombinedTally;
 }
 
-export interface CombinedTally {
+interface CombinedTally {
   up_count: number;
   down_count: number;
   score: number;
