@@ -2,9 +2,12 @@ import { readOptions } from './options.ts';
 import { countFailedRounds, printReport } from './report.ts';
 import { runBench } from './run-bench.ts';
 
-const [subject, ...rest] = process.argv.slice(2);
+const others = { events: () => import('./events.ts'), pages: () => import('./pages.ts') };
+
+const [subject = '', ...rest] = process.argv.slice(2);
 if (subject === 'events' || subject === 'pages') {
-  await (await import(`./${subject}.ts`)).run(rest);
+  const { run } = await others[subject]();
+  await run(rest);
   process.exit();
 }
 const options = readOptions(process.argv.slice(2));
