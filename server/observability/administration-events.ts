@@ -46,6 +46,16 @@ export const administrationEvents = {
     changed: field.changed,
     email: z.string().optional().describe('the new address, masked, where that was changed'),
   }),
+  'user.address_requested': defineEvent(
+    'A user asked for another address, which is theirs when a link that is mailed to it is opened.',
+    {
+      ...ofUser,
+      field: z
+        .enum(['email', 'notification_email'])
+        .describe('the one with which they sign in, or the one to which notifications are sent'),
+      email: z.string().describe('the address, masked'),
+    },
+  ),
   'user.blocked': defineEvent('A user may write no more in an account.', ofMember),
   'user.unblocked': defineEvent('A user may write again in an account.', ofMember),
   'user.deletion_requested': defineEvent('The grace began after which a user is erased.', ofUser),

@@ -67,6 +67,11 @@ const patterns: Pattern[] = [
   },
   { find: /(ib_)(\d{1,16})(_)[A-Za-z0-9_-]+/gi, replace: `$1$2$3${redacted}` },
   { find: /(whsec_)[A-Za-z0-9+/=_%-]+/gi, replace: `$1${redacted}` },
+  // Links that confirm an address: <field>.<user>.<end>.<basis>.<address>.<what authorizes>
+  {
+    find: /(\b(?:notification_)?email\.\d{1,16}\.\d{1,12}\.)[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{1,2000}\.[A-Za-z0-9_-]{43}/g,
+    replace: `$1${redacted}`,
+  },
   // Links that end a subscription: <user>.<idea or all>.<what authorizes>
   { find: /(\d{1,16}\.(?:\d{1,16}|all)\.)[A-Za-z0-9_-]{43}/g, replace: `$1${redacted}` },
   // What PostgreSQL quotes of a value that it could not read, to the last mark of the line.

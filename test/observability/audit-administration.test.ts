@@ -26,6 +26,7 @@ import { addIdeaTag, removeIdeaTag } from '../../server/domain/tags/tag-idea.ts'
 import { createToken } from '../../server/domain/tokens/create-token.ts';
 import { revokeToken } from '../../server/domain/tokens/revoke-token.ts';
 import { blockUser, unblockUser } from '../../server/domain/users/block-user.ts';
+import { requestAddress } from '../../server/domain/users/change-address.ts';
 import { createUser as makeUser } from '../../server/domain/users/create-user.ts';
 import { updateUser } from '../../server/domain/users/update-user.ts';
 import { createWebhook } from '../../server/domain/webhooks/create-webhook.ts';
@@ -232,6 +233,10 @@ const cases: Cases = {
     },
     { changed: ['email', 'notification_email'], email: expect.stringMatching(/^n\*\*\*@e\*\*\*\.com#[0-9a-f]{12}$/) },
   ),
+  'user.address_requested': onUser(
+    (admin, userId) => requestAddress(admin, { userId, field: 'email', address: `asked-${userId}@example.com` }),
+    { field: 'email', email: expect.stringMatching(/^a\*\*\*@e\*\*\*\.com#[0-9a-f]{12}$/) },
+  ),
   'user.blocked': onMember((admin, member) => blockUser(admin, member, 'Writes to ada@example.com')),
   'user.unblocked': async () => {
     const userId = await createMember(server, world.accountId, 'member');
@@ -403,6 +408,7 @@ const once = new Set([
   'chat_channel.created',
   'password.set',
   'password.link_created',
+  'user.address_requested',
   'webhook.secret_rotated',
 ]);
 

@@ -39,6 +39,11 @@ describe('a text', () => {
       'https://chat.example.com/hooks/[Redacted]',
     ],
     ['a Teams URL', 'https://x.logic.azure.com:443/workflows/1/triggers?sig=abc', 'https://x.logic.azure.com:443/…'],
+    [
+      'a link that confirms an address',
+      `/x/notification_email.12.1790000000.${'b'.repeat(22)}.YWRhQGV4YW1wbGUuY29t.${'x'.repeat(43)}`,
+      '/x/notification_email.12.1790000000.[Redacted]',
+    ],
     ['a link that ends a subscription', `/unsubscribe/12.all.${'x'.repeat(43)}`, '/unsubscribe/12.all.[Redacted]'],
     [
       'a value that PostgreSQL quotes',

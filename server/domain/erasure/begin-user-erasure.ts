@@ -3,7 +3,7 @@ import { plannedStatement, statement } from '../../database/statement.ts';
 import { addCount, type RowCounts } from './batches.ts';
 import type { ErasureOptions } from './erasure.ts';
 import { findHolds } from './find-holds.ts';
-import { forgetErrorsNaming } from './jobs.ts';
+import { forgetErrorsNaming, removeUserJobs } from './jobs.ts';
 import { placeholderName } from './placeholder.ts';
 
 interface LockedUser {
@@ -87,6 +87,7 @@ export function beginUserErasure(
       const [removed] = await query(removal, [userId]);
       addCount(counts, table, removed?.count ?? 0);
     }
+    addCount(counts, 'jobs', await removeUserJobs({ query }, userId));
     await forgetErrorsNaming(
       { query },
       [user.email, user.notification_email, user.name].filter(word => word !== null),

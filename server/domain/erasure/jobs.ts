@@ -51,7 +51,7 @@ export async function removeAccountJobs(
   }
 }
 
-/** A payload holds ids alone; a failure's message is written by whatever failed. */
+/** A payload that stays holds ids alone; a failure's message is written by whatever failed. */
 const clearErrors = plannedStatement<never>(`
   update graphile_worker._private_jobs j set last_error = null
   where exists (select from unnest($1::text[]) word where position(lower(word) in lower(j.last_error)) > 0)`);
@@ -59,4 +59,19 @@ const clearErrors = plannedStatement<never>(`
 /** Forgets why jobs failed where that names a person. */
 export async function forgetErrorsNaming(database: Queryable, words: readonly string[]): Promise<void> {
   await database.query(clearErrors, [words]);
+}
+
+/** Of links and notices: one of these jobs holds an address. What runs already ends by itself, as there is no user. */
+const removeLinks = plannedStatement<{ count: number }>(`
+  select count(*)::int as count
+  from graphile_worker.complete_jobs(array(
+    select j.id from graphile_worker._private_jobs j join graphile_worker._private_tasks t on t.id = j.task_id
+    where t.identifier in ('mail_address_link', 'mail_address_notice', 'mail_password_link')
+      and (j.payload ->> 'user_id')::bigint = $1
+  ))`);
+
+/** Removes the jobs that would mail something to a user alone. Answers how many there were. */
+export async function removeUserJobs(database: Queryable, userId: number): Promise<number> {
+  const [removed] = await database.query(removeLinks, [userId]);
+  return removed?.count ?? 0;
 }

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'vitest';
+import { requestAddress } from '../../../server/domain/users/change-address.ts';
 import { createMember, createWorld, insertIdea, issueToken, type World } from '../../helpers/fixtures.ts';
 import { runJobs } from '../../helpers/jobs.ts';
 import { startReceiver } from '../../helpers/receiver.ts';
 import { request } from '../../helpers/request.ts';
 import type { TestServer } from '../../helpers/server.ts';
-import { addWebhook } from '../../helpers/webhooks.ts';
+import { addWebhook, administer } from '../../helpers/webhooks.ts';
 
 /** In the name, the addresses and every other text that names the person, and nowhere else. */
 export const marker = 'zabriskie';
@@ -86,6 +87,8 @@ export async function populate(server: TestServer): Promise<Populated> {
   await by(personToken, `POST /api/v1/ideas/${otherIdeaId}/vote`, { value: 'up' });
   await runJobs(server);
   await by(ownToken, `POST /api/v1/ideas/${ideaId}/status`, { status: 'done' });
+  const address = 'new.zabriskie@person.example';
+  await administer(server, admin => requestAddress(admin, { userId: personId, field: 'email', address }));
   await server.sql(`update graphile_worker._private_jobs set last_error = 'cannot reach ' || $1`, [person.email]);
   await receiver.close();
   await signIn(server, personId, personToken.id, other);
