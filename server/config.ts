@@ -118,7 +118,9 @@ export const settings = z.object({
     .describe('Failed sign-ins with one e-mail address in 15 minutes, from wherever.'),
   RATE_LIMIT_PASSWORD_LINK: wholeNumber(0)
     .default(5)
-    .describe('Links to set a password that are asked for with one e-mail address in an hour.'),
+    .describe(
+      'Links to set a password that are asked for with one e-mail address in an hour, and links to confirm an address that one person asks for, or that go to one address.',
+    ),
   SESSION_IDLE_MINUTES: wholeNumber(2, 525_600)
     .default(720)
     .describe('After how long without use a person is signed out of the pages.'),

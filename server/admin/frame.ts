@@ -1,12 +1,21 @@
 import type { FastifyRequest } from 'fastify';
-import type { AccountOfUser } from '../domain/sign-in/read-session.ts';
+import { type AccountOfUser, newestNotifications } from '../domain/sign-in/read-session.ts';
 import type { Frame, Link } from '../pages/page.ts';
 import { loadTemplate } from '../pages/template.ts';
 import { isAdmin, isModerator, pathIn } from './account-choice.ts';
 import { sessionOf } from './browser-session.ts';
 import { shownName } from './shown-name.ts';
 
-const renderActions = loadTemplate<{ name: string; profilePath: string; formToken: string }>('admin/session-actions');
+interface Actions {
+  name: string;
+  profilePath: string;
+  notificationsPath: string;
+  /** Undefined: all is read. */
+  unread: string | undefined;
+  formToken: string;
+}
+
+const renderActions = loadTemplate<Actions>('admin/session-actions');
 
 const ofModerators: Link[] = [
   { label: 'Queue', href: '/admin/queue' },
@@ -41,9 +50,16 @@ export function frameOf(request: FastifyRequest, account: AccountOfUser | undefi
     actions: renderActions({
       name: shownName(user.name),
       profilePath: pathIn(request, account, '/admin/profile'),
+      notificationsPath: pathIn(request, account, '/admin/profile/notifications'),
+      unread: describeUnread(user.unread_count),
       formToken: formTokenOf(request),
     }),
   };
+}
+
+function describeUnread(count: number): string | undefined {
+  if (count === 0) return undefined;
+  return count < newestNotifications ? String(count) : `${newestNotifications}+`;
 }
 
 /** What every form of the session sends along. */

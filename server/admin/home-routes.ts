@@ -1,15 +1,15 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../dependencies.ts';
-import { cancelUserDeletion } from '../domain/erasure/request-user-deletion.ts';
 import type { AccountOfUser } from '../domain/sign-in/read-session.ts';
 import { definePage, sendPage } from '../pages/page.ts';
 import { findAccount, nameAccount, pathIn } from './account-choice.ts';
 import { administer } from './administer.ts';
 import { requireSession, sessionOf } from './browser-session.ts';
+import { userErasedFrom } from './erased-from.ts';
 import { formTokenOf, frameOf } from './frame.ts';
 import { type AccountAtHome, readAccountAtHome } from './home/account-at-home.ts';
 import { noticeIn } from './parameters.ts';
-import { type ShownTime, showTime } from './show-time.ts';
+import type { ShownTime } from './show-time.ts';
 import { shownName } from './shown-name.ts';
 
 interface HomeData {
@@ -39,24 +39,14 @@ export function serveHome(app: FastifyInstance, server: ServerDependencies) {
         .filter(one => one !== account)
         .map(one => ({ name: shownName(one.name), role: one.role, href: pathIn(request, one, '/admin') })),
       profilePath: pathIn(request, account, '/admin/profile'),
-      erasedFrom: erasedFrom(user.deletion_requested_at, server.config.USER_DELETION_GRACE_HOURS),
+      erasedFrom: userErasedFrom(user.deletion_requested_at, server.config),
       notice: noticeIn(request, { kept: 'You stay: nothing of you is erased.' }),
       formToken: formTokenOf(request),
     };
     return sendPage(reply, homePage(frameOf(request, account, 'Home'), data));
   });
 
-  app.post('/admin/cancel-deletion', { onRequest: requireSession }, async (request, reply) => {
-    await administer(server, request, admin => cancelUserDeletion(admin, sessionOf(request).user.id));
-    return reply.redirect('/admin?notice=kept', 303);
-  });
-
   function readAccount(request: FastifyRequest, account: AccountOfUser) {
     return administer(server, request, admin => readAccountAtHome(admin, request, account, server.config));
   }
-}
-
-function erasedFrom(requestedAt: string | null, graceHours: number): ShownTime | undefined {
-  if (requestedAt === null) return undefined;
-  return showTime(new Date(Date.parse(requestedAt) + graceHours * 3_600_000));
 }

@@ -3,11 +3,13 @@ import formbody from '@fastify/formbody';
 import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../dependencies.ts';
 import { serveBoards } from './boards/serve-boards.ts';
+import { serveAccount } from './account/account-routes.ts';
 import { readBrowserSessions } from './browser-session.ts';
 import { guardForms } from './form-guard.ts';
 import { serveHome } from './home-routes.ts';
 import { serveModeration } from './moderation/serve-moderation.ts';
 import { servePasswords } from './password-routes.ts';
+import { serveProfile } from './profile/serve-profile.ts';
 import { answerRefusals } from './refusal.ts';
 import { serveSignIn } from './sign-in-routes.ts';
 import { serveTokens } from './token-routes.ts';
@@ -32,5 +34,7 @@ export function serveAdmin(server: ServerDependencies) {
     serveTokens(app, server);
     serveBoards(app, server);
     serveModeration(app, server);
+    serveAccount(app, server);
+    serveProfile(app, server);
   };
 }

@@ -28,18 +28,10 @@ export function buildThrottle({ database, clock, config, appKey, audit }: Server
   const identityOf = (email: string) =>
     createHmac('sha256', key).update(email.trim().toLowerCase()).digest('base64url').slice(0, 22);
 
-  async function chargeBoth(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    [ofNetwork, ofAddress]: [Limit, Limit & { email: string }],
-  ): Promise<Charge> {
+  async function chargeAll(request: FastifyRequest, reply: FastifyReply, limits: Limit[]): Promise<Charge> {
     const now = clock.now();
     const charged: BucketState[] = [];
-    const identified = [
-      { ...ofNetwork, identity: networkOf(request.ip) },
-      { ...ofAddress, identity: identityOf(ofAddress.email) },
-    ];
-    for (const { bucket, identity, limit, windowSeconds } of identified) {
+    for (const { bucket, identity, limit, windowSeconds } of limits) {
       const counter = openCounter(bucket, `${bucket}:${identity}`, limit, windowSeconds, now);
       const state = await charge(database, counter, now);
       if (isExhausted(state)) {
@@ -56,22 +48,42 @@ export function buildThrottle({ database, clock, config, appKey, audit }: Server
     };
   }
 
+  const perQuarter = (bucket: string, identity: string, limit: number) => ({
+    bucket,
+    identity,
+    limit,
+    windowSeconds: quarterHour,
+  });
+  const linksPerHour = (bucket: string, identity: string) => ({
+    bucket,
+    identity,
+    limit: config.RATE_LIMIT_PASSWORD_LINK,
+    windowSeconds: hour,
+  });
+
   return {
     chargeSignIn: (request: FastifyRequest, reply: FastifyReply, email: string) =>
-      chargeBoth(request, reply, [
-        { bucket: 'sign-in:ip', limit: config.RATE_LIMIT_SIGN_IN_IP, windowSeconds: quarterHour },
-        { bucket: 'sign-in:address', limit: config.RATE_LIMIT_SIGN_IN_ACCOUNT, windowSeconds: quarterHour, email },
+      chargeAll(request, reply, [
+        perQuarter('sign-in:ip', networkOf(request.ip), config.RATE_LIMIT_SIGN_IN_IP),
+        perQuarter('sign-in:address', identityOf(email), config.RATE_LIMIT_SIGN_IN_ACCOUNT),
       ]),
     chargePasswordLink: (request: FastifyRequest, reply: FastifyReply, email: string) =>
-      chargeBoth(request, reply, [
-        { bucket: 'password-link:ip', limit: config.RATE_LIMIT_SIGN_IN_IP, windowSeconds: quarterHour },
-        { bucket: 'password-link:address', limit: config.RATE_LIMIT_PASSWORD_LINK, windowSeconds: hour, email },
+      chargeAll(request, reply, [
+        perQuarter('password-link:ip', networkOf(request.ip), config.RATE_LIMIT_SIGN_IN_IP),
+        linksPerHour('password-link:address', identityOf(email)),
+      ]),
+    /** Of a link to confirm an address: nobody has many mails sent to others. */
+    chargeAddressLink: (request: FastifyRequest, reply: FastifyReply, userId: number, email: string) =>
+      chargeAll(request, reply, [
+        linksPerHour('address-link:user', String(userId)),
+        linksPerHour('address-link:address', identityOf(email)),
       ]),
   };
 }
 
 interface Limit {
   bucket: string;
+  identity: string;
   limit: number;
   windowSeconds: number;
 }
