@@ -56,6 +56,11 @@ function accessOf(table: string, condition: string) {
   };
 }
 
+/** To the person, wherever they were invited, and by the person. */
+const removeInvitations = plannedStatement<{ count: number }>(`
+  with removed as (delete from invitations where inviter_id = $1 or lower(email) = lower($2) returning 1)
+  select count(*)::int as count from removed`);
+
 const revokeTokens = plannedStatement<never>(
   'update api_tokens set revoked_at = $2 where issuer_id = $1 and revoked_at is null',
 );
@@ -88,6 +93,8 @@ export function beginUserErasure(
       addCount(counts, table, removed?.count ?? 0);
     }
     addCount(counts, 'jobs', await removeUserJobs({ query }, userId));
+    const [invitations] = await query(removeInvitations, [userId, user.email]);
+    addCount(counts, 'invitations', invitations?.count ?? 0);
     await forgetErrorsNaming(
       { query },
       [user.email, user.notification_email, user.name].filter(word => word !== null),

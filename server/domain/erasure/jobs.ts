@@ -27,6 +27,8 @@ const removeJobs = plannedStatement<{ last_id: number | null; count: number }>(`
         when 'tell_people' then exists (
           select from events e where e.id = (c.payload ->> 'event_id')::uuid and e.account_id = $1
         )
+        -- The invitation may be gone already.
+        when 'mail_invitation' then (c.payload ->> 'account_id')::bigint = $1
         when 'mail_notifications' then exists (
           select from json_array_elements_text(c.payload) as mailed(id)
           join notifications n on n.id = mailed.id::bigint and n.account_id = $1
@@ -36,7 +38,7 @@ const removeJobs = plannedStatement<{ last_id: number | null; count: number }>(`
   )
   select (select max(id) from chunk) as last_id, removed.count from removed`);
 
-/** Removes the jobs that are about an account: its webhooks, chats, events and notifications. */
+/** Removes the jobs that are about an account: its webhooks, chats, events, notifications and invitations. */
 export async function removeAccountJobs(
   database: Queryable,
   accountId: number,

@@ -92,6 +92,7 @@ export async function populate(server: TestServer): Promise<Populated> {
   await server.sql(`update graphile_worker._private_jobs set last_error = 'cannot reach ' || $1`, [person.email]);
   await receiver.close();
   await signIn(server, personId, personToken.id, other);
+  await invite(server, world, personId);
   return { world, other, personId, personToken, ownToken, ideaId, otherIdeaId };
 }
 
@@ -137,6 +138,25 @@ async function voteInPerson(server: TestServer, world: World, userId: number, id
     voter?.id,
     userId,
   ]);
+}
+
+/** Invitations that wait to be mailed: to the person's address in another case, by the person, and without them. */
+async function invite({ sql }: TestServer, { accountId, ownerId }: World, personId: number) {
+  const invited: [string, number][] = [
+    [person.email.toUpperCase(), ownerId],
+    ['somebody@example.com', personId],
+    ['else@example.com', ownerId],
+  ];
+  for (const [email, inviterId] of invited) {
+    await sql(
+      `with made as (
+        insert into invitations (account_id, email, role, inviter_id, delivery, expires_at)
+        values ($1, $2, 'member', $3, 'waiting', now() + interval '7 days') returning id
+      )
+      select graphile_worker.add_job('mail_invitation', json_build_object('invitation_id', id, 'account_id', $1)) from made`,
+      [accountId, email, inviterId],
+    );
+  }
 }
 
 /** Rows of how the person signs in, as the admin area and OAuth keep them. */
