@@ -85,7 +85,7 @@ async function changeMember(
 async function list({ account: slug, limit, ...output }: ListOptions) {
   const members = await administer(async admin => {
     const account = await chooseAccount(admin, slug);
-    return listMembers(admin, account.id, limit);
+    return listMembers(admin, account.id, { limit });
   });
   print(output, members, rows =>
     formatTable(rows, {

@@ -1,11 +1,14 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { Administration } from '../../../server/domain/administration.ts';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Administration, AdministrationError } from '../../../server/domain/administration.ts';
 import { addMember, removeMember, setMemberRole } from '../../../server/domain/members/change-members.ts';
+import { listMembers, type MemberFilter } from '../../../server/domain/members/list-members.ts';
 import { blockUser, unblockUser } from '../../../server/domain/users/block-user.ts';
 import { createUser } from '../../../server/domain/users/create-user.ts';
 import { requireUser } from '../../../server/domain/users/find-user.ts';
 import { listUsers } from '../../../server/domain/users/list-users.ts';
 import { updateUser } from '../../../server/domain/users/update-user.ts';
+import { type Role, roles } from '../../../server/entities/membership.ts';
+import { userIn } from '../../helpers/administration.ts';
 import { createTestDatabase, type TestDatabase } from '../../helpers/database.ts';
 import { createMember, createWorld, createUser as insertUser, type World } from '../../helpers/fixtures.ts';
 import { administer, administerAtOnce, expectRefusal } from './administer.ts';
@@ -59,6 +62,126 @@ test('a user is a member once, and who is none can be neither changed nor remove
   expect(await roleOf(member.userId)).toBe('moderator');
   await administer(db, admin => removeMember(admin, member));
   expect(await roleOf(member.userId)).toBe(undefined);
+});
+
+describe('a person who acts', () => {
+  const acting = <T>(userId: number, work: (admin: Administration) => Promise<T>) =>
+    db.database.transaction(transaction => work(userIn(transaction, userId)));
+  const outcomeOf = (work: Promise<unknown>) =>
+    work.then(
+      () => 'done',
+      (error: AdministrationError) => error.reason,
+    );
+
+  test.each(roles)(
+    'as %s gives, changes and takes away the roles that are theirs to manage, and no others',
+    async own => {
+      const { accountId } = world;
+      const actorId = await createMember(db, accountId, own);
+      const managed: Role[] = { owner: [...roles], admin: roles.slice(1), moderator: [], member: [] }[own];
+      const other = { accountId, userId: await createMember(db, accountId, 'member') };
+      const be = (role: Role) => db.sql('update memberships set role = $2 where user_id = $1', [other.userId, role]);
+      for (const from of roles) {
+        const isManaged = managed.includes(from);
+        for (const to of roles) {
+          await be(from);
+          const outcome = await outcomeOf(acting(actorId, admin => setMemberRole(admin, other, to)));
+          const expected = isManaged && managed.includes(to) ? ['done', to] : ['forbidden', from];
+          expect([from, to, outcome, await roleOf(other.userId)]).toEqual([from, to, ...expected]);
+        }
+        await be(from);
+        const removed = await outcomeOf(acting(actorId, admin => removeMember(admin, other)));
+        if (!isManaged) await db.sql('delete from memberships where user_id = $1', [other.userId]);
+        const added = await outcomeOf(acting(actorId, admin => addMember(admin, other, from)));
+        if (!isManaged) await administer(db, admin => addMember(admin, other, from));
+        expect([from, removed, added]).toEqual([from, ...Array(2).fill(isManaged ? 'done' : 'forbidden')]);
+      }
+      // Nobody gets higher by themself, and everybody may leave.
+      const higher = roles.slice(0, roles.indexOf(own));
+      for (const to of higher) {
+        const outcome = await outcomeOf(
+          acting(actorId, admin => setMemberRole(admin, { accountId, userId: actorId }, to)),
+        );
+        expect([to, outcome]).toEqual([to, 'forbidden']);
+      }
+      await acting(actorId, admin => removeMember(admin, { accountId, userId: actorId }));
+      expect(await roleOf(actorId)).toBeUndefined();
+    },
+  );
+
+  test('is asked for their role when they act, under the lock of the account, and not when they opened a page', async () => {
+    const { accountId, ownerId } = world;
+    const [adminId, userId] = [
+      await createMember(db, accountId, 'admin'),
+      await createMember(db, accountId, 'moderator'),
+    ];
+    const asAdmin = (admin: Administration) => ({ ...admin, actor: { by: 'user' as const, by_user_id: adminId } });
+    const results = await administerAtOnce(
+      db,
+      admin => setMemberRole(admin, { accountId, userId: adminId }, 'member'),
+      admin => setMemberRole(asAdmin(admin), { accountId, userId }, 'admin'),
+    );
+    expect(results).toMatchObject([{ status: 'fulfilled' }, { reason: { reason: 'forbidden' } }]);
+    // Of another account, and blocked: neither is anybody there.
+    const other = await createWorld(db);
+    expect(await outcomeOf(acting(other.ownerId, admin => removeMember(admin, { accountId, userId })))).toBe(
+      'forbidden',
+    );
+    await administer(db, admin => blockUser(admin, { accountId, userId: ownerId }));
+    expect(await outcomeOf(acting(ownerId, admin => removeMember(admin, { accountId, userId })))).toBe('forbidden');
+    expect(await roleOf(userId)).toBe('moderator');
+  });
+});
+
+test('members are listed owners first, page after page, each once, and found by what their name or address begins with', async () => {
+  const { accountId, ownerId } = world;
+  const ids: Record<string, number> = {};
+  for (const [name, role] of [
+    ['Ada', 'member'],
+    ['adam_1', 'moderator'],
+    ['Grace 100%', 'admin'],
+    ['Hedy\\', 'owner'],
+    ['Åse', 'member'],
+  ] as const) {
+    ids[name] = await createMember(db, accountId, role, name);
+  }
+  await db.sql(`update users set email = 'Adele@' || id || '.example' where id = $1`, [ids['Hedy\\']]);
+  await db.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [accountId, ids.Ada]);
+  const list = (filter: MemberFilter & { after?: { role: Role; userId: number } } = {}, limit = 10) =>
+    administer(db, admin => listMembers(admin, accountId, { ...filter, limit }));
+  const namesOf = async (filter: MemberFilter) => (await list(filter)).map(({ name }) => name);
+
+  const all = await list();
+  expect(all.map(({ name }) => name)).toEqual(['The owner', 'Hedy\\', 'Grace 100%', 'adam_1', 'Ada', 'Åse']);
+  for (let size = 1; size <= 4; size++) {
+    const paged = [];
+    let after: { role: Role; userId: number } | undefined;
+    for (;;) {
+      const page = await list(after ? { after } : {}, size);
+      paged.push(...page);
+      const last = page.at(-1);
+      if (!last) break;
+      after = { role: last.role, userId: last.user_id };
+    }
+    expect(paged).toEqual(all);
+  }
+  expect(await namesOf({ beginning: 'ADA' })).toEqual(['adam_1', 'Ada']);
+  expect(await namesOf({ beginning: 'ade' })).toEqual(['Hedy\\']);
+  expect(await namesOf({ beginning: 'å' })).toEqual(['Åse']);
+  expect(await namesOf({ beginning: 'dam' })).toEqual([]);
+  // What a pattern would read otherwise stands for itself.
+  for (const beginning of ['%', '_', 'ada_', 'grace 1%', 'hedy\\%', '\0', '\ud800']) {
+    expect([beginning, await namesOf({ beginning })]).toEqual([beginning, []]);
+  }
+  expect(await namesOf({ beginning: 'adam_' })).toEqual(['adam_1']);
+  expect(await namesOf({ beginning: 'hedy\\' })).toEqual(['Hedy\\']);
+  expect(await namesOf({ role: 'owner' })).toEqual(['The owner', 'Hedy\\']);
+  expect(await namesOf({ isBlocked: true })).toEqual(['Ada']);
+  expect(await namesOf({ beginning: 'ada', isBlocked: false })).toEqual(['adam_1']);
+  expect(await namesOf({ beginning: 'ada', role: 'member', isBlocked: true })).toEqual(['Ada']);
+  expect((await list({ role: 'owner', after: { role: 'owner', userId: ownerId } })).map(({ name }) => name)).toEqual([
+    'Hedy\\',
+  ]);
 });
 
 test('a block is of one account, keeps its reason until another is given, and ends', async () => {
