@@ -2,10 +2,12 @@ import { randomUUID } from 'node:crypto';
 import type { MailContent } from '../events/people/mail-content.ts';
 import type { TaskDependencies } from './tasks.ts';
 
-interface MailToUser extends MailContent {
+interface OneMail extends MailContent {
   to: string;
-  /** Whose mail it is, for the log, which has no address. */
-  userId: number;
+  /** Whose mail it is, for the log, which has no address; none where it is not a user yet. */
+  userId?: number;
+  /** Notes what became of it. */
+  settle?(outcome: 'sent' | 'refused'): Promise<unknown>;
 }
 
 /**
@@ -15,7 +17,7 @@ interface MailToUser extends MailContent {
 export function mailOne<Payload>(
   { config, logger, mailer, metrics }: TaskDependencies,
   kind: { name: string; plural: string },
-  write: (payload: Payload) => Promise<MailToUser | undefined>,
+  write: (payload: Payload) => Promise<OneMail | undefined>,
 ) {
   let isAbsenceLogged = false;
 
@@ -27,7 +29,7 @@ export function mailOne<Payload>(
     }
     const mail = await write(payload as Payload);
     if (!mail) return;
-    const { userId, ...content } = mail;
+    const { userId, settle, ...content } = mail;
     const startedAt = performance.now();
     const messageId = `${kind.name}-${randomUUID()}@${new URL(config.BASE_URL).hostname}`;
     const outcome = await mailer.send({ ...content, messageId, references: [] }).catch((error: unknown) => {
@@ -36,6 +38,8 @@ export function mailOne<Payload>(
     });
     metrics?.countDelivery('mail', outcome === 'sent' ? 'delivered' : 'failed', performance.now() - startedAt);
     if (outcome === 'deferred') throw new Error('The mail server does not take a message now');
-    if (outcome === 'refused') logger.info({ userId }, 'the mail server refuses mail to a user');
+    if (outcome === 'refused' && userId !== undefined)
+      logger.info({ userId }, 'the mail server refuses mail to a user');
+    await settle?.(outcome);
   };
 }

@@ -16,6 +16,7 @@ import { recordAuditEvent } from './audit-outbox.ts';
 import { clearExpired } from './clear-expired.ts';
 import type { Lease } from './lease.ts';
 import { mailAddressLink, mailAddressNotice } from './mail-address-link.ts';
+import { mailInvitation } from './mail-invitation.ts';
 import { mailPasswordLink } from './mail-password-link.ts';
 
 /** What a task is built from. */
@@ -53,6 +54,7 @@ export function buildTasks(deps: TaskDependencies): TaskList {
     mail_password_link: mailPasswordLink(deps),
     mail_address_link: mailAddressLink(deps),
     mail_address_notice: mailAddressNotice(deps),
+    mail_invitation: mailInvitation(deps),
     ...buildPeopleTasks(deps),
     ...buildExtensionTasks(deps),
   };

@@ -16,6 +16,8 @@ const inAccount = { ...by, account_id: field.accountId };
 const onBoard = { ...inAccount, board_id: field.boardId };
 const ofUser = { ...by, user_id: field.userId('who it is about') };
 const ofMember = { ...inAccount, user_id: field.userId('who it is about') };
+const ofInvitation = { ...inAccount, invitation_id: z.int().describe('the invitation') };
+const invited = z.string().describe('the address that is invited, masked');
 const ofToken = { ...inAccount, token_id: field.tokenId };
 const ofWebhook = { ...inAccount, webhook_id: field.webhookId };
 const ofIdea = { ...inAccount, idea_id: field.ideaId };
@@ -75,6 +77,26 @@ export const administrationEvents = {
   'member.removed': defineEvent('A user is no member of an account any more.', {
     ...ofMember,
     role: role.describe('the role before'),
+  }),
+
+  'invitation.created': defineEvent('An address was invited to an account, or invited again.', {
+    ...ofInvitation,
+    email: invited,
+    role: role.describe('as what'),
+  }),
+  'invitation.mailed': defineEvent('The mail with the link of an invitation was sent, or refused.', {
+    ...ofInvitation,
+    outcome: z.enum(['mailed', 'refused']).describe('the mail server took it; it refused it for good'),
+  }),
+  'invitation.revoked': defineEvent('An invitation was taken back.', {
+    ...ofInvitation,
+    email: invited,
+    role: role.describe('as what'),
+  }),
+  'invitation.accepted': defineEvent('Somebody became a member of an account by an invitation.', {
+    ...ofInvitation,
+    user_id: field.userId('who it is about'),
+    role: role.describe('as what'),
   }),
 
   'token.created': defineEvent('A token was created.', {

@@ -74,6 +74,8 @@ const patterns: Pattern[] = [
   },
   // Links that end a subscription: <user>.<idea or all>.<what authorizes>
   { find: /(\d{1,16}\.(?:\d{1,16}|all)\.)[A-Za-z0-9_-]{43}/g, replace: `$1${redacted}` },
+  // Links to accept an invitation, also where one is told to go on to after signing in.
+  { find: /((?:\/|%(?:25)*2F)invitations(?:\/|%(?:25)*2F))[A-Za-z0-9_-]{43}/gi, replace: `$1${redacted}` },
   // What PostgreSQL quotes of a value that it could not read, to the last mark of the line.
   {
     find: /((?:invalid input (?:syntax|value) for [^":\r\n]{1,80}|invalid value for parameter "[^"\r\n]{1,80}"|malformed \w{1,20} literal|field value out of range): )"[^\r\n]*"/gi,
@@ -86,7 +88,7 @@ const patterns: Pattern[] = [
 
 /** Where one of the patterns may apply: most lines of a log have nothing of it, and cost this alone. */
 const suspicion = new RegExp(
-  String.raw`:\/\/|hooks|discord|azure|office|powerplatform|auth|cookie|bearer|basic|digest|negotiate|ib_\d|whsec_|\.[\w-]{43}|literal|invalid|out of range| - detail: |${secretNames}`,
+  String.raw`:\/\/|hooks|discord|azure|office|powerplatform|invitations|auth|cookie|bearer|basic|digest|negotiate|ib_\d|whsec_|\.[\w-]{43}|literal|invalid|out of range| - detail: |${secretNames}`,
   'i',
 );
 

@@ -11,6 +11,10 @@ import {
   cancelAccountDeletion,
   scheduleAccountDeletion,
 } from '../../server/domain/erasure/schedule-account-deletion.ts';
+import { acceptInvitation } from '../../server/domain/invitations/accept-invitation.ts';
+import { inviteMember } from '../../server/domain/invitations/invite-member.ts';
+import { makeInvitationLink, noteDelivery } from '../../server/domain/invitations/mailed-link.ts';
+import { revokeInvitation } from '../../server/domain/invitations/revoke-invitation.ts';
 import { addMember, removeMember, setMemberRole } from '../../server/domain/members/change-members.ts';
 import { mergeIdea, unmergeIdea } from '../../server/domain/merging/merge-idea.ts';
 import { approveIdea } from '../../server/domain/moderation/approve-idea.ts';
@@ -143,6 +147,26 @@ const onMember =
     };
   };
 
+/** The address is of a user, and masked in the same way each time. */
+const maskedAddress = expect.stringMatching(/^.\*\*\*@e\*\*\*\.com#[0-9a-f]{12}$/);
+
+const onInvitation =
+  (
+    change: (admin: Administration, id: number, userId: number) => Promise<unknown>,
+    told: (userId: number) => Told = () => ({}),
+  ) =>
+  async () => {
+    const userId = await createUser(server);
+    const { id } = await administer(async admin => {
+      const { email } = await admin.em.findOneOrFail(User, userId);
+      return inviteMember(admin, { accountId: world.accountId, email: email ?? '', role: 'admin' }, { isMailed: true });
+    });
+    return async (admin: Administration) => {
+      await change(admin, id, userId);
+      return { ...account(), invitation_id: id, ...told(userId) };
+    };
+  };
+
 const onPending = (change: (admin: Administration, ideaId: number) => Promise<unknown>) => async () => {
   const ideaId = await insertIdea(server, world, { moderationState: 'pending' });
   return async (admin: Administration) => {
@@ -269,6 +293,29 @@ const cases: Cases = {
     to: 'member',
   }),
   'member.removed': onMember(removeMember, { role: 'admin' }),
+  'invitation.created': async () => async admin => {
+    const input = { accountId: world.accountId, email: 'eve@example.com', role: 'admin' as const };
+    const { id } = await inviteMember(admin, input, { isMailed: false });
+    return { ...account(), invitation_id: id, email: maskedAddress, role: 'admin' };
+  },
+  'invitation.mailed': onInvitation(
+    async (admin, invitationId) => {
+      const link = await makeInvitationLink(admin, invitationId, admin.now);
+      if (link) await noteDelivery(admin, { invitationId, tokenHash: link.tokenHash }, 'mailed');
+    },
+    () => ({ outcome: 'mailed' }),
+  ),
+  'invitation.revoked': onInvitation(
+    (admin, id) => revokeInvitation(admin, world.accountId, id),
+    () => ({ email: maskedAddress, role: 'admin' }),
+  ),
+  'invitation.accepted': onInvitation(
+    async (admin, id, userId) => {
+      const link = await makeInvitationLink(admin, id, admin.now);
+      if (link) await acceptInvitation(admin, link.tokenHash, userId);
+    },
+    userId => ({ user_id: userId, role: 'admin' }),
+  ),
   'token.created': async () => async admin => {
     const expiresAt = new Date('2100-01-01T00:00:00Z');
     const boards = [{ boardId: world.boardId, grant: 'write' as const }];
@@ -402,6 +449,7 @@ const cases: Cases = {
 
 const once = new Set([
   'account.created',
+  'invitation.created',
   'user.created',
   'token.created',
   'webhook.created',

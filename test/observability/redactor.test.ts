@@ -45,6 +45,12 @@ describe('a text', () => {
       '/x/notification_email.12.1790000000.[Redacted]',
     ],
     ['a link that ends a subscription', `/unsubscribe/12.all.${'x'.repeat(43)}`, '/unsubscribe/12.all.[Redacted]'],
+    ['a link of an invitation', `/admin/invitations/${'x'.repeat(43)}/accept`, '/admin/invitations/[Redacted]/accept'],
+    [
+      'one to go on to',
+      `?next=%2Fadmin%2Finvitations%2F${'x'.repeat(43)}`,
+      '?next=%2Fadmin%2Finvitations%2F[Redacted]',
+    ],
     [
       'a value that PostgreSQL quotes',
       'invalid input syntax for type bigint: "my "own" words"',

@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Administration, AdministrationError } from '../../../server/domain/administration.ts';
+import { acceptInvitation } from '../../../server/domain/invitations/accept-invitation.ts';
+import { inviteMember } from '../../../server/domain/invitations/invite-member.ts';
 import { addMember, removeMember, setMemberRole } from '../../../server/domain/members/change-members.ts';
 import { listMembers, type MemberFilter } from '../../../server/domain/members/list-members.ts';
+import { hashOfSecret } from '../../../server/domain/sign-in/secret-text.ts';
 import { blockUser, unblockUser } from '../../../server/domain/users/block-user.ts';
 import { createUser } from '../../../server/domain/users/create-user.ts';
 import { requireUser } from '../../../server/domain/users/find-user.ts';
@@ -131,6 +134,28 @@ describe('a person who acts', () => {
     expect(await outcomeOf(acting(ownerId, admin => removeMember(admin, { accountId, userId })))).toBe('forbidden');
     expect(await roleOf(userId)).toBe('moderator');
   });
+});
+
+test('whoever accepts while the inviter is being removed waits, and finds that nobody invites them any more', async () => {
+  const { accountId } = world;
+  const inviterId = await createMember(db, accountId, 'admin');
+  const userId = await insertUser(db);
+  const [user] = await db.sql<{ email: string }>('select email from users where id = $1', [userId]);
+  const { token = '' } = await db.database.transaction(transaction =>
+    inviteMember(
+      userIn(transaction, inviterId),
+      { accountId, email: user?.email ?? '', role: 'member' },
+      { isMailed: false },
+    ),
+  );
+  const hash = hashOfSecret(token) ?? Buffer.of();
+  const results = await administerAtOnce(
+    db,
+    admin => removeMember(admin, { accountId, userId: inviterId }),
+    admin => acceptInvitation(admin, hash, userId),
+  );
+  expect(results).toMatchObject([{ status: 'fulfilled' }, { reason: { reason: 'not_found' } }]);
+  expect(await roleOf(userId)).toBeUndefined();
 });
 
 test('members are listed owners first, page after page, each once, and found by what their name or address begins with', async () => {
