@@ -92,6 +92,7 @@ const rules: { part: string; may: string[] }[] = [
       'server/events/people/mail-content.ts',
       'server/http/audit-refusals.ts',
       'server/http/rate-limit.ts',
+      'server/entities/membership.ts',
       'contract/grants.ts',
       'contract/status.ts',
       'contract/text.ts',

@@ -121,6 +121,13 @@ export const settings = z.object({
     .describe(
       'Links to set a password that are asked for with one e-mail address in an hour, and links to confirm an address that one person asks for, or that go to one address.',
     ),
+  RATE_LIMIT_INVITATIONS: wholeNumber(0).default(20).describe('Invitations that one person makes in an hour.'),
+  RATE_LIMIT_INVITATIONS_ACCOUNT: wholeNumber(0)
+    .default(200)
+    .describe('Invitations to one account in a day, by whoever makes them.'),
+  RATE_LIMIT_INVITATIONS_ADDRESS: wholeNumber(0)
+    .default(5)
+    .describe('Invitations of one e-mail address to one account in a day.'),
   SESSION_IDLE_MINUTES: wholeNumber(2, 525_600)
     .default(720)
     .describe('After how long without use a person is signed out of the pages.'),
@@ -141,7 +148,9 @@ export const settings = z.object({
   SMTP_URL: z
     .url({ protocol: /^smtps?$/ })
     .optional()
-    .describe('The mail server that notifications are sent through: smtp:// or smtps://. Without it no mail is sent.'),
+    .describe(
+      'The mail server that notifications, invitations and links to set a password are sent through: smtp:// or smtps://. Without it no mail is sent.',
+    ),
   MAIL_FROM: z
     .string()
     .regex(/^[^\r\n]*[^\s@<]@[^\s@]+$/, 'must be an address, or Name <address>')

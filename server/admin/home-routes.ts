@@ -16,6 +16,7 @@ interface HomeData {
   userName: string;
   email: string;
   account?: AccountAtHome | undefined;
+  leavePath?: string | undefined;
   otherAccounts: { name: string; role: string; href: string }[];
   profilePath: string;
   /** When whoever asked for their deletion is erased at the earliest. */
@@ -35,12 +36,13 @@ export function serveHome(app: FastifyInstance, server: ServerDependencies) {
       userName: shownName(user.name),
       email: user.email,
       account: account && (await readAccount(request, account)),
+      leavePath: account && pathIn(request, account, '/admin/members/leave'),
       otherAccounts: user.accounts
         .filter(one => one !== account)
         .map(one => ({ name: shownName(one.name), role: one.role, href: pathIn(request, one, '/admin') })),
       profilePath: pathIn(request, account, '/admin/profile'),
       erasedFrom: userErasedFrom(user.deletion_requested_at, server.config),
-      notice: noticeIn(request, { kept: 'You stay: nothing of you is erased.' }),
+      notice: noticeIn(request, notices),
       formToken: formTokenOf(request),
     };
     return sendPage(reply, homePage(frameOf(request, account, 'Home'), data));
@@ -50,3 +52,10 @@ export function serveHome(app: FastifyInstance, server: ServerDependencies) {
     return administer(server, request, admin => readAccountAtHome(admin, request, account, server.config));
   }
 }
+
+const notices = {
+  kept: 'You stay: nothing of you is erased.',
+  joined: 'Welcome: you are a member of the account now.',
+  left: 'You have left the account.',
+  role: 'You have another role now.',
+};

@@ -1,5 +1,8 @@
 import { AdministrationError } from '../domain/administration.ts';
-import { checkPassword } from '../domain/sign-in/check-password.ts';
+import { checkPassword, maxPasswordLength, minPasswordLength } from '../domain/sign-in/check-password.ts';
+
+/** For the fields in which a password is chosen. */
+export const passwordLengths = { minLength: minPasswordLength, maxLength: maxPasswordLength };
 
 /** Why a password is not taken that was entered twice; undefined where it is. */
 export function problemOfNewPassword(password: string, again: string, email: string): string | undefined {

@@ -1,13 +1,12 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { ServerDependencies } from '../dependencies.ts';
 import { AdministrationError, administrationIn } from '../domain/administration.ts';
-import { maxPasswordLength, minPasswordLength } from '../domain/sign-in/check-password.ts';
 import { passwordLinkMinutes, readPasswordLink, requestPasswordLink } from '../domain/sign-in/password-links.ts';
 import { redeemPasswordLink } from '../domain/sign-in/set-password.ts';
 import { definePage, sendPage } from '../pages/page.ts';
 import { clearSessionCookie } from './browser-session.ts';
 import { fieldOf } from './form-fields.ts';
-import { problemOfNewPassword } from './new-password.ts';
+import { passwordLengths, problemOfNewPassword } from './new-password.ts';
 import { Refusal } from './refusal.ts';
 import { buildThrottle, describeWait } from './throttle.ts';
 
@@ -95,8 +94,7 @@ function showNewPassword(
   data: Pick<NewPasswordData, 'email' | 'token' | 'problem'>,
   status = 200,
 ) {
-  const lengths = { minLength: minPasswordLength, maxLength: maxPasswordLength };
-  return sendPage(reply, newPasswordPage({ title: 'Choose a password' }, { ...lengths, ...data }), status);
+  return sendPage(reply, newPasswordPage({ title: 'Choose a password' }, { ...passwordLengths, ...data }), status);
 }
 
 function linkIsOver() {

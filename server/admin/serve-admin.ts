@@ -7,6 +7,7 @@ import { serveBoards } from './boards/serve-boards.ts';
 import { readBrowserSessions } from './browser-session.ts';
 import { guardForms } from './form-guard.ts';
 import { serveHome } from './home-routes.ts';
+import { serveMembers } from './members/serve-members.ts';
 import { serveModeration } from './moderation/serve-moderation.ts';
 import { servePasswords } from './password-routes.ts';
 import { serveProfile } from './profile/serve-profile.ts';
@@ -36,5 +37,6 @@ export function serveAdmin(server: ServerDependencies) {
     serveModeration(app, server);
     serveAccount(app, server);
     serveProfile(app, server);
+    serveMembers(app, server);
   };
 }

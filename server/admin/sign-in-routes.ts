@@ -3,7 +3,7 @@ import type { ServerDependencies } from '../dependencies.ts';
 import { endAllSessions, endSession } from '../domain/sign-in/end-sessions.ts';
 import { signIn } from '../domain/sign-in/sign-in.ts';
 import { definePage, sendPage } from '../pages/page.ts';
-import { clearSessionCookie, requireSession, sessionHashOf, sessionOf, setSessionCookie } from './browser-session.ts';
+import { clearSessionCookie, requireSession, sessionOf, sessionTerms, setSessionCookie } from './browser-session.ts';
 import { fieldOf } from './form-fields.ts';
 import { safeNextPath } from './next-path.ts';
 import { noticeIn } from './parameters.ts';
@@ -48,10 +48,8 @@ export function serveSignIn(app: FastifyInstance, server: ServerDependencies) {
     if ('retrySeconds' in charged) {
       return show(reply, { email, next, problem: tooMany(charged.retrySeconds) }, 429);
     }
-    const now = clock.now();
-    const expiresAt = new Date(now.getTime() + config.SESSION_MAX_HOURS * 3_600_000);
-    const previous = sessionHashOf(request, config);
-    const outcome = await signIn(server, { email, password }, { now, expiresAt, previous });
+    const terms = sessionTerms(request, config, clock.now());
+    const outcome = await signIn(server, { email, password }, terms);
     const client = clientOf(request);
     if ('refused' in outcome) {
       const user = outcome.userId === undefined ? {} : { user_id: outcome.userId };
@@ -60,7 +58,7 @@ export function serveSignIn(app: FastifyInstance, server: ServerDependencies) {
     }
     await charged.giveBack();
     audit.record('sign_in.succeeded', { ...client, user_id: outcome.userId });
-    setSessionCookie(reply, config, outcome.token, expiresAt);
+    setSessionCookie(reply, config, outcome.token, terms.expiresAt);
     return reply.redirect(next, 303);
   });
 
@@ -69,7 +67,9 @@ export function serveSignIn(app: FastifyInstance, server: ServerDependencies) {
     const isEnded = await endSession(database, tokenHash);
     if (isEnded) audit.record('sign_out', { ...clientOf(request), user_id: user.id });
     clearSessionCookie(reply, config);
-    return reply.redirect('/admin/sign-in?notice=signed_out', 303);
+    // An invitation to another address is looked at anew by whoever has signed out.
+    const next = fieldOf(request.body, 'next');
+    return reply.redirect(next === '' ? '/admin/sign-in?notice=signed_out' : safeNextPath(next), 303);
   });
 
   app.post('/admin/sign-out-everywhere', { onRequest: requireSession }, async (request, reply) => {

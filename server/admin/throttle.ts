@@ -14,14 +14,15 @@ import {
 
 const quarterHour = 15 * 60;
 const hour = 60 * 60;
+const day = 24 * hour;
 
 /** What a try was charged, or when the next one is let in. */
 export type Charge = { giveBack(): Promise<void> } | { retrySeconds: number };
 
 /**
- * Bounds how often passwords are tried and mails asked for: from one network, and for one address, whoever has it. A
- * try is charged before anything is looked up, so that of many at once no more get through; one that succeeds costs
- * nothing. Whoever reads the table sees hashes under the application key, and no address.
+ * Bounds how often passwords are tried and mails asked for: from one network or by one person, and for one address,
+ * whoever has it. A try is charged before anything is looked up, so that of many at once no more get through; one that turns
+ * out to be harmless is given back. Whoever reads the table sees hashes under the application key, and no address.
  */
 export function buildThrottle({ database, clock, config, appKey, audit }: ServerDependencies) {
   const key = Buffer.from(hkdfSync('sha256', appKey, '', 'idea-board throttle 1', 32));
@@ -54,6 +55,12 @@ export function buildThrottle({ database, clock, config, appKey, audit }: Server
     limit,
     windowSeconds: quarterHour,
   });
+  const perDay = (bucket: string, identity: string, limit: number) => ({
+    bucket,
+    identity,
+    limit,
+    windowSeconds: day,
+  });
   const linksPerHour = (bucket: string, identity: string) => ({
     bucket,
     identity,
@@ -78,6 +85,22 @@ export function buildThrottle({ database, clock, config, appKey, audit }: Server
         linksPerHour('address-link:user', String(userId)),
         linksPerHour('address-link:address', identityOf(email)),
       ]),
+    /** By who invites, by where to, and by who is invited there. No account finds out whom others invite. */
+    chargeInvitation: (
+      request: FastifyRequest,
+      reply: FastifyReply,
+      { userId, accountId, email }: { userId: number; accountId: number; email: string },
+    ) =>
+      chargeAll(request, reply, [
+        {
+          bucket: 'invitation:user',
+          identity: String(userId),
+          limit: config.RATE_LIMIT_INVITATIONS,
+          windowSeconds: hour,
+        },
+        perDay('invitation:account', String(accountId), config.RATE_LIMIT_INVITATIONS_ACCOUNT),
+        perDay('invitation:address', identityOf(`${accountId} ${email.trim()}`), config.RATE_LIMIT_INVITATIONS_ADDRESS),
+      ]),
   };
 }
 
@@ -91,5 +114,7 @@ interface Limit {
 /** `in 12 minutes` */
 export function describeWait(seconds: number): string {
   const minutes = Math.ceil(seconds / 60);
+  const hours = Math.ceil(minutes / 60);
+  if (minutes > 90) return `in ${hours} hours`;
   return minutes === 1 ? 'in a minute' : `in ${minutes} minutes`;
 }

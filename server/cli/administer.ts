@@ -22,7 +22,7 @@ export function administer<T>(
       const now = systemClock.now();
       const actor = { by: 'operator' } as const;
       const audit = collectAuditEvents(actor, now);
-      const result = await work({ em, query, now, actor, audit: audit.trail }, config, extensions);
+      const result = await work({ em, query, now, by: actor, audit: audit.trail }, config, extensions);
       await audit.leave({ query });
       return result;
     }),

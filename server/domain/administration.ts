@@ -8,7 +8,7 @@ export interface Administration extends Queryable {
   readonly em: EntityManager;
   readonly now: Date;
   /** Who acts, for the operations that not everybody may do in an account who may do others. */
-  readonly actor: AuditActor;
+  readonly by: AuditActor;
   readonly audit: AuditTrail;
 }
 
@@ -29,7 +29,7 @@ export function administrationIn(
     em,
     query,
     now,
-    actor,
+    by: actor,
     audit: {
       record: (event, fields) => afterCommit(() => audit.record(event, { ...actor, ...fields } as never)),
     },

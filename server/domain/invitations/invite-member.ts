@@ -81,7 +81,7 @@ export async function inviteMember(
   const secret = isMailed ? undefined : makeSecret();
   const delivery: InvitationDelivery = isMailed ? 'waiting' : 'by_hand';
   const expiresAt = new Date(admin.now.getTime() + invitationDays * 86_400_000);
-  const inviterId = admin.actor.by === 'user' ? admin.actor.by_user_id : null;
+  const inviterId = admin.by.by === 'user' ? admin.by.by_user_id : null;
   const values = [accountId, email, role, inviterId, secret?.hash ?? null, delivery, admin.now, expiresAt];
   const [invitation] = await admin.query(upsertInvitation, values);
   if (!invitation) throw new Error('The invitation was not stored');

@@ -69,7 +69,7 @@ function describe({ accountId, userId }: Member) {
   return { account_id: accountId, user_id: userId };
 }
 
-function isOneself({ actor }: Administration, { userId }: Member): boolean {
+function isOneself({ by: actor }: Administration, { userId }: Member): boolean {
   return actor.by === 'user' && actor.by_user_id === userId;
 }
 

@@ -22,7 +22,7 @@ const selectActor = statement<{ role: Role }>(
  */
 export async function lockMembers(admin: Administration, accountId: number): Promise<Authority> {
   await lockAccount(admin, accountId);
-  const { actor } = admin;
+  const { by: actor } = admin;
   if (actor.by !== 'user') return { require() {} };
   const [member] = await admin.query(selectActor, [accountId, actor.by_user_id]);
   return {
