@@ -3,9 +3,9 @@ import type { ServerDependencies } from '../dependencies.ts';
 import { listBoards } from '../domain/boards/list-boards.ts';
 import type { AccountOfUser } from '../domain/sign-in/read-session.ts';
 import { createToken } from '../domain/tokens/create-token.ts';
-import { listTokens, readToken, type TokenListing } from '../domain/tokens/list-tokens.ts';
+import { listTokenPage, readToken, type TokenListing } from '../domain/tokens/list-tokens.ts';
 import { revokeToken } from '../domain/tokens/revoke-token.ts';
-import { definePage, sendPage } from '../pages/page.ts';
+import { definePage, type Link, sendPage } from '../pages/page.ts';
 import { loadTemplate } from '../pages/template.ts';
 import { nameAccount, pathIn, requireAdminAccount } from './account-choice.ts';
 import { administer } from './administer.ts';
@@ -22,8 +22,8 @@ import { emptyTokenForm, expiryOf, formOf, grantsOf, readTokenForm, type TokenFo
 interface ListData {
   accountName: string;
   tokens: ShownToken[];
-  newerPath?: string | undefined;
-  olderPath?: string | undefined;
+  first: Link | undefined;
+  next: Link | undefined;
   createPath: string;
   /** Undefined: the plan has no Agent API. */
   form: TokenForm | undefined;
@@ -126,17 +126,16 @@ export function serveTokens(app: FastifyInstance, server: ServerDependencies) {
   ) {
     const page = numberIn(request, 'page') ?? 1;
     const { tokens, boards } = await administer(server, request, async admin => ({
-      tokens: inOrder(await listTokens(admin, account.id)),
+      tokens: await listTokenPage(admin, account.id, { limit: tokensPerPage, offset: (page - 1) * tokensPerPage }),
       boards: await listBoards(admin, account.id),
     }));
-    const shown = tokens.slice((page - 1) * tokensPerPage, page * tokensPerPage);
     const pathOfPage = (number: number) => pathIn(request, account, '/admin/tokens', { page: String(number) });
     const hasPlan = account.plan === 'community' || !config.PLANS_WITHOUT_AGENT_API.includes(account.plan);
     const data: ListData = {
       accountName: shownName(account.name),
-      tokens: shown.map(token => presentToken(request, account, token)),
-      newerPath: page > 1 ? pathOfPage(page - 1) : undefined,
-      olderPath: tokens.length > page * tokensPerPage ? pathOfPage(page + 1) : undefined,
+      tokens: tokens.rows.map(token => presentToken(request, account, token)),
+      first: page > 1 ? { label: 'Back to the first page', href: pathOfPage(1) } : undefined,
+      next: tokens.hasMore ? { label: 'More tokens', href: pathOfPage(page + 1) } : undefined,
       createPath: pathIn(request, account, '/admin/tokens'),
       form: hasPlan ? formOf(given ?? emptyTokenForm, boards) : undefined,
       planName: account.plan,
@@ -164,10 +163,4 @@ export function serveTokens(app: FastifyInstance, server: ServerDependencies) {
     };
     return sendPage(reply, createdPage(frameOf(request, account, 'The new token'), data), 201);
   }
-}
-
-/** Those that work first, and the newest of each first. */
-function inOrder(tokens: TokenListing[]): TokenListing[] {
-  const isOver = ({ state }: TokenListing) => Number(state !== 'active');
-  return tokens.toSorted((one, other) => isOver(one) - isOver(other) || other.id - one.id);
 }

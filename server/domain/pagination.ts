@@ -30,6 +30,17 @@ export function cutPage<Row>(fetched: Row[], place: Place, cursorOf: (row: Row) 
   return { rows, place, hasMore, nextCursor: hasMore && last ? encodeCursor(cursorOf(last)) : null };
 }
 
+/** The first rows of a list, and whether there are more of it. */
+export interface FirstRows<Row> {
+  rows: Row[];
+  hasMore: boolean;
+}
+
+/** What there is of rows that were fetched with a limit of one more. */
+export function cutRows<Row>(fetched: Row[], limit: number): FirstRows<Row> {
+  return { rows: fetched.slice(0, limit), hasMore: fetched.length > limit };
+}
+
 /** The place that a request's page, per_page and cursor name, in a list sorted by sort. */
 export function placeOf(
   query: { page?: number | undefined; per_page?: number | undefined; cursor?: string | undefined },

@@ -197,12 +197,21 @@ describe('the list of tokens', () => {
       [world.accountId, world.ownerId],
     );
     for (let made = 0; made < 30; made++) await issueToken(server, world, 'read', { name: 'W'.repeat(100) });
+    // The newest of all, but one that works no more.
+    const { id: over } = await issueToken(server, world, 'read', { name: 'Over' });
+    await server.sql('update api_tokens set revoked_at = now() where id = $1', [over]);
     const first = await visitor.get('/admin/tokens');
     expect(first.html.length).toBeLessThan(50_000);
     expect(first.html.match(/<li class="card/g)).toHaveLength(25);
     const second = await visitor.get('/admin/tokens?page=2');
-    expect(second.html.match(/<li class="card/g)).toHaveLength(5);
+    expect(second.html.match(/<li class="card/g)).toHaveLength(6);
+    expect(second.html.match(/<h2><bdi>[^<]+/g)?.at(-1)).toBe('<h2><bdi>Over');
+    expect([first.html, second.html].map(html => /rel="next" href="([^"]+)"/.exec(html)?.[1])).toEqual([
+      '/admin/tokens?page=2',
+      undefined,
+    ]);
     expect(second.html).toContain('/admin/tokens?page=1');
+    expect((await visitor.get(`/admin/tokens?page=${'9'.repeat(15)}`)).html).toContain('There is no token here');
   });
 });
 
