@@ -171,6 +171,11 @@ export const administrationEvents = {
       .describe('somebody disabled it; it answered 410; nothing could be delivered for five days'),
   }),
   'webhook.enabled': defineEvent('A webhook is sent to again.', ofWebhook),
+  'webhook.tested': defineEvent('A test event was sent to a webhook.', ofWebhook),
+  'webhook.redelivered': defineEvent('Deliveries of a webhook were sent again.', {
+    ...ofWebhook,
+    deliveries: z.int().describe('how many'),
+  }),
   'webhook.deleted': defineEvent('A webhook was deleted, with the log of its deliveries.', ofWebhook),
   'chat_channel.created': defineEvent('A chat channel was added to a board.', {
     ...ofChannel,
@@ -182,5 +187,6 @@ export const administrationEvents = {
     reason: z.enum(['administrator', 'gone']).describe('somebody disabled it; the chat said that it is gone'),
   }),
   'chat_channel.enabled': defineEvent('A chat channel is posted to again.', ofChannel),
+  'chat_channel.tested': defineEvent('A test message was sent to a chat channel.', ofChannel),
   'chat_channel.deleted': defineEvent('A chat channel was deleted.', ofChannel),
 };

@@ -6,6 +6,7 @@ import { createBoard } from '../../server/domain/boards/create-board.ts';
 import { updateBoard } from '../../server/domain/boards/update-board.ts';
 import { deleteChannel, disableChannel, enableChannel } from '../../server/domain/chat/change-channels.ts';
 import { createChannel } from '../../server/domain/chat/create-channel.ts';
+import { testChannel } from '../../server/domain/chat/test-channel.ts';
 import { cancelUserDeletion, requestUserDeletion } from '../../server/domain/erasure/request-user-deletion.ts';
 import {
   cancelAccountDeletion,
@@ -38,7 +39,9 @@ import { deleteWebhook } from '../../server/domain/webhooks/delete-webhook.ts';
 import { disableWebhook } from '../../server/domain/webhooks/disable-webhook.ts';
 import { enableWebhook } from '../../server/domain/webhooks/enable-webhook.ts';
 import { requireWebhook } from '../../server/domain/webhooks/find-webhook.ts';
+import { redeliverDeadSince } from '../../server/domain/webhooks/redeliver.ts';
 import { rotateWebhookSecret } from '../../server/domain/webhooks/rotate-webhook-secret.ts';
+import { sendTestEvent } from '../../server/domain/webhooks/send-test-event.ts';
 import { updateWebhook } from '../../server/domain/webhooks/update-webhook.ts';
 import { Account } from '../../server/entities/account.ts';
 import { Board } from '../../server/entities/board.ts';
@@ -428,6 +431,15 @@ const cases: Cases = {
       ]);
     },
   ),
+  'webhook.tested': onWebhook((admin, id) => sendTestEvent(admin, world.accountId, id)),
+  'webhook.redelivered': onWebhook(
+    (admin, id) => redeliverDeadSince(admin, world.accountId, id, new Date(0)),
+    { deliveries: 2 },
+    async id => {
+      for (const _ of [1, 2]) await administer(admin => sendTestEvent(admin, world.accountId, id));
+      await server.sql(`update webhook_deliveries set state = 'dead' where endpoint_id = $1`, [id]);
+    },
+  ),
   'webhook.deleted': onWebhook(async (admin, id) =>
     deleteWebhook(admin, await requireWebhook(admin, world.accountId, id)),
   ),
@@ -444,6 +456,7 @@ const cases: Cases = {
       return { ...account(), channel_id: id };
     };
   },
+  'chat_channel.tested': onChannel((admin, channel) => testChannel(admin, testSecretBox, channel)),
   'chat_channel.deleted': onChannel(deleteChannel),
 };
 
@@ -458,6 +471,8 @@ const once = new Set([
   'password.link_created',
   'user.address_requested',
   'webhook.secret_rotated',
+  'webhook.tested',
+  'chat_channel.tested',
 ]);
 
 describe.each(Object.entries(cases))('%s', (event, arrange) => {
