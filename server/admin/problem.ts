@@ -1,4 +1,5 @@
 import { AdministrationError } from '../domain/administration.ts';
+import { oneLine } from '../events/plain-text.ts';
 
 /** Why a form was refused, to be shown above it with what was entered. */
 export interface Problem {
@@ -9,8 +10,10 @@ export interface Problem {
 /** What is wrong with what was entered. Every other error is thrown on, to its own page. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof AdministrationError) {
-    if (error.reason === 'invalid') return { status: 422, message: error.message };
-    if (error.reason === 'conflict') return { status: 409, message: error.message };
+    // It may repeat what somebody wrote, such as the name of a board.
+    const message = oneLine(error.message);
+    if (error.reason === 'invalid') return { status: 422, message };
+    if (error.reason === 'conflict') return { status: 409, message };
   }
   throw error;
 }
