@@ -104,20 +104,28 @@ describe('a channel', () => {
     ]);
   });
 
-  test.each([
-    ['no URL', { url: '' }, 'is not a URL'],
-    ['the URL of another chat', { kind: 'discord' }, 'must be that of an incoming webhook'],
-    ['a private address', { kind: 'mattermost', url: 'http://10.0.0.8/hooks/a-secret-path' }, 'the public internet'],
-    ['a chat that there is not', { kind: 'irc' }, 'Choose a chat'],
-    ['no board', { board: '' }, 'Choose a board'],
-    ['a long name', { name: 'x'.repeat(101) }, 'at most 100 characters'],
-  ])('with %s is not added, and the form keeps all but the URL', async (_what, given: Record<string, string>, why) => {
-    const fields = { kind: 'slack', url: slackUrl, name: '"Ideas"', 'event_idea.created': '1', ...given };
-    const answer = await create(fields);
-    expect([answer.status, answer.html.includes(why)]).toEqual([422, true]);
-    expect(answer.html).not.toContain('a-secret-path');
-    if (!('name' in given)) expect(answer.html).toContain('value="&quot;Ideas&quot;"');
-    expect(answer.html).toMatch(/name="event_idea\.created" value="1" checked>/);
+  test('is not added of what is wrong, and the form says why and keeps all but the URL', async () => {
+    const cases: [Record<string, string>, string][] = [
+      [{ url: '' }, 'is not a URL'],
+      [{ kind: 'discord' }, 'must be that of an incoming webhook'],
+      [{ kind: 'mattermost', url: 'http://10.0.0.8/hooks/a-secret-path' }, 'the public internet'],
+      [{ kind: 'irc' }, 'Choose a chat'],
+      [{ board: '' }, 'Choose a board'],
+      [{ name: 'x'.repeat(101) }, 'at most 100 characters'],
+    ];
+    for (const [given, why] of cases) {
+      const answer = await create({
+        kind: 'slack',
+        url: slackUrl,
+        name: '"Ideas"',
+        'event_idea.created': '1',
+        ...given,
+      });
+      expect([given, answer.status, answer.html.includes(why)]).toEqual([given, 422, true]);
+      expect(answer.html).not.toContain('a-secret-path');
+      if (given.name === undefined) expect(answer.html).toContain('value="&quot;Ideas&quot;"');
+      expect(answer.html).toMatch(/name="event_idea\.created" value="1" checked>/);
+    }
     expect([await channels(), server.auditLines]).toEqual([[], []]);
   });
 

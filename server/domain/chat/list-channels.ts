@@ -21,8 +21,8 @@ export interface ChannelListing {
 
 type SealedListing = ChannelListing & { sealed_url: Uint8Array };
 
-const listing = `select c.id, b.slug as board, c.kind, c.name, c.url as sealed_url, c.event_types, c.disabled_at, c.disabled_reason,
-    c.created_at
+const listing = `select c.id, b.slug as board, c.kind, c.name, c.url as sealed_url, c.event_types, c.disabled_at,
+    c.disabled_reason, c.created_at
   from chat_channels c join boards b on b.id = c.board_id`;
 
 const selectChannels = plannedStatement<SealedListing>(`
