@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { changePassword } from '../../domain/sign-in/change-password.ts';
 import { administer } from '../administer.ts';
-import { requireSession, sessionOf, setSessionCookie } from '../browser-session.ts';
+import { requireSession, sessionOf, sessionTerms, setSessionCookie } from '../browser-session.ts';
 import { fieldOf } from '../form-fields.ts';
 import { problemOfNewPassword } from '../new-password.ts';
 import { askForOwnPassword } from '../own-password.ts';
@@ -24,8 +24,7 @@ export function serveOwnPassword(app: FastifyInstance, server: ServerDependencie
     if (problem !== undefined) return refuse(422, problem);
     const asked = await askForPassword(request, reply);
     if ('problem' in asked) return refuse(asked.status, asked.problem);
-    const now = clock.now();
-    const expiresAt = new Date(now.getTime() + config.SESSION_MAX_HOURS * 3_600_000);
+    const { now, expiresAt } = sessionTerms(request, config, clock.now());
     const credential = await passwords.hash(password);
     try {
       const token = await administer(server, request, admin =>
