@@ -118,7 +118,7 @@ describe('a person who acts', () => {
       await createMember(db, accountId, 'admin'),
       await createMember(db, accountId, 'moderator'),
     ];
-    const asAdmin = (admin: Administration) => ({ ...admin, actor: { by: 'user' as const, by_user_id: adminId } });
+    const asAdmin = (admin: Administration) => ({ ...admin, by: { by: 'user' as const, by_user_id: adminId } });
     const results = await administerAtOnce(
       db,
       admin => setMemberRole(admin, { accountId, userId: adminId }, 'member'),
