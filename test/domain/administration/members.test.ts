@@ -130,6 +130,7 @@ describe('a person who acts', () => {
     expect(await outcomeOf(acting(other.ownerId, admin => removeMember(admin, { accountId, userId })))).toBe(
       'forbidden',
     );
+    await createMember(db, accountId, 'owner');
     await administer(db, admin => blockUser(admin, { accountId, userId: ownerId }));
     expect(await outcomeOf(acting(ownerId, admin => removeMember(admin, { accountId, userId })))).toBe('forbidden');
     expect(await roleOf(userId)).toBe('moderator');
