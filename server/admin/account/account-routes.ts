@@ -14,8 +14,7 @@ import { formTokenOf, frameOf } from '../frame.ts';
 import { noticeIn } from '../parameters.ts';
 import { problemOf } from '../problem.ts';
 import { type ShownTime, showTime } from '../show-time.ts';
-import { shownAddress } from '../shown-address.ts';
-import { shownName } from '../shown-name.ts';
+import { shownAddress, shownName } from '../shown-name.ts';
 import { serveAccountDeletion } from './deletion-routes.ts';
 
 interface AccountData {

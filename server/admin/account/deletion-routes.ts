@@ -12,8 +12,7 @@ import { fieldOf } from '../form-fields.ts';
 import { formTokenOf, frameOf } from '../frame.ts';
 import { askForOwnPassword } from '../own-password.ts';
 import type { ShownTime } from '../show-time.ts';
-import { shownAddress } from '../shown-address.ts';
-import { shownName } from '../shown-name.ts';
+import { shownAddress, shownName } from '../shown-name.ts';
 
 interface QuestionData {
   name: string;

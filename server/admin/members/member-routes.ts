@@ -5,6 +5,7 @@ import { removeMember, setMemberRole } from '../../domain/members/change-members
 import { listMembers, type MemberView, readMember } from '../../domain/members/list-members.ts';
 import { mayManage } from '../../domain/members/may-manage.ts';
 import type { AccountOfUser } from '../../domain/sign-in/read-session.ts';
+import { mayBlock } from '../../domain/users/block-user.ts';
 import { definePage, type Link, sendPage } from '../../pages/page.ts';
 import { isAdmin, nameAccount, pathIn, requireAccount, requireAdminAccount } from '../account-choice.ts';
 import { administer } from '../administer.ts';
@@ -40,6 +41,7 @@ interface ListData {
   firstPage: Link | undefined;
   nextPage: Link | undefined;
   invitationsPath: string;
+  blocksPath: string;
   leavePath: string;
   notice: string | undefined;
 }
@@ -50,6 +52,8 @@ interface MemberData {
   roles: RoleChoice[] | undefined;
   rolePath: string;
   removal: Link;
+  /** Undefined where whoever looks may not do it. */
+  blocking: Link | undefined;
   listPath: string;
   formToken: string;
   notice?: string | undefined;
@@ -85,6 +89,7 @@ export function serveMemberPages(app: FastifyInstance, server: ServerDependencie
       firstPage: after && { label: 'First page', href: pathIn(request, account, '/admin/members', parameters) },
       nextPage: next && { label: 'More members', href: pathIn(request, account, '/admin/members', next) },
       invitationsPath: pathIn(request, account, '/admin/members/invitations'),
+      blocksPath: pathIn(request, account, '/admin/blocks'),
       leavePath: pathIn(request, account, '/admin/members/leave'),
       notice: noticeIn(request, { removed: 'They are no member of the account any more.' }),
     };
@@ -188,6 +193,13 @@ function showMember(
     removal: shown.isYou
       ? { label: 'Leave the account', href: pathIn(request, account, '/admin/members/leave') }
       : { label: 'Remove from the account', href: pathIn(request, account, `${path}/remove`) },
+    blocking:
+      shown.isYou || !mayBlock(account.role, member.role)
+        ? undefined
+        : {
+            label: member.is_blocked ? 'Unblock' : 'Block',
+            href: pathIn(request, account, `/admin/blocks/${member.user_id}`),
+          },
     listPath: pathIn(request, account, '/admin/members'),
     formToken: formTokenOf(request),
     ...words,

@@ -18,7 +18,7 @@ import { formTokenOf } from '../frame.ts';
 import { askForOwnPassword } from '../own-password.ts';
 import { problemOf } from '../problem.ts';
 import { Refusal } from '../refusal.ts';
-import { shownAddress } from '../shown-address.ts';
+import { shownAddress } from '../shown-name.ts';
 import { buildThrottle, describeWait } from '../throttle.ts';
 import { ownFrame, ownPath } from './own-pages.ts';
 import { type ProfileWords, showProfile } from './show-profile.ts';

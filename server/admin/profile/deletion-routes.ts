@@ -9,7 +9,7 @@ import { userErasedFrom } from '../erased-from.ts';
 import { formTokenOf } from '../frame.ts';
 import { askForOwnPassword } from '../own-password.ts';
 import type { ShownTime } from '../show-time.ts';
-import { shownAddress } from '../shown-address.ts';
+import { shownAddress } from '../shown-name.ts';
 import { ownFrame, ownPath } from './own-pages.ts';
 
 interface QuestionData {

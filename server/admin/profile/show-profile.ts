@@ -9,7 +9,7 @@ import { sessionOf } from '../browser-session.ts';
 import { userErasedFrom } from '../erased-from.ts';
 import { formTokenOf } from '../frame.ts';
 import type { ShownTime } from '../show-time.ts';
-import { shownAddress } from '../shown-address.ts';
+import { shownAddress } from '../shown-name.ts';
 import { ownFrame, ownNavigation, ownPath } from './own-pages.ts';
 
 /** What is shown beside what is there: what was just done, or why a form was refused, with what was entered in it. */
