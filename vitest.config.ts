@@ -9,6 +9,7 @@ const longest = [
   'test/operations/stopping.test.ts',
   'test/client/readme.test.ts',
   'test/admin/browser.test.ts',
+  'test/admin/flows.test.ts',
   'test/pages/browser.test.ts',
   'test/oauth/browser.test.ts',
 ];
@@ -24,6 +25,10 @@ class LongestFirst extends BaseSequencer {
     return [...sorted.filter(isLong), ...sorted.filter(file => !isLong(file))];
   }
 }
+
+// Tests read what tools print, which many of them colour wherever CI or FORCE_COLOR is set.
+delete process.env.FORCE_COLOR;
+process.env.NO_COLOR = '1';
 
 export default defineConfig({
   test: {

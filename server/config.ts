@@ -120,7 +120,16 @@ export const settings = z.object({
     .describe('Failed sign-ins with one e-mail address in 15 minutes, from wherever.'),
   RATE_LIMIT_PASSWORD_LINK: wholeNumber(0)
     .default(5)
-    .describe('Links to set a password that are asked for with one e-mail address in an hour.'),
+    .describe(
+      'Links to set a password that are asked for with one e-mail address in an hour, and links to confirm an address that one person asks for, or that go to one address.',
+    ),
+  RATE_LIMIT_INVITATIONS: wholeNumber(0).default(20).describe('Invitations that one person makes in an hour.'),
+  RATE_LIMIT_INVITATIONS_ACCOUNT: wholeNumber(0)
+    .default(200)
+    .describe('Invitations to one account in a day, by whoever makes them.'),
+  RATE_LIMIT_INVITATIONS_ADDRESS: wholeNumber(0)
+    .default(5)
+    .describe('Invitations of one e-mail address to one account in a day.'),
   RATE_LIMIT_OAUTH_CLIENT: wholeNumber(0)
     .default(60)
     .describe(
@@ -146,7 +155,9 @@ export const settings = z.object({
   SMTP_URL: z
     .url({ protocol: /^smtps?$/ })
     .optional()
-    .describe('The mail server that notifications are sent through: smtp:// or smtps://. Without it no mail is sent.'),
+    .describe(
+      'The mail server that notifications, invitations and links to set a password are sent through: smtp:// or smtps://. Without it no mail is sent.',
+    ),
   MAIL_FROM: z
     .string()
     .regex(/^[^\r\n]*[^\s@<]@[^\s@]+$/, 'must be an address, or Name <address>')

@@ -3,17 +3,13 @@
  * with the same HTTP call. Runs with `npm run bench -- events`.
  */
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
-import { startEmbeddedPostgres } from '../../server/database/embedded-postgres.ts';
-import { migrate } from '../../server/database/migrator.ts';
 import { buildSecretBox } from '../../server/events/secret-box.ts';
 import { makeWebhookSecret, secretPurpose } from '../../server/events/webhooks/signature.ts';
 import { Child, type Usage } from './child.ts';
+import { startDatabase } from './database.ts';
 
 const usage = `Usage: npm run bench -- events [options]
 
@@ -236,17 +232,6 @@ async function seed(client: pg.Client, url: string, appKey: Buffer) {
   }
   const { rows } = await client.query(`select idea_snapshot($1)::text as body`, [firstIdeaId]);
   return { firstIdeaId, userId, body: String(rows[0].body) };
-}
-
-/** A PostgreSQL of the benchmark's own with the settings of production: it writes every commit to the disk. */
-async function startDatabase(stops: (() => Promise<unknown>)[]): Promise<string> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'idea-board-bench-'));
-  stops.push(() => rm(dataDir, { recursive: true, force: true }));
-  await chmod(dataDir, 0o711);
-  const postgres = await startEmbeddedPostgres({ dataDir });
-  stops.push(() => postgres.stop());
-  await migrate(postgres.url());
-  return postgres.url();
 }
 
 function describe(options: Options, results: Record<Name, Measured>): string {

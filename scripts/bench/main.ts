@@ -2,9 +2,12 @@ import { readOptions } from './options.ts';
 import { countFailedRounds, printReport } from './report.ts';
 import { runBench } from './run-bench.ts';
 
-const [subject, ...rest] = process.argv.slice(2);
-if (subject === 'events') {
-  await (await import('./events.ts')).run(rest);
+const others = { events: () => import('./events.ts'), pages: () => import('./pages.ts') };
+
+const [subject = '', ...rest] = process.argv.slice(2);
+if (subject === 'events' || subject === 'pages') {
+  const { run } = await others[subject]();
+  await run(rest);
   process.exit();
 }
 const options = readOptions(process.argv.slice(2));

@@ -1,9 +1,5 @@
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { startEmbeddedPostgres } from '../../server/database/embedded-postgres.ts';
-import { migrate } from '../../server/database/migrator.ts';
 import { Child, type Usage } from './child.ts';
+import { startDatabase } from './database.ts';
 import type { LoadOrder, LoadResult } from './load.ts';
 import type { BenchOptions } from './options.ts';
 import { type ScenarioName, scenarios, type Targets } from './scenarios.ts';
@@ -102,25 +98,6 @@ async function measure(options: BenchOptions, stops: (() => Promise<unknown>)[],
   const { residentBytes: ofServer } = await server.child.call<Usage>('usage');
   const { residentBytes: ofFloor } = await floor.child.call<Usage>('usage');
   return { options, scenarios: results, residentBytes: { server: ofServer, floor: ofFloor } };
-}
-
-/** A PostgreSQL of the benchmark's own with the settings of production: it writes every commit to the disk. */
-async function startDatabase(stops: (() => Promise<unknown>)[]): Promise<string> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'idea-board-bench-'));
-  // PostgreSQL's user must get in when root runs this: else the cluster would be put elsewhere, and stay there.
-  await chmod(dataDir, 0o711);
-  const starting = startEmbeddedPostgres({ dataDir });
-  stops.push(async () => {
-    // One that is still starting would go on in a directory that is gone.
-    await starting.then(
-      postgres => postgres.stop(),
-      () => {},
-    );
-    await rm(dataDir, { recursive: true, force: true });
-  });
-  const postgres = await starting;
-  await migrate(postgres.url());
-  return postgres.url();
 }
 
 /** Walks there as a client would: from pages that are spread over the older half of the list. */

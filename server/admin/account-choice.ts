@@ -5,6 +5,7 @@ import type { AccountOfUser } from '../domain/sign-in/read-session.ts';
 import { sessionOf } from './browser-session.ts';
 import { fieldOf } from './form-fields.ts';
 import { Refusal } from './refusal.ts';
+import { shownName } from './shown-name.ts';
 
 /*
  * Which account a page is about stands in its address, as account=<slug>, where the user has several: so two tabs may show
@@ -34,21 +35,53 @@ export function findAccount(request: FastifyRequest): AccountOfUser | undefined 
   return account;
 }
 
+/** The account, for a page that every member of it may see. */
+export function requireAccount(request: FastifyRequest): AccountOfUser {
+  const account = findAccount(request);
+  if (account) return account;
+  throw new Refusal(403, 'Only for members', 'You are not a member of any account.');
+}
+
+/** The account, for a page that only those may see who moderate its boards. */
+export function requireModeratedAccount(request: FastifyRequest): AccountOfUser {
+  return requireRole(request, isModerator, 'moderators, admins and owners', 'An owner or admin can give you another.');
+}
+
 /** The account, for a page that only its owners and admins may see. */
 export function requireAdminAccount(request: FastifyRequest): AccountOfUser {
-  const account = findAccount(request);
-  if (account && isAdmin(account)) return account;
+  return requireRole(request, isAdmin, 'owners and admins', 'They can do this for you, or give you another.');
+}
+
+/** The account, for a page that only its owners may see. */
+export function requireOwnedAccount(request: FastifyRequest): AccountOfUser {
+  return requireRole(request, isOwner, 'owners', 'They can do this for you, or give you another.');
+}
+
+function requireRole(
+  request: FastifyRequest,
+  isEnough: (account: AccountOfUser) => boolean,
+  whom: string,
+  advice: string,
+): AccountOfUser {
+  const account = requireAccount(request);
+  if (isEnough(account)) return account;
   throw new Refusal(
     403,
-    'Only for owners and admins',
-    account
-      ? `Your role in the account ${account.name} is ${account.role}. An owner or admin can do this, or give you another role.`
-      : 'You are not a member of any account.',
+    `Only for ${whom}`,
+    `Your role in the account ${shownName(account.name)} is ${account.role}. ${advice}`,
   );
 }
 
+export function isModerator(account: AccountOfUser | undefined): boolean {
+  return account?.role === 'moderator' || isAdmin(account);
+}
+
 export function isAdmin(account: AccountOfUser | undefined): boolean {
-  return account?.role === 'owner' || account?.role === 'admin';
+  return account?.role === 'admin' || isOwner(account);
+}
+
+export function isOwner(account: AccountOfUser | undefined): boolean {
+  return account?.role === 'owner';
 }
 
 /** Whether the plan of the account lets programs in (Authentication, 8). */

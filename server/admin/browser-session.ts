@@ -3,6 +3,7 @@ import type { Config } from '../config.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { readSession, type SignedInUser } from '../domain/sign-in/read-session.ts';
 import { hashOfSecret } from '../domain/sign-in/secret-text.ts';
+import type { SessionTerms } from '../domain/sign-in/start-session.ts';
 
 /** Who sent a request, by the session in its cookie. */
 export interface BrowserSession {
@@ -43,9 +44,19 @@ export function sessionOf({ browserSession }: FastifyRequest): BrowserSession {
 }
 
 /** The hash of the token in the cookie, whether a session has it or not. */
-export function sessionHashOf({ cookies }: FastifyRequest, config: CookieConfig): Buffer | undefined {
+function sessionHashOf({ cookies }: FastifyRequest, config: CookieConfig): Buffer | undefined {
   const text = cookies[cookieName(config)];
   return text === undefined ? undefined : hashOfSecret(text);
+}
+
+/** How long a session of whoever signs in by a request lasts, and which one it takes the place of. */
+export function sessionTerms(
+  request: FastifyRequest,
+  config: CookieConfig & Pick<Config, 'SESSION_MAX_HOURS'>,
+  now: Date,
+): SessionTerms {
+  const expiresAt = new Date(now.getTime() + config.SESSION_MAX_HOURS * 3_600_000);
+  return { now, expiresAt, previous: sessionHashOf(request, config) };
 }
 
 export function setSessionCookie(reply: FastifyReply, config: CookieConfig, token: string, expires: Date) {

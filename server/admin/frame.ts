@@ -1,31 +1,65 @@
 import type { FastifyRequest } from 'fastify';
-import type { AccountOfUser } from '../domain/sign-in/read-session.ts';
-import type { Frame } from '../pages/page.ts';
+import { type AccountOfUser, newestNotifications } from '../domain/sign-in/read-session.ts';
+import type { Frame, Link } from '../pages/page.ts';
 import { loadTemplate } from '../pages/template.ts';
-import { isAdmin, pathIn } from './account-choice.ts';
+import { isAdmin, isModerator, pathIn } from './account-choice.ts';
 import { sessionOf } from './browser-session.ts';
 import { shownName } from './shown-name.ts';
 
-const renderActions = loadTemplate<{ name: string; formToken: string }>('admin/session-actions');
+interface Actions {
+  name: string;
+  profilePath: string;
+  notificationsPath: string;
+  /** Undefined: all is read. */
+  unread: string | undefined;
+  formToken: string;
+}
+
+const renderActions = loadTemplate<Actions>('admin/session-actions');
+
+const ofModerators: Link[] = [
+  { label: 'Queue', href: '/admin/queue' },
+  { label: 'Ideas', href: '/admin/ideas' },
+];
+
+const ofAdmins: Link[] = [
+  { label: 'Boards', href: '/admin/boards' },
+  { label: 'Tokens', href: '/admin/tokens' },
+  { label: 'Webhooks', href: '/admin/webhooks' },
+  { label: 'Chat', href: '/admin/chat' },
+  { label: 'Members', href: '/admin/members' },
+  { label: 'Account', href: '/admin/account' },
+];
 
 /** What stands around every page of somebody who is signed in: the account, where one can go, and the way out. */
 export function frameOf(request: FastifyRequest, account: AccountOfUser | undefined, title: string): Frame {
   const { user } = sessionOf(request);
   const path = request.url.split('?', 1)[0] ?? '';
-  const link = (label: string, to: string, isCurrent: boolean) => ({
+  const link = ({ label, href }: Link) => ({
     label,
-    href: pathIn(request, account, to),
-    isCurrent,
+    href: pathIn(request, account, href),
+    isCurrent: path === href || path.startsWith(`${href}/`),
   });
   return {
     title,
     site: { label: account ? shownName(account.name) : 'Idea-Board', href: pathIn(request, account, '/admin') },
     navigation: [
-      link('Home', '/admin', path === '/admin'),
-      ...(isAdmin(account) ? [link('Tokens', '/admin/tokens', path.startsWith('/admin/tokens'))] : []),
+      ...(isModerator(account) ? ofModerators.map(link) : []),
+      ...(isAdmin(account) ? ofAdmins.map(link) : []),
     ],
-    actions: renderActions({ name: shownName(user.name), formToken: formTokenOf(request) }),
+    actions: renderActions({
+      name: shownName(user.name),
+      profilePath: pathIn(request, account, '/admin/profile'),
+      notificationsPath: pathIn(request, account, '/admin/profile/notifications'),
+      unread: describeUnread(user.unread_count),
+      formToken: formTokenOf(request),
+    }),
   };
+}
+
+function describeUnread(count: number): string | undefined {
+  if (count === 0) return undefined;
+  return count < newestNotifications ? String(count) : `${newestNotifications}+`;
 }
 
 /** What every form of the session sends along. */

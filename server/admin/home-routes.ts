@@ -1,21 +1,24 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../dependencies.ts';
-import { cancelUserDeletion } from '../domain/erasure/request-user-deletion.ts';
+import type { AccountOfUser } from '../domain/sign-in/read-session.ts';
 import { definePage, sendPage } from '../pages/page.ts';
-import { findAccount, isAdmin, nameAccount, pathIn } from './account-choice.ts';
+import { findAccount, nameAccount, pathIn } from './account-choice.ts';
 import { administer } from './administer.ts';
 import { requireSession, sessionOf } from './browser-session.ts';
-import { fieldOf } from './form-fields.ts';
+import { userErasedFrom } from './erased-from.ts';
 import { formTokenOf, frameOf } from './frame.ts';
-import { type ShownTime, showTime } from './show-time.ts';
+import { type AccountAtHome, readAccountAtHome } from './home/account-at-home.ts';
+import { noticeIn } from './parameters.ts';
+import type { ShownTime } from './show-time.ts';
 import { shownName } from './shown-name.ts';
 
 interface HomeData {
   userName: string;
   email: string;
-  account?: { name: string; role: string; plan: string } | undefined;
-  tokensPath?: string | undefined;
+  account?: AccountAtHome | undefined;
+  leavePath?: string | undefined;
   otherAccounts: { name: string; role: string; href: string }[];
+  profilePath: string;
   /** When whoever asked for their deletion is erased at the earliest. */
   erasedFrom?: ShownTime | undefined;
   notice?: string | undefined;
@@ -24,7 +27,7 @@ interface HomeData {
 
 const homePage = definePage<HomeData>('admin/home');
 
-/** Where somebody who is signed in arrives: who they are, in which account, and where to go from there. */
+/** Where somebody who is signed in arrives: what waits for them, who they are, and where to go from there. */
 export function serveHome(app: FastifyInstance, server: ServerDependencies) {
   app.get('/admin', { onRequest: [requireSession, nameAccount] }, async (request, reply) => {
     const { user } = sessionOf(request);
@@ -32,25 +35,27 @@ export function serveHome(app: FastifyInstance, server: ServerDependencies) {
     const data: HomeData = {
       userName: shownName(user.name),
       email: user.email,
-      account: account && { name: shownName(account.name), role: account.role, plan: account.plan },
-      tokensPath: isAdmin(account) ? pathIn(request, account, '/admin/tokens') : undefined,
+      account: account && (await readAccount(request, account)),
+      leavePath: account && pathIn(request, account, '/admin/members/leave'),
       otherAccounts: user.accounts
         .filter(one => one !== account)
         .map(one => ({ name: shownName(one.name), role: one.role, href: pathIn(request, one, '/admin') })),
-      erasedFrom: erasedFrom(user.deletion_requested_at, server.config.USER_DELETION_GRACE_HOURS),
-      notice: fieldOf(request.query, 'notice') === 'kept' ? 'You stay: nothing of you is erased.' : undefined,
+      profilePath: pathIn(request, account, '/admin/profile'),
+      erasedFrom: userErasedFrom(user.deletion_requested_at, server.config),
+      notice: noticeIn(request, notices),
       formToken: formTokenOf(request),
     };
     return sendPage(reply, homePage(frameOf(request, account, 'Home'), data));
   });
 
-  app.post('/admin/cancel-deletion', { onRequest: requireSession }, async (request, reply) => {
-    await administer(server, request, admin => cancelUserDeletion(admin, sessionOf(request).user.id));
-    return reply.redirect('/admin?notice=kept', 303);
-  });
+  function readAccount(request: FastifyRequest, account: AccountOfUser) {
+    return administer(server, request, admin => readAccountAtHome(admin, request, account, server.config));
+  }
 }
 
-function erasedFrom(requestedAt: string | null, graceHours: number): ShownTime | undefined {
-  if (requestedAt === null) return undefined;
-  return showTime(new Date(Date.parse(requestedAt) + graceHours * 3_600_000));
-}
+const notices = {
+  kept: 'You stay: nothing of you is erased.',
+  joined: 'Welcome: you are a member of the account now.',
+  left: 'You have left the account.',
+  role: 'You have another role now.',
+};

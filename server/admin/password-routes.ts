@@ -1,12 +1,12 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { ServerDependencies } from '../dependencies.ts';
 import { AdministrationError, administrationIn } from '../domain/administration.ts';
-import { checkPassword, maxPasswordLength, minPasswordLength } from '../domain/sign-in/check-password.ts';
 import { passwordLinkMinutes, readPasswordLink, requestPasswordLink } from '../domain/sign-in/password-links.ts';
 import { redeemPasswordLink } from '../domain/sign-in/set-password.ts';
 import { definePage, sendPage } from '../pages/page.ts';
 import { clearSessionCookie } from './browser-session.ts';
 import { fieldOf } from './form-fields.ts';
+import { passwordLengths, problemOfNewPassword } from './new-password.ts';
 import { Refusal } from './refusal.ts';
 import { buildThrottle, describeWait } from './throttle.ts';
 
@@ -60,7 +60,7 @@ export function servePasswords(app: FastifyInstance, server: ServerDependencies)
     const token = fieldOf(request.body, 'token');
     const link = await requireLink(token);
     const password = fieldOf(request.body, 'password');
-    const problem = problemOf(password, fieldOf(request.body, 'password_again'), link.email);
+    const problem = problemOfNewPassword(password, fieldOf(request.body, 'password_again'), link.email);
     if (problem !== undefined) return showNewPassword(reply, { email: link.email, token, problem }, 422);
     const credential = await passwords.hash(password);
     await database
@@ -94,19 +94,7 @@ function showNewPassword(
   data: Pick<NewPasswordData, 'email' | 'token' | 'problem'>,
   status = 200,
 ) {
-  const lengths = { minLength: minPasswordLength, maxLength: maxPasswordLength };
-  return sendPage(reply, newPasswordPage({ title: 'Choose a password' }, { ...lengths, ...data }), status);
-}
-
-function problemOf(password: string, again: string, email: string): string | undefined {
-  if (password !== again) return 'The two passwords are not the same';
-  try {
-    checkPassword(password, email);
-    return undefined;
-  } catch (error) {
-    if (error instanceof AdministrationError) return error.message;
-    throw error;
-  }
+  return sendPage(reply, newPasswordPage({ title: 'Choose a password' }, { ...passwordLengths, ...data }), status);
 }
 
 function linkIsOver() {

@@ -3,14 +3,23 @@ import formbody from '@fastify/formbody';
 import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../dependencies.ts';
 import type { Consents } from '../oauth/consents.ts';
+import { serveAccount } from './account/account-routes.ts';
+import { serveBoards } from './boards/serve-boards.ts';
 import { readBrowserSessions } from './browser-session.ts';
+import { serveChat } from './chat/chat-routes.ts';
 import { serveConnect } from './connect-routes.ts';
 import { guardForms } from './form-guard.ts';
 import { serveHome } from './home-routes.ts';
+import { serveMembers } from './members/serve-members.ts';
+import { serveModeration } from './moderation/serve-moderation.ts';
 import { servePasswords } from './password-routes.ts';
+import { serveProfile } from './profile/serve-profile.ts';
 import { answerRefusals } from './refusal.ts';
 import { serveSignIn } from './sign-in-routes.ts';
 import { serveTokens } from './token-routes.ts';
+import { serveDeliveries } from './webhooks/delivery-routes.ts';
+import { serveWebhookActions } from './webhooks/webhook-action-routes.ts';
+import { serveWebhooks } from './webhooks/webhook-routes.ts';
 
 /** A form of a few fields, and a level for each board of an account. */
 const maxFormBytes = 64 * 1024;
@@ -31,5 +40,14 @@ export function serveAdmin(server: ServerDependencies, consents: Consents) {
     serveHome(app, server);
     serveTokens(app, server);
     serveConnect(app, server, consents);
+    serveBoards(app, server);
+    serveModeration(app, server);
+    serveAccount(app, server);
+    serveProfile(app, server);
+    serveMembers(app, server);
+    serveWebhooks(app, server);
+    serveWebhookActions(app, server);
+    serveDeliveries(app, server);
+    serveChat(app, server);
   };
 }

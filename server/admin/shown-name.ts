@@ -4,3 +4,8 @@ import { shortLine } from '../events/plain-text.ts';
 export function shownName(name: string): string {
   return shortLine(name, 100, '(no name)');
 }
+
+/** An address in the same way: nearly every character may be in one. */
+export function shownAddress(email: string): string {
+  return shortLine(email, 254, '(no address)');
+}

@@ -3,9 +3,10 @@ import type { ServerDependencies } from '../dependencies.ts';
 import { endAllSessions, endSession } from '../domain/sign-in/end-sessions.ts';
 import { signIn } from '../domain/sign-in/sign-in.ts';
 import { definePage, sendPage } from '../pages/page.ts';
-import { clearSessionCookie, requireSession, sessionHashOf, sessionOf, setSessionCookie } from './browser-session.ts';
+import { clearSessionCookie, requireSession, sessionOf, sessionTerms, setSessionCookie } from './browser-session.ts';
 import { fieldOf } from './form-fields.ts';
 import { safeNextPath } from './next-path.ts';
+import { noticeIn } from './parameters.ts';
 import { buildThrottle, describeWait } from './throttle.ts';
 
 interface SignInData {
@@ -37,7 +38,7 @@ export function serveSignIn(app: FastifyInstance, server: ServerDependencies) {
   app.get('/admin/sign-in', async (request, reply) => {
     const next = safeNextPath(fieldOf(request.query, 'next'));
     if (request.browserSession) return reply.redirect(next, 303);
-    return show(reply, { email: '', next, notice: noticeOf(request) });
+    return show(reply, { email: '', next, notice: noticeIn(request, notices) });
   });
 
   app.post('/admin/sign-in', { config: { isForVisitors: true } }, async (request, reply) => {
@@ -47,10 +48,8 @@ export function serveSignIn(app: FastifyInstance, server: ServerDependencies) {
     if ('retrySeconds' in charged) {
       return show(reply, { email, next, problem: tooMany(charged.retrySeconds) }, 429);
     }
-    const now = clock.now();
-    const expiresAt = new Date(now.getTime() + config.SESSION_MAX_HOURS * 3_600_000);
-    const previous = sessionHashOf(request, config);
-    const outcome = await signIn(server, { email, password }, { now, expiresAt, previous });
+    const terms = sessionTerms(request, config, clock.now());
+    const outcome = await signIn(server, { email, password }, terms);
     const client = clientOf(request);
     if ('refused' in outcome) {
       const user = outcome.userId === undefined ? {} : { user_id: outcome.userId };
@@ -59,7 +58,7 @@ export function serveSignIn(app: FastifyInstance, server: ServerDependencies) {
     }
     await charged.giveBack();
     audit.record('sign_in.succeeded', { ...client, user_id: outcome.userId });
-    setSessionCookie(reply, config, outcome.token, expiresAt);
+    setSessionCookie(reply, config, outcome.token, terms.expiresAt);
     return reply.redirect(next, 303);
   });
 
@@ -68,7 +67,9 @@ export function serveSignIn(app: FastifyInstance, server: ServerDependencies) {
     const isEnded = await endSession(database, tokenHash);
     if (isEnded) audit.record('sign_out', { ...clientOf(request), user_id: user.id });
     clearSessionCookie(reply, config);
-    return reply.redirect('/admin/sign-in?notice=signed_out', 303);
+    // An invitation to another address is looked at anew by whoever has signed out.
+    const next = fieldOf(request.body, 'next');
+    return reply.redirect(next === '' ? '/admin/sign-in?notice=signed_out' : safeNextPath(next), 303);
   });
 
   app.post('/admin/sign-out-everywhere', { onRequest: requireSession }, async (request, reply) => {
@@ -82,11 +83,6 @@ export function serveSignIn(app: FastifyInstance, server: ServerDependencies) {
 
 function tooMany(retrySeconds: number): string {
   return `There were too many tries. Try again ${describeWait(retrySeconds)}.`;
-}
-
-function noticeOf(request: FastifyRequest): string | undefined {
-  const word = fieldOf(request.query, 'notice');
-  return Object.hasOwn(notices, word) ? notices[word] : undefined;
 }
 
 function clientOf({ id, ip }: FastifyRequest) {

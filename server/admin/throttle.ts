@@ -14,32 +14,25 @@ import {
 
 const quarterHour = 15 * 60;
 const hour = 60 * 60;
+const day = 24 * hour;
 
 /** What a try was charged, or when the next one is let in. */
 export type Charge = { giveBack(): Promise<void> } | { retrySeconds: number };
 
 /**
- * Bounds how often passwords are tried and mails asked for: from one network, and for one address, whoever has it. A
- * try is charged before anything is looked up, so that of many at once no more get through; one that succeeds costs
- * nothing. Whoever reads the table sees hashes under the application key, and no address.
+ * Bounds how often passwords are tried and mails asked for: from one network or by one person, and for one address,
+ * whoever has it. A try is charged before anything is looked up, so that of many at once no more get through; one that turns
+ * out to be harmless is given back. Whoever reads the table sees hashes under the application key, and no address.
  */
 export function buildThrottle({ database, clock, config, appKey, audit }: ServerDependencies) {
   const key = Buffer.from(hkdfSync('sha256', appKey, '', 'idea-board throttle 1', 32));
   const identityOf = (email: string) =>
     createHmac('sha256', key).update(email.trim().toLowerCase()).digest('base64url').slice(0, 22);
 
-  async function chargeBoth(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    [ofNetwork, ofAddress]: [Limit, Limit & { email: string }],
-  ): Promise<Charge> {
+  async function chargeAll(request: FastifyRequest, reply: FastifyReply, limits: Limit[]): Promise<Charge> {
     const now = clock.now();
     const charged: BucketState[] = [];
-    const identified = [
-      { ...ofNetwork, identity: networkOf(request.ip) },
-      { ...ofAddress, identity: identityOf(ofAddress.email) },
-    ];
-    for (const { bucket, identity, limit, windowSeconds } of identified) {
+    for (const { bucket, identity, limit, windowSeconds } of limits) {
       const counter = openCounter(bucket, `${bucket}:${identity}`, limit, windowSeconds, now);
       const state = await charge(database, counter, now);
       if (isExhausted(state)) {
@@ -56,22 +49,64 @@ export function buildThrottle({ database, clock, config, appKey, audit }: Server
     };
   }
 
+  const perQuarter = (bucket: string, identity: string, limit: number) => ({
+    bucket,
+    identity,
+    limit,
+    windowSeconds: quarterHour,
+  });
+  const perDay = (bucket: string, identity: string, limit: number) => ({
+    bucket,
+    identity,
+    limit,
+    windowSeconds: day,
+  });
+  const linksPerHour = (bucket: string, identity: string) => ({
+    bucket,
+    identity,
+    limit: config.RATE_LIMIT_PASSWORD_LINK,
+    windowSeconds: hour,
+  });
+
   return {
     chargeSignIn: (request: FastifyRequest, reply: FastifyReply, email: string) =>
-      chargeBoth(request, reply, [
-        { bucket: 'sign-in:ip', limit: config.RATE_LIMIT_SIGN_IN_IP, windowSeconds: quarterHour },
-        { bucket: 'sign-in:address', limit: config.RATE_LIMIT_SIGN_IN_ACCOUNT, windowSeconds: quarterHour, email },
+      chargeAll(request, reply, [
+        perQuarter('sign-in:ip', networkOf(request.ip), config.RATE_LIMIT_SIGN_IN_IP),
+        perQuarter('sign-in:address', identityOf(email), config.RATE_LIMIT_SIGN_IN_ACCOUNT),
       ]),
     chargePasswordLink: (request: FastifyRequest, reply: FastifyReply, email: string) =>
-      chargeBoth(request, reply, [
-        { bucket: 'password-link:ip', limit: config.RATE_LIMIT_SIGN_IN_IP, windowSeconds: quarterHour },
-        { bucket: 'password-link:address', limit: config.RATE_LIMIT_PASSWORD_LINK, windowSeconds: hour, email },
+      chargeAll(request, reply, [
+        perQuarter('password-link:ip', networkOf(request.ip), config.RATE_LIMIT_SIGN_IN_IP),
+        linksPerHour('password-link:address', identityOf(email)),
+      ]),
+    /** Of a link to confirm an address: nobody has many mails sent to others. */
+    chargeAddressLink: (request: FastifyRequest, reply: FastifyReply, userId: number, email: string) =>
+      chargeAll(request, reply, [
+        linksPerHour('address-link:user', String(userId)),
+        linksPerHour('address-link:address', identityOf(email)),
+      ]),
+    /** By who invites, by where to, and by who is invited there. No account finds out whom others invite. */
+    chargeInvitation: (
+      request: FastifyRequest,
+      reply: FastifyReply,
+      { userId, accountId, email }: { userId: number; accountId: number; email: string },
+    ) =>
+      chargeAll(request, reply, [
+        {
+          bucket: 'invitation:user',
+          identity: String(userId),
+          limit: config.RATE_LIMIT_INVITATIONS,
+          windowSeconds: hour,
+        },
+        perDay('invitation:account', String(accountId), config.RATE_LIMIT_INVITATIONS_ACCOUNT),
+        perDay('invitation:address', identityOf(`${accountId} ${email.trim()}`), config.RATE_LIMIT_INVITATIONS_ADDRESS),
       ]),
   };
 }
 
 interface Limit {
   bucket: string;
+  identity: string;
   limit: number;
   windowSeconds: number;
 }
@@ -79,5 +114,7 @@ interface Limit {
 /** `in 12 minutes` */
 export function describeWait(seconds: number): string {
   const minutes = Math.ceil(seconds / 60);
+  const hours = Math.ceil(minutes / 60);
+  if (minutes > 90) return `in ${hours} hours`;
   return minutes === 1 ? 'in a minute' : `in ${minutes} minutes`;
 }

@@ -1,27 +1,29 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../dependencies.ts';
-import { AdministrationError } from '../domain/administration.ts';
 import { listBoards } from '../domain/boards/list-boards.ts';
-import { DomainError } from '../domain/domain-error.ts';
 import type { AccountOfUser } from '../domain/sign-in/read-session.ts';
 import { createToken } from '../domain/tokens/create-token.ts';
-import { listTokens, readToken, type TokenListing } from '../domain/tokens/list-tokens.ts';
+import { listTokenPage, readToken, type TokenListing } from '../domain/tokens/list-tokens.ts';
 import { revokeToken } from '../domain/tokens/revoke-token.ts';
-import { definePage, sendPage } from '../pages/page.ts';
+import { definePage, type Link, sendPage } from '../pages/page.ts';
+import { loadTemplate } from '../pages/template.ts';
 import { hasAgentApi, nameAccount, pathIn, requireAdminAccount } from './account-choice.ts';
 import { administer } from './administer.ts';
 import { requireSession, sessionOf } from './browser-session.ts';
-import { fieldOf } from './form-fields.ts';
+import { askFor } from './confirmation.ts';
 import { formTokenOf, frameOf } from './frame.ts';
+import { idIn, noticeIn, numberIn } from './parameters.ts';
 import { presentToken, type ShownToken } from './present-token.ts';
+import { problemOf } from './problem.ts';
+import { Refusal } from './refusal.ts';
 import { shownName } from './shown-name.ts';
 import { emptyTokenForm, expiryOf, formOf, grantsOf, readTokenForm, type TokenForm } from './token-form.ts';
 
 interface ListData {
   accountName: string;
   tokens: ShownToken[];
-  newerPath?: string | undefined;
-  olderPath?: string | undefined;
+  first: Link | undefined;
+  next: Link | undefined;
   createPath: string;
   /** Undefined: the plan has no Agent API. */
   form: TokenForm | undefined;
@@ -40,16 +42,9 @@ interface CreatedData {
   listPath: string;
 }
 
-interface RevokeData {
-  token: ShownToken;
-  revokePath: string;
-  listPath: string;
-  formToken: string;
-}
-
 const listPage = definePage<ListData>('admin/tokens');
 const createdPage = definePage<CreatedData>('admin/token-created');
-const revokePage = definePage<RevokeData>('admin/token-revoke');
+const renderFacts = loadTemplate<ShownToken>('admin/token-facts');
 
 /** So many fit a page that is quick on a phone. */
 const tokensPerPage = 25;
@@ -61,8 +56,7 @@ export function serveTokens(app: FastifyInstance, server: ServerDependencies) {
 
   app.get('/admin/tokens', { onRequest }, async (request, reply) => {
     const account = requireAdminAccount(request);
-    const notice = fieldOf(request.query, 'notice') === 'revoked' ? 'The token is revoked.' : undefined;
-    return showList(request, reply, account, { notice });
+    return showList(request, reply, account, { notice: noticeIn(request, { revoked: 'The token is revoked.' }) });
   });
 
   // The page with the plaintext answers the POST itself. To show it after a redirect, it would have to be kept somewhere
@@ -88,27 +82,38 @@ export function serveTokens(app: FastifyInstance, server: ServerDependencies) {
       });
       return showCreated(request, reply, account, listing, plaintext);
     } catch (error) {
-      if (!(error instanceof AdministrationError) || error.reason !== 'invalid') throw error;
-      return showList(request, reply, account, { given, problem: error.message }, 422);
+      const { status, message: problem } = problemOf(error);
+      return showList(request, reply, account, { given, problem }, status);
     }
   });
 
   app.get('/admin/tokens/:id/revoke', { onRequest }, async (request, reply) => {
     const account = requireAdminAccount(request);
-    const tokenId = tokenIdOf(request);
-    const listing = await administer(server, request, admin => readToken(admin, account.id, tokenId));
-    const data: RevokeData = {
-      token: presentToken(request, account, listing),
-      revokePath: pathIn(request, account, `/admin/tokens/${tokenId}/revoke`),
-      listPath: pathIn(request, account, '/admin/tokens'),
-      formToken: formTokenOf(request),
-    };
-    return sendPage(reply, revokePage(frameOf(request, account, 'Revoke a token'), data));
+    const listing = await administer(server, request, admin => readToken(admin, account.id, idIn(request)));
+    const token = presentToken(request, account, listing);
+    const list = pathIn(request, account, '/admin/tokens');
+    if (!token.revokePath) {
+      throw new Refusal(409, 'It is revoked already', 'There is nothing left to do.', {
+        label: 'To all tokens',
+        href: list,
+      });
+    }
+    return askFor(request, reply, account, {
+      title: 'Revoke a token',
+      verb: 'Revoke',
+      name: token.name,
+      explanation: 'Whatever uses it is answered 401 from then on. This cannot be undone; its votes stay counted.',
+      details: renderFacts(token),
+      action: token.revokePath,
+      button: 'Revoke the token',
+      isDangerous: true,
+      back: { label: 'Keep it', href: list },
+    });
   });
 
   app.post('/admin/tokens/:id/revoke', { onRequest }, async (request, reply) => {
     const account = requireAdminAccount(request);
-    await administer(server, request, admin => revokeToken(admin, account.id, tokenIdOf(request)));
+    await administer(server, request, admin => revokeToken(admin, account.id, idIn(request)));
     return reply.redirect(pathIn(request, account, '/admin/tokens', { notice: 'revoked' }), 303);
   });
 
@@ -119,18 +124,17 @@ export function serveTokens(app: FastifyInstance, server: ServerDependencies) {
     { given, ...words }: { given?: ReturnType<typeof readTokenForm>; notice?: string | undefined; problem?: string },
     status = 200,
   ) {
-    const page = pageOf(request);
+    const page = numberIn(request, 'page') ?? 1;
     const { tokens, boards } = await administer(server, request, async admin => ({
-      tokens: inOrder(await listTokens(admin, account.id)),
+      tokens: await listTokenPage(admin, account.id, { limit: tokensPerPage, offset: (page - 1) * tokensPerPage }),
       boards: await listBoards(admin, account.id),
     }));
-    const shown = tokens.slice((page - 1) * tokensPerPage, page * tokensPerPage);
     const pathOfPage = (number: number) => pathIn(request, account, '/admin/tokens', { page: String(number) });
     const data: ListData = {
       accountName: shownName(account.name),
-      tokens: shown.map(token => presentToken(request, account, token)),
-      newerPath: page > 1 ? pathOfPage(page - 1) : undefined,
-      olderPath: tokens.length > page * tokensPerPage ? pathOfPage(page + 1) : undefined,
+      tokens: tokens.rows.map(token => presentToken(request, account, token)),
+      first: page > 1 ? { label: 'Back to the first page', href: pathOfPage(1) } : undefined,
+      next: tokens.hasMore ? { label: 'More tokens', href: pathOfPage(page + 1) } : undefined,
       createPath: pathIn(request, account, '/admin/tokens'),
       form: hasAgentApi(account, config) ? formOf(given ?? emptyTokenForm, boards) : undefined,
       planName: account.plan,
@@ -158,21 +162,4 @@ export function serveTokens(app: FastifyInstance, server: ServerDependencies) {
     };
     return sendPage(reply, createdPage(frameOf(request, account, 'The new token'), data), 201);
   }
-}
-
-/** Those that work first, and the newest of each first. */
-function inOrder(tokens: TokenListing[]): TokenListing[] {
-  const isOver = ({ state }: TokenListing) => Number(state !== 'active');
-  return tokens.toSorted((one, other) => isOver(one) - isOver(other) || other.id - one.id);
-}
-
-function pageOf(request: FastifyRequest): number {
-  const text = fieldOf(request.query, 'page');
-  return /^[1-9]\d{0,5}$/.test(text) ? Number(text) : 1;
-}
-
-function tokenIdOf({ params }: FastifyRequest): number {
-  const text = fieldOf(params, 'id');
-  if (!/^[1-9]\d{0,14}$/.test(text)) throw new DomainError('not_found');
-  return Number(text);
 }

@@ -20,8 +20,9 @@ export function administer<T>(
   return withInstallation(({ database, config, extensions }) =>
     database.transaction(async ({ em, query }) => {
       const now = systemClock.now();
-      const audit = collectAuditEvents({ by: 'operator' }, now);
-      const result = await work({ em, query, now, audit: audit.trail }, config, extensions);
+      const actor = { by: 'operator' } as const;
+      const audit = collectAuditEvents(actor, now);
+      const result = await work({ em, query, now, by: actor, audit: audit.trail }, config, extensions);
       await audit.leave({ query });
       return result;
     }),

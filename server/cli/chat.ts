@@ -5,13 +5,11 @@ import type { Administration } from '../domain/administration.ts';
 import { requireBoard } from '../domain/boards/find-board.ts';
 import { deleteChannel, disableChannel, enableChannel, type NamedChannel } from '../domain/chat/change-channels.ts';
 import { createChannel } from '../domain/chat/create-channel.ts';
-import { openChannel } from '../domain/chat/find-channel.ts';
 import { type ChannelListing, listChannels, readChannel } from '../domain/chat/list-channels.ts';
+import { testChannel } from '../domain/chat/test-channel.ts';
 import { type ChatKind, chatKinds } from '../entities/chat-channel.ts';
 import { buildAddressGuard } from '../events/address-guard.ts';
 import { chatEventTypes } from '../events/chat/chat-event-types.ts';
-import { describeTest } from '../events/chat/message.ts';
-import { postMessage } from '../events/chat/post-message.ts';
 import { buildOutgoingRequests } from '../events/outgoing-request.ts';
 import { buildSecretBox } from '../events/secret-box.ts';
 import { administer } from './administer.ts';
@@ -86,13 +84,12 @@ async function create({ account, board: slug, kind, url, name, event, ...output 
     const { id: accountId } = await chooseAccount(admin, account);
     const { id: boardId } = await chooseBoard(admin, accountId, slug);
     const secretBox = await secretBoxOf(config);
-    const channel = await createChannel(admin, secretBox, {
-      accountId,
-      boardId,
-      kind,
-      url,
-      ...given({ name, eventTypes: event }),
-    });
+    const channel = await createChannel(
+      admin,
+      secretBox,
+      { accountId, boardId, kind, url, ...given({ name, eventTypes: event }) },
+      buildAddressGuard(config.WEBHOOK_ALLOWED_CIDRS),
+    );
     return readChannel(admin, secretBox, accountId, channel.id);
   });
   print(output, view, formatChannel);
@@ -117,15 +114,14 @@ async function list({ account, board, ...output }: BoardOptions) {
   );
 }
 
-/** Posts outside the transaction, so that no lock waits for a chat. */
 async function test(id: number, { account, ...output }: AccountOptions) {
-  const { config, channel } = await administer(async (admin, config) => {
+  const { config, post } = await administer(async (admin, config) => {
     const { id: accountId } = await chooseAccount(admin, account);
-    return { config, channel: await openChannel(admin, await secretBoxOf(config), accountId, id) };
+    return { config, post: await testChannel(admin, await secretBoxOf(config), { accountId, id }) };
   });
   const requests = buildOutgoingRequests({ guard: buildAddressGuard(config.WEBHOOK_ALLOWED_CIDRS) });
   try {
-    const outcome = await postMessage(requests, channel, describeTest(channel.boardName), new Date());
+    const outcome = await post(requests);
     if (outcome.result !== 'posted') throw new CliError(`The message was not posted: ${outcome.reason}`);
   } finally {
     requests.close();

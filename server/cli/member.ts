@@ -1,5 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { Administration } from '../domain/administration.ts';
+import { invitationDays, inviteMember } from '../domain/invitations/invite-member.ts';
+import { invitationUrl } from '../domain/invitations/mailed-link.ts';
 import { addMember, type Member, removeMember, setMemberRole } from '../domain/members/change-members.ts';
 import { listMembers, type MemberView, readMember } from '../domain/members/list-members.ts';
 import { requireUser } from '../domain/users/find-user.ts';
@@ -15,6 +17,12 @@ interface MemberOptions extends OutputOptions {
 }
 
 interface RoleOptions extends MemberOptions {
+  role: Role;
+}
+
+interface InviteOptions extends OutputOptions {
+  account?: string;
+  email: string;
   role: Role;
 }
 
@@ -40,6 +48,17 @@ export function addMemberCommands(program: Command) {
     .action(({ role, ...options }: RoleOptions) =>
       changeMember(options, (admin, member) => addMember(admin, member, role)),
     );
+
+  addVerb(
+    noun,
+    'invite',
+    `Invites an address to become a member, by a link that works once, within ${invitationDays} days. It is mailed where SMTP_URL is set, and printed where it is not. To invite again makes another link.`,
+    'member invite --account acme --email grace@example.com --role moderator',
+  )
+    .requiredOption('--email <email>', 'the address, which need not be of a user')
+    .addOption(accountOption())
+    .addOption(roleOption())
+    .action(invite);
 
   addVerb(noun, 'list', 'Lists the members of an account, owners first.', 'member list --account acme')
     .addOption(accountOption())
@@ -82,10 +101,25 @@ async function changeMember(
   print(output, view, formatMember);
 }
 
+async function invite({ account: slug, email, role, ...output }: InviteOptions) {
+  const view = await administer(async (admin, config) => {
+    const account = await chooseAccount(admin, slug);
+    const isMailed = config.SMTP_URL !== undefined;
+    const { token, expiresAt, ...invitation } = await inviteMember(
+      admin,
+      { accountId: account.id, email, role },
+      { isMailed },
+    );
+    const url = token === undefined ? null : invitationUrl(config, token);
+    return { ...invitation, expires_at: expiresAt.toISOString(), url };
+  });
+  print(output, view, ({ url }) => url ?? `The invitation of ${view.email} is on its way.`);
+}
+
 async function list({ account: slug, limit, ...output }: ListOptions) {
   const members = await administer(async admin => {
     const account = await chooseAccount(admin, slug);
-    return listMembers(admin, account.id, limit);
+    return listMembers(admin, account.id, { limit });
   });
   print(output, members, rows =>
     formatTable(rows, {

@@ -12,11 +12,12 @@ import { requireWebhook } from '../domain/webhooks/find-webhook.ts';
 import { type DeliveryListing, listDeliveries } from '../domain/webhooks/list-deliveries.ts';
 import { listWebhooks, readWebhook, type WebhookListing } from '../domain/webhooks/list-webhooks.ts';
 import { redeliver, redeliverDeadSince } from '../domain/webhooks/redeliver.ts';
-import { defaultOverlapHours, rotateWebhookSecret } from '../domain/webhooks/rotate-webhook-secret.ts';
+import { defaultOverlapHours, maxOverlapHours, rotateWebhookSecret } from '../domain/webhooks/rotate-webhook-secret.ts';
 import { sendTestEvent } from '../domain/webhooks/send-test-event.ts';
 import { updateWebhook } from '../domain/webhooks/update-webhook.ts';
 import type { DeliveryState } from '../entities/webhook-delivery.ts';
 import type { WebhookEndpoint } from '../entities/webhook-endpoint.ts';
+import { buildAddressGuard } from '../events/address-guard.ts';
 import { buildSecretBox } from '../events/secret-box.ts';
 import { administer } from './administer.ts';
 import { chooseAccount } from './choose.ts';
@@ -159,12 +160,12 @@ async function create({ account: slug, board: boardSlug, event, json, ...input }
   const view = await administer(async (admin, config) => {
     const { id: accountId } = await chooseAccount(admin, slug);
     const board = boardSlug === undefined ? undefined : await requireBoard(admin, accountId, boardSlug);
-    const { endpoint, secret } = await createWebhook(admin, await secretBoxOf(config), {
-      ...input,
-      ...given({ eventTypes: event }),
-      accountId,
-      boardId: board?.id ?? null,
-    });
+    const { endpoint, secret } = await createWebhook(
+      admin,
+      await secretBoxOf(config),
+      { ...input, ...given({ eventTypes: event }), accountId, boardId: board?.id ?? null },
+      buildAddressGuard(config.WEBHOOK_ALLOWED_CIDRS),
+    );
     return { ...(await readWebhook(admin, accountId, endpoint.id)), secret };
   });
   printWithSecret(given({ json }), view);
@@ -194,9 +195,10 @@ async function show(id: number, options: AccountOptions) {
 
 async function update(id: number, { url, event, allEvents, description, ...options }: UpdateOptions) {
   const eventTypes = allEvents ? [] : event;
-  await changeOne(id, options, (admin, endpoint) =>
-    updateWebhook(admin, endpoint, given({ url, eventTypes, description })),
-  );
+  await changeOne(id, options, (admin, endpoint, config) => {
+    const guard = buildAddressGuard(config.WEBHOOK_ALLOWED_CIDRS);
+    return updateWebhook(admin, endpoint, given({ url, eventTypes, description }), guard);
+  });
 }
 
 async function enable(id: number, options: AccountOptions) {
@@ -279,11 +281,11 @@ async function sendAgain(
 async function changeOne(
   id: number,
   { account: slug, ...output }: AccountOptions,
-  change: (admin: Administration, endpoint: WebhookEndpoint) => Promise<void>,
+  change: (admin: Administration, endpoint: WebhookEndpoint, config: Config) => Promise<void>,
 ) {
-  const view = await administer(async admin => {
+  const view = await administer(async (admin, config) => {
     const { id: accountId } = await chooseAccount(admin, slug);
-    await change(admin, await requireWebhook(admin, accountId, id));
+    await change(admin, await requireWebhook(admin, accountId, id), config);
     return readWebhook(admin, accountId, id);
   });
   print(output, view, formatWebhook);
@@ -308,8 +310,6 @@ function addEvent(text: string, previous: string[] | undefined): string[] {
   }
   return [...(previous ?? []), text];
 }
-
-const maxOverlapHours = 24 * 30;
 
 function parseHours(text: string): number {
   const hours = Number(text);

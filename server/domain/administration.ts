@@ -7,6 +7,8 @@ import type { AuditLog } from '../observability/audit-log.ts';
 export interface Administration extends Queryable {
   readonly em: EntityManager;
   readonly now: Date;
+  /** Who acts, for the operations that not everybody may do in an account who may do others. */
+  readonly by: AuditActor;
   readonly audit: AuditTrail;
 }
 
@@ -27,6 +29,7 @@ export function administrationIn(
     em,
     query,
     now,
+    by: actor,
     audit: {
       record: (event, fields) => afterCommit(() => audit.record(event, { ...actor, ...fields } as never)),
     },

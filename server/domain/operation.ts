@@ -1,5 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Queryable } from '../database/database.ts';
+import type { AuditTrail } from './administration.ts';
 
 /** Who reads, of which board: somebody, or everybody. */
 export type Reader = Actor | PublicReader;
@@ -38,7 +39,12 @@ export interface Operation extends ReadOperation {
 /** An operation that changes rows. It runs in a transaction, so that its changes are made together or not at all. */
 export interface WriteOperation extends Operation {
   readonly em: EntityManager;
+  /** Where a person tells what they changed. A token has none: webhooks tell of what it does. */
+  readonly audit?: AuditTrail;
 }
+
+/** No voter has this id: so reads and moderates a person who has not voted yet. */
+export const noVoter = 0;
 
 export function isPublicReader(reader: Reader): reader is PublicReader {
   return reader.voterId === null;

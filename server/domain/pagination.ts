@@ -30,6 +30,17 @@ export function cutPage<Row>(fetched: Row[], place: Place, cursorOf: (row: Row) 
   return { rows, place, hasMore, nextCursor: hasMore && last ? encodeCursor(cursorOf(last)) : null };
 }
 
+/** The first rows of a list, and whether there are more of it. */
+export interface FirstRows<Row> {
+  rows: Row[];
+  hasMore: boolean;
+}
+
+/** What there is of rows that were fetched with a limit of one more. */
+export function cutRows<Row>(fetched: Row[], limit: number): FirstRows<Row> {
+  return { rows: fetched.slice(0, limit), hasMore: fetched.length > limit };
+}
+
 /** The place that a request's page, per_page and cursor name, in a list sorted by sort. */
 export function placeOf(
   query: { page?: number | undefined; per_page?: number | undefined; cursor?: string | undefined },
@@ -66,7 +77,7 @@ function parseCursor(text: string): Cursor | undefined {
   if (!Array.isArray(parts) || parts.length !== 3) return undefined;
   const [sort, key, id] = parts;
   if (typeof sort !== 'string' || !Number.isSafeInteger(id)) return undefined;
-  if (sort === 'newest') {
+  if (timeSorts.has(sort)) {
     // Written anew from the date it names: PostgreSQL refuses a 31st of February, JavaScript does not.
     const time = typeof key === 'string' && timestampText.test(key) ? new Date(key) : undefined;
     return time && !Number.isNaN(time.getTime()) ? { sort, key: time.toISOString(), id } : undefined;
@@ -74,6 +85,8 @@ function parseCursor(text: string): Cursor | undefined {
   return Number.isInteger(key) && Math.abs(key) <= maxInteger ? { sort, key, id } : undefined;
 }
 
+/** The orders whose key is a time. */
+const timeSorts = new Set(['newest', 'waiting']);
 /** A time as PostgreSQL writes it. */
 const timestampText = /^(19[7-9]|[2-9]\d\d)\d-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,3})?[+-]\d\d$/;
 const maxInteger = 2 ** 31 - 1;

@@ -11,6 +11,7 @@ import { Heartbeat } from './heartbeat.ts';
 import { Idea } from './idea.ts';
 import { IdeaTag } from './idea-tag.ts';
 import { IdempotencyKey } from './idempotency-key.ts';
+import { Invitation } from './invitation.ts';
 import { Membership } from './membership.ts';
 import { Merge } from './merge.ts';
 import { Notification } from './notification.ts';
@@ -44,6 +45,7 @@ export const entities = [
   Idea,
   IdeaTag,
   IdempotencyKey,
+  Invitation,
   Membership,
   Merge,
   Notification,

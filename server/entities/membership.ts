@@ -4,6 +4,14 @@ import { bigint, timestamp } from './columns.ts';
 export const roles = ['owner', 'admin', 'moderator', 'member'] as const;
 export type Role = (typeof roles)[number];
 
+/** With an article, for sentences. */
+export const asRole: Record<Role, string> = {
+  owner: 'an owner',
+  admin: 'an admin',
+  moderator: 'a moderator',
+  member: 'a member',
+};
+
 export const Membership = defineEntity({
   name: 'Membership',
   tableName: 'memberships',

@@ -52,8 +52,14 @@ export function buildAddressGuard(
 
 /** Refuses a host that is written as an address, which a socket connects to without looking it up. */
 export function checkHost(guard: AddressGuard, hostname: string): void {
-  const address = hostname.replace(/^\[(.*)\]$/, '$1');
-  if (isIP(address) !== 0 && !guard.isAllowed(address)) throw new ForbiddenAddressError(forbidden(hostname));
+  if (isForbiddenHost(guard, hostname)) throw new ForbiddenAddressError(forbidden(hostname));
+}
+
+/** Whether a host, as a URL has it, is an address that may not be reached. What a name stands for is seen later. */
+export function isForbiddenHost(guard: AddressGuard, hostname: string): boolean {
+  // It never is another address (RFC 6761, section 6.3), and people try it.
+  const addresses = hostname === 'localhost' ? ['127.0.0.1', '::1'] : [hostname.replace(/^\[(.*)\]$/, '$1')];
+  return addresses.every(address => isIP(address) !== 0 && !guard.isAllowed(address));
 }
 
 function forbidden(hostname: string): string {

@@ -6,7 +6,7 @@ import {
   type IncomingMessage,
 } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import { type AddressGuard, checkHost } from './address-guard.ts';
+import { type AddressGuard, checkHost, isForbiddenHost } from './address-guard.ts';
 
 /** Sends requests to addresses that others chose: webhooks, incoming webhooks of chats, documents of OAuth clients. */
 export interface OutgoingRequests {
@@ -124,12 +124,13 @@ export function buildOutgoingRequests({ guard, timeoutMs = defaultTimeoutMs }: O
   };
 }
 
-/** What is wrong with an address that is to be posted to; undefined when nothing is. */
-export function problemOfUrl(text: string): string | undefined {
+/** What is wrong with a URL that is to be posted to; undefined when nothing is, as far as can be told without asking. */
+export function problemOfUrl(text: string, guard?: AddressGuard): string | undefined {
   const url = URL.parse(text);
   if (!url) return 'is not a URL';
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'must begin with https:// or http://';
   if (url.username !== '' || url.password !== '') return 'must not contain a user name or password';
+  if (guard && isForbiddenHost(guard, url.hostname)) return 'must lead to an address of the public internet';
   return undefined;
 }
 

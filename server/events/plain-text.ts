@@ -12,6 +12,17 @@ export function oneLine(text: string): string {
   return text.replace(steering, ' ').replace(/\s+/g, ' ').trim();
 }
 
+/** The same characters, but for the ends of lines and tabs, which lay out a text of several lines. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is written out.
+const unseen = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
+
+/** What a program sent, to be shown as it is: what is not seen of it, or steers, is written out, such as \u202e. */
+export function visibleText(text: string): string {
+  return text
+    .replaceAll('\r\n', '\n')
+    .replace(unseen, character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
 /** At most max code points, so that no character is cut in half; the last one is an ellipsis when something is left out. */
 export function truncate(text: string, max: number): string {
   // What is short in UTF-16 is no longer in code points.

@@ -1,6 +1,6 @@
 import type { Queryable } from '../database/database.ts';
 import { statement } from '../database/statement.ts';
-import type { Actor } from '../domain/operation.ts';
+import { type Actor, noVoter } from '../domain/operation.ts';
 import type { Role } from '../entities/membership.ts';
 
 /** A member of an account, and the board on which they act. */
@@ -38,9 +38,6 @@ const selectActor = statement<ActorRow>(
   left join user_blocks ub on ub.account_id = a.id and ub.user_id = u.id
   where a.slug = $1`,
 );
-
-/** No voter has this id: so reads one who has not voted. */
-const noVoter = 0;
 
 /** Who acts, as a person: in the role that they have now, and with a vote of their own. */
 export async function findActor(queryable: Queryable, { account, board, user }: ActingUser): Promise<ExtensionActor> {

@@ -7,6 +7,7 @@ export const expiringTables = [
   'idempotency_keys',
   'sessions',
   'password_links',
+  'invitations',
   'oauth_records',
 ] as const;
 

@@ -3,6 +3,7 @@ import { run, type WorkerEvents } from 'graphile-worker';
 import type { Logger } from 'pino';
 import type { ServerDependencies } from '../dependencies.ts';
 import type { OutgoingRequests } from '../events/outgoing-request.ts';
+import { buildAddressTokens } from '../events/people/address-token.ts';
 import type { Mailer } from '../events/people/mailer.ts';
 import { buildUnsubscribeTokens } from '../events/people/unsubscribe-token.ts';
 import { buildSecretBox } from '../events/secret-box.ts';
@@ -69,6 +70,7 @@ export async function startRunner({ url, appKey, timing, ...deps }: RunnerOption
         ...deps,
         secretBox: buildSecretBox(appKey),
         unsubscribeTokens: buildUnsubscribeTokens(appKey),
+        addressTokens: buildAddressTokens(appKey),
         queue: queryOn(connections),
         locks: lease,
       }),

@@ -3,6 +3,7 @@ import type { Queryable } from '../database/database.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { clearOldEvents } from '../events/clear-old-events.ts';
 import type { OutgoingRequests } from '../events/outgoing-request.ts';
+import type { AddressTokens } from '../events/people/address-token.ts';
 import type { Mailer } from '../events/people/mailer.ts';
 import { buildPeopleTasks } from '../events/people/people-tasks.ts';
 import type { UnsubscribeTokens } from '../events/people/unsubscribe-token.ts';
@@ -14,6 +15,8 @@ import { buildExtensionTasks, extensionCrontab } from '../extensions/extension-t
 import { recordAuditEvent } from './audit-outbox.ts';
 import { clearExpired } from './clear-expired.ts';
 import type { Lease } from './lease.ts';
+import { mailAddressLink, mailAddressNotice } from './mail-address-link.ts';
+import { mailInvitation } from './mail-invitation.ts';
 import { mailPasswordLink } from './mail-password-link.ts';
 
 /** What a task is built from. */
@@ -21,6 +24,7 @@ export interface TaskDependencies extends Omit<ServerDependencies, 'appKey' | 'p
   secretBox: SecretBox;
   requests: OutgoingRequests;
   unsubscribeTokens: UnsubscribeTokens;
+  addressTokens: AddressTokens;
   /** Undefined: no mail is sent. */
   mailer: Mailer | undefined;
   /**
@@ -48,6 +52,9 @@ export function buildTasks(deps: TaskDependencies): TaskList {
     wake_overdue_webhooks: () => wakeOverdueLanes(deps.queue),
     clear_old_events: () => clearOldEvents(deps.queue, deps.stopping),
     mail_password_link: mailPasswordLink(deps),
+    mail_address_link: mailAddressLink(deps),
+    mail_address_notice: mailAddressNotice(deps),
+    mail_invitation: mailInvitation(deps),
     ...buildPeopleTasks(deps),
     ...buildExtensionTasks(deps),
   };

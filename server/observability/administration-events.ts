@@ -16,8 +16,11 @@ const inAccount = { ...by, account_id: field.accountId };
 const onBoard = { ...inAccount, board_id: field.boardId };
 const ofUser = { ...by, user_id: field.userId('who it is about') };
 const ofMember = { ...inAccount, user_id: field.userId('who it is about') };
+const ofInvitation = { ...inAccount, invitation_id: z.int().describe('the invitation') };
+const invited = z.string().describe('the address that is invited, masked');
 const ofToken = { ...inAccount, token_id: field.tokenId };
 const ofWebhook = { ...inAccount, webhook_id: field.webhookId };
+const ofIdea = { ...inAccount, idea_id: field.ideaId };
 const ofChannel = { ...inAccount, channel_id: field.channelId };
 const role = z.enum(roles);
 const rows = z.record(z.string(), z.int()).describe('how many rows each table lost, or had changed');
@@ -45,6 +48,16 @@ export const administrationEvents = {
     changed: field.changed,
     email: z.string().optional().describe('the new address, masked, where that was changed'),
   }),
+  'user.address_requested': defineEvent(
+    'A user asked for another address, which is theirs when a link that is mailed to it is opened.',
+    {
+      ...ofUser,
+      field: z
+        .enum(['email', 'notification_email'])
+        .describe('the one with which they sign in, or the one to which notifications are sent'),
+      email: z.string().describe('the address, masked'),
+    },
+  ),
   'user.blocked': defineEvent('A user may write no more in an account.', ofMember),
   'user.unblocked': defineEvent('A user may write again in an account.', ofMember),
   'user.deletion_requested': defineEvent('The grace began after which a user is erased.', ofUser),
@@ -64,6 +77,26 @@ export const administrationEvents = {
   'member.removed': defineEvent('A user is no member of an account any more.', {
     ...ofMember,
     role: role.describe('the role before'),
+  }),
+
+  'invitation.created': defineEvent('An address was invited to an account, or invited again.', {
+    ...ofInvitation,
+    email: invited,
+    role: role.describe('as what'),
+  }),
+  'invitation.mailed': defineEvent('The mail with the link of an invitation was sent, or refused.', {
+    ...ofInvitation,
+    outcome: z.enum(['mailed', 'refused']).describe('the mail server took it; it refused it for good'),
+  }),
+  'invitation.revoked': defineEvent('An invitation was taken back.', {
+    ...ofInvitation,
+    email: invited,
+    role: role.describe('as what'),
+  }),
+  'invitation.accepted': defineEvent('Somebody became a member of an account by an invitation.', {
+    ...ofInvitation,
+    user_id: field.userId('who it is about'),
+    role: role.describe('as what'),
   }),
 
   'token.created': defineEvent('A token was created.', {
@@ -104,11 +137,26 @@ export const administrationEvents = {
     changed: field.changed,
   }),
   'tag.removed': defineEvent('A tag was removed.', { ...onBoard, tag_id: z.int().describe('the tag') }),
-  'idea.approved': defineEvent('An idea that awaited approval was published.', {
-    ...inAccount,
-    idea_id: field.ideaId,
+  'idea.approved': defineEvent('An idea that awaited approval was published.', ofIdea),
+  'idea.rejected': defineEvent('An idea that awaited approval was rejected.', ofIdea),
+  'idea.status_changed': defineEvent('A moderator gave an idea another status.', {
+    ...ofIdea,
+    from: z.string().describe('the key of the status before'),
+    to: z.string().describe('the key of the status now'),
   }),
-  'idea.rejected': defineEvent('An idea that awaited approval was rejected.', { ...inAccount, idea_id: field.ideaId }),
+  'idea.tag_added': defineEvent('A moderator gave an idea a tag.', { ...ofIdea, tag_id: z.int().describe('the tag') }),
+  'idea.tag_removed': defineEvent('A moderator took a tag from an idea.', {
+    ...ofIdea,
+    tag_id: z.int().describe('the tag'),
+  }),
+  'idea.merged': defineEvent('A moderator merged an idea into another.', {
+    ...ofIdea,
+    target_id: z.int().describe('the idea into which it was merged'),
+  }),
+  'idea.unmerged': defineEvent('A moderator took a merge back.', {
+    ...ofIdea,
+    target_id: z.int().describe('the idea into which it was merged'),
+  }),
 
   'webhook.created': defineEvent('A webhook was registered.', {
     ...ofWebhook,
@@ -131,6 +179,11 @@ export const administrationEvents = {
       .describe('somebody disabled it; it answered 410; nothing could be delivered for five days'),
   }),
   'webhook.enabled': defineEvent('A webhook is sent to again.', ofWebhook),
+  'webhook.tested': defineEvent('A test event was sent to a webhook.', ofWebhook),
+  'webhook.redelivered': defineEvent('Deliveries of a webhook were sent again.', {
+    ...ofWebhook,
+    deliveries: z.int().describe('how many'),
+  }),
   'webhook.deleted': defineEvent('A webhook was deleted, with the log of its deliveries.', ofWebhook),
   'chat_channel.created': defineEvent('A chat channel was added to a board.', {
     ...ofChannel,
@@ -142,5 +195,6 @@ export const administrationEvents = {
     reason: z.enum(['administrator', 'gone']).describe('somebody disabled it; the chat said that it is gone'),
   }),
   'chat_channel.enabled': defineEvent('A chat channel is posted to again.', ofChannel),
+  'chat_channel.tested': defineEvent('A test message was sent to a chat channel.', ofChannel),
   'chat_channel.deleted': defineEvent('A chat channel was deleted.', ofChannel),
 };

@@ -69,8 +69,15 @@ const patterns: Pattern[] = [
   // What OAuth issues: an access token, a refresh token, a code, what reads a registration.
   { find: /(ib[acgr]_)[A-Za-z0-9_-]{16,}/gi, replace: `$1${redacted}` },
   { find: /(whsec_)[A-Za-z0-9+/=_%-]+/gi, replace: `$1${redacted}` },
+  // Links that confirm an address: <field>.<user>.<end>.<basis>.<address>.<what authorizes>
+  {
+    find: /(\b(?:notification_)?email\.\d{1,16}\.\d{1,12}\.)[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{1,2000}\.[A-Za-z0-9_-]{43}/g,
+    replace: `$1${redacted}`,
+  },
   // Links that end a subscription: <user>.<idea or all>.<what authorizes>
   { find: /(\d{1,16}\.(?:\d{1,16}|all)\.)[A-Za-z0-9_-]{43}/g, replace: `$1${redacted}` },
+  // Links to accept an invitation, also where one is told to go on to after signing in.
+  { find: /((?:\/|%(?:25)*2F)invitations(?:\/|%(?:25)*2F))[A-Za-z0-9_-]{43}/gi, replace: `$1${redacted}` },
   // What PostgreSQL quotes of a value that it could not read, to the last mark of the line.
   {
     find: /((?:invalid input (?:syntax|value) for [^":\r\n]{1,80}|invalid value for parameter "[^"\r\n]{1,80}"|malformed \w{1,20} literal|field value out of range): )"[^\r\n]*"/gi,
@@ -83,7 +90,7 @@ const patterns: Pattern[] = [
 
 /** Where one of the patterns may apply: most lines of a log have nothing of it, and cost this alone. */
 const suspicion = new RegExp(
-  String.raw`:\/\/|hooks|discord|azure|office|powerplatform|auth|cookie|bearer|basic|digest|negotiate|ib_\d|ib[acgr]_|whsec_|\.[\w-]{43}|literal|invalid|out of range| - detail: |${secretNames}`,
+  String.raw`:\/\/|hooks|discord|azure|office|powerplatform|invitations|auth|cookie|bearer|basic|digest|negotiate|ib_\d|ib[acgr]_|whsec_|\.[\w-]{43}|literal|invalid|out of range| - detail: |${secretNames}`,
   'i',
 );
 

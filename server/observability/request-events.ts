@@ -54,7 +54,7 @@ export const requestEvents = {
     bucket: z
       .string()
       .describe(
-        '`apitoken:read`, `apitoken:write`, or `ip` for the limit of a network; `sign-in` and `password-link`, each `:ip` or `:address`, for tries of passwords and links by mail; `oauth-client:ip` and `oauth-authorization:ip` for clients that register and ask for consent',
+        '`apitoken:read`, `apitoken:write`, or `ip` for the limit of a network; `sign-in` and `password-link`, each `:ip` or `:address`, for tries of passwords and links by mail; `invitation:user`, `:account` and `:address`; `oauth-client:ip` and `oauth-authorization:ip` for clients that register and ask for consent',
       ),
     limit: z.int().describe('how many requests a window has'),
     window_seconds: z.int().describe('how long it is'),

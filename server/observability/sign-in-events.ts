@@ -32,6 +32,11 @@ export const signInEvents = {
     { ...request, user_id: userId.optional().describe("whose address it is; left out where it is nobody's") },
     ['ip', 'user_id'],
   ),
+  'password.refused': defineEvent(
+    'Somebody who is signed in gave another password than theirs, where they were asked for it again.',
+    { ...request, user_id: userId },
+    ['ip', 'user_id'],
+  ),
   'form.refused': defineEvent(
     'A form of the pages came from another site, or without what proves that it is ours.',
     { ...request, reason: z.enum(['origin', 'token']).describe('which of the two'), user_id: userId.optional() },

@@ -13,6 +13,9 @@ export interface Seen {
   location: string | null;
 }
 
+/** What a form sends: pairs where several have one name. */
+export type Fields = Record<string, string> | [name: string, value: string][];
+
 interface Sending {
   headers?: Record<string, string>;
 }
@@ -33,7 +36,7 @@ export class Visitor {
   }
 
   /** Sends fields as a form of this server is sent. */
-  post(path: string, fields: Record<string, string>, { headers = {} }: Sending = {}): Promise<Seen> {
+  post(path: string, fields: Fields, { headers = {} }: Sending = {}): Promise<Seen> {
     return this.#send(path, {
       method: 'POST',
       headers: { origin: this.#server.baseUrl, ...headers },

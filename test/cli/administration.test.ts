@@ -127,6 +127,34 @@ test.concurrent('people, their roles and their blocks are kept', async ({ db, cl
   expect(await db.sql('select * from user_blocks')).toEqual([]);
 });
 
+test.concurrent('somebody is invited by a link that is printed where no mail is sent, and mailed where it is', async ({
+  db,
+  cli,
+}) => {
+  await createInstallation(db);
+  const invite = ['member', 'invite', '--email', 'grace@example.com', '--role', 'moderator'];
+  const made = await cli.json<{ id: number; url: string }>(...invite);
+  expect(made).toEqual({
+    id: expect.any(Number),
+    email: 'grace@example.com',
+    role: 'moderator',
+    expires_at: time,
+    url: expect.stringMatching(/^http:\/\/localhost:3000\/admin\/invitations\/[\w-]{43}$/),
+  });
+  const links = () =>
+    db.sql('select delivery, inviter_id, token_hash = sha256($1::bytea) as works from invitations', [
+      made.url.split('/').at(-1),
+    ]);
+  expect(await links()).toEqual([{ delivery: 'by_hand', inviter_id: null, works: true }]);
+
+  const mailing = cliOn(db.url, { SMTP_URL: 'smtp://127.0.0.1:1' });
+  expect((await mailing.run(...invite)).stdout).toBe('The invitation of grace@example.com is on its way.\n');
+  expect(await links()).toEqual([{ delivery: 'waiting', inviter_id: null, works: null }]);
+  expect(await cli.refusal('member', 'invite', '--email', 'ada@example.com', '--role', 'admin')).toBe(
+    'ada@example.com is a member of the account already',
+  );
+});
+
 test.concurrent('a board is frozen and thawed, and its windows set and taken away', async ({ db, cli }) => {
   await createInstallation(db);
   const closed = ['--freeze', '--pre-moderation', '--voting-open-at', '2026-03-01T01:00:00+01:00'];

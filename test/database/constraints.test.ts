@@ -461,6 +461,56 @@ const promises: Promised[] = [
     accepted: ['2026-01-03'],
   },
   {
+    constraint: 'invitations_role_check',
+    promise: 'people are invited in a role that there is',
+    statement: `insert into invitations (account_id, email, role, delivery, expires_at)
+      values (:account, 'grace@example.com', $1, 'waiting', now() + interval '7 days')`,
+    refused: ['', 'operator'],
+    accepted: ['owner', 'admin', 'moderator', 'member'],
+  },
+  {
+    constraint: 'invitations_delivery_check',
+    promise: 'a link is handed over, waits to be mailed, or was mailed or refused',
+    statement: `insert into invitations (account_id, email, role, delivery, expires_at)
+      values (:account, 'grace@example.com', 'member', $1, now() + interval '7 days')`,
+    refused: ['', 'lost'],
+    accepted: ['by_hand', 'waiting', 'mailed', 'refused'],
+  },
+  {
+    constraint: 'invitations_token_hash_check',
+    promise: 'what is kept of the token of an invitation has the length of a SHA-256, and is there when it was made',
+    statement: `insert into invitations (account_id, email, role, delivery, token_hash, expires_at)
+      values (:account, 'grace@example.com', 'member', 'waiting', $1, now() + interval '7 days')`,
+    refused: [Buffer.alloc(31), Buffer.from('a token')],
+    accepted: [Buffer.alloc(32), null],
+  },
+  {
+    constraint: 'invitations_expires_at_check',
+    promise: 'an invitation ends after it was made',
+    statement: `insert into invitations (account_id, email, role, delivery, created_at, expires_at)
+      values (:account, 'grace@example.com', 'member', 'waiting', '2026-01-02', $1)`,
+    refused: ['2026-01-02', '2026-01-01'],
+    accepted: ['2026-01-03'],
+  },
+  {
+    constraint: 'invitations_email_account_id_key',
+    promise: 'an address is invited once to an account, whatever its case',
+    statement: `insert into invitations (account_id, email, role, delivery, expires_at)
+      values (:account, 'grace@example.com', 'member', 'waiting', now() + interval '7 days'),
+        ($1, 'Grace@Example.com', 'admin', 'waiting', now() + interval '7 days')`,
+    refused: [':account'],
+    accepted: [':stranger_account'],
+  },
+  {
+    constraint: 'invitations_token_hash_key',
+    promise: 'a link is of one invitation',
+    statement: `insert into invitations (account_id, email, role, delivery, token_hash, expires_at)
+      values (:account, 'grace@example.com', 'member', 'mailed', sha256('a'), now() + interval '7 days'),
+        (:account, 'hedy@example.com', 'member', 'mailed', $1, now() + interval '7 days')`,
+    refused: [Buffer.from('ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb', 'hex')],
+    accepted: [Buffer.alloc(32), null],
+  },
+  {
     constraint: 'oauth_records_id_hash_check',
     promise: 'what is kept of a code or token of OAuth has the length of a SHA-256',
     statement: `insert into oauth_records (model, id_hash, payload) values ('AccessToken', $1, '{}')`,
@@ -667,6 +717,11 @@ describe('removing', () => {
     ]);
     await db.sql('update ideas set merged_into_id = $1 where id = $2', [idea, second]);
     await db.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [gone.accountId, memberId]);
+    await db.sql(
+      `insert into invitations (account_id, email, role, inviter_id, delivery, expires_at)
+      values ($1, 'grace@example.com', 'member', $2, 'waiting', now() + interval '7 days')`,
+      [gone.accountId, gone.ownerId],
+    );
     const delivery = await insertDelivery(gone.accountId);
     await db.sql(
       `insert into webhook_attempts (account_id, delivery_id, attempted_at, duration_ms, status)

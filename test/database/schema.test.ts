@@ -92,7 +92,7 @@ describe('the migrated schema', () => {
     api_token_boards: 'a few rows for each token, which has the account',
     idempotency_keys: 'kept for a day, and found by the token alone',
     extension_subscriptions: 'a few rows for each extension, for every account',
-    rate_limits: 'counters under keys of their own, of addresses too, forgotten within the hour',
+    rate_limits: 'counters under keys of their own, of addresses too, forgotten within the day',
     heartbeats: 'one row for each periodic job',
     schema_migrations: 'one row for each file',
   };

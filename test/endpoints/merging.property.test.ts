@@ -58,7 +58,7 @@ test('one after the other, votes, merges and unmerges leave what a plain model s
       }
       await expectInvariants(server);
     }),
-    { seed, numRuns: 20 },
+    { seed, numRuns: 12 },
   );
 });
 
@@ -79,7 +79,7 @@ test('at the same time, they leave and answer what some order of them would', { 
       }
     }),
     // A failure may need its moment to come again, so that shrinking it is of little use.
-    { seed, numRuns: 25, endOnFailure: true },
+    { seed, numRuns: 15, endOnFailure: true },
   );
   expect(server.logLines.filter(line => line.includes('"level":50'))).toEqual([]);
 });

@@ -317,7 +317,6 @@ describe('what is not received', () => {
     const hourAgo = new Date(Date.now() - 3_600_000);
     expect(await administer(server, admin => redeliverDeadSince(admin, world.accountId, id, hourAgo))).toBe(2);
     await receiver.gets(before + 2);
-    // A try that has arrived and is not recorded yet is still under way, and to ask for another changes nothing.
     await eventually(async () =>
       expect((await deliveriesOf(server, id)).map(one => one.state)).toEqual(['delivered', 'delivered']),
     );
@@ -335,6 +334,32 @@ describe('what is not received', () => {
       expect(listed?.attempts.map(one => one.status)).toEqual([410, 200, 200]);
       expect(listed).toMatchObject({ state: 'delivered', attempt_count: 1 });
     });
+  });
+
+  test.each([
+    ['received', 204],
+    ['refused', 500],
+  ])('what is redelivered while a try of it is under way that is %s comes once more', async (_what, status) => {
+    const answers: (() => void)[] = [];
+    const { id, world, receiver } = await deliverTo(response => {
+      answers.push(() => response.writeHead(answers.length > 1 ? 204 : status).end());
+    });
+    await startWorkerForTest(server);
+    await receiver.gets(1);
+    const [delivery] = await deliveriesOf(server, id);
+    await administer(server, admin => redeliver(admin, world.accountId, id, delivery?.id ?? 0));
+    answers[0]?.();
+    const received = await receiver.gets(2);
+    expect(new Set(received.map(one => one.headers['webhook-id'])).size).toBe(1);
+    answers[1]?.();
+    await eventually(async () => {
+      const [listed] = await administer(server, admin =>
+        listDeliveries(admin, world.accountId, id, { deliveryId: delivery?.id ?? 0, limit: 1 }),
+      );
+      expect(listed).toMatchObject({ state: 'delivered', attempt_count: 1, next_attempt_at: null });
+      expect(listed?.attempts.map(one => one.status)).toEqual([status, 204]);
+    });
+    expect(receiver.received).toHaveLength(2);
   });
 
   test('of a long answer 4 KiB are kept', async () => {

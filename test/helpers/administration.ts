@@ -8,3 +8,8 @@ const silent: AuditLog = { record() {} };
 export function operatorIn(transaction: Transaction, now = new Date(), audit = silent): Administration {
   return administrationIn(transaction, { audit, actor: { by: 'operator' }, now });
 }
+
+/** The same for a person who acts in the pages. */
+export function userIn(transaction: Transaction, userId: number, now = new Date()): Administration {
+  return administrationIn(transaction, { audit: silent, actor: { by: 'user', by_user_id: userId }, now });
+}

@@ -3,6 +3,7 @@ import { Logger as GraphileLogger, runOnce, type TaskList, type WorkerEvents } f
 import pg from 'pg';
 import { buildAddressGuard } from '../../server/events/address-guard.ts';
 import { buildOutgoingRequests } from '../../server/events/outgoing-request.ts';
+import { buildAddressTokens } from '../../server/events/people/address-token.ts';
 import { buildMailer } from '../../server/events/people/mailer.ts';
 import { buildUnsubscribeTokens } from '../../server/events/people/unsubscribe-token.ts';
 import { buildSecretBox } from '../../server/events/secret-box.ts';
@@ -64,6 +65,7 @@ async function buildRunner(server: TestServer): Promise<JobRunner> {
     ...dependencies,
     secretBox: buildSecretBox(appKey),
     unsubscribeTokens: buildUnsubscribeTokens(appKey),
+    addressTokens: buildAddressTokens(appKey),
     requests,
     mailer,
     queue: queryOn(pool),

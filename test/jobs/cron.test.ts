@@ -9,11 +9,13 @@ import { createWorld, issueToken } from '../helpers/fixtures.ts';
 let db: TestDatabase;
 let tokenId: number;
 let userId: number;
+let accountId: number;
 
 beforeAll(async () => {
   db = await createTestDatabase();
   const world = await createWorld(db);
   userId = world.ownerId;
+  accountId = world.accountId;
   tokenId = (await issueToken(db, world, 'read')).id;
 });
 afterAll(() => db.drop());
@@ -29,6 +31,8 @@ const insert: Record<(typeof expiringTables)[number], (expiresAt: string) => str
     select sha256(n::text::bytea), ${userId}, now() - interval '1 day', ${expiresAt} from numbers`,
   password_links: expiresAt => `insert into password_links (token_hash, user_id, created_at, expires_at)
     select sha256(n::text::bytea), ${userId}, now() - interval '1 day', ${expiresAt} from numbers`,
+  invitations: expiresAt => `insert into invitations (account_id, email, role, delivery, created_at, expires_at)
+    select ${accountId}, n || '@example.com', 'member', 'mailed', now() - interval '7 days', ${expiresAt} from numbers`,
   oauth_records: expiresAt => `insert into oauth_records (model, id_hash, payload, expires_at)
     select 'Session', sha256(n::text::bytea), '{}', ${expiresAt} from numbers`,
 };

@@ -6,23 +6,34 @@ import { createBoard } from '../../server/domain/boards/create-board.ts';
 import { updateBoard } from '../../server/domain/boards/update-board.ts';
 import { deleteChannel, disableChannel, enableChannel } from '../../server/domain/chat/change-channels.ts';
 import { createChannel } from '../../server/domain/chat/create-channel.ts';
+import { testChannel } from '../../server/domain/chat/test-channel.ts';
 import { cancelUserDeletion, requestUserDeletion } from '../../server/domain/erasure/request-user-deletion.ts';
 import {
   cancelAccountDeletion,
   scheduleAccountDeletion,
 } from '../../server/domain/erasure/schedule-account-deletion.ts';
+import { acceptInvitation } from '../../server/domain/invitations/accept-invitation.ts';
+import { inviteMember } from '../../server/domain/invitations/invite-member.ts';
+import { makeInvitationLink, noteDelivery } from '../../server/domain/invitations/mailed-link.ts';
+import { revokeInvitation } from '../../server/domain/invitations/revoke-invitation.ts';
 import { addMember, removeMember, setMemberRole } from '../../server/domain/members/change-members.ts';
+import { mergeIdea, unmergeIdea } from '../../server/domain/merging/merge-idea.ts';
 import { approveIdea } from '../../server/domain/moderation/approve-idea.ts';
+import { findModerator } from '../../server/domain/moderation/find-moderator.ts';
 import { rejectIdea } from '../../server/domain/moderation/reject-idea.ts';
 import { refuseConsent } from '../../server/domain/oauth/give-consent.ts';
 import { storeRecord } from '../../server/domain/oauth/records.ts';
+import type { WriteOperation } from '../../server/domain/operation.ts';
 import { createPasswordLink } from '../../server/domain/sign-in/password-links.ts';
 import { setPassword } from '../../server/domain/sign-in/set-password.ts';
 import { addStatus, removeStatus, requireStatus, updateStatus } from '../../server/domain/statuses/edit-statuses.ts';
+import { setIdeaStatus } from '../../server/domain/statuses/set-idea-status.ts';
 import { addTag, removeTag, requireTag, updateTag } from '../../server/domain/tags/edit-tags.ts';
+import { addIdeaTag, removeIdeaTag } from '../../server/domain/tags/tag-idea.ts';
 import { createToken } from '../../server/domain/tokens/create-token.ts';
 import { revokeToken } from '../../server/domain/tokens/revoke-token.ts';
 import { blockUser, unblockUser } from '../../server/domain/users/block-user.ts';
+import { requestAddress } from '../../server/domain/users/change-address.ts';
 import { createUser as makeUser } from '../../server/domain/users/create-user.ts';
 import { updateUser } from '../../server/domain/users/update-user.ts';
 import { createWebhook } from '../../server/domain/webhooks/create-webhook.ts';
@@ -30,13 +41,16 @@ import { deleteWebhook } from '../../server/domain/webhooks/delete-webhook.ts';
 import { disableWebhook } from '../../server/domain/webhooks/disable-webhook.ts';
 import { enableWebhook } from '../../server/domain/webhooks/enable-webhook.ts';
 import { requireWebhook } from '../../server/domain/webhooks/find-webhook.ts';
+import { redeliverDeadSince } from '../../server/domain/webhooks/redeliver.ts';
 import { rotateWebhookSecret } from '../../server/domain/webhooks/rotate-webhook-secret.ts';
+import { sendTestEvent } from '../../server/domain/webhooks/send-test-event.ts';
 import { updateWebhook } from '../../server/domain/webhooks/update-webhook.ts';
 import { Account } from '../../server/entities/account.ts';
 import { Board } from '../../server/entities/board.ts';
 import { User } from '../../server/entities/user.ts';
 import { administrationEvents } from '../../server/observability/administration-events.ts';
 import type { AdministrationEvent } from '../../server/observability/audit-events.ts';
+import { act } from '../helpers/act.ts';
 import { readAudit } from '../helpers/audit.ts';
 import {
   createMember,
@@ -138,6 +152,26 @@ const onMember =
     };
   };
 
+/** The address is of a user, and masked in the same way each time. */
+const maskedAddress = expect.stringMatching(/^.\*\*\*@e\*\*\*\.com#[0-9a-f]{12}$/);
+
+const onInvitation =
+  (
+    change: (admin: Administration, id: number, userId: number) => Promise<unknown>,
+    told: (userId: number) => Told = () => ({}),
+  ) =>
+  async () => {
+    const userId = await createUser(server);
+    const { id } = await administer(async admin => {
+      const { email } = await admin.em.findOneOrFail(User, userId);
+      return inviteMember(admin, { accountId: world.accountId, email: email ?? '', role: 'admin' }, { isMailed: true });
+    });
+    return async (admin: Administration) => {
+      await change(admin, id, userId);
+      return { ...account(), invitation_id: id, ...told(userId) };
+    };
+  };
+
 const onPending = (change: (admin: Administration, ideaId: number) => Promise<unknown>) => async () => {
   const ideaId = await insertIdea(server, world, { moderationState: 'pending' });
   return async (admin: Administration) => {
@@ -154,6 +188,37 @@ const onTag =
       await change(admin, 'Billing');
       return { ...board(), tag_id: tagId, ...told };
     };
+  };
+
+/** What a moderator does to an idea in person, which has an audit trail: what a token does has none. */
+const onIdea =
+  (
+    change: (op: WriteOperation, ideaId: number, tagId: number) => Promise<unknown>,
+    told: Told | ((ids: { tagId: number }) => Told) = {},
+    arrange = async (_ids: { ideaId: number; tagId: number }) => {},
+  ) =>
+  async () => {
+    const ideaId = await insertIdea(server, world);
+    const tagId = await createTag(server, world.accountId, world.boardId);
+    await arrange({ ideaId, tagId });
+    return async (admin: Administration) => {
+      const moderator = { accountId: world.accountId, userId: world.ownerId };
+      await change({ ...admin, actor: await findModerator(admin, moderator, { ideaId }) }, ideaId, tagId);
+      return { ...account(), idea_id: ideaId, ...(typeof told === 'function' ? told({ tagId }) : told) };
+    };
+  };
+
+const onMerged =
+  (change: (op: WriteOperation, ideaId: number, targetId: number) => Promise<unknown>, isMerged = false) =>
+  async (): Promise<Change> => {
+    const targetId = await insertIdea(server, world);
+    return onIdea(
+      (op, ideaId) => change(op, ideaId, targetId),
+      { target_id: targetId },
+      async ({ ideaId }) => {
+        if (isMerged) await act(server, world, world.ownerId, op => mergeIdea(op, ideaId, targetId));
+      },
+    )();
   };
 
 const cases: Cases = {
@@ -197,6 +262,10 @@ const cases: Cases = {
     },
     { changed: ['email', 'notification_email'], email: expect.stringMatching(/^n\*\*\*@e\*\*\*\.com#[0-9a-f]{12}$/) },
   ),
+  'user.address_requested': onUser(
+    (admin, userId) => requestAddress(admin, { userId, field: 'email', address: `asked-${userId}@example.com` }),
+    { field: 'email', email: expect.stringMatching(/^a\*\*\*@e\*\*\*\.com#[0-9a-f]{12}$/) },
+  ),
   'user.blocked': onMember((admin, member) => blockUser(admin, member, 'Writes to ada@example.com')),
   'user.unblocked': async () => {
     const userId = await createMember(server, world.accountId, 'member');
@@ -229,6 +298,29 @@ const cases: Cases = {
     to: 'member',
   }),
   'member.removed': onMember(removeMember, { role: 'admin' }),
+  'invitation.created': async () => async admin => {
+    const input = { accountId: world.accountId, email: 'eve@example.com', role: 'admin' as const };
+    const { id } = await inviteMember(admin, input, { isMailed: false });
+    return { ...account(), invitation_id: id, email: maskedAddress, role: 'admin' };
+  },
+  'invitation.mailed': onInvitation(
+    async (admin, invitationId) => {
+      const link = await makeInvitationLink(admin, invitationId, admin.now);
+      if (link) await noteDelivery(admin, { invitationId, tokenHash: link.tokenHash }, 'mailed');
+    },
+    () => ({ outcome: 'mailed' }),
+  ),
+  'invitation.revoked': onInvitation(
+    (admin, id) => revokeInvitation(admin, world.accountId, id),
+    () => ({ email: maskedAddress, role: 'admin' }),
+  ),
+  'invitation.accepted': onInvitation(
+    async (admin, id, userId) => {
+      const link = await makeInvitationLink(admin, id, admin.now);
+      if (link) await acceptInvitation(admin, link.tokenHash, userId);
+    },
+    userId => ({ user_id: userId, role: 'admin' }),
+  ),
   'token.created': async () => async admin => {
     const expiresAt = new Date('2100-01-01T00:00:00Z');
     const boards = [{ boardId: world.boardId, grant: 'write' as const }];
@@ -315,6 +407,17 @@ const cases: Cases = {
   'tag.removed': onTag(async (admin, name) => removeTag(admin, await requireTag(admin, world.boardId, name))),
   'idea.approved': onPending((admin, ideaId) => approveIdea(admin, world.accountId, ideaId)),
   'idea.rejected': onPending((admin, ideaId) => rejectIdea(admin, world.accountId, ideaId, 'Ask ada@example.com')),
+  'idea.status_changed': onIdea((op, id) => setIdeaStatus(op, id, 'planned'), { from: 'open', to: 'planned' }),
+  'idea.tag_added': onIdea(addIdeaTag, ({ tagId }) => ({ tag_id: tagId })),
+  'idea.tag_removed': onIdea(
+    removeIdeaTag,
+    ({ tagId }) => ({ tag_id: tagId }),
+    async ({ ideaId, tagId }) => {
+      await act(server, world, world.ownerId, op => addIdeaTag(op, ideaId, tagId));
+    },
+  ),
+  'idea.merged': onMerged(mergeIdea),
+  'idea.unmerged': onMerged(unmergeIdea, true),
   'webhook.created': async () => async admin => {
     const url = 'https://hooks.example.com/a-secret-path?key=abc';
     const { endpoint } = await createWebhook(admin, testSecretBox, { accountId: world.accountId, boardId: null, url });
@@ -345,6 +448,15 @@ const cases: Cases = {
       ]);
     },
   ),
+  'webhook.tested': onWebhook((admin, id) => sendTestEvent(admin, world.accountId, id)),
+  'webhook.redelivered': onWebhook(
+    (admin, id) => redeliverDeadSince(admin, world.accountId, id, new Date(0)),
+    { deliveries: 2 },
+    async id => {
+      for (const _ of [1, 2]) await administer(admin => sendTestEvent(admin, world.accountId, id));
+      await server.sql(`update webhook_deliveries set state = 'dead' where endpoint_id = $1`, [id]);
+    },
+  ),
   'webhook.deleted': onWebhook(async (admin, id) =>
     deleteWebhook(admin, await requireWebhook(admin, world.accountId, id)),
   ),
@@ -361,18 +473,23 @@ const cases: Cases = {
       return { ...account(), channel_id: id };
     };
   },
+  'chat_channel.tested': onChannel((admin, channel) => testChannel(admin, testSecretBox, channel)),
   'chat_channel.deleted': onChannel(deleteChannel),
 };
 
 const once = new Set([
   'account.created',
+  'invitation.created',
   'user.created',
   'token.created',
   'webhook.created',
   'chat_channel.created',
   'password.set',
   'password.link_created',
+  'user.address_requested',
   'webhook.secret_rotated',
+  'webhook.tested',
+  'chat_channel.tested',
 ]);
 
 describe.each(Object.entries(cases))('%s', (event, arrange) => {

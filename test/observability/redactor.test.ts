@@ -45,7 +45,18 @@ describe('a text', () => {
       'https://chat.example.com/hooks/[Redacted]',
     ],
     ['a Teams URL', 'https://x.logic.azure.com:443/workflows/1/triggers?sig=abc', 'https://x.logic.azure.com:443/…'],
+    [
+      'a link that confirms an address',
+      `/x/notification_email.12.1790000000.${'b'.repeat(22)}.YWRhQGV4YW1wbGUuY29t.${'x'.repeat(43)}`,
+      '/x/notification_email.12.1790000000.[Redacted]',
+    ],
     ['a link that ends a subscription', `/unsubscribe/12.all.${'x'.repeat(43)}`, '/unsubscribe/12.all.[Redacted]'],
+    ['a link of an invitation', `/admin/invitations/${'x'.repeat(43)}/accept`, '/admin/invitations/[Redacted]/accept'],
+    [
+      'one to go on to',
+      `?next=%2Fadmin%2Finvitations%2F${'x'.repeat(43)}`,
+      '?next=%2Fadmin%2Finvitations%2F[Redacted]',
+    ],
     [
       'a value that PostgreSQL quotes',
       'invalid input syntax for type bigint: "my "own" words"',

@@ -9,6 +9,13 @@ export async function requireAccount(admin: Administration, slug: string): Promi
   return requireUsable(account);
 }
 
+/** Not by its slug, which may be another account's by now. */
+export async function requireAccountById(admin: Administration, accountId: number): Promise<Account> {
+  const account = await admin.em.findOne(Account, accountId);
+  if (!account) throw new AdministrationError('not_found', 'The account is gone');
+  return requireUsable(account);
+}
+
 /** Of an account whose erasure has begun, parts are missing: nothing can be done with it any more. */
 export function requireUsable(account: Account): Account {
   if (!account.erasureBeganAt) return account;

@@ -1,4 +1,5 @@
 import { ChatChannel, type ChatKind } from '../../entities/chat-channel.ts';
+import type { AddressGuard } from '../../events/address-guard.ts';
 import { type ChatEventType, chatEventTypes } from '../../events/chat/chat-event-types.ts';
 import { chatUrlPurpose, problemOfChatUrl } from '../../events/chat/chat-url.ts';
 import type { SecretBox } from '../../events/secret-box.ts';
@@ -21,9 +22,10 @@ export async function createChannel(
   admin: Administration,
   secretBox: SecretBox,
   { accountId, boardId, kind, url, name, eventTypes = [] }: NewChannel,
+  guard?: AddressGuard,
 ): Promise<ChatChannel> {
   const trimmed = url.trim();
-  const problem = problemOfChatUrl(kind, trimmed);
+  const problem = problemOfChatUrl(kind, trimmed, guard);
   // The URL is a secret, so the refusal does not repeat it.
   if (problem) throw new AdministrationError('invalid', `The URL ${problem}`);
   const channel = admin.em.create(ChatChannel, {

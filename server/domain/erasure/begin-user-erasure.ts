@@ -3,7 +3,7 @@ import { plannedStatement, statement } from '../../database/statement.ts';
 import { addCount, type RowCounts } from './batches.ts';
 import type { ErasureOptions } from './erasure.ts';
 import { findHolds } from './find-holds.ts';
-import { forgetErrorsNaming } from './jobs.ts';
+import { forgetErrorsNaming, removeUserJobs } from './jobs.ts';
 import { placeholderName } from './placeholder.ts';
 
 interface LockedUser {
@@ -56,6 +56,11 @@ function accessOf(table: string, condition: string) {
   };
 }
 
+/** To the person, wherever they were invited, and by the person. */
+const removeInvitations = plannedStatement<{ count: number }>(`
+  with removed as (delete from invitations where inviter_id = $1 or lower(email) = lower($2) returning 1)
+  select count(*)::int as count from removed`);
+
 const revokeTokens = plannedStatement<never>(
   'update api_tokens set revoked_at = $2 where issuer_id = $1 and revoked_at is null',
 );
@@ -87,6 +92,9 @@ export function beginUserErasure(
       const [removed] = await query(removal, [userId]);
       addCount(counts, table, removed?.count ?? 0);
     }
+    addCount(counts, 'jobs', await removeUserJobs({ query }, userId));
+    const [invitations] = await query(removeInvitations, [userId, user.email]);
+    addCount(counts, 'invitations', invitations?.count ?? 0);
     await forgetErrorsNaming(
       { query },
       [user.email, user.notification_email, user.name].filter(word => word !== null),

@@ -30,7 +30,15 @@ const beginStatements = [
 const ofAccount = (table: string) => batchedRemoval(table, 'account_id = $1');
 const notifications = ofAccount('notifications');
 /** In an order in which next to nothing is left to cascade; statuses and tags go with their boards. */
-const rest = ['voters', 'memberships', 'user_blocks', 'webhook_endpoints', 'chat_channels', 'boards'].map(ofAccount);
+const rest = [
+  'voters',
+  'memberships',
+  'invitations',
+  'user_blocks',
+  'webhook_endpoints',
+  'chat_channels',
+  'boards',
+].map(ofAccount);
 
 /** Takes along what a request wrote that had been let in before. */
 const deleteAccount = plannedStatement<{ id: number }>('delete from accounts where id = $1 returning id');

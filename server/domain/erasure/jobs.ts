@@ -27,6 +27,8 @@ const removeJobs = plannedStatement<{ last_id: number | null; count: number }>(`
         when 'tell_people' then exists (
           select from events e where e.id = (c.payload ->> 'event_id')::uuid and e.account_id = $1
         )
+        -- The invitation may be gone already.
+        when 'mail_invitation' then (c.payload ->> 'account_id')::bigint = $1
         when 'mail_notifications' then exists (
           select from json_array_elements_text(c.payload) as mailed(id)
           join notifications n on n.id = mailed.id::bigint and n.account_id = $1
@@ -36,7 +38,7 @@ const removeJobs = plannedStatement<{ last_id: number | null; count: number }>(`
   )
   select (select max(id) from chunk) as last_id, removed.count from removed`);
 
-/** Removes the jobs that are about an account: its webhooks, chats, events and notifications. */
+/** Removes the jobs that are about an account: its webhooks, chats, events, notifications and invitations. */
 export async function removeAccountJobs(
   database: Queryable,
   accountId: number,
@@ -51,7 +53,7 @@ export async function removeAccountJobs(
   }
 }
 
-/** A payload holds ids alone; a failure's message is written by whatever failed. */
+/** A payload that stays holds ids alone; a failure's message is written by whatever failed. */
 const clearErrors = plannedStatement<never>(`
   update graphile_worker._private_jobs j set last_error = null
   where exists (select from unnest($1::text[]) word where position(lower(word) in lower(j.last_error)) > 0)`);
@@ -59,4 +61,19 @@ const clearErrors = plannedStatement<never>(`
 /** Forgets why jobs failed where that names a person. */
 export async function forgetErrorsNaming(database: Queryable, words: readonly string[]): Promise<void> {
   await database.query(clearErrors, [words]);
+}
+
+/** Of links and notices: one of these jobs holds an address. What runs already ends by itself, as there is no user. */
+const removeLinks = plannedStatement<{ count: number }>(`
+  select count(*)::int as count
+  from graphile_worker.complete_jobs(array(
+    select j.id from graphile_worker._private_jobs j join graphile_worker._private_tasks t on t.id = j.task_id
+    where t.identifier in ('mail_address_link', 'mail_address_notice', 'mail_password_link')
+      and (j.payload ->> 'user_id')::bigint = $1
+  ))`);
+
+/** Removes the jobs that would mail something to a user alone. Answers how many there were. */
+export async function removeUserJobs(database: Queryable, userId: number): Promise<number> {
+  const [removed] = await database.query(removeLinks, [userId]);
+  return removed?.count ?? 0;
 }

@@ -45,7 +45,7 @@ export async function lockIdea(op: WriteOperation, id: number): Promise<LockedId
 }
 
 /** Refuses an idea that awaits approval or is merged into another. */
-export function checkPublished(idea: LockedIdea) {
+export function checkPublished(idea: Pick<LockedIdea, 'moderation_state' | 'merged_into_id'>) {
   if (idea.moderation_state !== 'published') throw new DomainError('idea_not_published');
   if (idea.merged_into_id !== null) throw new DomainError('idea_already_merged');
 }

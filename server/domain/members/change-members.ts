@@ -1,7 +1,9 @@
+import { statement } from '../../database/statement.ts';
 import { Membership, type Role } from '../../entities/membership.ts';
-import { lockAccount } from '../accounts/find-account.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { explainViolations } from '../constraint-violation.ts';
+import { lockMembers } from './may-manage.ts';
+import { hasOtherOwner } from './other-owner.ts';
 
 /** A user in an account. */
 export interface Member {
@@ -9,28 +11,50 @@ export interface Member {
   userId: number;
 }
 
-export async function addMember(admin: Administration, { accountId, userId }: Member, role: Role): Promise<void> {
+/** Makes a user a member. An invitation to their address has nothing left to do. */
+export async function addMember(admin: Administration, member: Member, role: Role): Promise<void> {
+  const authority = await lockMembers(admin, member.accountId);
+  authority.require(role);
+  await insertMember(admin, member, role);
+}
+
+const deleteInvitation = statement<never>(
+  'delete_invitation_of_member',
+  `delete from invitations i using users u
+  where u.id = $2 and i.account_id = $1 and lower(i.email) = lower(u.email)`,
+);
+
+/** The same, where it is settled already that the user may be one. The account is locked. */
+export async function insertMember(admin: Administration, { accountId, userId }: Member, role: Role): Promise<void> {
   admin.em.create(Membership, { accountId, userId, role, createdAt: admin.now });
   const violations = { ...userInErasure, memberships_pkey: 'The user is a member of the account already' };
   await explainViolations(violations, () => admin.em.flush());
+  await admin.query(deleteInvitation, [accountId, userId]);
   admin.audit.record('member.added', { ...describe({ accountId, userId }), role });
 }
 
 /** Gives a member another role. An account keeps an owner, so the last one cannot be demoted. */
 export async function setMemberRole(admin: Administration, member: Member, role: Role): Promise<void> {
-  const membership = await lockMembership(admin, member);
-  if (role !== 'owner') await checkNotLastOwner(admin, membership, 'demoted');
+  const authority = await lockMembers(admin, member.accountId);
+  const membership = await requireMembership(admin, member);
   const { role: from } = membership;
+  authority.require(from, role);
+  if (role !== 'owner') await checkNotLastOwner(admin, membership, 'demoted');
   membership.role = role;
   await explainViolations(userInErasure, () => admin.em.flush());
   if (from !== role) admin.audit.record('member.role_changed', { ...describe(member), from, to: role });
 }
 
-/** Ends a membership. What the user wrote stays, and so do tokens that the user issued. */
+/**
+ * Ends a membership: another's, or one's own, whatever the role. What the user wrote stays, and so do tokens that the user
+ * issued. Invitations that the user made do not work any more.
+ */
 export async function removeMember(admin: Administration, member: Member): Promise<void> {
-  const membership = await lockMembership(admin, member);
-  await checkNotLastOwner(admin, membership, 'removed');
+  const authority = await lockMembers(admin, member.accountId);
+  const membership = await requireMembership(admin, member);
   const { role } = membership;
+  if (!isOneself(admin, member)) authority.require(role);
+  await checkNotLastOwner(admin, membership, 'removed');
   await admin.em.remove(membership).flush();
   admin.audit.record('member.removed', { ...describe(member), role });
 }
@@ -45,17 +69,19 @@ function describe({ accountId, userId }: Member) {
   return { account_id: accountId, user_id: userId };
 }
 
-/** Two owners who remove each other at the same time: the second waits, and finds itself the last. */
-async function lockMembership(admin: Administration, { accountId, userId }: Member): Promise<Membership> {
-  await lockAccount(admin, accountId);
+function isOneself({ by: actor }: Administration, { userId }: Member): boolean {
+  return actor.by === 'user' && actor.by_user_id === userId;
+}
+
+async function requireMembership(admin: Administration, { accountId, userId }: Member): Promise<Membership> {
   const membership = await admin.em.findOne(Membership, { accountId, userId }, { refresh: true });
   if (!membership) throw new AdministrationError('not_found', 'The user is not a member of the account');
   return membership;
 }
 
+/** Of two owners who are removed at the same time, the second waits for the lock, and is the last one then. */
 async function checkNotLastOwner(admin: Administration, membership: Membership, what: string) {
   if (membership.role !== 'owner') return;
-  const owners = await admin.em.count(Membership, { accountId: membership.accountId, role: 'owner' });
-  if (owners > 1) return;
+  if (await hasOtherOwner(admin, membership)) return;
   throw new AdministrationError('conflict', `The last owner of an account cannot be ${what}: make another one first`);
 }

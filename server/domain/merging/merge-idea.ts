@@ -34,6 +34,7 @@ export async function mergeIdea(op: WriteOperation, sourceId: number, targetId: 
     await op.query(carryVotes, [targetId]);
     const changes = [{ field: 'merged_into_id', from: null, to: targetId }];
     await recordEvent(op, 'idea.merged', sourceId, { targetId, changes });
+    op.audit?.record('idea.merged', { account_id: op.actor.accountId, idea_id: sourceId, target_id: targetId });
   }
   return requirePair(op, sourceId, targetId);
 }
@@ -58,6 +59,7 @@ export async function unmergeIdea(op: WriteOperation, ideaId: number): Promise<M
   await op.query(endMerge, [ideaId, targetId, op.now]);
   const changes = [{ field: 'merged_into_id', from: targetId, to: null }];
   await recordEvent(op, 'idea.unmerged', ideaId, { targetId, changes });
+  op.audit?.record('idea.unmerged', { account_id: op.actor.accountId, idea_id: ideaId, target_id: targetId });
   return requirePair(op, ideaId, targetId);
 }
 

@@ -46,3 +46,13 @@ const deleteFollower = statement<{ user_id: number }>(
 export async function unfollowIdea(db: Queryable, { ideaId, userId }: Following): Promise<boolean> {
   return (await db.query(deleteFollower, [ideaId, userId])).length > 0;
 }
+
+const selectFollower = statement<{ user_id: number }>(
+  'select_follower',
+  'select user_id from followers where idea_id = $1 and user_id = $2',
+);
+
+/** Whether a user is told of what happens to an idea. */
+export async function isFollowing(db: Queryable, { ideaId, userId }: Following): Promise<boolean> {
+  return (await db.query(selectFollower, [ideaId, userId])).length > 0;
+}

@@ -1,19 +1,22 @@
 import type { Queryable } from '../../database/database.ts';
 import { statement } from '../../database/statement.ts';
 
-const updateRead = statement<{ id: number }>(
+const updateRead = statement<{ count: number }>(
   'mark_notifications_read',
-  `update notifications set read_at = $3
-  where user_id = $1 and read_at is null and ($2::bigint[] is null or id = any ($2))
-  returning id`,
+  `with marked as (
+    update notifications set read_at = $3
+    where user_id = $1 and read_at is null and ($2::bigint[] is null or id = any ($2)) and ($4::bigint is null or id <= $4)
+    returning 1
+  )
+  select count(*)::int as count from marked`,
 );
 
-/** Marks notifications of a user as read: those named, or all. Answers how many were not. */
-export async function markRead(
-  db: Queryable,
-  userId: number,
-  ids: readonly number[] | 'all',
-  now: Date,
-): Promise<number> {
-  return (await db.query(updateRead, [userId, ids === 'all' ? null : ids, now])).length;
+/** Some by their ids; one and all before it, so that what came since is not taken for read; or all that there are. */
+export type Notifications = readonly number[] | { upToId: number } | 'all';
+
+/** Marks notifications of a user as read. Answers how many were not. */
+export async function markRead(db: Queryable, userId: number, which: Notifications, now: Date): Promise<number> {
+  const [ids, upToId] = which === 'all' ? [null, null] : 'upToId' in which ? [null, which.upToId] : [which, null];
+  const [marked] = await db.query(updateRead, [userId, ids, now, upToId]);
+  return marked?.count ?? 0;
 }

@@ -81,3 +81,10 @@ export async function readPasswordLink(
   const [row] = hash ? await db.query(selectLink, [hash, now]) : [];
   return hash && row && { hash, userId: row.user_id, email: row.email };
 }
+
+const deleteLinks = plannedStatement<never>('delete from password_links where user_id = $1');
+
+/** Ends the links that are on their way: the password was set, or the address to which they were mailed is another one. */
+export async function endPasswordLinks(db: Queryable, userId: number): Promise<void> {
+  await db.query(deleteLinks, [userId]);
+}

@@ -18,15 +18,24 @@ export interface SignedInUser {
   name: string;
   email: string;
   deletion_requested_at: string | null;
+  /** Of the newest notifications, how many are not read. */
+  unread_count: number;
   /** By name. */
   accounts: AccountOfUser[];
 }
+
+/** So many of the newest notifications are looked at: every page counts them, however many there are. */
+export const newestNotifications = 50;
 
 interface SessionRow extends SignedInUser {
   is_noted: boolean;
 }
 
-/** In which accounts the user is a member, is not blocked, and of which nothing is erased yet. */
+/**
+ * In which accounts the user is a member, is not blocked, and of which nothing is erased yet. Only the index of the user's
+ * notifications has the order in which they are counted: by their ids alone the planner might go through those of
+ * everybody, in search of those of somebody who has none.
+ */
 const selectSession = statement<SessionRow>(
   'select_session',
   `select u.id, u.name, u.email, u.deletion_requested_at, s.last_seen_at > $2::timestamptz - interval '1 minute' as is_noted,
@@ -37,7 +46,14 @@ const selectSession = statement<SessionRow>(
       from memberships m join accounts a on a.id = m.account_id
       where m.user_id = u.id and a.erasure_began_at is null
         and not exists (select from user_blocks b where b.account_id = a.id and b.user_id = u.id)
-    ), '[]') as accounts
+    ), '[]') as accounts,
+    (
+      select count(*) from (
+        select n.read_at from notifications n where n.user_id between u.id and u.id
+        order by n.user_id, n.id desc limit ${newestNotifications}
+      ) newest
+      where newest.read_at is null
+    ) as unread_count
   from sessions s join users u on u.id = s.user_id
   where s.token_hash = $1 and s.expires_at > $2 and s.last_seen_at > $3 and ${maySignIn}`,
 );

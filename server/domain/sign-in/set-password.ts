@@ -1,7 +1,8 @@
-import { plannedStatement, statement } from '../../database/statement.ts';
+import { statement } from '../../database/statement.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { endAllSessions } from './end-sessions.ts';
 import { maySignIn } from './may-sign-in.ts';
+import { endPasswordLinks } from './password-links.ts';
 
 /** Whoever takes the row first takes all of the user's, and the others find the link used. */
 const takeLink = statement<{ user_id: number }>(
@@ -10,8 +11,6 @@ const takeLink = statement<{ user_id: number }>(
   where l.token_hash = $1 and l.expires_at > $2 and u.id = l.user_id and ${maySignIn}
   returning l.user_id`,
 );
-
-const deleteLinks = plannedStatement<never>('delete from password_links where user_id = $1');
 
 /**
  * Sets a password by a link, to the hash of one that was checked. The link works once; other links of the user and every
@@ -23,20 +22,23 @@ export async function redeemPasswordLink(admin: Administration, linkHash: Buffer
   await setPassword(admin, link.user_id, credential);
 }
 
-const upsertPassword = statement<never>(
+const upsertPassword = statement<{ set_at: string }>(
   'upsert_password',
   `insert into sign_in_methods as m (user_id, kind, credential, created_at, updated_at)
   values ($1, 'password', $2, $3, $3)
   on conflict (user_id, kind) do update
     set credential = excluded.credential,
         -- Later than before in any case: sign-ins tell by it that they compared with this one.
-        updated_at = greatest(excluded.updated_at, m.updated_at + interval '1 millisecond')`,
+        updated_at = greatest(excluded.updated_at, m.updated_at + interval '1 millisecond')
+  returning updated_at as set_at`,
 );
 
-/** Sets a password to the hash of one that was checked. */
-export async function setPassword(admin: Administration, userId: number, credential: string): Promise<void> {
-  await admin.query(upsertPassword, [userId, credential, admin.now]);
-  await admin.query(deleteLinks, [userId]);
+/** Sets a password to the hash of one that was checked. Answers the time by which sign-ins tell that it is this one. */
+export async function setPassword(admin: Administration, userId: number, credential: string): Promise<string> {
+  const [password] = await admin.query(upsertPassword, [userId, credential, admin.now]);
+  if (!password) throw new Error('The password was not set');
+  await endPasswordLinks(admin, userId);
   const sessions = await endAllSessions(admin, userId);
   admin.audit.record('password.set', { user_id: userId, sessions });
+  return password.set_at;
 }

@@ -48,7 +48,7 @@ export async function updateStatus(
   changes: Partial<StatusFields>,
 ): Promise<void> {
   const { key, label, category, position, ...flags } = changes;
-  await lockBoard(admin, status.boardId);
+  await lockRegistry(admin, status);
   const changedFields = noteFields(status, [
     'key',
     'label',
@@ -71,7 +71,7 @@ export async function updateStatus(
 
 /** Removes a status that no idea has, not even one that was rejected or merged. */
 export async function removeStatus(admin: Administration, status: Status): Promise<void> {
-  await lockBoard(admin, status.boardId);
+  await lockRegistry(admin, status);
   await checkNotLastInbox(admin, status, 'removed');
   const ideas = await admin.em.count(Idea, { boardId: status.boardId, statusId: status.id });
   if (ideas > 0) throw new AdministrationError('conflict', inUse(status, ideas === 1 ? '1 idea' : `${ideas} ideas`));
@@ -85,13 +85,18 @@ export async function removeStatus(admin: Administration, status: Status): Promi
 
 export async function requireStatus(admin: Administration, boardId: number, key: string): Promise<Status> {
   const status = await admin.em.findOne(Status, { boardId, key });
-  if (!status) throw new AdministrationError('not_found', `The board has no status ${quote(key)}`);
+  if (!status) throw notFound(key);
   return status;
+}
+
+/** Waits for whoever changes the registry, and reads what they left of the status. */
+async function lockRegistry(admin: Administration, status: Status) {
+  await lockBoard(admin, status.boardId);
+  if (!(await admin.em.refresh(status))) throw notFound(status.key);
 }
 
 /** New ideas start in the first status of the category inbox, so a board keeps one. */
 async function checkNotLastInbox(admin: Administration, status: Status, what: string) {
-  await admin.em.refresh(status);
   if (status.category !== 'inbox') return;
   if ((await admin.em.count(Status, { boardId: status.boardId, category: 'inbox' })) > 1) return;
   throw new AdministrationError(
@@ -114,6 +119,10 @@ async function placeStatus(admin: Administration, status: Status, position: numb
 
 function describe({ accountId, boardId, key }: Status) {
   return { account_id: accountId, board_id: boardId, key };
+}
+
+function notFound(key: string) {
+  return new AdministrationError('not_found', `The board has no status ${quote(key)}`);
 }
 
 function keyTaken(key: string) {

@@ -28,6 +28,13 @@ export async function setIdeaStatus(op: WriteOperation, ideaId: number, key: str
     await op.query(updateStatus, [ideaId, status.id, op.now]);
     const changes = [{ field: 'status_key', from: status.old_key, to: key }];
     await recordEvent(op, 'idea.status_changed', ideaId, { changes });
+    const { accountId } = op.actor;
+    op.audit?.record('idea.status_changed', {
+      account_id: accountId,
+      idea_id: ideaId,
+      from: status.old_key,
+      to: key,
+    });
   }
   return requireIdea(op, ideaId);
 }

@@ -57,6 +57,18 @@ export async function requireTag(admin: Administration, boardId: number, name: s
   return admin.em.findOneOrFail(Tag, row.id);
 }
 
+const lockTag = statement<{ id: number }>(
+  'lock_tag',
+  'select id from tags where board_id = $1 and id = $2 for no key update',
+);
+
+/** Finds a tag of a board by its id, to change it: others who change it wait. */
+export async function requireTagOfId(admin: Administration, boardId: number, id: number): Promise<Tag> {
+  const [locked] = await admin.query(lockTag, [boardId, id]);
+  if (!locked) throw new AdministrationError('not_found', `The board has no tag ${id}`);
+  return admin.em.findOneOrFail(Tag, locked.id);
+}
+
 export interface TagListing {
   id: number;
   name: string;

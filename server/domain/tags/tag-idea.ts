@@ -4,7 +4,7 @@ import { checkPublished, lockIdea } from '../ideas/lock-ideas.ts';
 import { type IdeaView, requireIdea } from '../ideas/read-idea.ts';
 import type { WriteOperation } from '../operation.ts';
 
-const insertIdeaTag = statement<{ is_tag: boolean }>(
+const insertIdeaTag = statement<{ is_tag: boolean; is_added: boolean }>(
   'insert_idea_tag',
   `with tag as (
     select id from tags where id = $2 and board_id = $3
@@ -17,7 +17,7 @@ const insertIdeaTag = statement<{ is_tag: boolean }>(
   touched as (
     update ideas set updated_at = $5 where id in (select idea_id from added)
   )
-  select exists (select from tag) as is_tag`,
+  select exists (select from tag) as is_tag, exists (select from added) as is_added`,
 );
 
 /** Assigns a tag of the board to an idea (Idea actions, rule 5). One that it has already changes nothing. */
@@ -26,20 +26,27 @@ export async function addIdeaTag(op: WriteOperation, ideaId: number, tagId: numb
   const { accountId, boardId } = op.actor;
   const [result] = await op.query(insertIdeaTag, [ideaId, tagId, boardId, accountId, op.now]);
   if (!result?.is_tag) throw new DomainError('invalid_tag');
+  if (result.is_added) {
+    op.audit?.record('idea.tag_added', { account_id: accountId, idea_id: ideaId, tag_id: tagId });
+  }
   return requireIdea(op, ideaId);
 }
 
-const deleteIdeaTag = statement<never>(
+const deleteIdeaTag = statement<{ id: number }>(
   'delete_idea_tag',
   `with removed as (
     delete from idea_tags where idea_id = $1 and tag_id = $2 returning idea_id
   )
-  update ideas set updated_at = $3 where id in (select idea_id from removed)`,
+  update ideas set updated_at = $3 where id in (select idea_id from removed)
+  returning id`,
 );
 
 /** Removes a tag from an idea (Idea actions, rule 5). One that is not assigned changes nothing. */
 export async function removeIdeaTag(op: WriteOperation, ideaId: number, tagId: number): Promise<IdeaView> {
   checkPublished(await lockIdea(op, ideaId));
-  await op.query(deleteIdeaTag, [ideaId, tagId, op.now]);
+  const removed = await op.query(deleteIdeaTag, [ideaId, tagId, op.now]);
+  if (removed.length > 0) {
+    op.audit?.record('idea.tag_removed', { account_id: op.actor.accountId, idea_id: ideaId, tag_id: tagId });
+  }
   return requireIdea(op, ideaId);
 }

@@ -1,15 +1,33 @@
+import { statement } from '../../database/statement.ts';
+import type { Role } from '../../entities/membership.ts';
 import { UserBlock } from '../../entities/user-block.ts';
-import type { Administration } from '../administration.ts';
+import { lockAccount } from '../accounts/find-account.ts';
+import { type Administration, AdministrationError } from '../administration.ts';
 import { checkText } from '../fields.ts';
+import { hasOtherOwner } from '../members/other-owner.ts';
 
 interface Blocking {
   accountId: number;
   userId: number;
 }
 
-/** Keeps a user from writing in an account. Blocking again changes the reason, where one is given. */
-export async function blockUser(admin: Administration, { accountId, userId }: Blocking, reason?: string) {
+/**
+ * Keeps a user from writing in an account, and from its pages. Blocking again changes the reason, where one is given. The
+ * moderator is null for the operator of the server, who may block everybody but the last owner.
+ */
+export async function blockUser(
+  admin: Administration,
+  { accountId, userId }: Blocking,
+  reason?: string,
+  moderatorId: number | null = null,
+) {
   const checked = reason === undefined ? undefined : checkText(reason, 0, 500, 'reason');
+  // Two owners who block each other: the second waits, and finds itself blocked.
+  await lockAccount(admin, accountId);
+  const role = await checkMayBlock(admin, { accountId, userId }, moderatorId);
+  if (role === 'owner' && !(await hasOtherOwner(admin, { accountId, userId }))) {
+    throw new AdministrationError('conflict', 'The last owner of an account cannot be blocked: make another one first');
+  }
   const known = await admin.em.findOne(UserBlock, { accountId, userId });
   const block = known ?? admin.em.create(UserBlock, { accountId, userId, createdAt: admin.now });
   if (checked !== undefined) block.reason = checked;
@@ -17,8 +35,55 @@ export async function blockUser(admin: Administration, { accountId, userId }: Bl
   if (!known) admin.audit.record('user.blocked', { account_id: accountId, user_id: userId });
 }
 
-/** Ends a block. Without one nothing changes. */
-export async function unblockUser(admin: Administration, { accountId, userId }: Blocking) {
+/** Ends a block. Without one nothing changes. Whoever may block a user may unblock them. */
+export async function unblockUser(
+  admin: Administration,
+  { accountId, userId }: Blocking,
+  moderatorId: number | null = null,
+) {
+  await lockAccount(admin, accountId);
+  await checkMayBlock(admin, { accountId, userId }, moderatorId);
   const ended = await admin.em.nativeDelete(UserBlock, { accountId, userId });
   if (ended > 0) admin.audit.record('user.unblocked', { account_id: accountId, user_id: userId });
+}
+
+/**
+ * Whether the role of a moderator is enough to block somebody of another role; null is somebody who is no member. Owners
+ * alone block an owner: to keep one out of the account is as much as to remove them.
+ */
+export function mayBlock(moderator: Role | null, role: Role | null): boolean {
+  if (moderator === 'owner') return true;
+  if (moderator === 'admin') return role !== 'owner';
+  return moderator === 'moderator' && role !== 'owner' && role !== 'admin';
+}
+
+const selectRoles = statement<{ role: Role | null; moderator: Role | null }>(
+  'select_roles_for_block',
+  `select
+    (select m.role from memberships m where m.account_id = $1 and m.user_id = $2) as role,
+    (
+      select m.role from memberships m
+      where m.account_id = $1 and m.user_id = $3
+        and not exists (select from user_blocks b where b.account_id = m.account_id and b.user_id = m.user_id)
+    ) as moderator`,
+);
+
+/** The role of the user, who is none that the moderator must leave alone. */
+async function checkMayBlock(
+  admin: Administration,
+  { accountId, userId }: Blocking,
+  moderatorId: number | null,
+): Promise<Role | null> {
+  if (moderatorId === userId) throw new AdministrationError('forbidden', 'Nobody can block or unblock themselves');
+  const [roles] = await admin.query(selectRoles, [accountId, userId, moderatorId]);
+  const { role = null, moderator = null } = roles ?? {};
+  if (moderatorId !== null && !mayBlock(moderator, role)) {
+    throw new AdministrationError('forbidden', `Your role in the account is not enough to block ${wordsFor(role)}`);
+  }
+  return role;
+}
+
+function wordsFor(role: Role | null): string {
+  if (role === null) return 'somebody';
+  return role === 'owner' || role === 'admin' ? `an ${role}` : `a ${role}`;
 }

@@ -1,3 +1,4 @@
+import type { Queryable } from '../../database/database.ts';
 import { statement } from '../../database/statement.ts';
 import { User } from '../../entities/user.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
@@ -18,4 +19,27 @@ export async function requireUser(admin: Administration, email: string): Promise
   const user = await findUser(admin, email);
   if (!user) throw new AdministrationError('not_found', `There is no user ${quote(email)}`);
   return user;
+}
+
+const lockUserToChange = statement<{ id: number }>(
+  'lock_user_to_change',
+  `select id from users where id = $1 and erasure_began_at is null and not is_placeholder for no key update`,
+);
+
+/** A user who changes something of themselves. Waits for a beginning erasure, and then finds nobody. */
+export async function lockUser(admin: Administration, userId: number): Promise<User> {
+  const [row] = await admin.query(lockUserToChange, [userId]);
+  if (!row) throw new AdministrationError('not_found', 'The user is gone');
+  return admin.em.findOneOrFail(User, row.id);
+}
+
+const selectSignInAddress = statement<{ email: string }>(
+  'select_sign_in_address',
+  'select email from users where id = $1 and erasure_began_at is null and email is not null',
+);
+
+/** The address with which a user signs in; undefined for one who is being erased. */
+export async function readSignInAddress(db: Queryable, userId: number): Promise<string | undefined> {
+  const [user] = await db.query(selectSignInAddress, [userId]);
+  return user?.email;
 }

@@ -3,6 +3,7 @@ import type { Administration } from '../administration.ts';
 import { noteFields } from '../changed-fields.ts';
 import { explainViolations } from '../constraint-violation.ts';
 import { checkEmail, checkName } from '../fields.ts';
+import { endPasswordLinks } from '../sign-in/password-links.ts';
 import { emailTaken } from './create-user.ts';
 
 export interface UserChanges {
@@ -24,5 +25,7 @@ export async function updateUser(admin: Administration, user: User, changes: Use
   const changed = changedFields();
   if (changed.length === 0) return;
   const email = changed.includes('email') && user.email ? { email: user.email } : {};
+  // They are with whoever reads the address before.
+  if (changed.includes('email')) await endPasswordLinks(admin, user.id);
   admin.audit.record('user.updated', { user_id: user.id, changed, ...email });
 }

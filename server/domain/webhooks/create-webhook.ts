@@ -1,5 +1,6 @@
 import { Board } from '../../entities/board.ts';
 import { WebhookEndpoint } from '../../entities/webhook-endpoint.ts';
+import type { AddressGuard } from '../../events/address-guard.ts';
 import type { SecretBox } from '../../events/secret-box.ts';
 import { makeWebhookSecret, secretPurpose } from '../../events/webhooks/signature.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
@@ -24,6 +25,7 @@ export async function createWebhook(
   admin: Administration,
   secretBox: SecretBox,
   input: NewWebhook,
+  guard?: AddressGuard,
 ): Promise<{ endpoint: WebhookEndpoint; secret: string }> {
   const { accountId, boardId } = input;
   if (boardId !== null && (await admin.em.count(Board, { id: boardId, accountId })) === 0) {
@@ -33,7 +35,7 @@ export async function createWebhook(
   const endpoint = admin.em.create(WebhookEndpoint, {
     accountId,
     boardId,
-    url: checkWebhookUrl(input.url),
+    url: checkWebhookUrl(input.url, guard),
     description: checkText(input.description ?? '', 0, maxDescriptionLength, 'description'),
     eventTypes: checkEventTypes(input.eventTypes ?? []),
     secret: secretBox.seal(secret, secretPurpose),

@@ -8,9 +8,19 @@ const beginAnew = `update webhook_deliveries
 
 const redeliverOne = plannedStatement<{ id: number }>(`${beginAnew} where id = $1 and endpoint_id = $2 returning id`);
 
-const redeliverDead = plannedStatement<{ id: number }>(
-  `${beginAnew} where endpoint_id = $1 and state = 'dead' and created_at >= $2 returning id`,
-);
+/** Of two who ask for it at once, the second finds nothing that is dead any more. */
+const redeliverDead = plannedStatement<{ count: number }>(`
+  with again as (
+    ${beginAnew}
+    where state = 'dead' and id in (
+      select d.id from webhook_deliveries d
+      where d.endpoint_id = $1 and d.state = 'dead' and d.created_at >= $2
+      order by d.id
+      limit $3::bigint
+    )
+    returning id
+  )
+  select count(*)::int as count from again`);
 
 /** Sends a delivery again, whatever came of it, under the same webhook-id and with all the tries of a new one. */
 export async function redeliver(
@@ -23,17 +33,28 @@ export async function redeliver(
   const [delivery] = await admin.query(redeliverOne, [deliveryId, endpointId]);
   if (!delivery) throw new AdministrationError('not_found', `The webhook ${endpointId} has no delivery ${deliveryId}`);
   await wakeEndpoint(admin, endpointId);
+  recordAgain(admin, accountId, endpointId, 1);
 }
 
-/** Sends everything again that was given up of what was to be delivered since a time, and answers how much it is. */
+/**
+ * Sends everything again that was given up of what was to be delivered since a time, the oldest first and no more than
+ * atMost, and answers how much it is.
+ */
 export async function redeliverDeadSince(
   admin: Administration,
   accountId: number,
   endpointId: number,
   since: Date,
+  atMost: number | null = null,
 ): Promise<number> {
   await requireEnabledWebhook(admin, accountId, endpointId);
-  const deliveries = await admin.query(redeliverDead, [endpointId, since]);
+  const [again] = await admin.query(redeliverDead, [endpointId, since, atMost]);
+  if (!again || again.count === 0) return 0;
   await wakeEndpoint(admin, endpointId);
-  return deliveries.length;
+  recordAgain(admin, accountId, endpointId, again.count);
+  return again.count;
+}
+
+function recordAgain(admin: Administration, accountId: number, webhookId: number, deliveries: number) {
+  admin.audit.record('webhook.redelivered', { account_id: accountId, webhook_id: webhookId, deliveries });
 }

@@ -1,9 +1,10 @@
 import type { WebhookEndpoint } from '../../entities/webhook-endpoint.ts';
 import type { SecretBox } from '../../events/secret-box.ts';
 import { makeWebhookSecret, secretPurpose } from '../../events/webhooks/signature.ts';
-import type { Administration } from '../administration.ts';
+import { type Administration, AdministrationError } from '../administration.ts';
 
 export const defaultOverlapHours = 24;
+export const maxOverlapHours = 24 * 30;
 
 /**
  * Gives an endpoint a new secret, which is in the answer and nowhere else. The one before signs too for a number of
@@ -15,6 +16,9 @@ export async function rotateWebhookSecret(
   endpoint: WebhookEndpoint,
   overlapHours = defaultOverlapHours,
 ): Promise<string> {
+  if (!Number.isInteger(overlapHours) || overlapHours < 0 || overlapHours > maxOverlapHours) {
+    throw new AdministrationError('invalid', `The hours must be a whole number from 0 to ${maxOverlapHours}`);
+  }
   const secret = makeWebhookSecret();
   const previous = overlapHours > 0 ? endpoint.secret : null;
   Object.assign(endpoint, {

@@ -33,5 +33,6 @@ export async function sendTestEvent(admin: Administration, accountId: number, en
   const [delivery] = await admin.query(insertDelivery, [accountId, endpointId, event.id, admin.now]);
   if (!delivery) throw new Error('The delivery was not made');
   await wakeLane(admin, { endpointId, lane: delivery.lane });
+  admin.audit.record('webhook.tested', { account_id: accountId, webhook_id: endpointId });
   return delivery.id;
 }

@@ -1,4 +1,5 @@
 import type { WebhookEndpoint } from '../../entities/webhook-endpoint.ts';
+import type { AddressGuard } from '../../events/address-guard.ts';
 import type { Administration } from '../administration.ts';
 import { noteFields } from '../changed-fields.ts';
 import { checkText } from '../fields.ts';
@@ -11,9 +12,14 @@ export interface WebhookChanges {
 }
 
 /** Changes an endpoint. What is on its way goes to the new URL. */
-export async function updateWebhook(admin: Administration, endpoint: WebhookEndpoint, changes: WebhookChanges) {
+export async function updateWebhook(
+  admin: Administration,
+  endpoint: WebhookEndpoint,
+  changes: WebhookChanges,
+  guard?: AddressGuard,
+) {
   const changedFields = noteFields(endpoint, ['url', 'description', 'eventTypes']);
-  if (changes.url !== undefined) endpoint.url = checkWebhookUrl(changes.url);
+  if (changes.url !== undefined) endpoint.url = checkWebhookUrl(changes.url, guard);
   if (changes.description !== undefined) {
     endpoint.description = checkText(changes.description, 0, maxDescriptionLength, 'description');
   }

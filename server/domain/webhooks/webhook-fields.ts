@@ -1,14 +1,18 @@
 import { type EventType, eventTypes } from '../../../contract/events.ts';
+import type { AddressGuard } from '../../events/address-guard.ts';
 import { problemOfUrl } from '../../events/outgoing-request.ts';
 import { AdministrationError } from '../administration.ts';
 import { quote } from '../fields.ts';
 
 const maxUrlLength = 2_000;
 
-/** The URL of an endpoint, as it is written. Whether its host may be reached is seen when it is connected to. */
-export function checkWebhookUrl(value: string): string {
+/**
+ * The URL of an endpoint, as it is written. With a guard, an address that may never be reached is refused; where a name
+ * leads is seen when it is connected to.
+ */
+export function checkWebhookUrl(value: string, guard?: AddressGuard): string {
   const url = value.trim();
-  const problem = url.length > maxUrlLength ? `must have at most ${maxUrlLength} characters` : problemOfUrl(url);
+  const problem = url.length > maxUrlLength ? `must have at most ${maxUrlLength} characters` : problemOfUrl(url, guard);
   if (problem) throw new AdministrationError('invalid', `The URL ${quote(url)} ${problem}`);
   return url;
 }

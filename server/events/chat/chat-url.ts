@@ -1,4 +1,5 @@
 import type { ChatKind } from '../../entities/chat-channel.ts';
+import type { AddressGuard } from '../address-guard.ts';
 import { problemOfUrl } from '../outgoing-request.ts';
 
 /** What the URLs of channels are encrypted for. */
@@ -50,10 +51,10 @@ const forms: Record<ChatKind, UrlForm> = {
 const maxUrlLength = 2000;
 
 /** What is wrong with the URL of an incoming webhook; undefined when it is one of the kind. Says nothing of the URL. */
-export function problemOfChatUrl(kind: ChatKind, text: string): string | undefined {
+export function problemOfChatUrl(kind: ChatKind, text: string, guard?: AddressGuard): string | undefined {
   const { protocols, hosts, path, example } = forms[kind];
   if (text.length > maxUrlLength) return `must have at most ${maxUrlLength} characters`;
-  const problem = problemOfUrl(text);
+  const problem = problemOfUrl(text, guard);
   if (problem) return problem;
   const url = new URL(text);
   const isHost = hosts === undefined || hosts.some(host => url.hostname === host || url.hostname.endsWith(`.${host}`));

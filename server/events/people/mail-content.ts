@@ -12,8 +12,8 @@ export type NotificationKind =
   | 'comment.created'
   | 'webhook.disabled';
 
-/** What the mail of a notification says. Every text is as its author wrote it; urls are ours. */
-export interface MailSubject {
+/** What somebody is told of. Every text is as its author wrote it. */
+export interface NotificationSubject {
   kind: NotificationKind;
   board: string | null;
   title: string | null;
@@ -26,6 +26,10 @@ export interface MailSubject {
   detail: string | null;
   /** The endpoint that was disabled. */
   endpointUrl: string | null;
+}
+
+/** What the mail of a notification says; urls are ours. */
+export interface MailSubject extends NotificationSubject {
   /** Where to read more. */
   url: string | null;
   unsubscribeUrl: string;
@@ -80,8 +84,8 @@ ${about.url !== null && html`<p><a href="${about.url}">${words.link}</a></p>`}
   };
 }
 
-/** The words of each kind; all user text in them is on one line. */
-function wordsOf(about: MailSubject): Words {
+/** The words of each kind, for mail and for pages; all user text in them but the quote is on one line. */
+export function wordsOf(about: NotificationSubject): Words {
   const actor = about.actor === null ? 'The operator' : shortLine(about.actor, maxNameLength, 'Somebody');
   const board = shortLine(about.board ?? '', maxNameLength);
   const title = `“${shortLine(about.title ?? '', maxTitleLength)}”`;

@@ -7,6 +7,8 @@ import { isDueNow, type Lane } from './wake-lanes.ts';
 export interface DueDelivery {
   id: number;
   attemptCount: number;
+  /** When its time had come; another time says that it was asked for anew since. */
+  dueAt: string;
   eventId: string;
   /** To the letter as it was recorded. */
   body: string;
@@ -28,6 +30,7 @@ interface DueRow {
   position: number;
   id: number;
   attempt_count: number;
+  next_attempt_at: string;
   event_id: string;
   body: string;
   url: string;
@@ -45,13 +48,13 @@ const dueOfLane = `d.endpoint_id = l.endpoint_id and d.lane = l.lane and d.state
 
 const selectDue = statement<DueRow>(
   'select_due_deliveries',
-  `select l.position::int, d.id, d.attempt_count, d.event_id, e.body::text as body, w.url, w.secret,
+  `select l.position::int, d.id, d.attempt_count, d.next_attempt_at, d.event_id, e.body::text as body, w.url, w.secret,
     case when w.previous_secret_expires_at > now() then w.previous_secret end as previous_secret,
     w.disabled_at is not null as is_disabled,
     extract(epoch from now() - w.failing_since)::float8 * 1000 as failing_for_ms
   from unnest($1::bigint[], $2::smallint[]) with ordinality as l(endpoint_id, lane, position)
     cross join lateral (
-      select d.id, d.attempt_count, d.event_id from webhook_deliveries d
+      select d.id, d.attempt_count, d.next_attempt_at, d.event_id from webhook_deliveries d
       where ${dueOfLane}
       order by d.id
       limit ${chunkSize}
@@ -96,6 +99,7 @@ function toDue(row: DueRow, endpointId: number): DueDelivery {
   return {
     id: row.id,
     attemptCount: row.attempt_count,
+    dueAt: row.next_attempt_at,
     eventId: row.event_id,
     body: row.body,
     endpoint: {

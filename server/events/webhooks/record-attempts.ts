@@ -9,6 +9,8 @@ import { type Lane, wakeLane } from './wake-lanes.ts';
 /** One try of a delivery: a status with the beginning of the answer, or an error. */
 export interface Attempt {
   deliveryId: number;
+  /** When the delivery was due, as it was read. */
+  dueAt: string;
   attemptedAt: Date;
   durationMs: number;
   status: number | null;
@@ -28,14 +30,25 @@ export interface AttemptRecorder {
 const gone = 410;
 const maxFailingDays = 5;
 
+/**
+ * Whether somebody had the delivery sent again while this try of it was under way: then it stays as they left it, and is
+ * sent once more, whatever came of the try.
+ */
+const isAskedAnew = (dueAt: string) => `(d.state = 'pending' and d.next_attempt_at is distinct from ${dueAt})`;
+const ofSuccess = isAskedAnew('a.due_at');
+const ofFailure = isAskedAnew('$3::timestamptz');
+
 const recordSuccesses = statement<{ delivery_id: number }>(
   'record_webhook_successes',
   `with attempts as (
-    select * from unnest($1::bigint[], $2::timestamptz[], $3::integer[], $4::integer[], $5::text[], $6::boolean[])
-      as a(delivery_id, attempted_at, duration_ms, status, response, is_probe)
+    select * from unnest($1::bigint[], $2::timestamptz[], $3::integer[], $4::integer[], $5::text[], $6::boolean[],
+      $7::timestamptz[]) as a(delivery_id, attempted_at, duration_ms, status, response, is_probe, due_at)
   ), delivered as (
     update webhook_deliveries d
-    set state = 'delivered', attempt_count = d.attempt_count + 1, next_attempt_at = null, finished_at = now()
+    set state = case when ${ofSuccess} then d.state else 'delivered' end,
+      attempt_count = d.attempt_count + case when ${ofSuccess} then 0 else 1 end,
+      next_attempt_at = case when ${ofSuccess} then d.next_attempt_at end,
+      finished_at = case when not ${ofSuccess} then now() end
     from attempts a where d.id = a.delivery_id
     returning d.id, d.account_id, d.endpoint_id, d.is_redacted, a.is_probe
   ), inserted as (
@@ -57,12 +70,12 @@ const recordSuccesses = statement<{ delivery_id: number }>(
 
 const updateFailed = statement<{ account_id: number; is_redacted: boolean }>(
   'update_failed_delivery',
-  `update webhook_deliveries
-  set attempt_count = attempt_count + 1,
-    state = case when $2::bigint is null then 'dead' else 'pending' end,
-    next_attempt_at = now() + $2::bigint * interval '1 millisecond',
-    finished_at = case when $2::bigint is null then now() end
-  where id = $1
+  `update webhook_deliveries d
+  set attempt_count = d.attempt_count + case when ${ofFailure} then 0 else 1 end,
+    state = case when ${ofFailure} or $2::bigint is not null then 'pending' else 'dead' end,
+    next_attempt_at = case when ${ofFailure} then d.next_attempt_at else now() + $2::bigint * interval '1 millisecond' end,
+    finished_at = case when not ${ofFailure} and $2::bigint is null then now() end
+  where d.id = $1
   returning account_id, is_redacted`,
 );
 
@@ -96,6 +109,7 @@ export function recordAttempts(database: Database, queue: Queryable, audit: Audi
         attempts.map(one => one.status),
         attempts.map(one => one.response),
         attempts.map(one => one.isProbe),
+        attempts.map(one => one.dueAt),
       ]);
       const recovering = new Set(rows.map(row => row.delivery_id));
       return attempts.map(({ deliveryId }) => recovering.has(deliveryId));
@@ -106,7 +120,7 @@ export function recordAttempts(database: Database, queue: Queryable, audit: Audi
       const delayMs = isGone ? undefined : retryDelayMs(attemptCount + 1);
       await database.transaction(async transaction => {
         const { query } = transaction;
-        const [delivery] = await query(updateFailed, [attempt.deliveryId, delayMs ?? null]);
+        const [delivery] = await query(updateFailed, [attempt.deliveryId, delayMs ?? null, attempt.dueAt]);
         // It was deleted with its endpoint in the meantime.
         if (!delivery) return;
         await query(insertAttempt, [

@@ -39,6 +39,7 @@ export function buildSender({
     const attemptedAt = clock.now();
     const attempt = (outcome: Pick<Attempt, 'status' | 'error' | 'response'>): Attempt => ({
       deliveryId: delivery.id,
+      dueAt: delivery.dueAt,
       attemptedAt,
       durationMs: Math.round(performance.now() - startedAt),
       isProbe,

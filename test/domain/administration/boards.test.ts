@@ -172,6 +172,25 @@ test('two who remove the last two inbox statuses at the same time leave one', as
   expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
 });
 
+test('two who move statuses at the same time leave each in a place of its own', async () => {
+  const move = (key: string, position: number) => async (admin: Administration) =>
+    updateStatus(admin, await requireStatus(admin, board.id, key), { position });
+  // The second one has read where its status stood before the first one moved it.
+  const results = await administerAtOnce(db, move('archived', 1), move('done', 3));
+  expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled']);
+  expect(await keys()).toEqual(['archived', 'open', 'done', 'planned', 'in_progress', 'declined']);
+  expect(await db.sql('select count(distinct position)::int from statuses where board_id = $1', [board.id])).toEqual([
+    { count: 6 },
+  ]);
+});
+
+test('of two who remove a status at the same time, one is told that it is gone', async () => {
+  const removal = async (admin: Administration) =>
+    removeStatus(admin, await requireStatus(admin, board.id, 'declined'));
+  const results = await administerAtOnce(db, removal, removal);
+  expect(results).toMatchObject([{ status: 'fulfilled' }, { reason: { reason: 'not_found' } }]);
+});
+
 test('a key is unique on its board, and has the form of one', async () => {
   await refuseChange('done', { key: 'open', label: 'Lost' }, 'Another status of the board has the key open');
   for (const key of ['', 'A', '_a', 'a b', 'é', 'a'.repeat(51)]) {

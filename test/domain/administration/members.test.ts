@@ -1,10 +1,17 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Administration, AdministrationError } from '../../../server/domain/administration.ts';
+import { acceptInvitation } from '../../../server/domain/invitations/accept-invitation.ts';
+import { inviteMember } from '../../../server/domain/invitations/invite-member.ts';
 import { addMember, removeMember, setMemberRole } from '../../../server/domain/members/change-members.ts';
+import { listMembers, type MemberFilter } from '../../../server/domain/members/list-members.ts';
+import { hashOfSecret } from '../../../server/domain/sign-in/secret-text.ts';
 import { blockUser, unblockUser } from '../../../server/domain/users/block-user.ts';
 import { createUser } from '../../../server/domain/users/create-user.ts';
 import { requireUser } from '../../../server/domain/users/find-user.ts';
 import { listUsers } from '../../../server/domain/users/list-users.ts';
 import { updateUser } from '../../../server/domain/users/update-user.ts';
+import { type Role, roles } from '../../../server/entities/membership.ts';
+import { userIn } from '../../helpers/administration.ts';
 import { createTestDatabase, type TestDatabase } from '../../helpers/database.ts';
 import { createMember, createWorld, createUser as insertUser, type World } from '../../helpers/fixtures.ts';
 import { administer, administerAtOnce, expectRefusal } from './administer.ts';
@@ -60,6 +67,149 @@ test('a user is a member once, and who is none can be neither changed nor remove
   expect(await roleOf(member.userId)).toBe(undefined);
 });
 
+describe('a person who acts', () => {
+  const acting = <T>(userId: number, work: (admin: Administration) => Promise<T>) =>
+    db.database.transaction(transaction => work(userIn(transaction, userId)));
+  const outcomeOf = (work: Promise<unknown>) =>
+    work.then(
+      () => 'done',
+      (error: AdministrationError) => error.reason,
+    );
+
+  test.each(roles)(
+    'as %s gives, changes and takes away the roles that are theirs to manage, and no others',
+    async own => {
+      const { accountId } = world;
+      const actorId = await createMember(db, accountId, own);
+      const managed: Role[] = { owner: [...roles], admin: roles.slice(1), moderator: [], member: [] }[own];
+      const other = { accountId, userId: await createMember(db, accountId, 'member') };
+      const be = (role: Role) => db.sql('update memberships set role = $2 where user_id = $1', [other.userId, role]);
+      for (const from of roles) {
+        const isManaged = managed.includes(from);
+        for (const to of roles) {
+          await be(from);
+          const outcome = await outcomeOf(acting(actorId, admin => setMemberRole(admin, other, to)));
+          const expected = isManaged && managed.includes(to) ? ['done', to] : ['forbidden', from];
+          expect([from, to, outcome, await roleOf(other.userId)]).toEqual([from, to, ...expected]);
+        }
+        await be(from);
+        const removed = await outcomeOf(acting(actorId, admin => removeMember(admin, other)));
+        if (!isManaged) await db.sql('delete from memberships where user_id = $1', [other.userId]);
+        const added = await outcomeOf(acting(actorId, admin => addMember(admin, other, from)));
+        if (!isManaged) await administer(db, admin => addMember(admin, other, from));
+        expect([from, removed, added]).toEqual([from, ...Array(2).fill(isManaged ? 'done' : 'forbidden')]);
+      }
+      // Nobody gets higher by themself, and everybody may leave.
+      const higher = roles.slice(0, roles.indexOf(own));
+      for (const to of higher) {
+        const outcome = await outcomeOf(
+          acting(actorId, admin => setMemberRole(admin, { accountId, userId: actorId }, to)),
+        );
+        expect([to, outcome]).toEqual([to, 'forbidden']);
+      }
+      await acting(actorId, admin => removeMember(admin, { accountId, userId: actorId }));
+      expect(await roleOf(actorId)).toBeUndefined();
+    },
+  );
+
+  test('is asked for their role when they act, under the lock of the account, and not when they opened a page', async () => {
+    const { accountId, ownerId } = world;
+    const [adminId, userId] = [
+      await createMember(db, accountId, 'admin'),
+      await createMember(db, accountId, 'moderator'),
+    ];
+    const asAdmin = (admin: Administration) => ({ ...admin, by: { by: 'user' as const, by_user_id: adminId } });
+    const results = await administerAtOnce(
+      db,
+      admin => setMemberRole(admin, { accountId, userId: adminId }, 'member'),
+      admin => setMemberRole(asAdmin(admin), { accountId, userId }, 'admin'),
+    );
+    expect(results).toMatchObject([{ status: 'fulfilled' }, { reason: { reason: 'forbidden' } }]);
+    // Of another account, and blocked: neither is anybody there.
+    const other = await createWorld(db);
+    expect(await outcomeOf(acting(other.ownerId, admin => removeMember(admin, { accountId, userId })))).toBe(
+      'forbidden',
+    );
+    await createMember(db, accountId, 'owner');
+    await administer(db, admin => blockUser(admin, { accountId, userId: ownerId }));
+    expect(await outcomeOf(acting(ownerId, admin => removeMember(admin, { accountId, userId })))).toBe('forbidden');
+    expect(await roleOf(userId)).toBe('moderator');
+  });
+});
+
+test('whoever accepts while the inviter is being removed waits, and finds that nobody invites them any more', async () => {
+  const { accountId } = world;
+  const inviterId = await createMember(db, accountId, 'admin');
+  const userId = await insertUser(db);
+  const [user] = await db.sql<{ email: string }>('select email from users where id = $1', [userId]);
+  const { token = '' } = await db.database.transaction(transaction =>
+    inviteMember(
+      userIn(transaction, inviterId),
+      { accountId, email: user?.email ?? '', role: 'member' },
+      { isMailed: false },
+    ),
+  );
+  const hash = hashOfSecret(token) ?? Buffer.of();
+  const results = await administerAtOnce(
+    db,
+    admin => removeMember(admin, { accountId, userId: inviterId }),
+    admin => acceptInvitation(admin, hash, userId),
+  );
+  expect(results).toMatchObject([{ status: 'fulfilled' }, { reason: { reason: 'not_found' } }]);
+  expect(await roleOf(userId)).toBeUndefined();
+});
+
+test('members are listed owners first, page after page, each once, and found by what their name or address begins with', async () => {
+  const { accountId, ownerId } = world;
+  const ids: Record<string, number> = {};
+  for (const [name, role] of [
+    ['Ada', 'member'],
+    ['adam_1', 'moderator'],
+    ['Grace 100%', 'admin'],
+    ['Hedy\\', 'owner'],
+    ['Åse', 'member'],
+  ] as const) {
+    ids[name] = await createMember(db, accountId, role, name);
+  }
+  await db.sql(`update users set email = 'Adele@' || id || '.example' where id = $1`, [ids['Hedy\\']]);
+  await db.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [accountId, ids.Ada]);
+  const list = (filter: MemberFilter & { after?: { role: Role; userId: number } } = {}, limit = 10) =>
+    administer(db, admin => listMembers(admin, accountId, { ...filter, limit }));
+  const namesOf = async (filter: MemberFilter) => (await list(filter)).map(({ name }) => name);
+
+  const all = await list();
+  expect(all.map(({ name }) => name)).toEqual(['The owner', 'Hedy\\', 'Grace 100%', 'adam_1', 'Ada', 'Åse']);
+  for (let size = 1; size <= 4; size++) {
+    const paged = [];
+    let after: { role: Role; userId: number } | undefined;
+    for (;;) {
+      const page = await list(after ? { after } : {}, size);
+      paged.push(...page);
+      const last = page.at(-1);
+      if (!last) break;
+      after = { role: last.role, userId: last.user_id };
+    }
+    expect(paged).toEqual(all);
+  }
+  expect(await namesOf({ beginning: 'ADA' })).toEqual(['adam_1', 'Ada']);
+  expect(await namesOf({ beginning: 'ade' })).toEqual(['Hedy\\']);
+  expect(await namesOf({ beginning: 'å' })).toEqual(['Åse']);
+  expect(await namesOf({ beginning: 'dam' })).toEqual([]);
+  // What a pattern would read otherwise stands for itself.
+  for (const beginning of ['%', '_', 'ada_', 'grace 1%', 'hedy\\%', '\0', '\ud800']) {
+    expect([beginning, await namesOf({ beginning })]).toEqual([beginning, []]);
+  }
+  expect(await namesOf({ beginning: 'adam_' })).toEqual(['adam_1']);
+  expect(await namesOf({ beginning: 'hedy\\' })).toEqual(['Hedy\\']);
+  expect(await namesOf({ role: 'owner' })).toEqual(['The owner', 'Hedy\\']);
+  expect(await namesOf({ isBlocked: true })).toEqual(['Ada']);
+  expect(await namesOf({ beginning: 'ada', isBlocked: false })).toEqual(['adam_1']);
+  expect(await namesOf({ beginning: 'ada', role: 'member', isBlocked: true })).toEqual(['Ada']);
+  expect((await list({ role: 'owner', after: { role: 'owner', userId: ownerId } })).map(({ name }) => name)).toEqual([
+    'Hedy\\',
+  ]);
+});
+
 test('a block is of one account, keeps its reason until another is given, and ends', async () => {
   const blocking = { accountId: world.accountId, userId: await insertUser(db, 'Mallory') };
   const reasons = () => db.sql('select account_id, reason from user_blocks where user_id = $1', [blocking.userId]);
@@ -78,6 +228,69 @@ test('a block is of one account, keeps its reason until another is given, and en
   await administer(db, admin => unblockUser(admin, blocking));
   await administer(db, admin => unblockUser(admin, blocking));
   expect(await reasons()).toEqual([]);
+});
+
+const block = (userId: number, moderatorId: number | null) => (admin: Administration) =>
+  blockUser(admin, { accountId: world.accountId, userId }, 'Spam', moderatorId);
+const unblock = (userId: number, moderatorId: number | null) => (admin: Administration) =>
+  unblockUser(admin, { accountId: world.accountId, userId }, moderatorId);
+
+test('nobody blocks whoever has a higher role, or themselves, and nobody unblocks them, either', async () => {
+  const { accountId, ownerId } = world;
+  const of = {
+    owner: await createMember(db, accountId, 'owner'),
+    admin: await createMember(db, accountId, 'admin'),
+    moderator: await createMember(db, accountId, 'moderator'),
+    member: await createMember(db, accountId, 'member'),
+    stranger: await insertUser(db),
+  };
+  const others = { admin: await createMember(db, accountId, 'admin'), moderator: of.moderator, member: of.member };
+  const allowed = {
+    owner: ['owner', 'admin', 'moderator', 'member', 'stranger'],
+    admin: ['admin', 'moderator', 'member', 'stranger'],
+    moderator: ['moderator', 'member', 'stranger'],
+    member: [],
+    stranger: [],
+  };
+  const actors = {
+    ...of,
+    owner: ownerId,
+    admin: others.admin,
+    moderator: await createMember(db, accountId, 'moderator'),
+  };
+  for (const [actor, actorId] of Object.entries(actors)) {
+    for (const [whom, userId] of Object.entries(of).filter(([, id]) => id !== actorId)) {
+      const may = (allowed[actor as keyof typeof allowed] as string[]).includes(whom);
+      for (const change of [block(userId, actorId), unblock(userId, actorId)]) {
+        if (may) await administer(db, change);
+        else await expect(administer(db, change)).rejects.toMatchObject({ reason: 'forbidden' });
+      }
+    }
+    await expect(administer(db, block(actorId, actorId))).rejects.toMatchObject({ reason: 'forbidden' });
+  }
+  await expectRefusal(db, block(of.owner, actors.admin), 'forbidden', 'is not enough to block an owner');
+  await expectRefusal(db, block(of.owner, of.owner), 'forbidden', 'Nobody can block or unblock themselves');
+});
+
+test.each(['owner', 'admin'] as const)('of two %ss who block each other at the same time one stays', async role => {
+  const { accountId } = world;
+  const [one, other] = [await createMember(db, accountId, role), await createMember(db, accountId, role)];
+  const results = await administerAtOnce(db, block(other, one), block(one, other));
+  expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
+  expect(await db.sql('select user_id from user_blocks where account_id = $1', [accountId])).toEqual([
+    { user_id: other },
+  ]);
+});
+
+test('the last owner who is not blocked can be neither blocked nor removed, by the operator neither', async () => {
+  const { accountId, ownerId } = world;
+  await expectRefusal(db, block(ownerId, null), 'conflict', 'The last owner .* cannot be blocked');
+  const otherId = await createMember(db, accountId, 'owner');
+  await administer(db, block(otherId, null));
+  await expectRefusal(db, block(ownerId, null), 'conflict', 'The last owner .* cannot be blocked');
+  await expectRefusal(db, admin => removeMember(admin, { accountId, userId: ownerId }), 'conflict', 'The last owner');
+  await administer(db, unblock(otherId, null));
+  await administer(db, block(ownerId, otherId));
 });
 
 test('an address belongs to one user, whatever its case', async () => {

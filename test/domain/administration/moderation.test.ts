@@ -1,10 +1,16 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Administration } from '../../../server/domain/administration.ts';
 import { approveIdea } from '../../../server/domain/moderation/approve-idea.ts';
-import { listPendingIdeas } from '../../../server/domain/moderation/list-pending-ideas.ts';
+import { findModerator } from '../../../server/domain/moderation/find-moderator.ts';
+import {
+  listPendingIdeas,
+  pagePendingIdeas,
+  pendingSort,
+} from '../../../server/domain/moderation/list-pending-ideas.ts';
 import { rejectIdea } from '../../../server/domain/moderation/reject-idea.ts';
+import { placeOf } from '../../../server/domain/pagination.ts';
 import { createTestDatabase, type TestDatabase } from '../../helpers/database.ts';
-import { createBoard, createWorld, insertIdea, type World } from '../../helpers/fixtures.ts';
+import { createBoard, createMember, createWorld, insertIdea, type World } from '../../helpers/fixtures.ts';
 import { snapshot } from '../../helpers/snapshot.ts';
 import { administer, administerAtOnce, expectRefusal } from './administer.ts';
 
@@ -115,4 +121,49 @@ test('the queue shows the pending ideas of an account, those that waited longest
   expect(await queue(null)).toEqual([early, elsewhere, late]);
   expect(await queue(own.boardId)).toEqual([early, late]);
   expect(await queue(null, 1)).toEqual([early]);
+
+  // As the pages do, by one and one; two that came at the same moment are two.
+  const twin = await add(2, second.id);
+  const seen: number[] = [];
+  for (let cursor: string | undefined | null; cursor !== null; ) {
+    const place = placeOf({ cursor }, pendingSort, 1);
+    const page = await administer(db, admin => pagePendingIdeas(admin, own.accountId, null, place));
+    seen.push(...page.rows.map(({ id }) => id));
+    cursor = page.nextCursor;
+  }
+  expect(seen).toEqual([early, elsewhere, twin, late]);
+});
+
+test('who acts as a moderator is one of the account, on a board of it', async () => {
+  const other = await createWorld(db);
+  const ideaId = await submit();
+  const find = (userId: number, board: Parameters<typeof findModerator>[2], accountId = world.accountId) =>
+    findModerator(db.database, { accountId, userId }, board);
+  for (const role of ['owner', 'admin', 'moderator'] as const) {
+    const userId = await createMember(db, world.accountId, role);
+    const actor = {
+      accountId: world.accountId,
+      boardId: world.boardId,
+      userId,
+      tokenId: null,
+      voterId: 0,
+      isModerator: true,
+    };
+    expect(await find(userId, { ideaId })).toEqual(actor);
+    const [voter] = await db.sql<{ id: number }>(
+      'insert into voters (account_id, user_id) values ($1, $2) returning id',
+      [world.accountId, userId],
+    );
+    expect(await find(userId, { slug: world.boardSlug })).toEqual({ ...actor, voterId: voter?.id });
+  }
+  const memberId = await createMember(db, world.accountId, 'member');
+  const nobodies: Parameters<typeof find>[] = [
+    [memberId, { ideaId }],
+    [memberId, { slug: world.boardSlug }],
+    [other.ownerId, { ideaId }],
+    [other.ownerId, { ideaId }, other.accountId],
+    [world.ownerId, { slug: other.boardSlug }],
+    [world.ownerId, { ideaId: 2 ** 52 }],
+  ];
+  for (const one of nobodies) await expect(find(...one)).rejects.toMatchObject({ key: 'not_found' });
 });

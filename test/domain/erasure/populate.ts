@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'vitest';
+import { requestAddress } from '../../../server/domain/users/change-address.ts';
 import { createMember, createWorld, insertIdea, issueToken, type World } from '../../helpers/fixtures.ts';
 import { runJobs } from '../../helpers/jobs.ts';
 import { startReceiver } from '../../helpers/receiver.ts';
 import { request } from '../../helpers/request.ts';
 import type { TestServer } from '../../helpers/server.ts';
-import { addWebhook } from '../../helpers/webhooks.ts';
+import { addWebhook, administer } from '../../helpers/webhooks.ts';
 
 /** In the name, the addresses and every other text that names the person, and nowhere else. */
 export const marker = 'zabriskie';
@@ -86,9 +87,12 @@ export async function populate(server: TestServer): Promise<Populated> {
   await by(personToken, `POST /api/v1/ideas/${otherIdeaId}/vote`, { value: 'up' });
   await runJobs(server);
   await by(ownToken, `POST /api/v1/ideas/${ideaId}/status`, { status: 'done' });
+  const address = 'new.zabriskie@person.example';
+  await administer(server, admin => requestAddress(admin, { userId: personId, field: 'email', address }));
   await server.sql(`update graphile_worker._private_jobs set last_error = 'cannot reach ' || $1`, [person.email]);
   await receiver.close();
   await signIn(server, personId, personToken.id, other);
+  await invite(server, world, personId);
   return { world, other, personId, personToken, ownToken, ideaId, otherIdeaId };
 }
 
@@ -134,6 +138,25 @@ async function voteInPerson(server: TestServer, world: World, userId: number, id
     voter?.id,
     userId,
   ]);
+}
+
+/** Invitations that wait to be mailed: to the person's address in another case, by the person, and without them. */
+async function invite({ sql }: TestServer, { accountId, ownerId }: World, personId: number) {
+  const invited: [string, number][] = [
+    [person.email.toUpperCase(), ownerId],
+    ['somebody@example.com', personId],
+    ['else@example.com', ownerId],
+  ];
+  for (const [email, inviterId] of invited) {
+    await sql(
+      `with made as (
+        insert into invitations (account_id, email, role, inviter_id, delivery, expires_at)
+        values ($1, $2, 'member', $3, 'waiting', now() + interval '7 days') returning id
+      )
+      select graphile_worker.add_job('mail_invitation', json_build_object('invitation_id', id, 'account_id', $1)) from made`,
+      [accountId, email, inviterId],
+    );
+  }
 }
 
 /** Rows of how the person signs in, as the admin area and OAuth keep them. */

@@ -62,6 +62,8 @@ describe('a user who is erased', () => {
           followers: 3,
           ideas: 4,
           idempotency_keys: expect.any(Number),
+          invitations: 2,
+          jobs: 2,
           memberships: 2,
           notifications: expect.any(Number),
           oauth_records: 2,

@@ -1,0 +1,200 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { parseArgs } from 'node:util';
+import pg from 'pg';
+import { Child } from './child.ts';
+import { startDatabase } from './database.ts';
+import { seed } from './seed.ts';
+
+const usage = `Usage: npm run bench -- pages [options]
+
+Asks for each page one at a time, and says how long the server took and how large it is, with what it loads.
+
+  --ideas N   ideas on the board (100000)
+  --times N   how often each page is asked for (50)
+  --help      this text
+`;
+
+/** What a page may take at most. */
+const [maxMedianMs, maxBytes] = [20, 50_000];
+
+interface Measured {
+  path: string;
+  status: number;
+  bytes: number;
+  p50Ms: number;
+  p99Ms: number;
+}
+
+/** Runs the benchmark of the pages, and prints what it found. */
+export async function run(args: string[]): Promise<void> {
+  const { values } = parseArgs({
+    args,
+    options: {
+      ideas: { type: 'string', default: '100000' },
+      times: { type: 'string', default: '50' },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) {
+    process.stdout.write(usage);
+    return;
+  }
+  const stops: (() => Promise<unknown>)[] = [];
+  try {
+    const ideas = Number(values.ideas);
+    const url = await startDatabase(stops);
+    process.stderr.write(`seeding ${ideas} ideas\n`);
+    const { words } = await seed(url, { ideas, votes: ideas * 10 });
+    const { session, paths } = await addWhatPagesShow(url, words);
+    const server = new Child('idea-board.ts', { DATABASE_URL: url });
+    stops.push(() => server.stop());
+    const baseUrl = await server.call<string>('url');
+    const measured = await measure(baseUrl, { cookie: `idea_board_session=${session}` }, paths, Number(values.times));
+    process.stdout.write(describe(measured, ideas));
+    if (measured.some(isTooMuch)) process.exitCode = 1;
+  } finally {
+    for (const stop of stops.reverse()) await stop();
+  }
+}
+
+async function measure(baseUrl: string, headers: Record<string, string>, paths: string[], times: number) {
+  const assets = await weighAssets(baseUrl, headers);
+  const ask = async (path: string) => {
+    const startedAt = performance.now();
+    const response = await fetch(baseUrl + path, { headers, redirect: 'manual' });
+    const { byteLength: bytes } = await response.arrayBuffer();
+    return { status: response.status, bytes: bytes + assets, durationMs: performance.now() - startedAt };
+  };
+  const rounds = new Map(paths.map(path => [path, [] as Awaited<ReturnType<typeof ask>>[]]));
+  // By turns, and the first turn warms up.
+  for (let turn = 0; turn <= times; turn++) {
+    for (const [path, answers] of rounds) answers.push(await ask(path));
+  }
+  return [...rounds].map(([path, [first, ...answers]]): Measured => {
+    const durationsMs = answers.map(({ durationMs }) => durationMs).sort((a, b) => a - b);
+    const [p50Ms = Number.NaN, p99Ms = Number.NaN] = [0.5, 0.99].map(part => durationsMs[Math.floor(times * part)]);
+    return { path, status: first?.status ?? 0, bytes: first?.bytes ?? 0, p50Ms, p99Ms };
+  });
+}
+
+/** What every page loads: the style sheet and the icon, by the addresses that a page has for them. */
+async function weighAssets(baseUrl: string, headers: Record<string, string>): Promise<number> {
+  const html = await (await fetch(`${baseUrl}/admin/sign-in`, { headers })).text();
+  const paths = new Set([...html.matchAll(/href="(\/assets\/[^"]+)"/g)].map(([, path]) => path));
+  const sizes = [...paths].map(async path => (await (await fetch(baseUrl + path)).arrayBuffer()).byteLength);
+  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+}
+
+function isTooMuch({ status, bytes, p50Ms }: Measured): boolean {
+  return status !== 200 || bytes > maxBytes || p50Ms > maxMedianMs;
+}
+
+function describe(measured: Measured[], ideas: number): string {
+  const rows = [
+    ['page', 'status', 'kB', 'p50 ms', 'p99 ms', ''],
+    ...measured.map(one => [
+      one.path,
+      String(one.status),
+      (one.bytes / 1000).toFixed(1),
+      one.p50Ms.toFixed(1),
+      one.p99Ms.toFixed(1),
+      isTooMuch(one) ? 'too much' : '',
+    ]),
+  ];
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map(row => row[column]?.length ?? 0)));
+  const lines = rows.map(row =>
+    row
+      .map((cell, column) => (column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0)))
+      .join('  '),
+  );
+  return `
+${ideas} ideas. kB is the page with its style sheet and icon, not compressed; the time is that of the whole answer.
+A page may have ${maxBytes / 1000} kB and a median of ${maxMedianMs} ms.
+
+${lines.join('\n')}
+`;
+}
+
+/** Signs the owner in, and adds as much as a large account has of what the pages list beside ideas. */
+async function addWhatPagesShow(url: string, words: string[]): Promise<{ session: string; paths: string[] }> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    const session = randomBytes(32).toString('base64url');
+    await client.query(
+      `insert into sessions (token_hash, user_id, expires_at) values ($1, 1, now() + interval '1 day')`,
+      [createHash('sha256').update(session).digest()],
+    );
+    await client.query(`set session_replication_role = replica`);
+    await client.query(largeAccount);
+    await client.query('vacuum analyze');
+    const [common, rare] = [words[0], words.at(-1)].map(word => encodeURIComponent(word ?? ''));
+    return {
+      session,
+      paths: [
+        '/b/bench',
+        '/b/bench?sort=top',
+        `/b/bench?q=${common}`,
+        '/b/bench/ideas/1',
+        '/admin',
+        '/admin/queue',
+        '/admin/ideas?board=bench',
+        '/admin/ideas?board=bench&sort=top',
+        `/admin/ideas?board=bench&q=${common}`,
+        `/admin/ideas?board=bench&q=${rare}`,
+        '/admin/ideas/1',
+        `/admin/ideas/1/merge?q=${common}`,
+        '/admin/ideas/1/merge?target=2',
+        '/admin/blocks',
+        '/admin/boards',
+        '/admin/boards/bench',
+        '/admin/boards/bench/deadlines',
+        '/admin/boards/bench/statuses',
+        '/admin/boards/bench/tags',
+        '/admin/tokens',
+        '/admin/webhooks',
+        '/admin/webhooks/1',
+        '/admin/webhooks/1/deliveries',
+        '/admin/webhooks/1/deliveries?state=dead',
+        '/admin/chat',
+        '/admin/members',
+        '/admin/account',
+        '/admin/profile',
+        '/admin/profile/notifications',
+        '/admin/profile/following',
+      ],
+    };
+  } finally {
+    await client.end();
+  }
+}
+
+const largeAccount = `
+update boards set is_public = true, pre_moderation = true;
+insert into users (email, name) select 'member' || n || '@example.com', 'Member ' || n from generate_series(1, 20000) n;
+insert into memberships (account_id, user_id, role)
+select 1, id, case when id % 100 = 0 then 'moderator' else 'member' end from users where id > 501;
+insert into user_blocks (account_id, user_id, reason) select 1, id, 'Spam' from users where id > 501 and id % 20 = 0;
+insert into api_tokens (account_id, issuer_id, voter_id, name, secret_hash, revoked_at)
+select 1, 1, n, 'old token ' || n, sha256(n::text::bytea), now() from generate_series(100, 5100) n;
+insert into api_token_boards (token_id, board_id, level) select id, 1, 'read' from api_tokens where revoked_at is not null;
+insert into followers (idea_id, user_id, account_id) select id, 1, 1 from ideas where id % 10 = 1;
+insert into events (id, account_id, board_id, idea_id, actor_id, type, body, occurred_at)
+select gen_random_uuid(), 1, 1, i.id, 2, 'idea.created', event, i.created_at
+from ideas i cross join lateral (
+  select jsonb_build_object('type', 'idea.created', 'timestamp', i.created_at, 'data', jsonb_build_object(
+    'board', jsonb_build_object('id', 1, 'slug', 'bench', 'name', 'Bench'),
+    'idea', jsonb_build_object('id', i.id, 'title', i.title), 'actor', jsonb_build_object('id', 2, 'name', 'Person 2')
+  )) as event
+) made
+where i.id <= 50000;
+insert into webhook_endpoints (account_id, url, secret)
+select 1, 'https://hooks.example.com/' || n, sha256(n::text::bytea) from generate_series(1, 20) n;
+insert into webhook_deliveries (account_id, endpoint_id, event_id, state, attempt_count, finished_at, next_attempt_at)
+select 1, 1, id, state, 1, case when state <> 'pending' then now() end, case when state = 'pending' then now() end
+from events cross join lateral (
+  select (array['delivered', 'delivered', 'dead', 'pending'])[1 + get_byte(uuid_send(id), 0) % 4] as state
+) drawn;
+insert into webhook_attempts (account_id, delivery_id, attempted_at, duration_ms, status, response)
+select 1, id, now(), 30, 200, repeat('an answer ', 100) from webhook_deliveries;
+insert into notifications (account_id, user_id, event_id, kind) select 1, 1, id, 'idea.created' from events;`;

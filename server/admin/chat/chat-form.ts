@@ -1,0 +1,55 @@
+import type { BoardListing } from '../../domain/boards/list-boards.ts';
+import { type ChatKind, chatKinds } from '../../entities/chat-channel.ts';
+import { chatEventTypes } from '../../events/chat/chat-event-types.ts';
+import { type EventChoice, eventChoices, readEventChoices } from '../event-choices.ts';
+import { fieldOf } from '../form-fields.ts';
+import { shownName } from '../shown-name.ts';
+
+/** What was entered in the form of a channel, but for its URL, which is a secret and in no page. */
+export interface GivenChannel {
+  kind: string;
+  board: string;
+  name: string;
+  eventTypes: string[];
+}
+
+/** The form as it is shown. */
+export interface ChannelForm {
+  kinds: Choice[];
+  boards: Choice[];
+  name: string;
+  events: EventChoice[];
+}
+
+interface Choice {
+  value: string;
+  label: string;
+  isChosen: boolean;
+}
+
+export const emptyChannel: GivenChannel = { kind: '', board: '', name: '', eventTypes: [] };
+
+export const kindNames: Record<ChatKind, string> = {
+  slack: 'Slack',
+  discord: 'Discord',
+  mattermost: 'Mattermost',
+  teams: 'Microsoft Teams',
+};
+
+export function readChannelForm(body: unknown): GivenChannel {
+  return {
+    kind: fieldOf(body, 'kind'),
+    board: fieldOf(body, 'board'),
+    name: fieldOf(body, 'name'),
+    eventTypes: readEventChoices(body, chatEventTypes),
+  };
+}
+
+export function channelForm({ kind, board, name, eventTypes }: GivenChannel, boards: BoardListing[]): ChannelForm {
+  return {
+    kinds: chatKinds.map(value => ({ value, label: kindNames[value], isChosen: value === kind })),
+    boards: boards.map(one => ({ value: one.slug, label: shownName(one.name), isChosen: one.slug === board })),
+    name,
+    events: eventChoices(chatEventTypes, eventTypes),
+  };
+}

@@ -1,0 +1,21 @@
+import { describeTest } from '../../events/chat/message.ts';
+import { type PostOutcome, postMessage } from '../../events/chat/post-message.ts';
+import type { OutgoingRequests } from '../../events/outgoing-request.ts';
+import type { SecretBox } from '../../events/secret-box.ts';
+import type { Administration } from '../administration.ts';
+import type { NamedChannel } from './change-channels.ts';
+import { openChannel } from './find-channel.ts';
+
+/**
+ * Has a message posted to a channel, to try it out, whether it is disabled or not. What is answered posts it: that is for
+ * when the transaction is over, so that none waits for a chat.
+ */
+export async function testChannel(
+  admin: Administration,
+  secretBox: SecretBox,
+  { accountId, id }: NamedChannel,
+): Promise<(requests: OutgoingRequests) => Promise<PostOutcome>> {
+  const { boardName, ...channel } = await openChannel(admin, secretBox, accountId, id);
+  admin.audit.record('chat_channel.tested', { account_id: accountId, channel_id: id });
+  return requests => postMessage(requests, channel, describeTest(boardName), admin.now);
+}

@@ -1,0 +1,22 @@
+import { mayManageIn } from '../members/may-manage.ts';
+
+/**
+ * The condition, in a statement whose invitation is i, on which it can be accepted, is listed and is mailed: its time is
+ * not over, its account is not being erased, whoever made it may still make it, and nobody who is blocked would get in by
+ * it. So it ends with what it rests on, whichever way that ends, and no such way has to know of invitations.
+ */
+export function invitationStands(now: string): string {
+  return `(
+  i.expires_at > ${now}
+  and exists (select from accounts a where a.id = i.account_id and a.erasure_began_at is null)
+  and (i.inviter_id is null or exists (
+    select from memberships m
+    where m.account_id = i.account_id and m.user_id = i.inviter_id and ${mayManageIn('m.role', 'i.role')}
+      and not exists (select from user_blocks b where b.account_id = m.account_id and b.user_id = m.user_id)
+  ))
+  and not exists (
+    select from users v join user_blocks b on b.user_id = v.id
+    where lower(v.email) = lower(i.email) and b.account_id = i.account_id
+  )
+)`;
+}

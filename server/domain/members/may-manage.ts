@@ -1,0 +1,53 @@
+import { statement } from '../../database/statement.ts';
+import { type Role, roles } from '../../entities/membership.ts';
+import { lockAccount } from '../accounts/find-account.ts';
+import { type Administration, AdministrationError } from '../administration.ts';
+
+/** Which roles whoever acts may give to others, change and take away in an account. */
+export interface Authority {
+  /** Refuses what is about a role that the actor may not give. */
+  require(...roles: Role[]): void;
+}
+
+const selectActor = statement<{ role: Role }>(
+  'select_acting_member',
+  `select m.role from memberships m
+  where m.account_id = $1 and m.user_id = $2
+    and not exists (select from user_blocks b where b.account_id = m.account_id and b.user_id = m.user_id)`,
+);
+
+/**
+ * Locks an account's members, and finds out what the actor may do with them: what was so when the page was opened may
+ * be different when the lock is had. The operator of the server may do everything.
+ */
+export async function lockMembers(admin: Administration, accountId: number): Promise<Authority> {
+  await lockAccount(admin, accountId);
+  const { by: actor } = admin;
+  if (actor.by !== 'user') return { require() {} };
+  const [member] = await admin.query(selectActor, [accountId, actor.by_user_id]);
+  return {
+    require(...roles) {
+      const refused = roles.find(role => !member || !mayManage(member.role, role));
+      if (refused !== undefined) throw new AdministrationError('forbidden', refusalOf(member?.role));
+    },
+  };
+}
+
+/** Owners manage everybody; admins everybody but owners, other admins too; nobody else anybody. */
+export function mayManage(own: Role, role: Role): boolean {
+  return own === 'owner' || (own === 'admin' && role !== 'owner');
+}
+
+/** The same as a condition, in a statement that has both roles. */
+export function mayManageIn(own: string, role: string): string {
+  const pairs = roles.flatMap(one =>
+    roles.filter(other => mayManage(one, other)).map(other => `('${one}', '${other}')`),
+  );
+  return `(${own}, ${role}) in (${pairs.join(', ')})`;
+}
+
+function refusalOf(own: Role | undefined): string {
+  return own === 'admin'
+    ? 'Only an owner of the account makes somebody an owner, or changes or removes one'
+    : 'Only owners and admins of the account manage its members';
+}

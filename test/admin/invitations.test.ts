@@ -1,0 +1,487 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createUser as makeUser } from '../../server/domain/users/create-user.ts';
+import { operatorIn } from '../helpers/administration.ts';
+import { readAudit } from '../helpers/audit.ts';
+import { testClock } from '../helpers/clock.ts';
+import { createMember, createUser, createWorld, type World } from '../helpers/fixtures.ts';
+import { makeJobsDue, runJobs, waitingJobs } from '../helpers/jobs.ts';
+import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
+import { type SmtpReceiver, startSmtpReceiver } from '../helpers/smtp-receiver.ts';
+import { emailOf, hiddenFields, signedIn, Visitor } from './visitor.ts';
+
+const start = new Date();
+const clock = testClock(start);
+const password = 'a few words for a password';
+const list = '/admin/members/invitations';
+const day = 86_400_000;
+const farLimits = {
+  RATE_LIMIT_INVITATIONS: '1000',
+  RATE_LIMIT_INVITATIONS_ACCOUNT: '1000',
+  RATE_LIMIT_INVITATIONS_ADDRESS: '1000',
+};
+
+let mail: SmtpReceiver;
+let server: TestServer;
+let world: World;
+let owner: Visitor;
+let adminId: number;
+let admin: Visitor;
+
+beforeAll(async () => {
+  mail = await startSmtpReceiver();
+  const environment = { ...farLimits, SMTP_URL: mail.url, BASE_URL: 'http://ideas.example.com' };
+  server = await startServer({ clock, environment });
+  world = await createWorld(server);
+  owner = await signedIn(server, world.ownerId);
+  adminId = await createMember(server, world.accountId, 'admin', 'Ada');
+  admin = await signedIn(server, adminId);
+});
+beforeEach(() => {
+  clock.set(start);
+  mail.received.length = 0;
+  server.auditLines.length = 0;
+});
+afterAll(async () => {
+  await server.close();
+  await mail.close();
+});
+
+let count = 0;
+/** An address that nobody has. */
+const newAddress = () => `grace-${++count}@example.com`;
+const invite = (email: string, role = 'member', inviter = admin) => inviter.submit(list, list, { email, role });
+const pathIn = (text = '') => /\/admin\/invitations\/[\w-]{43}/.exec(text)?.[0] ?? '';
+/** Invites an address, and answers the path of the link in the mail. */
+async function invited(email: string, role = 'member', inviter = admin): Promise<string> {
+  expect((await invite(email, role, inviter)).location).toBe(`${list}?notice=invited`);
+  expect(await runJobs(server)).toEqual([]);
+  return pathIn(mail.received.at(-1)?.mail.text);
+}
+const chosen = { name: 'Grace', password, password_again: password };
+const signUp = (path: string, visitor = new Visitor(server), fields: Record<string, string> = chosen) =>
+  visitor.post(`${path}/sign-up`, fields);
+const formToken = async (visitor: Visitor) =>
+  hiddenFields((await visitor.get('/admin')).html, '/admin/sign-out').form_token ?? '';
+const rows = (email: string) =>
+  server.sql<{ id: number; role: string; delivery: string }>(
+    'select id, role, delivery from invitations where account_id = $1 and lower(email) = lower($2)',
+    [world.accountId, email],
+  );
+const membersWith = (email: string) =>
+  server.sql<{ role: string }>(
+    `select m.role from memberships m join users u on u.id = m.user_id
+    where m.account_id = $1 and lower(u.email) = lower($2)`,
+    [world.accountId, email],
+  );
+/** Whether a link leads to an invitation. */
+const works = async (path: string) => (await new Visitor(server).get(path)).status === 200;
+
+test('whoever is invited follows the link in the mail, chooses a password, and is in, in the role that was given', async () => {
+  const email = newAddress();
+  const path = await invited(` ${email}`, 'moderator');
+  expect(mail.received).toHaveLength(1);
+  expect(mail.received[0]).toMatchObject({ to: email, mail: { subject: 'Join An account on Idea-Board' } });
+  expect(mail.received[0]?.mail.text).toContain('Ada invites you to An account on Idea-Board, as a moderator.');
+  expect(mail.received[0]?.raw).not.toContain('List-Unsubscribe');
+  const token = path.split('/').at(-1) ?? '';
+  expect(await server.sql('select from invitations where token_hash = sha256($1::bytea)', [token])).toHaveLength(1);
+  expect(JSON.stringify(await server.sql('select * from invitations'))).not.toContain(token);
+  expect((await admin.get(list)).html).toMatch(new RegExp(`${email}[^§]*Mailed;`));
+
+  const visitor = new Visitor(server);
+  // Mail filters follow links: to look at the page does not use it up.
+  for (let looks = 0; looks < 2; looks++) {
+    const page = await visitor.get(path);
+    expect(page.html).toContain(`<bdi>Ada</bdi> invites <bdi>${email}</bdi> to the account <bdi>An account</bdi>`);
+    expect(page.html).toContain('as a moderator');
+    expect([page.headers.get('cache-control'), page.headers.get('referrer-policy')]).toEqual([
+      'no-store',
+      'same-origin',
+    ]);
+  }
+  const answer = await visitor.submit(path, `${path}/sign-up`, chosen);
+  expect(answer.status).toBe(303);
+  const home = await visitor.get(answer.location ?? '');
+  expect(home.html).toContain('Welcome: you are a member of the account now.');
+  expect(home.html).toContain('Your role is moderator');
+  expect(await membersWith(email)).toEqual([{ role: 'moderator' }]);
+  expect(await rows(email)).toEqual([]);
+  expect((await new Visitor(server).signIn(email, password)).status).toBe(303);
+
+  const [user] = await server.sql<{ id: number; name: string }>('select id, name from users where email = $1', [email]);
+  expect(user?.name).toBe('Grace');
+  const told = readAudit(server.auditLines).filter(({ event }) => !event.startsWith('form.'));
+  const masked = expect.stringMatching(/^g\*\*\*@e\*\*\*\.com#[0-9a-f]{12}$/);
+  const byUser = { by: 'user', by_user_id: user?.id, user_id: user?.id };
+  expect(told).toMatchObject([
+    { event: 'invitation.created', by: 'user', by_user_id: adminId, email: masked, role: 'moderator' },
+    { event: 'invitation.mailed', by: 'server', outcome: 'mailed' },
+    { event: 'user.created', by: 'server', email: masked },
+    { event: 'password.set', ...byUser },
+    { event: 'member.added', ...byUser, role: 'moderator' },
+    { event: 'invitation.accepted', ...byUser, role: 'moderator' },
+    { event: 'sign_in.succeeded', user_id: user?.id },
+    { event: 'sign_in.succeeded', user_id: user?.id },
+  ]);
+  const written = server.logLines.join('') + server.auditLines.join('');
+  expect(written).toContain('/admin/invitations/[Redacted]');
+  for (const secret of [token, password, email]) expect(written).not.toContain(secret);
+});
+
+describe('the link of somebody who has a user', () => {
+  test('leads to sign in and back, and makes them a member with a button, whatever the case of the address', async () => {
+    const userId = await createUser(server, 'Hedy');
+    const person = await signedIn(server, userId);
+    const email = await emailOf(server, userId);
+    const path = await invited(email.toUpperCase());
+    const visitor = new Visitor(server);
+    const page = await visitor.get(path);
+    expect(page.html).toContain(`href="/admin/sign-in?next=${encodeURIComponent(path)}"`);
+    expect(page.html).not.toContain('name="password"');
+    const signIn = await visitor.get(`/admin/sign-in?next=${encodeURIComponent(path)}`);
+    expect(hiddenFields(signIn.html, '/admin/sign-in').next).toBe(path);
+
+    expect((await person.submit(path, `${path}/accept`)).status).toBe(303);
+    expect(await membersWith(email)).toEqual([{ role: 'member' }]);
+    expect(await works(path)).toBe(false);
+  });
+
+  test('is for them alone: whoever is signed in as another is told so, signs out, and goes on', async () => {
+    const email = newAddress();
+    const path = await invited(email, 'admin');
+    const visitor = await signedIn(server, await createUser(server));
+    const page = await visitor.get(path);
+    expect(page.html).toContain('the invitation is for another address');
+    const form_token = await formToken(visitor);
+    const refused = await visitor.post(`${path}/accept`, { form_token });
+    expect([refused.status, refused.html.includes('is for another address')]).toEqual([409, true]);
+    expect(await membersWith(email)).toEqual([]);
+    const answer = await visitor.post('/admin/sign-out', { form_token, next: path });
+    expect(answer.location).toBe(path);
+    expect((await visitor.get(path)).html).toContain('name="password"');
+  });
+
+  test('is not used without a session, nor without what proves that the form is of the session', async () => {
+    const userId = await createUser(server);
+    const person = await signedIn(server, userId);
+    const path = await invited(await emailOf(server, userId));
+    expect((await person.post(`${path}/accept`, {})).status).toBe(403);
+    expect((await new Visitor(server).post(`${path}/accept`, {})).location).toMatch(/^\/admin\/sign-in/);
+    // Nor can somebody sign up with the address of another user.
+    const refused = await signUp(path);
+    expect([refused.status, refused.html.includes('Sign in with this address')]).toEqual([409, true]);
+    expect(await works(path)).toBe(true);
+  });
+
+  test('says so where they are a member by now, and nothing is left of the invitation', async () => {
+    const userId = await createUser(server);
+    const path = await invited(await emailOf(server, userId), 'admin');
+    await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'member')`, [
+      world.accountId,
+      userId,
+    ]);
+    const person = await signedIn(server, userId);
+    expect((await person.get(path)).html).toContain('You are a member of the account already.');
+    const answer = await person.post(`${path}/accept`, { form_token: await formToken(person) });
+    expect(answer.status).toBe(409);
+    expect(await membersWith(await emailOf(server, userId))).toEqual([{ role: 'member' }]);
+  });
+});
+
+describe('of several at once', () => {
+  test('one signs up by a link, and the others find it used', async () => {
+    const email = newAddress();
+    const path = await invited(email);
+    const names = ['One', 'Two', 'Three', 'Four'];
+    const answers = await Promise.all(names.map(name => signUp(path, new Visitor(server), { ...chosen, name })));
+    expect(answers.map(({ status }) => status).sort()).toEqual([303, 404, 404, 404]);
+    expect(await membersWith(email)).toEqual([{ role: 'member' }]);
+    const [user] = await server.sql<{ name: string }>('select name from users where email = $1', [email]);
+    expect(user?.name).toBe(names[answers.findIndex(({ status }) => status === 303)]);
+  });
+
+  test('clicks of one person one makes them a member', async () => {
+    const userId = await createUser(server);
+    const person = await signedIn(server, userId);
+    const path = await invited(await emailOf(server, userId));
+    const form_token = await formToken(person);
+    const clicks = Array.from({ length: 4 }, () => person.post(`${path}/accept`, { form_token }));
+    const statuses = (await Promise.all(clicks)).map(({ status }) => status);
+    expect(statuses.sort()).toEqual([303, 404, 404, 404]);
+    expect(await membersWith(await emailOf(server, userId))).toHaveLength(1);
+    const accepted = readAudit(server.auditLines).filter(({ event }) => event === 'invitation.accepted');
+    expect(accepted).toHaveLength(1);
+  });
+
+  test('who make a user with one address, one does, and the other is told to sign in', async () => {
+    const email = newAddress();
+    const path = await invited(email);
+    // The address is looked at before the password is hashed, and is taken meanwhile.
+    const { passwords } = server.dependencies;
+    const { hash } = passwords;
+    passwords.hash = async text => {
+      await server.database.transaction(transaction => makeUser(operatorIn(transaction), { email, name: 'Other' }));
+      return hash(text);
+    };
+    const answer = await signUp(path).finally(() => Object.assign(passwords, { hash }));
+    expect([answer.status, answer.html.includes('Sign in with this address')]).toEqual([409, true]);
+    expect(await membersWith(email)).toEqual([]);
+    expect(await works(path)).toBe(true);
+  });
+});
+
+describe('an invitation', () => {
+  test('is answered in the same way when it was accepted, replaced, revoked, is over, or never was', async () => {
+    const [accepted, again, revoked, late] = [newAddress(), newAddress(), newAddress(), newAddress()];
+    const paths = [await invited(accepted), await invited(again), await invited(revoked), await invited(late)];
+    expect((await signUp(paths[0] ?? '')).status).toBe(303);
+    const newer = await invited(again, 'moderator');
+    expect(await works(newer)).toBe(true);
+    const path = `${list}/${(await rows(revoked))[0]?.id}/revoke`;
+    expect((await admin.get(path)).html).toContain(`Revoke the invitation of <bdi>${revoked}</bdi>?`);
+    expect((await admin.submit(path, path)).location).toBe(`${list}?notice=revoked`);
+    expect((await admin.get(path)).status).toBe(404);
+
+    clock.advance(7 * day - 1);
+    expect(await works(paths[3] ?? '')).toBe(true);
+    clock.advance(1);
+    const answers = new Set<string>();
+    for (const one of [...paths, '/admin/invitations/none', `/admin/invitations/${'x'.repeat(43)}`]) {
+      for (const { status, html } of [await new Visitor(server).get(one), await signUp(one)]) {
+        answers.add(`${status} ${html}`);
+      }
+    }
+    expect([...answers]).toEqual([expect.stringMatching(/^404 [^§]*This invitation does not work any more/)]);
+    expect((await admin.get(list)).html).not.toContain(late);
+    clock.set(start);
+    expect(await membersWith(again)).toEqual([]);
+    expect((await signUp(newer)).status).toBe(303);
+    expect(await membersWith(again)).toEqual([{ role: 'moderator' }]);
+  });
+
+  test('stands as long as whoever made it may make it', async () => {
+    const inviterId = await createMember(server, world.accountId, 'owner');
+    const inviter = await signedIn(server, inviterId);
+    const [asOwner, asMember] = [newAddress(), newAddress()];
+    const [toOwner, toMember] = [await invited(asOwner, 'owner', inviter), await invited(asMember, 'member', inviter)];
+    const become = (role: string) =>
+      server.sql('update memberships set role = $2 where user_id = $1', [inviterId, role]);
+    await become('admin');
+    expect([await works(toOwner), await works(toMember)]).toEqual([false, true]);
+    await become('moderator');
+    expect([await works(toOwner), await works(toMember), (await signUp(toMember)).status]).toEqual([false, false, 404]);
+    expect((await owner.get(list)).html).not.toContain(asMember);
+    await become('admin');
+    await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, inviterId]);
+    expect(await works(toMember)).toBe(false);
+    await server.sql('delete from user_blocks where user_id = $1', [inviterId]);
+    expect(await works(toMember)).toBe(true);
+    await server.sql('delete from memberships where user_id = $1', [inviterId]);
+    expect(await works(toMember)).toBe(false);
+    expect([...(await membersWith(asOwner)), ...(await membersWith(asMember))]).toEqual([]);
+  });
+
+  test('brings back nobody who is blocked, and nobody into an account that is being erased', async () => {
+    const userId = await createUser(server);
+    const email = await emailOf(server, userId);
+    const person = await signedIn(server, userId);
+    const path = await invited(email);
+    const form_token = await formToken(person);
+    const block = [world.accountId, userId];
+    await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', block);
+    // Blocked wherever they would go, they are not signed in either.
+    await server.sql(`insert into memberships (account_id, user_id, role) select $1, $2, 'member'`, [
+      (await createWorld(server)).accountId,
+      userId,
+    ]);
+    expect([await works(path), (await person.post(`${path}/accept`, { form_token })).status]).toEqual([false, 404]);
+    const again = await invite(email);
+    expect([again.status, again.html.includes('is blocked in the account')]).toEqual([409, true]);
+    await server.sql('delete from user_blocks where account_id = $1 and user_id = $2', block);
+    expect(await works(path)).toBe(true);
+
+    const erase = `update accounts set deletion_scheduled_at = $2, erasure_began_at = $2 where id = $1`;
+    await server.sql(erase, [world.accountId, start]);
+    expect([await works(path), (await person.post(`${path}/accept`, { form_token })).status]).toEqual([false, 404]);
+    await server.sql(erase, [world.accountId, null]);
+    expect(await membersWith(email)).toEqual([]);
+  });
+
+  test('is made and taken back by whoever may give its role: that of an owner by owners alone', async () => {
+    const email = newAddress();
+    expect((await admin.get(list)).html).not.toContain('value="owner"');
+    expect((await invite(email, 'owner')).status).toBe(403);
+    expect(await rows(email)).toEqual([]);
+    const path = await invited(email, 'owner', owner);
+    const id = (await rows(email))[0]?.id;
+    // Neither taken back, nor put in the place of by another.
+    expect((await admin.get(list)).html).not.toContain(`${list}/${id}/revoke`);
+    const form_token = await formToken(admin);
+    expect((await admin.post(`${list}/${id}/revoke`, { form_token })).status).toBe(403);
+    expect((await invite(email, 'member')).status).toBe(403);
+    expect(await works(path)).toBe(true);
+    const stranger = await signedIn(server, (await createWorld(server)).ownerId);
+    expect((await stranger.get(`${list}/${id}/revoke`)).status).toBe(404);
+    expect((await stranger.post(`${list}/${id}/revoke`, { form_token: await formToken(stranger) })).status).toBe(404);
+    expect((await signUp(path)).status).toBe(303);
+    expect(await membersWith(email)).toEqual([{ role: 'owner' }]);
+  });
+
+  test.each([
+    ['no address', { email: 'nobody' }, 422, 'is not an e-mail address'],
+    ['a role that there is not', { role: 'king' }, 422, 'Choose a role'],
+  ])('with %s is not made, and the form keeps what was entered', async (_what, given, status, why) => {
+    const fields = { email: 'grace "h"@example.com', role: 'moderator', ...given };
+    const answer = await admin.submit(list, list, fields);
+    expect([answer.status, answer.html.includes(why)]).toEqual([status, true]);
+    if (!('role' in given)) expect(answer.html).toContain('<option value="moderator" selected>');
+    expect(server.auditLines).toEqual([]);
+    expect(await waitingJobs(server)).toEqual([]);
+  });
+
+  test('is not made for a member', async () => {
+    const answer = await invite((await emailOf(server, world.ownerId)).toUpperCase());
+    expect([answer.status, answer.html.includes('is a member of the account already')]).toEqual([409, true]);
+  });
+
+  test('asks for a password that is not guessed soon, and for a name, and stays meanwhile', async () => {
+    const path = await invited(newAddress());
+    for (const [fields, why] of [
+      [{ ...chosen, password: 'short', password_again: 'short' }, 'at least 12'],
+      [{ ...chosen, password_again: 'another few words' }, 'not the same'],
+      [{ ...chosen, name: ' ' }, 'must not be empty'],
+    ] as const) {
+      const answer = await signUp(path, new Visitor(server), fields);
+      expect([answer.status, answer.html.includes(why), answer.html.includes(password)]).toEqual([422, true, false]);
+      expect(answer.html).toContain(`name="name" required maxlength="100" autocomplete="name" value="${fields.name}"`);
+    }
+    expect((await signUp(path)).status).toBe(303);
+  });
+
+  test('escapes names and addresses, wherever they stand', async () => {
+    const hostile = `"><img src=x onerror='alert(1)'>\u202e`;
+    await server.sql('update accounts set name = $2 where id = $1', [world.accountId, hostile]);
+    await server.sql('update users set name = $2 where id = $1', [adminId, hostile]);
+    const address = `<img\u202e-${++count}@example.com`;
+    const path = await invited(address);
+    const { id } = (await rows(address))[0] ?? {};
+    const seen = [
+      await admin.get(`${list}/${id}/revoke`),
+      await admin.get(path),
+      await new Visitor(server).get(path),
+      await signUp(path, new Visitor(server), { ...chosen, name: '<img src=x>', password_again: '' }),
+    ];
+    expect((await admin.get(list)).html).not.toContain('<img');
+    for (const { html } of seen) {
+      expect([html.includes('<img'), html.includes('\u202e')]).toEqual([false, false]);
+      expect(html).toContain('&lt;img');
+    }
+    expect(mail.received.at(-1)?.mail.html).not.toContain('<img');
+    await server.sql(`update accounts set name = 'An account' where id = $1`, [world.accountId]);
+    await server.sql(`update users set name = 'Ada' where id = $1`, [adminId]);
+  });
+});
+
+describe('the mail', () => {
+  test('is sent again when the mail server does not take it now, with a link that works; that it is refused is shown', async () => {
+    const [later, never] = [newAddress(), newAddress()];
+    mail.refuse(later, 451);
+    mail.refuse(never, 550);
+    await invite(later);
+    await invite(never);
+    expect(await runJobs(server)).toMatchObject([{ task: 'mail_invitation' }]);
+    expect((await admin.get(list)).html).toMatch(
+      new RegExp(
+        `${never}[^§]*Refused by the mail server[^§]*${later}|${later}[^§]*${never}[^§]*Refused by the mail server`,
+      ),
+    );
+    expect((await rows(later)).map(({ delivery }) => delivery)).toEqual(['waiting']);
+    mail.accept();
+    await makeJobsDue(server);
+    await runJobs(server);
+    expect(mail.received.map(({ to }) => to)).toEqual([later]);
+    expect(await works(pathIn(mail.received[0]?.mail.text))).toBe(true);
+    // A job that runs once more after a crash leaves the link alone that somebody has.
+    const [row] = await rows(later);
+    await server.sql(`select graphile_worker.add_job('mail_invitation', $1::json)`, [{ invitation_id: row?.id }]);
+    await runJobs(server);
+    expect(mail.received).toHaveLength(1);
+    expect(await works(pathIn(mail.received[0]?.mail.text))).toBe(true);
+  });
+
+  test('is one for several invitations in a row, of the last of them, and none for one that was revoked', async () => {
+    const [again, revoked] = [newAddress(), newAddress()];
+    const before = await invited(again);
+    mail.received.length = 0;
+    for (const role of ['member', 'moderator', 'admin']) await invite(again, role);
+    // The link before is void at once, and not only when there is another.
+    expect(await works(before)).toBe(false);
+    await invite(revoked);
+    const path = `${list}/${(await rows(revoked))[0]?.id}/revoke`;
+    await admin.submit(path, path);
+    await runJobs(server);
+    expect(mail.received.map(({ to }) => to)).toEqual([again]);
+    expect(mail.received[0]?.mail.text).toContain('as an admin');
+  });
+});
+
+test('a server without mail shows the link once, to be handed over, and the link works', async () => {
+  const silent = await startServerForTest({ on: server, clock, environment: farLimits });
+  const inviter = new Visitor(silent);
+  for (const [name, value] of admin.cookies) inviter.cookies.set(name, value);
+  const email = newAddress();
+  const answer = await inviter.submit(list, list, { email, role: 'member' });
+  expect([answer.status, answer.headers.get('cache-control')]).toEqual([201, 'no-store']);
+  expect(answer.html).toContain('This is the only time that it is shown');
+  const path = pathIn(answer.html);
+  expect((await inviter.get(list)).html).toContain('To be handed over');
+  expect((await inviter.get(list)).html).not.toContain(path);
+  expect(silent.logLines.join('') + silent.auditLines.join('')).not.toContain(path.split('/').at(-1));
+  expect(await waitingJobs(server)).toEqual([]);
+  expect((await signUp(path)).status).toBe(303);
+  expect(await membersWith(email)).toEqual([{ role: 'member' }]);
+});
+
+test('invitations are bounded by who makes them, by the account and by the address; what is refused costs nothing', async () => {
+  const environment = {
+    RATE_LIMIT_INVITATIONS: '4',
+    RATE_LIMIT_INVITATIONS_ACCOUNT: '6',
+    RATE_LIMIT_INVITATIONS_ADDRESS: '2',
+  };
+  const strict = await startServerForTest({ on: server, clock, environment });
+  const own = await createWorld(server);
+  const inviters = [];
+  for (const role of ['owner', 'admin'] as const) {
+    inviters.push(await signedIn(strict, await createMember(server, own.accountId, role)));
+  }
+  const send = async (visitor: Visitor | undefined, emails: string[]) => {
+    const form_token = await formToken(visitor as Visitor);
+    const answers = await Promise.all(emails.map(email => visitor?.post(list, { form_token, email, role: 'member' })));
+    return answers.map(answer => answer?.status ?? 0).sort();
+  };
+  const [first, second] = inviters;
+  const eve = newAddress();
+  for (let tries = 0; tries < 5; tries++) expect(await send(first, ['no address'])).toEqual([422]);
+  expect(await send(first, Array(4).fill(eve))).toEqual([201, 201, 429, 429]);
+  expect(await send(first, [newAddress(), newAddress(), newAddress(), newAddress()])).toEqual(Array(4).fill(429));
+  clock.advance(3_600_000);
+  expect(await send(first, [newAddress(), newAddress()])).toEqual([201, 201]);
+  expect(await send(second, [newAddress(), newAddress(), newAddress()])).toContain(429);
+  const keys = await server.sql<{ key: string }>(`select key from rate_limits where key like 'invitation:address:%'`);
+  for (const { key } of keys) expect(key).toMatch(/^invitation:address:[\w-]{22}$/);
+});
+
+test('open invitations are listed a page at a time, below 50 kB', async () => {
+  const { accountId, ownerId } = await createWorld(server);
+  await server.sql(
+    `insert into invitations (account_id, email, role, inviter_id, delivery, created_at, expires_at)
+    select $1, rpad('w' || n, 230, 'w') || '@example.com', 'member', $2, 'mailed', $3::timestamptz, $3::timestamptz + interval '7 days'
+    from generate_series(1, 30) n`,
+    [accountId, ownerId, start],
+  );
+  const visitor = await signedIn(server, ownerId);
+  const first = await visitor.get(list);
+  expect([first.html.length < 50_000, first.html.match(/<li class="card/g)?.length]).toEqual([true, 25]);
+  const next = /rel="next" href="([^"]+)"/.exec(first.html)?.[1] ?? '';
+  expect((await visitor.get(next)).html.match(/<li class="card/g)).toHaveLength(5);
+});

@@ -1,0 +1,388 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { readAudit } from '../helpers/audit.ts';
+import {
+  createBoard,
+  createMember,
+  createTag,
+  createWorld,
+  insertIdea,
+  issueToken,
+  type World,
+} from '../helpers/fixtures.ts';
+import { runJobs } from '../helpers/jobs.ts';
+import { type Receiver, startReceiver } from '../helpers/receiver.ts';
+import { request } from '../helpers/request.ts';
+import { startServer, type TestServer } from '../helpers/server.ts';
+import { addWebhook, verify } from '../helpers/webhooks.ts';
+import { hiddenFields, type Seen, signedIn, type Visitor } from './visitor.ts';
+
+let server: TestServer;
+let receiver: Receiver;
+let world: World;
+let webhook: { id: number; secret: string };
+let moderatorId: number;
+let ada: Visitor;
+let ben: Visitor;
+
+beforeAll(async () => {
+  receiver = await startReceiver();
+  server = await startServer({ environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' } });
+  world = await createWorld(server, { name: 'Web app', preModeration: true });
+  webhook = await addWebhook(server, world, { url: receiver.url });
+  moderatorId = await createMember(server, world.accountId, 'moderator', 'Ada');
+  ada = await signedIn(server, moderatorId);
+  ben = await signedIn(server, await createMember(server, world.accountId, 'moderator', 'Ben'));
+});
+beforeEach(async () => {
+  await runJobs(server);
+  receiver.received.length = 0;
+  server.auditLines.length = 0;
+});
+afterAll(async () => {
+  await server.close();
+  await receiver.close();
+});
+
+const idea = (title: string, input: Parameters<typeof insertIdea>[2] = {}) =>
+  insertIdea(server, world, { title, ...input });
+const pending = (title: string, input: Parameters<typeof insertIdea>[2] = {}) =>
+  idea(title, { moderationState: 'pending', ...input });
+const pathOf = (id: number, action = '') => `/admin/ideas/${id}${action}`;
+const titlesIn = ({ html }: Seen) => [...html.matchAll(/<h[23]><a [^>]*><bdi>([^<]*)/g)].map(([, title]) => title);
+const events = (ideaId: number) =>
+  server.sql<{ type: string; actor_id: number }>(
+    `select type, actor_id from events where idea_id = $1 and type <> 'idea.voted' order by occurred_at`,
+    [ideaId],
+  );
+const audit = () => readAudit(server.auditLines).filter(({ event }) => !event.startsWith('sign_in'));
+const byAda = () => ({ by: 'user', by_user_id: moderatorId, account_id: world.accountId });
+const formToken = async (visitor: Visitor) =>
+  /name="form_token" value="([^"]+)"/.exec((await visitor.get('/admin')).html)?.[1] ?? '';
+/** Votes of new voters on ideas: each row one voter, with a value for each idea. */
+async function vote(ids: number[], ...rows: (1 | -1 | 0)[][]) {
+  for (const row of rows) {
+    const [voter] = await server.sql<{ id: number }>('insert into voters (account_id) values ($1) returning id', [
+      world.accountId,
+    ]);
+    for (const [n, value] of row.entries()) {
+      if (value === 0) continue;
+      await server.sql('select cast_vote($1, $2, $3, $4::smallint, now(), null, null)', [
+        ids[n],
+        world.boardId,
+        voter?.id,
+        value,
+      ]);
+    }
+  }
+}
+
+describe('the queue', () => {
+  test('has what awaits approval on all boards or one, the longest waiting first, on pages', async () => {
+    const own = await createWorld(server, { name: 'First', preModeration: true });
+    const visitor = await signedIn(server, own.ownerId);
+    expect((await visitor.get('/admin/queue')).html).toContain('Nothing awaits approval.');
+    const second = await createBoard(server, own.accountId, { name: 'Second' });
+    const add = (n: number, boardId: number) =>
+      insertIdea(
+        server,
+        { ...own, boardId },
+        {
+          title: `Idea ${n}`,
+          moderationState: 'pending',
+          body: `Line one of ${n}.\n${'x'.repeat(9000)}`,
+          createdAt: new Date(Date.UTC(2026, 0, 1, n)),
+        },
+      );
+    for (let n = 12; n > 0; n--) await add(n, n % 2 ? own.boardId : second.id);
+    const first = await visitor.get('/admin/queue');
+    expect(titlesIn(first)).toEqual(Array.from({ length: 10 }, (_, n) => `Idea ${n + 1}`));
+    expect(first.html).toContain('First (6)');
+    expect(first.html).toContain('Line one of 1.\n');
+    expect(first.html).toContain('1 Jan 2026, 01:00 UTC');
+    expect(first.html.length).toBeLessThan(25_000);
+    const [, next = ''] = /rel="next" href="([^"]+)"/.exec(first.html) ?? [];
+    expect(titlesIn(await visitor.get(next))).toEqual(['Idea 11', 'Idea 12']);
+    const filtered = await visitor.get(`/admin/queue?board=${second.slug}`);
+    expect(titlesIn(filtered)).toEqual([2, 4, 6, 8, 10, 12].map(n => `Idea ${n}`));
+    // Whoever approves one goes on where they were.
+    const [, approve = ''] = /action="([^"]+\/approve[^"]*)"/.exec(filtered.html) ?? [];
+    const answer = await visitor.submit(`/admin/queue?board=${second.slug}`, approve.replaceAll('&amp;', '&'));
+    expect(answer.location).toBe(`/admin/queue?board=${second.slug}&notice=approved`);
+    expect((await visitor.get(`/admin/queue?board=${world.boardSlug}`)).status).toBe(404);
+    expect((await visitor.get('/admin/queue?cursor=nonsense')).status).toBe(400);
+  });
+
+  test('an idea is approved with one click, and the webhook arrives', async () => {
+    const id = await pending('Dark mode');
+    const path = pathOf(id, '/approve?from=queue');
+    const answer = await ada.submit('/admin/queue', path);
+    expect([answer.status, answer.location]).toEqual([303, '/admin/queue?notice=approved']);
+    expect((await ada.get(answer.location ?? '')).html).toContain('The idea is published.');
+    expect(await runJobs(server)).toEqual([]);
+    const [received] = await receiver.gets(1);
+    expect(received && verify(received, webhook.secret)).toMatchObject({
+      type: 'idea.created',
+      data: { idea: { id, title: 'Dark mode', moderation_state: 'published' }, actor: { name: 'Ada', token_id: null } },
+    });
+    expect(audit()).toMatchObject([{ event: 'idea.approved', idea_id: id, ...byAda() }]);
+  });
+
+  test('two moderators who approve an idea at once publish it once', async () => {
+    const id = await pending('At once');
+    const tokens = [await formToken(ada), await formToken(ben)];
+    const answers = await Promise.all(
+      [ada, ben, ada, ben].map((one, n) => one.post(pathOf(id, '/approve'), { form_token: tokens[n % 2] ?? '' })),
+    );
+    expect(answers.map(({ location }) => location).sort()).toEqual([
+      pathOf(id, '?notice=approved'),
+      ...Array.from({ length: 3 }, () => pathOf(id, '?notice=approved_already')),
+    ]);
+    expect(await events(id)).toMatchObject([{ type: 'idea.created' }]);
+    expect(audit()).toMatchObject([{ event: 'idea.approved', idea_id: id }]);
+  });
+
+  test('an idea is rejected with a reason, which its author is told; without one it is not', async () => {
+    const authorId = await createMember(server, world.accountId, 'member');
+    const id = await pending('Export to <b>Lotus</b>', { authorId });
+    const path = pathOf(id, '/reject?from=queue');
+    expect((await ada.get('/admin/queue')).html).toContain(`href="${path}"`);
+    for (const [reason, why] of [
+      [' ', 'must not be empty'],
+      [`<${'x'.repeat(500)}`, 'at most 500 characters'],
+      ['a\0b', 'cannot be stored'],
+    ] as const) {
+      const refused = await ada.submit(path, path, { reason });
+      expect([refused.status, refused.html.includes(why)]).toEqual([422, true]);
+      if (reason.startsWith('<')) expect(refused.html).toContain(`>&lt;${'x'.repeat(500)}</textarea>`);
+    }
+    expect(await events(id)).toEqual([]);
+    const answer = await ada.submit(path, path, { reason: 'We have <this>.' });
+    expect(answer.location).toBe('/admin/queue?notice=rejected');
+    expect(await events(id)).toEqual([{ type: 'idea.rejected', actor_id: moderatorId }]);
+    expect(audit()).toMatchObject([{ event: 'idea.rejected', idea_id: id, ...byAda() }]);
+    await runJobs(server);
+    expect(await server.sql('select kind from notifications where user_id = $1', [authorId])).toEqual([
+      { kind: 'idea.rejected' },
+    ]);
+    const page = await ada.get(pathOf(id));
+    expect(page.html).toContain('We have &lt;this&gt;.');
+    // What is decided is decided, and nothing else can be done to it.
+    expect((await ada.get(path)).status).toBe(409);
+    const token = await formToken(ben);
+    expect((await ben.post(pathOf(id, '/approve'), { form_token: token })).status).toBe(409);
+    expect((await ben.post(pathOf(id, '/status'), { form_token: token, status: 'done' })).status).toBe(404);
+    const again = await ben.post(path, { form_token: token, reason: 'Another.' });
+    expect(again.location).toBe('/admin/queue?notice=rejected_already');
+  });
+});
+
+describe('the ideas of a board', () => {
+  test('are found by title, status and number, hidden ones where they are asked for', async () => {
+    const own = await createWorld(server, {
+      name: 'Main',
+      statuses: [
+        { key: 'open', category: 'inbox', label: 'Open' },
+        { key: 'spam', category: 'archived', label: 'Spam', isHidden: true },
+      ],
+    });
+    const visitor = await signedIn(server, own.ownerId);
+    const add = (title: string, status = 'open', n = 0) =>
+      insertIdea(server, own, { title, status, createdAt: new Date(Date.UTC(2026, 0, 1, n)) });
+    const dark = await add('Dark mode for all', 'open', 100);
+    await add('Buy watches', 'spam');
+    await add('The dark side', 'open', 99);
+    for (let n = 0; n < 20; n++) await add(`More ${n}`, 'open', n);
+    const found = async (query: string) => titlesIn(await visitor.get(`/admin/ideas?${query}`));
+    const first = await visitor.get('/admin/ideas');
+    expect(titlesIn(first)).toHaveLength(20);
+    expect(titlesIn(first).slice(0, 3)).toEqual(['Dark mode for all', 'The dark side', 'More 19']);
+    expect(first.html).toContain('Spam (hidden)');
+    const [, next = ''] = /rel="next" href="([^"]+)"/.exec(first.html) ?? [];
+    expect(titlesIn(await visitor.get(next.replaceAll('&amp;', '&')))).toEqual(['More 1', 'More 0']);
+    expect(await found('q=DARK+mo')).toEqual(['Dark mode for all']);
+    expect(await found('q=dark&sort=top')).toEqual(['The dark side', 'Dark mode for all']);
+    expect(await found('status_key=spam')).toEqual(['Buy watches']);
+    expect((await found('status_key=gone')).slice(0, 1)).toEqual(['Dark mode for all']);
+    expect((await visitor.get(`/admin/ideas?q=%23${dark}`)).location).toBe(pathOf(dark));
+    const other = await createBoard(server, own.accountId, { name: 'Other' });
+    const there = await visitor.get(`/admin/ideas?board=${other.slug}&status_key=spam`);
+    expect([there.status, there.html.includes('There are no ideas here yet.')]).toEqual([200, true]);
+    expect((await visitor.get(`/admin/ideas?board=${world.boardSlug}`)).status).toBe(404);
+    expect((await visitor.get('/admin/ideas?q=a%00')).status).toBe(400);
+  });
+});
+
+describe('an idea', () => {
+  test('gets a status and tags by a person, who is named, with the events that the API makes', async () => {
+    const id = await idea('Faster sync');
+    const tagId = await createTag(server, world.accountId, world.boardId, 'Speed');
+    const page = pathOf(id);
+    const send = (action: string, fields = {}) => ada.submit(page, pathOf(id, action), fields);
+    const again = { form_token: await formToken(ada) };
+    expect((await send('/status', { status: 'planned' })).location).toBe(`${page}?notice=status_set`);
+    expect((await send('/status', { status: 'planned' })).status).toBe(303);
+    expect((await send('/tags', { tag_id: String(tagId) })).location).toBe(`${page}?notice=tag_added`);
+    expect((await ada.post(`${page}/tags`, { ...again, tag_id: String(tagId) })).status).toBe(303);
+    const shown = await ada.get(page);
+    expect(shown.html).toContain('<option value="planned" selected>');
+    expect((await send(`/tags/${tagId}/remove`)).location).toBe(`${page}?notice=tag_removed`);
+    expect((await ada.post(`${page}/tags/${tagId}/remove`, again)).status).toBe(303);
+    expect(await events(id)).toEqual([{ type: 'idea.status_changed', actor_id: moderatorId }]);
+    const told = { idea_id: id, ...byAda() };
+    expect(audit()).toMatchObject([
+      { event: 'idea.status_changed', from: 'open', to: 'planned', ...told },
+      { event: 'idea.tag_added', tag_id: tagId, ...told },
+      { event: 'idea.tag_removed', tag_id: tagId, ...told },
+    ]);
+    // What a token does is told by webhooks alone.
+    const { token } = await issueToken(server, world, 'moderate');
+    await request(server, `POST /api/v1/ideas/${id}/status`, { token, json: { status: 'done' } });
+    expect(audit()).toHaveLength(3);
+
+    const refusals = [
+      ['/status', { status: 'gone' }, 422, 'no such status'],
+      ['/status', { status: 'a\0b' }, 422, 'no such status'],
+      ['/tags', { tag_id: '999999999' }, 422, 'no such tag'],
+      ['/tags', { tag_id: '' }, 422, 'no such tag'],
+    ] as const;
+    for (const [action, fields, status, why] of refusals) {
+      const refused = await ada.post(pathOf(id, action), { ...again, ...fields });
+      expect([refused.status, refused.html.includes(why)]).toEqual([status, true]);
+    }
+    expect(await events(id)).toHaveLength(2);
+  });
+
+  test('of a frozen board is shown without its forms, and refuses them in plain words', async () => {
+    const { id: boardId } = await createBoard(server, world.accountId);
+    const on = { ...world, boardId };
+    const [id, target, waiting] = [
+      await insertIdea(server, on),
+      await insertIdea(server, on),
+      await insertIdea(server, on, { moderationState: 'pending' }),
+    ];
+    await server.sql('update boards b set is_frozen = true where id = $1', [boardId]);
+    const form_token = await formToken(ada);
+    const page = await ada.get(pathOf(id));
+    expect([page.html.includes('The board is frozen'), page.html.includes('name="status"')]).toEqual([true, false]);
+    for (const [path, fields] of [
+      [pathOf(id, '/status'), { status: 'done' }],
+      [pathOf(id, '/merge'), { target_id: String(target) }],
+      [pathOf(id, '/unmerge'), {}],
+    ] as const) {
+      const refused = await ada.post(path, { form_token, ...fields });
+      expect([path, refused.status, refused.html.includes('until an owner or admin unfreezes it')]).toEqual([
+        path,
+        423,
+        true,
+      ]);
+    }
+    expect((await ada.get('/admin/queue')).html).not.toContain(pathOf(waiting, '/approve'));
+    expect((await ada.post(pathOf(waiting, '/approve'), { form_token })).status).toBe(409);
+    expect(audit()).toEqual([]);
+  });
+
+  test('is followed and left, and shows its comments on pages', async () => {
+    const id = await idea('Followed');
+    const path = pathOf(id, '/follow');
+    await server.sql(
+      `insert into comments (account_id, idea_id, author_id, body)
+      select $1, $2, $3, 'Comment ' || n from generate_series(1, 21) n`,
+      [world.accountId, id, world.ownerId],
+    );
+    const following = () => server.sql('select user_id from followers where idea_id = $1', [id]);
+    expect((await ada.submit(pathOf(id), path)).location).toBe(pathOf(id, '?notice=followed'));
+    expect(await following()).toEqual([{ user_id: moderatorId }]);
+    const page = await ada.get(pathOf(id));
+    expect(hiddenFields(page.html, path)).toMatchObject({ follow: 'no' });
+    expect([page.html.includes('Comment 20<'), page.html.includes('Comment 21<')]).toEqual([true, false]);
+    const [, next = ''] = /rel="next" href="([^"#]+)#comments"/.exec(page.html) ?? [];
+    expect((await ada.get(next)).html).toContain('Comment 21<');
+    expect((await ada.submit(pathOf(id), path)).location).toBe(pathOf(id, '?notice=unfollowed'));
+    expect(await following()).toEqual([]);
+  });
+});
+
+describe('merging', () => {
+  const tallyIn = (html: string) =>
+    [...html.matchAll(/<td class="number">(-?\d+)/g)].map(([, number]) => Number(number));
+
+  test('goes by a search, a preview of the tallies and a confirmation, and can be undone', async () => {
+    const [source, target, earlier] = [
+      await idea('Night theme'),
+      await idea('Night colors'),
+      await idea('Black theme'),
+    ];
+    await vote([source, target, earlier], [1, 0, 0], [1, -1, 0], [0, 1, 1], [-1, 0, 0], [0, 0, 1]);
+    const search = await ada.get(pathOf(source, '/merge?q=night'));
+    expect(titlesIn(search)).toEqual(['Night colors']);
+    const path = pathOf(source, '/merge');
+    expect(search.html).toContain(`href="${path}?target=${target}"`);
+    expect((await ada.get(`${path}?q=%23${target}`)).location).toBe(`${path}?target=${target}`);
+
+    await ada.submit(`${pathOf(earlier, '/merge')}?target=${source}`, pathOf(earlier, '/merge'));
+    server.auditLines.length = 0;
+    // Up, down and score of the one, of the other, and of both.
+    const tallies = [4, 1, 3, 1, 1, 0, 3, 2, 1];
+    const preview = await ada.get(`${path}?target=${target}`);
+    expect(tallyIn(preview.html)).toEqual(tallies);
+    expect(preview.html).toContain('2 voters voted on both');
+    const answer = await ada.submit(`${path}?target=${target}`, path);
+    expect(answer.location).toBe(pathOf(target, '?notice=merged'));
+    const page = await ada.get(pathOf(target));
+    expect(page.html).toContain('<strong>Score 1</strong> <span class="muted">3 for, 2 against');
+    expect(page.html).toContain('<bdi>Night theme</bdi></a> <span class="small muted">score 3,');
+    expect((await ada.get(pathOf(source))).html).toContain('It is merged into');
+
+    const undo = pathOf(source, `/unmerge?from=${target}`);
+    expect(page.html).toContain(`href="${undo}"`);
+    expect((await ada.submit(undo, undo)).location).toBe(pathOf(target, '?notice=unmerged'));
+    expect((await ada.get(undo)).status).toBe(409);
+    expect(tallyIn((await ada.get(`${path}?target=${target}`)).html)).toEqual(tallies);
+    expect(await events(source)).toEqual([
+      { type: 'idea.merged', actor_id: moderatorId },
+      { type: 'idea.unmerged', actor_id: moderatorId },
+    ]);
+    expect(audit()).toMatchObject([
+      { event: 'idea.merged', idea_id: source, target_id: target, ...byAda() },
+      { event: 'idea.unmerged', idea_id: source, target_id: target, ...byAda() },
+    ]);
+  });
+
+  test('by two moderators at once happens once, and of two that cross each other one is told why not', async () => {
+    const [source, target] = [await idea('Once'), await idea('Into')];
+    const [one, other] = [await idea('This'), await idea('That')];
+    const tokens = new Map([
+      [ada, await formToken(ada)],
+      [ben, await formToken(ben)],
+    ]);
+    const merge = (visitor: Visitor, from: number, to: number) =>
+      visitor.post(pathOf(from, '/merge'), { form_token: tokens.get(visitor) ?? '', target_id: String(to) });
+    const same = await Promise.all([ada, ben, ada].map(visitor => merge(visitor, source, target)));
+    expect(same.map(({ location }) => location)).toEqual(
+      Array.from({ length: 3 }, () => pathOf(target, '?notice=merged')),
+    );
+    expect(await events(source)).toMatchObject([{ type: 'idea.merged' }]);
+    const crossed = await Promise.all([merge(ada, one, other), merge(ben, other, one)]);
+    expect(crossed.map(({ status }) => status).sort()).toEqual([303, 422]);
+    expect(crossed.find(({ status }) => status === 422)?.html).toContain('is merged into another already');
+    expect([...(await events(one)), ...(await events(other))]).toMatchObject([{ type: 'idea.merged' }]);
+    expect(audit().map(({ event }) => event)).toEqual(['idea.merged', 'idea.merged']);
+  });
+
+  test('with what cannot be merged is refused above the search, before and after the question', async () => {
+    const [id, waiting] = [await idea('One'), await pending('Waiting')];
+    const elsewhere = await insertIdea(server, await createWorld(server));
+    const form_token = await formToken(ada);
+    for (const [target, status, why] of [
+      [id, 422, 'into itself'],
+      [waiting, 422, 'awaits approval'],
+      [elsewhere, 404, 'no such idea'],
+      ['', 422, 'Choose the idea'],
+    ] as const) {
+      const answers = [await ada.post(pathOf(id, '/merge'), { form_token, target_id: String(target) })];
+      if (target) answers.push(await ada.get(pathOf(id, `/merge?target=${target}`)));
+      for (const { status: given, html } of answers) expect([given, html.includes(why)]).toEqual([status, true]);
+    }
+    expect(audit()).toEqual([]);
+  });
+});

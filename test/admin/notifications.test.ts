@@ -1,0 +1,253 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { commentOnIdea } from '../../server/domain/comments/comment-on-idea.ts';
+import { followIdea } from '../../server/domain/notifications/follow-idea.ts';
+import { setIdeaStatus } from '../../server/domain/statuses/set-idea-status.ts';
+import { act } from '../helpers/act.ts';
+import { createMember, createUser, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
+import { runJobs } from '../helpers/jobs.ts';
+import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
+import { addWebhook, administer } from '../helpers/webhooks.ts';
+import { givePassword, hiddenFields, type Person, signedIn, Visitor } from './visitor.ts';
+
+const path = '/admin/profile/notifications';
+const following = '/admin/profile/following';
+let server: TestServer;
+let world: World;
+let actorId: number;
+let userId: number;
+let person: Person;
+let visitor: Visitor;
+
+beforeAll(async () => {
+  server = await startServer();
+});
+beforeEach(async () => {
+  world = await createWorld(server, { name: 'Web app' });
+  actorId = await createMember(server, world.accountId, 'moderator', 'Ada');
+  userId = await createMember(server, world.accountId, 'member', 'Grace');
+  person = await givePassword(server, userId);
+  visitor = new Visitor(server);
+  await visitor.signIn(person.email, person.password);
+});
+afterAll(() => server.close());
+
+async function followed(title: string, by = userId, where = world): Promise<number> {
+  const ideaId = await insertIdea(server, where, { title });
+  await administer(server, admin => followIdea(admin, where.accountId, { ideaId, userId: by }));
+  return ideaId;
+}
+
+/** Tells the followers of an idea of its new status, and of a comment. */
+async function tell(ideaId: number, comment = 'Soon.') {
+  await act(server, world, actorId, op => setIdeaStatus(op, ideaId, 'planned'));
+  await act(server, world, actorId, op => commentOnIdea(op, ideaId, comment));
+  expect(await runJobs(server)).toEqual([]);
+}
+
+const unread = async (id = userId) =>
+  (
+    await server.sql<{ id: number }>(
+      'select id from notifications where user_id = $1 and read_at is null order by id',
+      [id],
+    )
+  ).map(one => one.id);
+
+/** Notifications of an event, as many as are asked for. */
+async function tellOften(ideaId: number, count: number) {
+  await server.sql(
+    `insert into notifications (account_id, user_id, event_id, kind)
+    select e.account_id, $1, e.id, e.type
+    from generate_series(1, $3) n, lateral (
+      select $4::bigint as account_id, record_event('idea.status_changed', $2, null, $5, null, jsonb_build_object('n', n), now()) as id,
+        'idea.status_changed' as type
+    ) e`,
+    [userId, ideaId, count, world.accountId, actorId],
+  );
+  await server.sql('delete from graphile_worker._private_jobs');
+}
+
+describe('notifications', () => {
+  test('are listed newest first, marked as read one by one and all at once, and counted in the header', async () => {
+    const ideaId = await followed('Dark mode');
+    expect((await visitor.get(path)).html).toContain('There is nothing here yet');
+    await tell(ideaId);
+    const { html } = await visitor.get(path);
+    const sentences = [...html.matchAll(/<p>(?:<a[^>]*>)?<bdi>([^<]+)/g)].map(([, text]) => text);
+    expect(sentences).toEqual(['Ada commented on “Dark mode”:', 'Ada moved “Dark mode” to planned.']);
+    expect(html).toContain('Soon.');
+    expect(html).toContain('2 new<span');
+    // To look at it changes nothing.
+    const [older = 0, newer = 0] = await unread();
+
+    expect((await visitor.submit(path, `${path}/${older}/read`)).location).toBe(`${path}?notice=read`);
+    expect(await unread()).toEqual([newer]);
+    expect((await visitor.get('/admin')).html).toContain('1 new<span');
+    // What comes while they look is not taken for read.
+    const seen = hiddenFields((await visitor.get(path)).html, `${path}/read`);
+    await tell(await followed('Offline mode'));
+    expect((await visitor.post(`${path}/read`, seen)).location).toBe(`${path}?notice=all_read`);
+    expect(await unread()).toHaveLength(2);
+    await visitor.submit(path, `${path}/read`);
+    expect(await unread()).toEqual([]);
+    const after = (await visitor.get(path)).html;
+    expect([after.includes('Mark'), after.includes(' new<span')]).toEqual([false, false]);
+  });
+
+  test('are those of whoever is signed in, and of nobody else', async () => {
+    const ideaId = await followed('Dark mode');
+    await administer(server, admin => followIdea(admin, world.accountId, { ideaId, userId: world.ownerId }));
+    await tell(ideaId);
+    const of = await unread(world.ownerId);
+    const fields = hiddenFields((await visitor.get(path)).html, `${path}/read`);
+    for (const id of of) expect((await visitor.post(`${path}/${id}/read`, fields)).status).toBe(303);
+    await visitor.post(`${path}/read`, { ...fields, up_to: '999999999' });
+    expect(await unread(world.ownerId)).toEqual(of);
+    for (const id of ['x', '0', '9'.repeat(20)]) {
+      expect((await visitor.post(`${path}/${id}/read`, fields)).status).toBe(404);
+    }
+    for (const up_to of ['', 'x', '-1', '9'.repeat(20)]) {
+      expect((await visitor.post(`${path}/read`, { ...fields, up_to })).status).toBe(303);
+    }
+  });
+
+  test('go on at the next page, from where the last one ended', async () => {
+    const ideaId = await followed('Dark mode');
+    await tellOften(ideaId, 60);
+    const first = await visitor.get(path);
+    expect(first.html.match(/<li class="card/g)).toHaveLength(25);
+    expect(first.html).toContain('50+ new<span');
+    expect(first.html.length).toBeLessThan(50_000);
+    const ids = await unread();
+    const next = `${path}?before=${ids.at(-25)}`;
+    expect(first.html).toContain(`href="${next}"`);
+    await tellOften(ideaId, 1);
+    const second = await visitor.get(next);
+    expect(second.html.match(/<li class="card/g)).toHaveLength(25);
+    expect(second.html).toContain(`action="${path}/${ids.at(-26)}/read?before=${ids.at(-25)}"`);
+    const last = await visitor.get(`${path}?before=${ids.at(9)}`);
+    expect(last.html.match(/<li class="card/g)).toHaveLength(9);
+    expect(last.html).not.toContain('Older ones');
+    const marked = await visitor.submit(next, `${path}/${ids.at(-26)}/read?before=${ids.at(-25)}`);
+    expect(marked.location).toBe(`${path}?before=${ids.at(-25)}&notice=read`);
+  });
+
+  test('lead to where the reader may read the idea', async () => {
+    const ideaId = await followed('Dark mode');
+    await tell(ideaId);
+    const links = async (by = visitor) =>
+      [...(await by.get(path)).html.matchAll(/<p><a href="([^"]+)"/g)].map(m => m[1]);
+    expect(await links()).toEqual([]);
+    await server.sql('update boards set is_public = true where id = $1', [world.boardId]);
+    expect(await links()).toEqual(Array(2).fill(`/b/${world.boardSlug}/ideas/${ideaId}`));
+    expect((await visitor.get(`/b/${world.boardSlug}/ideas/${ideaId}`)).status).toBe(200);
+    await server.sql(`update statuses set is_hidden = true where board_id = $1 and key = 'planned'`, [world.boardId]);
+    expect((await visitor.get(`/b/${world.boardSlug}/ideas/${ideaId}`)).status).toBe(404);
+    expect(await links()).toEqual([]);
+    const elsewhere = await startServerForTest({
+      on: server,
+      environment: { IDEA_URL: 'https://feedback.example.com/{board}/{id}' },
+    });
+    const there = new Visitor(elsewhere);
+    await there.signIn(person.email, person.password);
+    expect(await links(there)).toEqual(Array(2).fill(`https://feedback.example.com/${world.boardSlug}/${ideaId}`));
+    await server.sql(`update memberships set role = 'moderator' where user_id = $1`, [userId]);
+    expect(await links()).toEqual(Array(2).fill(`/admin/ideas/${ideaId}`));
+  });
+
+  test('tell admins of a webhook that was disabled, and stay when they are none any more', async () => {
+    const { id } = await addWebhook(server, world, { url: 'https://hooks.example.com/a' });
+    await server.sql(
+      `insert into notifications (account_id, user_id, endpoint_id, kind) values ($1, $2, $3, 'webhook.disabled')`,
+      [world.accountId, userId, id],
+    );
+    const plain = await visitor.get(path);
+    expect(plain.html).toContain('The webhook to https://hooks.example.com/a was disabled:');
+    expect(plain.html).not.toContain('/admin/webhooks');
+    await server.sql(`update memberships set role = 'admin' where user_id = $1`, [userId]);
+    expect((await visitor.get(path)).html).toContain('<p><a href="/admin/webhooks">');
+  });
+});
+
+describe('what somebody follows', () => {
+  test('is listed, and unfollowed by them and for nobody else', async () => {
+    const ideaId = await followed('Dark mode');
+    await administer(server, admin => followIdea(admin, world.accountId, { ideaId, userId: world.ownerId }));
+    const page = await visitor.get(following);
+    expect(page.html).toContain('<h2><bdi>Dark mode</bdi></h2>');
+    expect(page.html).toContain('Web app');
+    const answer = await visitor.submit(following, `${following}/${ideaId}/unfollow`);
+    expect(answer.location).toBe(`${following}?notice=unfollowed`);
+    expect((await visitor.get(following)).html).toContain('You follow nothing.');
+    expect(await server.sql('select user_id from followers where idea_id = $1', [ideaId])).toEqual([
+      { user_id: world.ownerId },
+    ]);
+    expect(
+      (await visitor.post(`${following}/${ideaId}/unfollow`, hiddenFields(page.html, '/admin/sign-out'))).status,
+    ).toBe(303);
+  });
+
+  test('goes on at the next page, from where the last one ended', async () => {
+    for (let n = 0; n < 27; n++) await followed(`Idea ${n}`);
+    const first = await visitor.get(following);
+    const titles = (html: string) => [...html.matchAll(/<h2><bdi>([^<]+)/g)].map(([, title]) => title);
+    expect(titles(first.html)).toEqual(Array.from({ length: 25 }, (_, n) => `Idea ${26 - n}`));
+    const next = /href="([^"]+before=\d+)" rel="next"/.exec(first.html)?.[1] ?? '';
+    await followed('Newer than all');
+    const second = await visitor.get(next);
+    expect(titles(second.html)).toEqual(['Idea 1', 'Idea 0']);
+    expect(second.html).not.toContain('Older ones');
+  });
+
+  test('shows nothing of an account that they left, or are blocked in', async () => {
+    const other = await createWorld(server);
+    await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'moderator')`, [
+      other.accountId,
+      userId,
+    ]);
+    const [account] = await server.sql<{ slug: string }>('select slug from accounts where id = $1', [other.accountId]);
+    const ideaId = await followed('Elsewhere', userId, other);
+    const { html } = await visitor.get(following);
+    expect(html).toContain(`href="/admin/ideas/${ideaId}?account=${account?.slug}"`);
+    await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [other.accountId, userId]);
+    expect((await visitor.get(following)).html).not.toContain('Elsewhere');
+    await server.sql('delete from user_blocks where user_id = $1', [userId]);
+    expect((await visitor.get(following)).html).toContain('Elsewhere');
+    await server.sql('delete from memberships where account_id = $1 and user_id = $2', [other.accountId, userId]);
+    expect((await visitor.get(following)).html).not.toContain('Elsewhere');
+  });
+});
+
+test('whatever people wrote is escaped, in both lists', async () => {
+  const hostile = `"><img src=x onerror='alert(1)'>\u202e`;
+  const ideaId = await followed(hostile);
+  await server.sql('update users u set name = $2 where id = $1', [actorId, hostile]);
+  await server.sql('update boards b set name = $2 where id = $1', [world.boardId, hostile]);
+  await server.sql(`update statuses s set label = $2 where board_id = $1`, [world.boardId, hostile]);
+  await tell(ideaId, hostile);
+  // Two accounts, so that their names are shown.
+  const other = await createWorld(server);
+  await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'member')`, [
+    other.accountId,
+    userId,
+  ]);
+  await server.sql('update accounts a set name = $2 where id = any ($1)', [
+    [world.accountId, other.accountId],
+    hostile,
+  ]);
+  for (const [page, times] of [
+    [path, 6],
+    [following, 4],
+  ] as const) {
+    const { html } = await visitor.get(page);
+    expect([html.includes('<img'), html.includes('\u202e')]).toEqual([false, false]);
+    const shown = html.split('&quot;&gt;&lt;img src=x onerror=&#39;alert(1)&#39;&gt;').length - 1;
+    expect([page, shown >= times]).toEqual([page, true]);
+  }
+});
+
+test('somebody who was told nothing and follows nothing sees that', async () => {
+  const nobody = await signedIn(server, await createUser(server));
+  expect((await nobody.get(path)).html).toContain('There is nothing here yet');
+  expect((await nobody.get(following)).html).toContain('You follow nothing.');
+  expect((await nobody.get(`${path}?before=5`)).html).toContain('There is nothing older');
+});

@@ -1,0 +1,422 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createPasswordLink } from '../../server/domain/sign-in/password-links.ts';
+import { setPassword } from '../../server/domain/sign-in/set-password.ts';
+import { type AddressField, buildAddressTokens } from '../../server/events/people/address-token.ts';
+import { operatorIn } from '../helpers/administration.ts';
+import { readAudit } from '../helpers/audit.ts';
+import { testClock } from '../helpers/clock.ts';
+import { createUser, createWorld, type World } from '../helpers/fixtures.ts';
+import { runJobs, waitingJobs } from '../helpers/jobs.ts';
+import { startServer, startServerForTest, type TestServer, testAppKey } from '../helpers/server.ts';
+import { type SmtpReceiver, startSmtpReceiver } from '../helpers/smtp-receiver.ts';
+import { givePassword, hiddenFields, type Person, Visitor } from './visitor.ts';
+
+const start = '2026-03-02T09:00:00Z';
+const clock = testClock(start);
+let mail: SmtpReceiver;
+let server: TestServer;
+/** Somebody who is in no account: what is one's own needs none. */
+let userId: number;
+let person: Person;
+let visitor: Visitor;
+
+beforeAll(async () => {
+  mail = await startSmtpReceiver();
+  server = await startServer({
+    clock,
+    environment: {
+      SMTP_URL: mail.url,
+      BASE_URL: 'http://ideas.example.com',
+      RATE_LIMIT_SIGN_IN_ACCOUNT: '3',
+      RATE_LIMIT_SIGN_IN_IP: '10000',
+    },
+  });
+});
+beforeEach(async () => {
+  clock.set(start);
+  userId = await createUser(server, 'Grace');
+  person = await givePassword(server, userId);
+  visitor = await signIn();
+  mail.received.length = 0;
+  server.auditLines.length = 0;
+});
+afterAll(async () => {
+  await server.close();
+  await mail.close();
+});
+
+async function signIn(password = person.password, email = person.email): Promise<Visitor> {
+  const one = new Visitor(server);
+  expect((await one.signIn(email, password)).status).toBe(303);
+  return one;
+}
+
+async function user() {
+  const [row] = await server.sql<{
+    name: string;
+    email: string;
+    notification_email: string | null;
+    deletion_requested_at: string | null;
+  }>('select name, email, notification_email, deletion_requested_at from users where id = $1', [userId]);
+  return row;
+}
+
+const profile = '/admin/profile';
+const send = (action: string, fields: Record<string, string>) => visitor.submit(profile, action, fields);
+const askForEmail = (email: string, current_password = person.password) =>
+  send(`${profile}/email`, { email, current_password });
+const askForMail = (notification_email: string) => send(`${profile}/notification-email`, { notification_email });
+const told = (event: string) => readAudit(server.auditLines).filter(line => line.event === event);
+
+/** Mails what waits, and answers the path of the link that was mailed to an address. */
+async function linkTo(address: string): Promise<string> {
+  expect(await runJobs(server)).toEqual([]);
+  const text = mail.received.findLast(({ to }) => to === address)?.mail.text ?? '';
+  return /http:\/\/ideas\.example\.com(\/admin\/profile\/confirm\?token=\S+)/.exec(text)?.[1] ?? '';
+}
+
+const confirm = (path: string, by = visitor) => by.submit(path, `${profile}/confirm`);
+
+test('the name is changed, and escaped wherever it stands', async () => {
+  const hostile = `"><img src=x onerror='alert(1)'>\u202e`;
+  const answer = await send(profile, { name: ` ${hostile}` });
+  expect(answer.location).toBe('/admin/profile?notice=saved');
+  expect((await user())?.name).toBe(hostile);
+  for (const path of ['?notice=saved', '/delete', '/notifications', '/following']) {
+    const { html, status } = await visitor.get(profile + path);
+    expect([status, html.includes('<img'), html.replace(/value="[^"]*"/g, '').includes('\u202e')]).toEqual([
+      200,
+      false,
+      false,
+    ]);
+    expect(html).toContain('&quot;&gt;&lt;img src=x onerror=&#39;alert(1)&#39;&gt;');
+  }
+  const refused = await send(profile, { name: 'x'.repeat(101) });
+  expect([refused.status, refused.html.includes('at most 100')]).toEqual([422, true]);
+  expect(refused.html).toContain(`value="${'x'.repeat(101)}"`);
+  expect(readAudit(server.auditLines)).toMatchObject([
+    { event: 'user.updated', by: 'user', by_user_id: userId, user_id: userId, changed: ['name'] },
+  ]);
+});
+
+describe('another address to sign in with', () => {
+  test('is theirs when they open the link that is mailed to it, and not before; both addresses are told', async () => {
+    const { token: linkForPassword } = await server.database.transaction(transaction =>
+      createPasswordLink(operatorIn(transaction, clock.now()), userId),
+    );
+    const address = `new-${userId}@example.org`;
+    expect((await askForEmail(` ${address} `)).location).toBe('/admin/profile?notice=email_asked');
+    const path = await linkTo(address);
+    expect(mail.received.map(({ to, mail: { subject } }) => [to, subject])).toEqual([
+      [address, 'Confirm your address for Idea-Board'],
+      [person.email, 'Another address for Idea-Board was asked for'],
+    ]);
+    // To look at it, as mail filters do, changes nothing.
+    for (let looks = 0; looks < 2; looks++) expect((await visitor.get(path)).html).toContain(address);
+    expect((await user())?.email).toBe(person.email);
+
+    expect((await confirm(path)).location).toBe('/admin/profile?notice=email_changed');
+    expect((await visitor.get('/admin/profile?notice=email_changed')).html).toContain(address);
+    await signIn(person.password, address.toUpperCase());
+    expect((await new Visitor(server).signIn(person.email, person.password)).status).toBe(422);
+    // What was mailed to the address before sets no password any more.
+    expect((await visitor.get(`/admin/password?token=${linkForPassword}`)).status).toBe(404);
+    expect((await visitor.get(path)).status).toBe(404);
+    expect(told('user.address_requested')).toMatchObject([{ by_user_id: userId, user_id: userId, field: 'email' }]);
+    expect(told('user.updated')).toMatchObject([{ by_user_id: userId, user_id: userId, changed: ['email'] }]);
+    const token = new URL(path, server.baseUrl).searchParams.get('token') ?? '';
+    expect(server.logLines.join('') + server.auditLines.join('')).not.toContain(token.slice(-43));
+  });
+
+  test('needs their password, and an address', async () => {
+    const wrong = await askForEmail('new@example.org', 'a wrong password');
+    expect([wrong.status, wrong.html.includes('not your password')]).toEqual([422, true]);
+    expect(wrong.html).toContain('value="new@example.org"');
+    const none = await askForEmail('no address');
+    expect([none.status, none.html.includes('is not an e-mail address')]).toEqual([422, true]);
+    // The one that they have is no other one; and right passwords cost nothing, however many.
+    for (let asked = 0; asked < 4; asked++) {
+      expect((await askForEmail(person.email)).location).toBe('/admin/profile?notice=saved');
+    }
+    expect(await waitingJobs(server)).toEqual([]);
+    expect(told('password.refused')).toMatchObject([{ user_id: userId }]);
+  });
+
+  test('is confirmed by nobody but who asked, signed in', async () => {
+    await askForEmail(`other-${userId}@example.org`);
+    const path = await linkTo(`other-${userId}@example.org`);
+    const stranger = new Visitor(server);
+    expect((await stranger.get(path)).location).toBe(`/admin/sign-in?next=${encodeURIComponent(path)}`);
+    const another = await givePassword(server, await createUser(server));
+    expect((await stranger.signIn(another.email, another.password, path)).location).toBe(path);
+    expect((await stranger.get(path)).html).toContain('This link does not work');
+    const token = new URL(path, server.baseUrl).searchParams.get('token') ?? '';
+    const fields = hiddenFields((await stranger.get(profile)).html, profile);
+    expect((await stranger.post(`${profile}/confirm`, { ...fields, token })).status).toBe(404);
+    expect((await user())?.email).toBe(person.email);
+  });
+
+  test('is not theirs where somebody else has it by then', async () => {
+    const address = `taken-${userId}@example.org`;
+    await askForEmail(address);
+    const path = await linkTo(address);
+    await server.sql(`insert into users (email, name) values ($1, 'Faster')`, [address.toUpperCase()]);
+    const answer = await confirm(path);
+    expect([answer.status, answer.html.includes('Another user has the address')]).toEqual([409, true]);
+    expect((await user())?.email).toBe(person.email);
+  });
+
+  test('is not theirs when they set a password meanwhile, nor after a day', async () => {
+    const address = `late-${userId}@example.org`;
+    await askForEmail(address);
+    const path = await linkTo(address);
+    clock.advance(24 * 3_600_000 - 1);
+    visitor = await signIn();
+    expect((await visitor.get(path)).status).toBe(200);
+    clock.advance(1);
+    expect((await visitor.get(path)).status).toBe(404);
+    await askForEmail(address);
+    // Between the asking and the mail, too.
+    const waiting = await linkTo(address);
+    await askForEmail(address);
+    mail.received.length = 0;
+    const { hash } = server.dependencies.passwords;
+    const credential = await hash('another few words');
+    await server.database.transaction(transaction =>
+      setPassword(operatorIn(transaction, clock.now()), userId, credential),
+    );
+    expect(await runJobs(server)).toEqual([]);
+    expect(mail.received.map(({ to }) => to)).toEqual([person.email]);
+    visitor = await signIn('another few words');
+    expect((await visitor.get(waiting)).status).toBe(404);
+  });
+
+  test('is confirmed once, by one of many requests at once', async () => {
+    const address = `once-${userId}@example.org`;
+    await askForEmail(address);
+    const path = await linkTo(address);
+    const fields = hiddenFields((await visitor.get(path)).html, `${profile}/confirm`);
+    const answers = await Promise.all(Array.from({ length: 4 }, () => visitor.post(`${profile}/confirm`, fields)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([303, 404, 404, 404]);
+    expect(told('user.updated')).toHaveLength(1);
+  });
+});
+
+describe('an address for notifications', () => {
+  test('is used once its link was opened, and no more from the moment that it is taken away', async () => {
+    const address = `mail-${userId}@example.org`;
+    expect((await askForMail(address)).location).toBe('/admin/profile?notice=mail_asked');
+    expect((await user())?.notification_email).toBeNull();
+    const path = await linkTo(address);
+    expect(mail.received).toHaveLength(1);
+    expect((await confirm(path)).location).toBe('/admin/profile?notice=mail_changed');
+    expect(await user()).toMatchObject({ notification_email: address, email: person.email });
+    // As it is already: no mail.
+    expect((await askForMail(address)).location).toBe('/admin/profile?notice=saved');
+    expect(await waitingJobs(server)).toEqual([]);
+    expect((await askForMail(' ')).location).toBe('/admin/profile?notice=mail_ended');
+    expect((await user())?.notification_email).toBeNull();
+    expect(told('user.updated').map(({ changed }) => changed)).toEqual([
+      ['notification_email'],
+      ['notification_email'],
+    ]);
+  });
+
+  test('and one to sign in with may be asked for together', async () => {
+    const address = `both-${userId}@example.org`;
+    await askForMail(address);
+    const first = await linkTo(address);
+    await askForEmail(address);
+    const second = await linkTo(address);
+    expect((await confirm(second)).status).toBe(303);
+    expect((await confirm(first)).status).toBe(303);
+    expect(await user()).toMatchObject({ notification_email: address, email: address });
+  });
+
+  test('is asked for so often in an hour, so that nobody has many mails sent to others', async () => {
+    const statuses = [];
+    for (let n = 0; n < 7; n++) statuses.push((await askForMail(`victim${n}-${userId}@example.org`)).status);
+    expect(statuses).toEqual([303, 303, 303, 303, 303, 429, 429]);
+    await runJobs(server);
+    expect(mail.received).toHaveLength(5);
+  });
+});
+
+test('a link that is not ours confirms nothing', async () => {
+  const tokens = buildAddressTokens(testAppKey);
+  const ours = { userId, field: 'email' as AddressField, address: 'mallory@example.org', basis: 'x'.repeat(22) };
+  const end = new Date(clock.now().getTime() + 1000);
+  const signed = tokens.make(ours, end);
+  expect(tokens.read(signed, clock.now())).toEqual(ours);
+  expect(tokens.read(signed, end)).toBeUndefined();
+  const forged = [
+    '',
+    signed,
+    `${signed}A`,
+    signed.replace('email.', 'notification_email.'),
+    signed.replace(/\.bW/, '.bX'),
+    signed.replace(/\d{10}/, '9999999999'),
+    buildAddressTokens(Buffer.alloc(32, 9)).make(ours, end),
+  ];
+  for (const token of forged) {
+    if (token !== signed) expect([token, tokens.read(token, clock.now())]).toEqual([token, undefined]);
+    expect((await visitor.get(`${profile}/confirm?token=${token}`)).status).toBe(404);
+  }
+});
+
+test('without a mail server no address is asked for, and one that is there is taken away', async () => {
+  const silent = await startServerForTest({ on: server, clock });
+  await server.sql(`update users set notification_email = 'old@example.org' where id = $1`, [userId]);
+  const there = new Visitor(silent);
+  await there.signIn(person.email, person.password);
+  const { html } = await there.get(profile);
+  expect(html).toContain('This server sends no mail');
+  expect(html).not.toContain('type="email"');
+  const fields = hiddenFields(html, profile);
+  const asked = await there.post(`${profile}/email`, {
+    ...fields,
+    email: 'new@example.org',
+    current_password: person.password,
+  });
+  expect([asked.status, await waitingJobs(server)]).toEqual([409, []]);
+  expect((await there.submit(profile, `${profile}/notification-email`)).location).toContain('mail_ended');
+  expect((await user())?.notification_email).toBeNull();
+});
+
+describe('another password', () => {
+  const change = (fields: Record<string, string>, by = visitor) =>
+    by.submit(profile, `${profile}/password`, {
+      current_password: person.password,
+      password: 'a few words for it',
+      password_again: 'a few words for it',
+      ...fields,
+    });
+
+  test('signs every other browser out, and this one in anew', async () => {
+    const other = await signIn();
+    const copy = new Visitor(server);
+    for (const [name, value] of visitor.cookies) copy.cookies.set(name, value);
+    const answer = await change({});
+    expect(answer.location).toBe('/admin/profile?notice=password_changed');
+    expect((await visitor.get(profile)).status).toBe(200);
+    for (const one of [other, copy]) expect((await one.get(profile)).status).toBe(303);
+    await signIn('a few words for it');
+    expect((await new Visitor(server).signIn(person.email, person.password)).status).toBe(422);
+    expect(told('password.set')).toMatchObject([{ by: 'user', by_user_id: userId, user_id: userId, sessions: 2 }]);
+    expect(server.logLines.join('') + server.auditLines.join('')).not.toContain('a few words for it');
+  });
+
+  test.each([
+    ['not the one they have', { current_password: 'a wrong password' }, 'not your password'],
+    ['two that differ', { password_again: 'other words for it' }, 'not the same'],
+    ['one that is short', { password: 'short', password_again: 'short' }, 'at least 12'],
+  ])('is not set with %s', async (_what, given, why) => {
+    const answer = await change(given);
+    expect([answer.status, answer.html.includes(why)]).toEqual([422, true]);
+    await signIn();
+  });
+
+  test('is set by one of two at once', async () => {
+    const other = await signIn();
+    const chosen = ['the words of the first', 'the words of the second'];
+    const answers = await Promise.all(
+      [visitor, other].map(async (by, n) => {
+        const password = chosen[n] ?? '';
+        return change({ password, password_again: password }, by);
+      }),
+    );
+    const winner = answers.findIndex(({ location }) => location === '/admin/profile?notice=password_changed');
+    // The other one is refused, or signed out already.
+    expect(answers[1 - winner]?.location).not.toBe('/admin/profile?notice=password_changed');
+    await signIn(chosen[winner]);
+    expect(told('password.set')).toHaveLength(1);
+  });
+
+  test('is tried as often as one signs in, and no more', async () => {
+    for (let tries = 0; tries < 3; tries++) {
+      expect((await change({ current_password: 'a wrong password' })).status).toBe(422);
+    }
+    const bounded = await change({});
+    expect([bounded.status, bounded.headers.get('retry-after')]).toEqual([429, '900']);
+    expect((await new Visitor(server).signIn(person.email, person.password)).status).toBe(429);
+    expect((await askForEmail('new@example.org')).status).toBe(429);
+  });
+});
+
+describe('their deletion', () => {
+  let world: World;
+  const ask = (current_password = person.password) =>
+    visitor.submit(`${profile}/delete`, `${profile}/delete`, { current_password });
+
+  test('is asked for with the password, says what holds it up, and is called off within its 48 hours', async () => {
+    world = await createWorld(server);
+    await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'owner')`, [
+      world.accountId,
+      userId,
+    ]);
+    await server.sql(`update accounts set slug = 'acme' where id = $1`, [world.accountId]);
+    const question = await visitor.get(`${profile}/delete`);
+    expect(question.html).toContain('You are owner of acme');
+    expect(question.html).toContain('4 Mar 2026, 09:00 UTC');
+    expect((await ask('a wrong password')).status).toBe(422);
+    expect((await user())?.deletion_requested_at).toBeNull();
+
+    expect((await ask()).location).toBe('/admin/profile');
+    clock.advance(3_600_000);
+    expect((await visitor.get(`${profile}/delete`)).location).toBe('/admin/profile');
+    const { html } = await visitor.get(profile);
+    expect(html).toContain('4 Mar 2026, 09:00 UTC');
+    expect(html).toContain('You stay as long as you are owner of acme');
+    expect(html).not.toContain('Ask for your deletion');
+    expect((await visitor.submit(profile, '/admin/cancel-deletion')).location).toBe('/admin?notice=kept');
+    expect((await user())?.deletion_requested_at).toBeNull();
+    expect((await visitor.get(profile)).html).toContain('Ask for your deletion');
+    expect(readAudit(server.auditLines).map(({ event, by_user_id }) => [event, by_user_id])).toEqual([
+      ['password.refused', undefined],
+      ['user.deletion_requested', userId],
+      ['user.deletion_cancelled', userId],
+    ]);
+  });
+});
+
+test('one’s own pages are there for somebody whose account is closed to them', async () => {
+  const [blocked, open] = [await createWorld(server), await createWorld(server)];
+  for (const { accountId } of [blocked, open]) {
+    await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'member')`, [
+      accountId,
+      userId,
+    ]);
+  }
+  await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [blocked.accountId, userId]);
+  const [{ slug } = { slug: '' }] = await server.sql<{ slug: string }>('select slug from accounts where id = $1', [
+    blocked.accountId,
+  ]);
+  expect((await visitor.get(`/admin?account=${slug}`)).status).toBe(404);
+  for (const path of ['', '/delete', '/notifications', '/following']) {
+    expect((await visitor.get(`${profile}${path}?account=${slug}`)).status).toBe(200);
+  }
+  expect((await visitor.submit(`${profile}?account=${slug}`, profile, { name: 'Grace H.' })).status).toBe(303);
+});
+
+test('every form needs a session, and what proves that it is of it', async () => {
+  const paths = [
+    '',
+    '/email',
+    '/notification-email',
+    '/password',
+    '/confirm',
+    '/delete',
+    '/notifications/read',
+    '/notifications/1/read',
+    '/following/1/unfollow',
+  ];
+  for (const path of paths) {
+    expect([path, (await visitor.post(profile + path, {})).status]).toEqual([path, 403]);
+    const { location } = await new Visitor(server).post(profile + path, {});
+    expect([path, location]).toEqual([path, '/admin/sign-in?next=%2Fadmin']);
+  }
+  for (const path of ['', '/confirm', '/delete', '/notifications', '/following']) {
+    const { location } = await new Visitor(server).get(profile + path);
+    expect(location).toBe(`/admin/sign-in?next=${encodeURIComponent(profile + path)}`);
+  }
+});
