@@ -71,9 +71,9 @@ export class WorkerConnections extends pg.Pool {
   override connect(...args: any[]): any {
     const [callback] = args as [ConnectCallback?];
     // graphile-worker gives the connection on which it listens back twice when that breaks as it stops, and the pool
-    // throws at the second time where nobody catches it.
+    // throws at the second time where nobody catches it. Of a pool that has ended there is none to give back.
     const take: ConnectCallback | undefined =
-      callback && ((error, client, release) => callback(error, client, once(release)));
+      callback && ((error, client, release) => callback(error, client, once(release ?? (() => {}))));
     if (!this.#gate) return take ? super.connect(take) : super.connect();
     const connected = this.#gate.then(() => super.connect());
     if (!take) return connected;
@@ -99,7 +99,7 @@ export class WorkerConnections extends pg.Pool {
 }
 
 type Release = (error?: Error | boolean) => void;
-type ConnectCallback = (error: Error | undefined, client: pg.PoolClient | undefined, release: Release) => void;
+type ConnectCallback = (error: Error | undefined, client: pg.PoolClient | undefined, release?: Release) => void;
 
 function once(release: Release): Release {
   let isReleased = false;

@@ -14,9 +14,9 @@ const seed = Number(process.env.KILL_SEED ?? 1);
 const serving = 2;
 const spares = 2;
 const writers = 4;
-const longestPauseMs = 150;
+const longestPauseMs = 80;
 /** What a writer waits between two requests: little before a kill, more while the next server needs the processors. */
-const writeDelayMs = { beforeKill: 5, whileLoading: 60 };
+const writeDelayMs = { beforeKill: 8, whileLoading: 150 };
 /** What the receiver takes to answer at most, so that a kill meets deliveries that are under way. */
 const longestAnswerMs = 30;
 
@@ -127,7 +127,7 @@ test(`a server killed ${kills} times under load (seed ${seed}) loses no event, i
   console.log(`${kills} kills: ${count} events, ${receiver.received.length - count} repeated`);
 });
 
-const childEnvironment = { WORKER_CONCURRENCY: '12' };
+const childEnvironment = { WORKER_CONCURRENCY: '4' };
 
 function firstArrivals(received: Received[]): Map<string, Received> {
   const first = new Map<string, Received>();
