@@ -1,29 +1,47 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findChromium } from '../client/runtimes.ts';
-import { createMember, createWorld, issueToken, type World } from '../helpers/fixtures.ts';
+import { createMember, createWorld, type World } from '../helpers/fixtures.ts';
 import { runJobs } from '../helpers/jobs.ts';
+import { type Receiver, startReceiver } from '../helpers/receiver.ts';
+import { withRoutes } from '../helpers/registered-routes.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
 import { type SmtpReceiver, startSmtpReceiver } from '../helpers/smtp-receiver.ts';
 import { overflowOf, screens, startChromium, violationsOf } from '../pages/in-browser.ts';
+import { furnishAccount } from './furnished-account.ts';
 import { emailOf, givePassword } from './visitor.ts';
+
+/** The page of consent is looked at where clients of OAuth lead to it. */
+const elsewhere = ['/admin/connect/:id'];
 
 describe.runIf(findChromium())('in a browser', () => {
   let browser: Browser | undefined;
   let mail: SmtpReceiver;
+  let receiver: Receiver;
+  /** The pages of the admin area. */
+  let routes: { path: string; pattern: RegExp }[];
   let server: TestServer;
   let world: World;
 
   beforeAll(async () => {
     browser = await startChromium();
     mail = await startSmtpReceiver();
-    server = await startServer({ environment: { SMTP_URL: mail.url } });
+    receiver = await startReceiver();
+    const environment = { SMTP_URL: mail.url, WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' };
+    const { started, routes: registered } = await withRoutes(() => startServer({ environment }));
+    server = started;
+    routes = registered
+      .filter(({ method, url }) => method === 'GET' && /^\/admin(\/|$)/.test(url))
+      // What is named comes before what is numbered: /admin/members/leave is no member.
+      .sort((one, other) => Number(one.url.includes(':')) - Number(other.url.includes(':')))
+      .map(({ url }) => ({ path: url, pattern: new RegExp(`^${url.replaceAll(/:\w+/g, '[^/]+')}$`) }));
     world = await createWorld(server, { name: 'Web app' });
   });
   afterAll(async () => {
     await browser?.close();
     await server.close();
     await mail.close();
+    await receiver.close();
   });
 
   async function open(options: BrowserContextOptions = {}): Promise<Page> {
@@ -60,53 +78,86 @@ describe.runIf(findChromium())('in a browser', () => {
   });
 
   test('no page has what axe finds to keep people out, and each is small', async () => {
-    const other = await createWorld(server);
-    const userId = await createMember(server, world.accountId, 'owner', 'Ada Osei');
-    await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'member')`, [
-      other.accountId,
-      userId,
-    ]);
-    await server.sql('update users u set deletion_requested_at = now() where id = $1', [userId]);
-    const [account] = await server.sql<{ slug: string }>('select slug from accounts where id = $1', [world.accountId]);
-    const { id } = await issueToken(server, world, 'moderate', { issuerId: userId, name: 'Triage' });
-    const inAccount = `account=${account?.slug}`;
+    const { world, ownerId, ideaId, otherId, pendingId, mergedId, secondAccount } = await furnishAccount(
+      server,
+      receiver.url,
+    );
+    const account = `account=${world.accountSlug}`;
     // A color on its way to another one is none that anybody reads.
     const page = await open({ reducedMotion: 'reduce' });
-    // Each page on one of the screens: what their sizes and colors do is the same on all.
-    let looked = 0;
+    const seen = new Set<string>();
     const check = async () => {
-      expect((await page.content()).length).toBeLessThan(50_000);
-      const { width, colorScheme } = screens[looked++ % screens.length] ?? { width: 390, colorScheme: 'light' };
+      const { pathname } = new URL(page.url());
+      seen.add(routes.find(route => route.pattern.test(pathname))?.path ?? pathname);
+      expect([page.url(), (await page.content()).length < 40_000]).toEqual([page.url(), true]);
+      // Each page on one of the screens: what their sizes and colors do is the same on all.
+      const { width, colorScheme } = screens[seen.size % screens.length] ?? { width: 390, colorScheme: 'light' };
       await page.setViewportSize({ width, height: 844 });
       await page.emulateMedia({ colorScheme });
       expect([page.url(), await violationsOf(page)]).toEqual([page.url(), []]);
       await page.setViewportSize({ width: 390, height: 844 });
       expect([page.url(), await overflowOf(page)]).toEqual([page.url(), 0]);
     };
-    for (const path of ['/admin/sign-in?notice=signed_out', '/admin/password-link']) {
+    const visit = async (path: string) => {
       await page.goto(path);
       await check();
-    }
-    await page.getByLabel('E-mail address').fill(await emailOf(server, userId));
+    };
+
+    // Signing in, and what may go wrong there.
+    await visit('/admin/sign-in?notice=signed_out');
+    await visit('/admin/password-link');
+    await page.getByLabel('E-mail address').fill(await emailOf(server, ownerId));
     await page.getByRole('button', { name: 'Send the link' }).click();
     await check();
     await runJobs(server);
-    await page.goto(/\/admin\/password\?token=\S+/.exec(mail.received.at(-1)?.mail.text ?? '')?.[0] ?? '');
-    await check();
-    await page.goto('/admin/password?token=none');
-    await check();
+    const mailed = (link: RegExp) =>
+      mail.received.map(one => link.exec(one.mail.text ?? '')?.[0]).findLast(Boolean) ?? '';
+    await visit(mailed(/\/admin\/password\?token=\S+/));
+    await visit('/admin/password?token=none');
+    await visit(mailed(/\/admin\/invitations\/\S+/));
     await page.goto('/admin/sign-in');
     await page.getByLabel('E-mail address').fill('nobody@example.com');
     await page.getByLabel('Password').fill('wrong');
     await page.getByRole('button', { name: 'Sign in' }).click();
     await check();
-    await signIn(page, await givePassword(server, userId), `/admin?${inAccount}`);
-    await check();
-    for (const path of [`/admin/tokens?${inAccount}`, `/admin/tokens/${id}/revoke?${inAccount}`]) {
-      await page.goto(path);
-      await check();
+    await signIn(page, await givePassword(server, ownerId), `/admin?${account}`);
+
+    // Whatever a link leads to, from the first page on: each route once.
+    const found = [`/admin?${account}`];
+    for (const path of found) {
+      const { pathname } = new URL(path, server.baseUrl);
+      const route = routes.find(one => one.pattern.test(pathname))?.path;
+      if (!route || seen.has(route)) continue;
+      await visit(path);
+      const links = (await page
+        .locator('main a[href], header a[href]')
+        .evaluateAll(all => all.map(one => one.getAttribute('href')))) as (string | null)[];
+      found.push(...links.filter((href): href is string => href !== null));
     }
-    await page.goto(`/admin/tokens?${inAccount}`);
+    // What pages show at other times.
+    for (const path of [
+      `/admin?account=${secondAccount}`,
+      `/admin/ideas/${pendingId}?${account}`,
+      `/admin/ideas/${mergedId}?${account}`,
+      `/admin/ideas/${mergedId}/unmerge?${account}`,
+      `/admin/ideas/${ideaId}/merge?${account}&q=export`,
+      `/admin/ideas/${ideaId}/merge?${account}&target=${otherId}`,
+      `/admin/boards/frozen?${account}`,
+      `/admin/boards/frozen/unfreeze?${account}`,
+      `/admin/members?${account}&q=nobody`,
+      '/admin/tokens?account=nothing',
+    ]) {
+      await visit(path);
+    }
+    await page.goto('/admin/profile');
+    await page.getByLabel('Address for notifications').fill('ada@example.com');
+    await page.getByRole('button', { name: 'Save the address' }).click();
+    await check();
+    await runJobs(server);
+    await visit(mailed(/\/admin\/profile\/confirm\?token=\S+/));
+    expect(routes.map(({ path }) => path).filter(path => !seen.has(path))).toEqual(elsewhere);
+
+    await page.goto(`/admin/tokens?${account}`);
     await page.getByLabel('Name').fill('Bot');
     await page.getByRole('button', { name: 'Create the token' }).click();
     await check();
@@ -117,7 +168,9 @@ describe.runIf(findChromium())('in a browser', () => {
     const token = page.getByLabel('The token', { exact: true });
     await token.click();
     expect(await page.evaluate('getSelection().toString()')).toBe(await token.textContent());
-    await page.goto('/admin/tokens?account=nothing');
+    await page.goto(`/admin/webhooks?${account}`);
+    await page.getByLabel('URL').fill('https://hooks.example.com/ideas');
+    await page.getByRole('button', { name: 'Create the webhook' }).click();
     await check();
     await page.context().close();
   });

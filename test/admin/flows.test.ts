@@ -1,12 +1,12 @@
 import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { findChromium } from '../client/runtimes.ts';
 import { createWorld, issueToken, type World } from '../helpers/fixtures.ts';
 import { runJobs } from '../helpers/jobs.ts';
 import { startReceiverForTest } from '../helpers/receiver.ts';
 import { request } from '../helpers/request.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
-import { addWebhook, verify } from '../helpers/webhooks.ts';
+import { verify } from '../helpers/webhooks.ts';
 import { startChromium } from '../pages/in-browser.ts';
 import { type Person, personInBrowser, personOverHttp } from './person.ts';
 import { givePassword } from './visitor.ts';
@@ -29,13 +29,13 @@ describe.each(ways)('%s', way => {
   let world: World;
   let person: Person;
 
-  beforeEach(async () => {
+  // They stay signed in from one to the next, as people do.
+  beforeAll(async () => {
     world = await createWorld(server, { name: 'Web app' });
     person =
       browser && way !== 'over HTTP'
         ? await personInBrowser(browser, server, way === 'in a browser')
         : personOverHttp(server);
-    onTestFinished(() => person.leave());
     const { email, password } = await givePassword(server, world.ownerId);
     await person.goto('/admin');
     await person.fill('E-mail address', email);
@@ -43,37 +43,25 @@ describe.each(ways)('%s', way => {
     await person.press('Sign in');
     expect(person.path()).toBe('/admin');
   });
-
-  test('a person signs in, makes a token, uses it, revokes it and signs out', async () => {
-    await person.goto('/admin/tokens');
-    await person.fill('Name', 'Support bot');
-    await person.choose('Web app', 'Write');
-    await person.press('Create the token');
-    const token = await person.readLabelled('The token');
-    expect((await request(server, 'GET /api/v1/ideas', { token })).status).toBe(200);
-
-    await person.follow('To all tokens');
-    await person.follow('Revoke Support bot');
-    await person.press('Revoke the token');
-    expect(await person.read()).toContain('The token is revoked.');
-    expect((await request(server, 'GET /api/v1/ideas', { token })).status).toBe(401);
-
-    await person.press('Sign out');
-    expect(await person.read()).toContain('You are signed out.');
-    await person.goto('/admin/tokens');
-    expect(person.path()).toBe('/admin/sign-in?next=%2Fadmin%2Ftokens');
-  });
+  afterAll(() => person.leave());
 
   test('a person approves an idea, and the webhook tells of it', async () => {
     const receiver = await startReceiverForTest();
-    const { secret } = await addWebhook(server, world, { url: receiver.url });
+    await person.goto('/admin/webhooks');
+    await person.fill('URL', receiver.url);
+    await person.press('Create the webhook');
+    const secret = await person.readLabelled('The secret');
     await server.sql('update boards set pre_moderation = true where id = $1', [world.boardId]);
+    onTestFinished(async () => {
+      await server.sql('update boards set pre_moderation = false where id = $1', [world.boardId]);
+    });
     const { token } = await issueToken(server, world, 'write');
     const { body } = await request(server, 'POST /api/v1/ideas', {
       token,
       json: { title: 'Dark mode', body: 'For the nights' },
     });
     expect(body.moderation_state).toBe('pending');
+    await person.goto('/admin');
     await person.follow('Queue');
     await person.press('Approve Dark mode');
     expect(await person.read()).toContain('Nothing awaits approval.');
@@ -81,6 +69,9 @@ describe.each(ways)('%s', way => {
     expect(receiver.received.map(one => verify(one, secret))).toMatchObject([
       { type: 'idea.created', data: { idea: { id: body.id, moderation_state: 'published' } } },
     ]);
+    await person.goto('/admin/webhooks');
+    await person.follow('Deliveries');
+    expect(await person.read()).toContain('idea.created');
   });
 
   test('a person merges an idea into another that they search for, and undoes it', async () => {
@@ -92,6 +83,7 @@ describe.each(ways)('%s', way => {
     };
     const [kept, folded] = [await submit('Dark theme'), await submit('Night mode')];
     const read = async (id: number) => (await request(server, `GET /api/v1/ideas/${id}`, { token })).body;
+    await person.goto('/admin');
     await person.follow('Ideas');
     await person.follow('Night mode');
     await person.follow('Merge');
@@ -112,6 +104,7 @@ describe.each(ways)('%s', way => {
     const { token } = await issueToken(server, world, 'write');
     const submit = async () =>
       (await request(server, 'POST /api/v1/ideas', { token, json: { title: 'Late', body: 'Or not' } })).key;
+    await person.goto('/admin');
     await person.follow('Boards');
     await person.follow('Web app');
     await person.follow('Deadlines');
@@ -124,5 +117,25 @@ describe.each(ways)('%s', way => {
     await person.fill('Submissions close', '2099-06-01T18:00');
     await person.press('Save');
     expect(await submit()).toBeUndefined();
+  });
+
+  test('a person makes a token, uses it, revokes it and signs out', async () => {
+    await person.goto('/admin/tokens');
+    await person.fill('Name', 'Support bot');
+    await person.choose('Web app', 'Write');
+    await person.press('Create the token');
+    const token = await person.readLabelled('The token');
+    expect((await request(server, 'GET /api/v1/ideas', { token })).status).toBe(200);
+
+    await person.follow('To all tokens');
+    await person.follow('Revoke Support bot');
+    await person.press('Revoke the token');
+    expect(await person.read()).toContain('The token is revoked.');
+    expect((await request(server, 'GET /api/v1/ideas', { token })).status).toBe(401);
+
+    await person.press('Sign out');
+    expect(await person.read()).toContain('You are signed out.');
+    await person.goto('/admin/tokens');
+    expect(person.path()).toBe('/admin/sign-in?next=%2Fadmin%2Ftokens');
   });
 });

@@ -1,11 +1,11 @@
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { readFileSync } from 'node:fs';
 import type { AppRoute } from '@ts-rest/core';
-import type { FastifyInstance, RouteOptions } from 'fastify';
+import type { RouteOptions } from 'fastify';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { z } from 'zod';
 import type { RouteMetadata } from '../../contract/routes.ts';
 import { createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
+import { withRoutes } from '../helpers/registered-routes.ts';
 import { request } from '../helpers/request.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
 
@@ -38,19 +38,10 @@ const documented: Operation[] = Object.entries(document.paths as Record<string, 
 );
 
 let server: TestServer;
-const registered: RouteOptions[] = [];
+let registered: RouteOptions[];
 
 beforeAll(async () => {
-  // Fastify tells of every instance before its first route, so that what is registered is seen as it happens.
-  const collect = (message: unknown) => {
-    const { fastify } = message as { fastify: FastifyInstance };
-    fastify.addHook('onRoute', route => {
-      registered.push(route);
-    });
-  };
-  subscribe('fastify.initialization', collect);
-  server = await startServer();
-  unsubscribe('fastify.initialization', collect);
+  ({ started: server, routes: registered } = await withRoutes(() => startServer()));
   return () => server.close();
 });
 

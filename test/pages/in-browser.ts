@@ -44,7 +44,9 @@ export async function openPage(browser: Browser, screen: Screen, options: Browse
 export async function violationsOf(page: Page): Promise<string[]> {
   // By the debugger, which the content security policy of the page does not bind.
   await page.evaluate(axe.source);
-  const results = (await page.evaluate('axe.run(document)')) as axe.AxeResults;
+  const results = (await page.evaluate(
+    "axe.run(document, { preload: false, resultTypes: ['violations'] })",
+  )) as axe.AxeResults;
   return results.violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`);
 }
 

@@ -1,0 +1,70 @@
+import { createChannel } from '../../server/domain/chat/create-channel.ts';
+import { inviteMember } from '../../server/domain/invitations/invite-member.ts';
+import { mergeIdea } from '../../server/domain/merging/merge-idea.ts';
+import { followIdea } from '../../server/domain/notifications/follow-idea.ts';
+import { setIdeaStatus } from '../../server/domain/statuses/set-idea-status.ts';
+import { blockUser } from '../../server/domain/users/block-user.ts';
+import { act } from '../helpers/act.ts';
+import { createBoard, createMember, createTag, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
+import { runJobs } from '../helpers/jobs.ts';
+import type { TestServer } from '../helpers/server.ts';
+import { addWebhook, administer, testSecretBox } from '../helpers/webhooks.ts';
+
+/** An account in which every page has something to show. Its owner is a member of another one, too. */
+export async function furnishAccount(server: TestServer, receiverUrl: string) {
+  const other = await createWorld(server);
+  const world = await createWorld(server, { name: 'Web app', isPublic: true, preModeration: true });
+  const { accountId, boardId } = world;
+  await createBoard(server, accountId, { name: 'Frozen', slug: 'frozen', isFrozen: true });
+  const ownerId = await createMember(server, accountId, 'owner', 'Ada Osei');
+  const benId = await createMember(server, accountId, 'moderator', 'Ben');
+  const eveId = await createMember(server, accountId, 'member', 'Eve');
+  await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'member')`, [
+    other.accountId,
+    ownerId,
+  ]);
+  await addWebhook(server, world, { url: receiverUrl });
+  const tagId = await createTag(server, accountId, boardId, 'Mobile');
+  const ideaId = await insertIdea(server, world, { title: 'Dark mode', authorId: eveId });
+  const otherId = await insertIdea(server, world, { title: 'Exports', authorId: eveId });
+  const mergedId = await insertIdea(server, world, { title: 'Night mode', authorId: eveId });
+  const pendingId = await insertIdea(server, world, { title: 'Imports', authorId: eveId, moderationState: 'pending' });
+  await server.sql('insert into idea_tags (idea_id, tag_id, account_id) values ($1, $2, $3)', [
+    ideaId,
+    tagId,
+    accountId,
+  ]);
+  await server.sql(
+    `insert into comments (account_id, idea_id, author_id, body) values ($1, $2, $3, 'We would use it every day.')`,
+    [accountId, ideaId, benId],
+  );
+  await administer(server, async admin => {
+    await followIdea(admin, accountId, { ideaId, userId: ownerId });
+    await blockUser(admin, { accountId, userId: eveId }, 'Spam');
+    await createChannel(admin, testSecretBox, {
+      accountId,
+      boardId,
+      kind: 'slack',
+      url: 'https://hooks.slack.com/services/T0/B0/secret',
+      name: '#ideas',
+    });
+    await inviteMember(admin, { accountId, email: 'kim@example.com', role: 'moderator' }, { isMailed: true });
+  });
+  await act(server, world, benId, op => setIdeaStatus(op, ideaId, 'planned'));
+  await act(server, world, benId, op => mergeIdea(op, mergedId, ideaId));
+  await issueToken(server, world, 'moderate', { issuerId: ownerId, name: 'Triage' });
+  await runJobs(server);
+  const [first, second] = await server.sql<{ slug: string }>(
+    'select slug from accounts where id in ($1, $2) order by id desc',
+    [accountId, other.accountId],
+  );
+  return {
+    world: { ...world, accountSlug: first?.slug },
+    ownerId,
+    ideaId,
+    otherId,
+    mergedId,
+    pendingId,
+    secondAccount: second?.slug,
+  };
+}
