@@ -156,8 +156,11 @@ async function addWhatPagesShow(url: string, words: string[]): Promise<{ session
         '/admin/webhooks/1',
         '/admin/webhooks/1/deliveries',
         '/admin/webhooks/1/deliveries?state=dead',
+        '/admin/webhooks/1/deliveries/1',
         '/admin/chat',
         '/admin/members',
+        '/admin/members/600',
+        '/admin/members/invitations',
         '/admin/account',
         '/admin/profile',
         '/admin/profile/notifications',
@@ -197,4 +200,4 @@ from events cross join lateral (
 ) drawn;
 insert into webhook_attempts (account_id, delivery_id, attempted_at, duration_ms, status, response)
 select 1, id, now(), 30, 200, repeat('an answer ', 100) from webhook_deliveries;
-insert into notifications (account_id, user_id, event_id, kind) select 1, 1, id, 'idea.created' from events;`;
+insert into notifications (account_id, user_id, event_id, kind) select 1, 1, id, 'idea.status_changed' from events;`;

@@ -17,23 +17,31 @@ export interface FollowedIdea {
 }
 
 /**
- * Whoever follows few ideas is found by the user, and whoever follows many by the ideas from the newest on: with the
- * values known, the planner takes what is short.
+ * The page is taken first, in the order of its index: joined with all the rest at once, the planner reads everything that is
+ * followed for 26 rows, since it does not see that hardly anybody is blocked.
  */
 const selectFollowedIdeas = plannedStatement<FollowedIdea>(`
+  with page as materialized (
+    select f.idea_id, f.account_id, f.created_at
+    from followers f
+    where f.user_id = $1 and ($2::bigint is null or f.idea_id < $2) and f.account_id = any (array(
+      select m.account_id
+      from memberships m join accounts a on a.id = m.account_id
+      where m.user_id = $1 and a.erasure_began_at is null
+        and not exists (select from user_blocks x where x.account_id = m.account_id and x.user_id = m.user_id)
+    ))
+    order by f.idea_id desc
+    limit $3
+  )
   select i.id as idea_id, i.title, s.label as status_label, s.category as status_category,
     a.slug as account, a.name as account_name, b.slug as board, b.name as board_name,
     b.is_public and i.moderation_state = 'published' and not s.is_hidden as is_public, f.created_at as followed_at
-  from followers f
+  from page f
   join ideas i on i.id = f.idea_id
   join statuses s on s.id = i.status_id
   join boards b on b.id = i.board_id
   join accounts a on a.id = f.account_id
-  where f.user_id = $1 and ($2::bigint is null or f.idea_id < $2) and a.erasure_began_at is null
-    and exists (select from memberships m where m.account_id = f.account_id and m.user_id = f.user_id)
-    and not exists (select from user_blocks x where x.account_id = f.account_id and x.user_id = f.user_id)
-  order by f.idea_id desc
-  limit $3`);
+  order by f.idea_id desc`);
 
 /**
  * Lists the ideas that a user follows, the newest idea first: those of which the user is told. Whoever left an account,
