@@ -18,7 +18,7 @@ export async function createTestDatabase(template = templateDatabase): Promise<T
   const { url, drop } = await createBareDatabase(template);
   const database = await openDatabase({
     url,
-    poolSize: 20,
+    poolSize: 8,
     connectTimeoutMs: 10_000,
     statementTimeoutMs: 10_000,
     logger: pino({ level: 'silent' }),
