@@ -23,7 +23,6 @@ afterAll(() => db.drop());
 /** Of what each file of these tests is about: what succeeds, what is refused and what is not understood. */
 const commands = {
   administration: [
-    { line: 'board show', exitCode: 0, writes: 'stdout' },
     { line: 'board list --json', exitCode: 0, writes: 'stdout' },
     { line: 'member remove --user ada@example.com', exitCode: 1, writes: 'stderr' },
     { line: 'board update --freeze --unfreeze', exitCode: 2, writes: 'stderr' },
@@ -31,17 +30,14 @@ const commands = {
   webhooks: [
     { line: 'webhook list', exitCode: 0, writes: 'stdout' },
     { line: 'webhook show 4711', exitCode: 1, writes: 'stderr' },
-    { line: 'webhook redeliver 4711', exitCode: 2, writes: 'stderr' },
   ],
   people: [
     { line: 'notification list --user ada@example.com --json', exitCode: 0, writes: 'stdout' },
     { line: 'chat enable 4711', exitCode: 1, writes: 'stderr' },
-    { line: 'follower add 1', exitCode: 2, writes: 'stderr' },
   ],
   'the installation': [
     { line: 'migrate --check', exitCode: 0, writes: 'stdout' },
     { line: 'doctor --json', exitCode: 1, writes: 'stdout' },
-    { line: '--help', exitCode: 0, writes: 'stdout' },
     { line: 'nonsense', exitCode: 2, writes: 'stderr' },
   ],
 };

@@ -225,9 +225,11 @@ describe('a request is charged', () => {
 
   test('also for 423', async () => {
     await server.sql('update boards set is_frozen = true where id = $1', [world.boardId]);
-    const answer = vote();
-    expect(await charged('apitoken:write', () => answer)).toBe(1);
-    expect((await answer).status).toBe(423);
+    let answer: Answer | undefined;
+    const count = await charged('apitoken:write', async () => {
+      answer = await vote();
+    });
+    expect([count, answer?.status]).toEqual([1, 423]);
     await server.sql('update boards set is_frozen = false where id = $1', [world.boardId]);
   });
 
