@@ -42,8 +42,6 @@ export default defineConfig({
     pool: 'forks',
     // One more than there are cores: some tests mostly wait, such as for a PostgreSQL that is stopped and started.
     maxWorkers: availableParallelism() + 1,
-    // Tests make much that does not last: with the default a worker spends twice the time on collecting it.
-    execArgv: ['--max-semi-space-size=64'],
     sequence: { sequencer: LongestFirst },
   },
 });
