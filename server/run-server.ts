@@ -68,7 +68,7 @@ async function startServer(beginning: Beginning, stops: Stops): Promise<void> {
   await renewSubscriptions(server.database, extensions);
   if (config.WORKER) worker = await startWorker({ ...server, url });
   await app.listen({ host: config.HOST, port: config.PORT });
-  greet(app, tokens);
+  greet(app, config.BASE_URL, tokens);
 }
 
 /** Says at /ready that it will stop, goes on serving until that was noticed, and then finishes what is in flight. */
@@ -123,12 +123,12 @@ async function prepareDatabase(
 }
 
 /** A person sees where the server is, and once the tokens of the demo; the log lines are for machines. */
-function greet(app: FastifyInstance, tokens: DemoTokens | undefined) {
+function greet(app: FastifyInstance, publicUrl: string, tokens: DemoTokens | undefined) {
   const { address, family, port } = app.server.address() as AddressInfo;
   const isEverywhere = address === '0.0.0.0' || address === '::';
   const host = isEverywhere ? 'localhost' : family === 'IPv6' ? `[${address}]` : address;
   const baseUrl = `http://${host}:${port}`;
   process.stdout.write(`\nIdea-Board listens on ${baseUrl}, and its documentation is at ${baseUrl}/docs\n`);
-  if (tokens) process.stdout.write(describeDemo(baseUrl, tokens));
+  if (tokens) process.stdout.write(describeDemo(baseUrl, publicUrl, tokens));
   process.stdout.write('\n');
 }
