@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../dependencies.ts';
-import { AdministrationError } from '../domain/administration.ts';
-import { listBoards } from '../domain/boards/list-boards.ts';
+import { listBoardNames } from '../domain/boards/list-boards.ts';
 import type { AccountOfUser } from '../domain/sign-in/read-session.ts';
 import type { ConsentRequest, Consents } from '../oauth/consents.ts';
 import { definePage, sendPage } from '../pages/page.ts';
@@ -10,6 +9,7 @@ import { administer } from './administer.ts';
 import { requireSession, sessionOf } from './browser-session.ts';
 import { fieldOf } from './form-fields.ts';
 import { formTokenOf, frameOf } from './frame.ts';
+import { problemOf } from './problem.ts';
 import { Refusal } from './refusal.ts';
 import { shownName } from './shown-name.ts';
 import { emptyTokenForm, formOf, grantsOf, readTokenForm, type TokenForm } from './token-form.ts';
@@ -50,12 +50,12 @@ export function serveConnect(app: FastifyInstance, server: ServerDependencies, c
     const given = readTokenForm(request.body);
     try {
       await administer(server, request, async admin => {
-        const boards = grantsOf(given, await listBoards(admin, account.id));
+        const boards = grantsOf(given, await listBoardNames(admin, account.id));
         await consents.give(admin, asked, { accountId: account.id, userId, boards, clientName: nameOf(asked) });
       });
     } catch (error) {
-      if (!(error instanceof AdministrationError) || error.reason !== 'invalid') throw error;
-      return show(request, reply, asked, account, { given, problem: error.message }, 422);
+      const { status, message: problem } = problemOf(error);
+      return show(request, reply, asked, account, { given, problem }, status);
     }
     return reply.redirect(asked.returnTo, 303);
   });
@@ -82,7 +82,7 @@ export function serveConnect(app: FastifyInstance, server: ServerDependencies, c
       const explanation = `The plan ${account.plan} of the account ${account.name} does not allow the Agent API.`;
       throw new Refusal(403, 'Not with this plan', explanation);
     }
-    const boards = await administer(server, request, admin => listBoards(admin, account.id));
+    const boards = await administer(server, request, admin => listBoardNames(admin, account.id));
     const here = path.replace(':id', asked.id);
     const data: ConnectData = {
       clientName: nameOf(asked),

@@ -1,5 +1,6 @@
 import { type Grant, grants } from '../../contract/grants.ts';
 import { AdministrationError } from '../domain/administration.ts';
+import type { NamedBoard } from '../domain/boards/list-boards.ts';
 import { fieldOf } from './form-fields.ts';
 import { shownName } from './shown-name.ts';
 
@@ -10,12 +11,6 @@ interface GivenToken {
   expiresOn: string;
   /** The level chosen for a board, empty for none. */
   levelOf(boardId: number): string;
-}
-
-interface NamedBoard {
-  id: number;
-  slug: string;
-  name: string;
 }
 
 /** The form as it is shown, with what was entered in it. */

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../dependencies.ts';
-import { listBoards } from '../domain/boards/list-boards.ts';
+import { listBoardNames } from '../domain/boards/list-boards.ts';
 import type { AccountOfUser } from '../domain/sign-in/read-session.ts';
 import { createToken } from '../domain/tokens/create-token.ts';
 import { listTokenPage, readToken, type TokenListing } from '../domain/tokens/list-tokens.ts';
@@ -66,7 +66,7 @@ export function serveTokens(app: FastifyInstance, server: ServerDependencies) {
     const given = readTokenForm(request.body);
     try {
       const { plaintext, listing } = await administer(server, request, async admin => {
-        const boards = await listBoards(admin, account.id);
+        const boards = await listBoardNames(admin, account.id);
         const { token, plaintext } = await createToken(
           admin,
           {
@@ -127,7 +127,7 @@ export function serveTokens(app: FastifyInstance, server: ServerDependencies) {
     const page = numberIn(request, 'page') ?? 1;
     const { tokens, boards } = await administer(server, request, async admin => ({
       tokens: await listTokenPage(admin, account.id, { limit: tokensPerPage, offset: (page - 1) * tokensPerPage }),
-      boards: await listBoards(admin, account.id),
+      boards: await listBoardNames(admin, account.id),
     }));
     const pathOfPage = (number: number) => pathIn(request, account, '/admin/tokens', { page: String(number) });
     const data: ListData = {

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { AdministrationError } from '../../domain/administration.ts';
 import { requireBoard } from '../../domain/boards/find-board.ts';
-import { listBoards } from '../../domain/boards/list-boards.ts';
+import { listBoardNames } from '../../domain/boards/list-boards.ts';
 import { deleteChannel, disableChannel, enableChannel } from '../../domain/chat/change-channels.ts';
 import { createChannel } from '../../domain/chat/create-channel.ts';
 import { listChannelPage, readChannel } from '../../domain/chat/list-channels.ts';
@@ -161,7 +161,7 @@ export function serveChat(app: FastifyInstance, server: ServerDependencies) {
     const before = numberIn(request, 'before');
     const { channels, boards } = await administer(server, request, async admin => ({
       channels: await listChannelPage(admin, secretBox, account.id, { before, limit: channelsPerPage }),
-      boards: await listBoards(admin, account.id),
+      boards: await listBoardNames(admin, account.id),
     }));
     const list = pathIn(request, account, '/admin/chat');
     const last = channels.rows.at(-1);

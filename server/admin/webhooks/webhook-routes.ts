@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { requireBoard } from '../../domain/boards/find-board.ts';
-import { listBoards } from '../../domain/boards/list-boards.ts';
+import { listBoardNames } from '../../domain/boards/list-boards.ts';
 import type { AccountOfUser } from '../../domain/sign-in/read-session.ts';
 import { createWebhook } from '../../domain/webhooks/create-webhook.ts';
 import { requireWebhook } from '../../domain/webhooks/find-webhook.ts';
@@ -128,7 +128,7 @@ export function serveWebhooks(app: FastifyInstance, server: ServerDependencies) 
     const before = numberIn(request, 'before');
     const { webhooks, boards } = await administer(server, request, async admin => ({
       webhooks: await listWebhookPage(admin, account.id, { before, limit: webhooksPerPage }),
-      boards: await listBoards(admin, account.id),
+      boards: await listBoardNames(admin, account.id),
     }));
     const list = pathIn(request, account, '/admin/webhooks');
     const last = webhooks.rows.at(-1);

@@ -36,3 +36,15 @@ export async function readBoardListing(
   if (!listing) throw new AdministrationError('not_found', 'The board is gone');
   return listing;
 }
+
+/** A board, for those who choose one. */
+export type NamedBoard = Pick<BoardListing, 'id' | 'slug' | 'name'>;
+
+const selectBoardNames = plannedStatement<NamedBoard>(
+  'select id, slug, name from boards where account_id = $1 order by slug',
+);
+
+/** Lists the boards of an account by slug, with their names alone. */
+export function listBoardNames(admin: Administration, accountId: number): Promise<NamedBoard[]> {
+  return admin.query(selectBoardNames, [accountId]);
+}
