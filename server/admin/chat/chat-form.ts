@@ -1,4 +1,4 @@
-import type { BoardListing } from '../../domain/boards/list-boards.ts';
+import type { NamedBoard } from '../../domain/boards/list-boards.ts';
 import { type ChatKind, chatKinds } from '../../entities/chat-channel.ts';
 import { chatEventTypes } from '../../events/chat/chat-event-types.ts';
 import { type EventChoice, eventChoices, readEventChoices } from '../event-choices.ts';
@@ -45,7 +45,7 @@ export function readChannelForm(body: unknown): GivenChannel {
   };
 }
 
-export function channelForm({ kind, board, name, eventTypes }: GivenChannel, boards: BoardListing[]): ChannelForm {
+export function channelForm({ kind, board, name, eventTypes }: GivenChannel, boards: NamedBoard[]): ChannelForm {
   return {
     kinds: chatKinds.map(value => ({ value, label: kindNames[value], isChosen: value === kind })),
     boards: boards.map(one => ({ value: one.slug, label: shownName(one.name), isChosen: one.slug === board })),

@@ -1,5 +1,5 @@
 import { eventTypes } from '../../../contract/events.ts';
-import type { BoardListing } from '../../domain/boards/list-boards.ts';
+import type { NamedBoard } from '../../domain/boards/list-boards.ts';
 import type { WebhookListing } from '../../domain/webhooks/list-webhooks.ts';
 import { oneLine } from '../../events/plain-text.ts';
 import { type EventChoice, eventChoices, readEventChoices } from '../event-choices.ts';
@@ -50,6 +50,6 @@ export function webhookForm({ url, description, eventTypes: chosen }: GivenWebho
   return { url, description, events: eventChoices(eventTypes, chosen) };
 }
 
-export function boardChoices(boards: readonly BoardListing[], chosen: string): BoardChoice[] {
+export function boardChoices(boards: readonly NamedBoard[], chosen: string): BoardChoice[] {
   return boards.map(({ slug, name }) => ({ slug, name: shownName(name), isChosen: slug === chosen }));
 }
