@@ -58,7 +58,7 @@ describe.runIf(findChromium())('in a browser', () => {
     return transport;
   }
 
-  test('a person connects a program with a board, and refuses another one', async () => {
+  test('a program gets from nothing to calls of tools by a person, refreshes, is revoked and is refused; another one is refused at once', async () => {
     if (!browser) throw new Error('There is no browser');
     const [narrow, wide] = screens;
     const { page, complaints, close } = await openPage(browser, narrow ?? { width: 390, colorScheme: 'light' });
@@ -82,11 +82,18 @@ describe.runIf(findChromium())('in a browser', () => {
     await client.connect(
       new StreamableHTTPClientTransport(new URL(`${server.config.BASE_URL}/api/v1/mcp`), { authProvider: memory }),
     );
+    const list = async () => (await client.callTool({ name: 'list_ideas', arguments: {} })).structuredContent;
+    expect(await list()).toMatchObject({ data: [] });
     const created = await client.callTool({
       name: 'create_idea',
       arguments: { title: 'Dark mode', body: 'At night.' },
     });
     expect(created.structuredContent).toMatchObject({ title: 'Dark mode' });
+    // Ten minutes later it refreshes, and goes on.
+    const before = memory.held?.access_token;
+    await server.sql(`update oauth_records set expires_at = now() - interval '1 second' where model = 'AccessToken'`);
+    expect(await list()).toMatchObject({ data: [{ title: 'Dark mode' }] });
+    expect(memory.held?.access_token).not.toBe(before);
     await page.goto(`${server.baseUrl}/admin/tokens`);
     expect(await page.getByRole('listitem').filter({ hasText: 'The official client' }).textContent()).toContain(
       'OAuth',
@@ -94,7 +101,7 @@ describe.runIf(findChromium())('in a browser', () => {
     await page.getByRole('link', { name: 'Revoke The official client' }).click();
     await page.getByRole('button', { name: 'Revoke the token' }).click();
     await page.getByRole('status').waitFor();
-    await expect(client.callTool({ name: 'list_ideas', arguments: {} })).rejects.toBeInstanceOf(UnauthorizedError);
+    await expect(list()).rejects.toBeInstanceOf(UnauthorizedError);
     await client.close();
 
     await openConsent(page, new Remembering(callback));
