@@ -273,7 +273,8 @@ describe('a transaction', () => {
         await query(renameTag, [tags[second], `${name} ${second}`]);
       });
     await Promise.all([rename(0, 1, 'A', '20ms'), rename(1, 0, 'B', '10s')]);
-    expect(runs).toBe(3);
+    // More often where it is quick enough to take its first lock again before the other has it.
+    expect(runs).toBeGreaterThanOrEqual(3);
     const rows = await db.sql<{ name: string }>('select name from tags where id = any($1) order by id', [tags]);
     // The one that ran again came last.
     expect(rows.map(({ name }) => name)).toEqual(['A 0', 'A 1']);
