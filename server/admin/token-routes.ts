@@ -43,7 +43,7 @@ interface CreatedData {
 }
 
 const listPage = definePage<ListData>('admin/tokens');
-const createdPage = definePage<CreatedData>('admin/token-created');
+const createdPage = definePage<CreatedData>('admin/token-created', { hasCopyButtons: true });
 const renderFacts = loadTemplate<ShownToken>('admin/token-facts');
 
 /** So many fit a page that is quick on a phone. */

@@ -20,6 +20,11 @@ export interface AuditTrail {
 /** The fields of an event but for who did it, which an operation is not told. */
 type WithoutActor<Fields> = Omit<Fields, keyof (AuditActor & { by: 'user' })>;
 
+/** The user who acts; null where the operator of the server does, or the server by itself. */
+export function actingUserOf({ by: actor }: Administration): number | null {
+  return actor.by === 'user' ? actor.by_user_id : null;
+}
+
 /** What administrative operations in a transaction are given, where the process has an audit log. */
 export function administrationIn(
   { em, query, afterCommit }: Transaction,

@@ -5,12 +5,14 @@ import type { FastifyInstance } from 'fastify';
 /** What pages load: their names hold a hash of what is in them, so that a browser keeps them for good. */
 const style = loadAsset('style.css', 'text/css; charset=utf-8');
 const icon = loadAsset('icon.svg', 'image/svg+xml');
+const copyScript = loadAsset('copy.js', 'text/javascript; charset=utf-8');
 
 export const stylesheetPath = style.path;
 export const iconPath = icon.path;
+export const copyScriptPath = copyScript.path;
 
 export async function serveAssets(app: FastifyInstance) {
-  for (const { path, type, content } of [style, icon]) {
+  for (const { path, type, content } of [style, icon, copyScript]) {
     app.get(path, async (_request, reply) => {
       reply.header('Cache-Control', 'public, max-age=31536000, immutable').type(type);
       return content;

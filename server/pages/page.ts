@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
-import type { Html } from '../html.ts';
-import { iconPath, stylesheetPath } from './assets.ts';
+import { Html } from '../html.ts';
+import { copyScriptPath, iconPath, stylesheetPath } from './assets.ts';
 import { loadTemplate } from './template.ts';
 
 /*
@@ -15,7 +15,8 @@ import { loadTemplate } from './template.ts';
  *    is in error-page.ts. Routes are in a plugin that server/app.ts gives to pages.serve, which puts every page under the
  *    strict headers. A plugin with forms registers @fastify/formbody for itself: without it no body is accepted.
  * 4. There are no scripts and no styles in a page: the content security policy refuses them. What it looks like is in
- *    style.css, by the classes that are there already where possible.
+ *    style.css, by the classes that are there already where possible. A page that shows what is to be copied says so to
+ *    definePage: copy.js gives it its buttons, and the policy of that page alone lets it.
  */
 
 /** What the layout shows around a page. */
@@ -41,14 +42,25 @@ export interface NavigationLink extends Link {
 }
 
 /** Compiles the template of a page, and answers what makes the whole document from it. */
-export function definePage<Data extends object>(name: string): (frame: Frame, data: Data) => Html {
+export function definePage<Data extends object>(
+  name: string,
+  { hasCopyButtons = false }: { hasCopyButtons?: boolean } = {},
+): (frame: Frame, data: Data) => Html {
   const renderContent = loadTemplate<Data>(name);
-  return (frame, data) =>
-    renderLayout({ ...frame, site: frame.site ?? product, stylesheetPath, iconPath, content: renderContent(data) });
+  const assets = { stylesheetPath, iconPath, ...(hasCopyButtons ? { copyScriptPath } : {}) };
+  return (frame, data) => {
+    const layout = { ...frame, ...assets, site: frame.site ?? product, content: renderContent(data) };
+    const document = renderLayout(layout);
+    return hasCopyButtons ? new PageToCopyFrom(document.text) : document;
+  };
 }
+
+/** A document that has the one script that there is. */
+class PageToCopyFrom extends Html {}
 
 /** Answers with a page. Nobody keeps it, unless its route says otherwise with config.isPublicPage. */
 export function sendPage(reply: FastifyReply, page: Html, status = reply.statusCode) {
+  reply.hasCopyButtons = page instanceof PageToCopyFrom;
   return reply.status(status).type('text/html; charset=utf-8').send(page.text);
 }
 
@@ -58,6 +70,7 @@ interface LayoutData extends Omit<Frame, 'site'> {
   site: { label: string; href?: string };
   stylesheetPath: string;
   iconPath: string;
+  copyScriptPath?: string;
   content: Html;
 }
 

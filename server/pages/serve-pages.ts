@@ -10,6 +10,8 @@ declare module 'fastify' {
   interface FastifyReply {
     /** Where a form of the page may lead beside this server: a source as form-action has it. */
     formTarget: string | null;
+    /** Whether the page has the script that copies. */
+    hasCopyButtons: boolean;
   }
 }
 
@@ -33,6 +35,7 @@ export async function buildPages(server: ServerDependencies) {
     serve: (plugins: readonly FastifyPluginAsync[]) => async (app: FastifyInstance) => {
       app.removeAllContentTypeParsers();
       app.decorateReply('formTarget', null);
+      app.decorateReply('hasCopyButtons', false);
       app.setErrorHandler(answerError);
       // At the end: a page may have set one of them for itself, and refusals have them too.
       app.addHook('onSend', async (_request, reply) => setHeaders(reply));
@@ -57,8 +60,12 @@ export async function buildPages(server: ServerDependencies) {
   };
 }
 
-/** Browsers follow a redirect after a form only to where the page's forms may lead. */
-function forPage({ formTarget }: FastifyReply, name: string, value: string): string {
-  if (!formTarget || name !== 'content-security-policy') return value;
-  return value.replace("form-action 'self'", `form-action 'self' ${formTarget}`);
+/**
+ * Browsers follow a redirect after a form only to where the page's forms may lead, and run a script only where the policy
+ * of the page has it.
+ */
+function forPage({ formTarget, hasCopyButtons }: FastifyReply, name: string, value: string): string {
+  if (name !== 'content-security-policy') return value;
+  const withTarget = formTarget ? value.replace("form-action 'self'", `form-action 'self' ${formTarget}`) : value;
+  return hasCopyButtons ? `${withTarget};script-src 'self'` : withTarget;
 }

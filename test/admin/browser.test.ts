@@ -84,7 +84,7 @@ describe.runIf(findChromium())('in a browser', () => {
     );
     const account = `account=${world.accountSlug}`;
     // A color on its way to another one is none that anybody reads.
-    const page = await open({ reducedMotion: 'reduce' });
+    const page = await open({ reducedMotion: 'reduce', permissions: ['clipboard-read', 'clipboard-write'] });
     const seen = new Set<string>();
     const check = async () => {
       const { pathname } = new URL(page.url());
@@ -165,10 +165,14 @@ describe.runIf(findChromium())('in a browser', () => {
     await page.getByLabel('Web app').selectOption('Read');
     await page.getByRole('button', { name: 'Create the token' }).click();
     await check();
-    // A click selects it, so that it is copied without a script.
+    // A button copies it; and without a script a click selects it.
     const token = page.getByLabel('The token', { exact: true });
+    const plaintext = await token.textContent();
+    await page.getByRole('button', { name: 'Copy: The token' }).click();
+    await page.getByText('Copied').waitFor();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(plaintext);
     await token.click();
-    expect(await page.evaluate('getSelection().toString()')).toBe(await token.textContent());
+    expect(await page.evaluate('getSelection().toString()')).toBe(plaintext);
     await page.goto(`/admin/webhooks?${account}`);
     await page.getByLabel('URL').fill('https://hooks.example.com/ideas');
     await page.getByRole('button', { name: 'Create the webhook' }).click();

@@ -47,6 +47,11 @@ describe('a token', () => {
     });
     expect(answer.status).toBe(201);
     expect(answer.headers.get('cache-control')).toBe('no-store');
+    // The one page with a script: it copies what is shown, and comes from here.
+    expect(answer.headers.get('content-security-policy')).toMatch(/;script-src 'self'$/);
+    expect(answer.html.match(/<script[^>]*>/g)).toEqual([
+      expect.stringMatching(/^<script src="\/assets\/[0-9a-f]{16}\.js" defer>$/),
+    ]);
     const plaintext = plaintextIn(answer.html);
     const { body } = await request(server, 'GET /api/v1/token', { token: plaintext });
     expect(body).toMatchObject({

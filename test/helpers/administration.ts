@@ -13,3 +13,8 @@ export function operatorIn(transaction: Transaction, now = new Date(), audit = s
 export function userIn(transaction: Transaction, userId: number, now = new Date()): Administration {
   return administrationIn(transaction, { audit: silent, actor: { by: 'user', by_user_id: userId }, now });
 }
+
+/** What somebody else was given, for a person who acts in the pages; as it was for null. */
+export function asUser(admin: Administration, userId: number | null): Administration {
+  return userId === null ? admin : { ...admin, by: { by: 'user', by_user_id: userId } };
+}

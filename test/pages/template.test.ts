@@ -22,9 +22,10 @@ test('no template writes anything raw but another template', () => {
   }
 });
 
-test('no template has a script, a style or a value in an attribute without quotation marks', () => {
+test('no template has a script but the one file that copies, a style or a value in an attribute without quotation marks', () => {
   for (const file of templates) {
-    expect([file, sourceOf(file).match(/<script|<style|\sstyle=|\son[a-z]+=|javascript:|=<%/gi)]).toEqual([file, null]);
+    const source = sourceOf(file).replace('<script src="<%= it.copyScriptPath %>" defer></script>', '');
+    expect([file, source.match(/<script|<style|\sstyle=|\son[a-z]+=|javascript:|=<%/gi)]).toEqual([file, null]);
   }
 });
 

@@ -61,7 +61,7 @@ interface LinkData {
 }
 
 const listPage = definePage<ListData>('admin/members/invitations');
-const linkPage = definePage<LinkData>('admin/members/invitation-link');
+const linkPage = definePage<LinkData>('admin/members/invitation-link', { hasCopyButtons: true });
 
 const invitationsPerPage = 25;
 

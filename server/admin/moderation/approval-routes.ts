@@ -38,9 +38,7 @@ export function serveApproval(app: FastifyInstance, server: ServerDependencies) 
   app.post('/admin/ideas/:id/approve', { onRequest }, async (request, reply) => {
     const account = requireModeratedAccount(request);
     const id = idIn(request);
-    const isApproved = await actOnIdea(server, request, account, id, op =>
-      approveIdea(op, account.id, id, op.actor.userId),
-    );
+    const isApproved = await actOnIdea(server, request, account, id, op => approveIdea(op, account.id, id));
     return leadBack(request, reply, account, isApproved ? 'approved' : 'approved_already');
   });
 
@@ -54,9 +52,7 @@ export function serveApproval(app: FastifyInstance, server: ServerDependencies) 
     const id = idIn(request);
     const reason = fieldOf(request.body, 'reason');
     try {
-      const isRejected = await actOnIdea(server, request, account, id, op =>
-        rejectIdea(op, account.id, id, reason, op.actor.userId),
-      );
+      const isRejected = await actOnIdea(server, request, account, id, op => rejectIdea(op, account.id, id, reason));
       return leadBack(request, reply, account, isRejected ? 'rejected' : 'rejected_already');
     } catch (error) {
       const { status, message: problem } = problemOf(error);

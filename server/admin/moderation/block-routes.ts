@@ -92,7 +92,7 @@ export function serveBlocks(app: FastifyInstance, server: ServerDependencies) {
     try {
       await administer(server, request, async admin => {
         const { id: userId } = await requirePerson(admin, account.id, idIn(request));
-        await blockUser(admin, { accountId: account.id, userId }, reason, sessionOf(request).user.id);
+        await blockUser(admin, { accountId: account.id, userId }, reason);
       });
     } catch (error) {
       const { status, message: problem } = problemOf(error);
@@ -105,7 +105,7 @@ export function serveBlocks(app: FastifyInstance, server: ServerDependencies) {
     const account = requireModeratedAccount(request);
     await administer(server, request, async admin => {
       const { id: userId } = await requirePerson(admin, account.id, idIn(request));
-      await unblockUser(admin, { accountId: account.id, userId }, sessionOf(request).user.id);
+      await unblockUser(admin, { accountId: account.id, userId });
     });
     return reply.redirect(wayBack(request, account, '/admin/blocks', { notice: 'unblocked' }), 303);
   });

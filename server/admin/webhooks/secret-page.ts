@@ -11,7 +11,7 @@ interface SecretData {
   formToken: string;
 }
 
-const secretPage = definePage<SecretData>('admin/webhooks/secret');
+const secretPage = definePage<SecretData>('admin/webhooks/secret', { hasCopyButtons: true });
 
 /** Answers with a secret, this once, and how to verify with it. */
 export function sendSecretPage(

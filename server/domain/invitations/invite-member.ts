@@ -1,7 +1,7 @@
 import { plannedStatement, statement } from '../../database/statement.ts';
 import type { InvitationDelivery } from '../../entities/invitation.ts';
 import type { Role } from '../../entities/membership.ts';
-import { type Administration, AdministrationError } from '../administration.ts';
+import { type Administration, AdministrationError, actingUserOf } from '../administration.ts';
 import { checkEmail } from '../fields.ts';
 import { lockMembers } from '../members/may-manage.ts';
 import { makeSecret } from '../sign-in/secret-text.ts';
@@ -81,7 +81,7 @@ export async function inviteMember(
   const secret = isMailed ? undefined : makeSecret();
   const delivery: InvitationDelivery = isMailed ? 'waiting' : 'by_hand';
   const expiresAt = new Date(admin.now.getTime() + invitationDays * 86_400_000);
-  const inviterId = admin.by.by === 'user' ? admin.by.by_user_id : null;
+  const inviterId = actingUserOf(admin);
   const values = [accountId, email, role, inviterId, secret?.hash ?? null, delivery, admin.now, expiresAt];
   const [invitation] = await admin.query(upsertInvitation, values);
   if (!invitation) throw new Error('The invitation was not stored');

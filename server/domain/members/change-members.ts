@@ -1,6 +1,6 @@
 import { statement } from '../../database/statement.ts';
 import { Membership, type Role } from '../../entities/membership.ts';
-import { type Administration, AdministrationError } from '../administration.ts';
+import { type Administration, AdministrationError, actingUserOf } from '../administration.ts';
 import { explainViolations } from '../constraint-violation.ts';
 import { lockMembers } from './may-manage.ts';
 import { hasOtherOwner } from './other-owner.ts';
@@ -69,8 +69,8 @@ function describe({ accountId, userId }: Member) {
   return { account_id: accountId, user_id: userId };
 }
 
-function isOneself({ by: actor }: Administration, { userId }: Member): boolean {
-  return actor.by === 'user' && actor.by_user_id === userId;
+function isOneself(admin: Administration, { userId }: Member): boolean {
+  return actingUserOf(admin) === userId;
 }
 
 async function requireMembership(admin: Administration, { accountId, userId }: Member): Promise<Membership> {

@@ -1,7 +1,7 @@
 import { statement } from '../../database/statement.ts';
 import { type Role, roles } from '../../entities/membership.ts';
 import { lockAccount } from '../accounts/find-account.ts';
-import { type Administration, AdministrationError } from '../administration.ts';
+import { type Administration, AdministrationError, actingUserOf } from '../administration.ts';
 
 /** Which roles whoever acts may give to others, change and take away in an account. */
 export interface Authority {
@@ -22,9 +22,9 @@ const selectActor = statement<{ role: Role }>(
  */
 export async function lockMembers(admin: Administration, accountId: number): Promise<Authority> {
   await lockAccount(admin, accountId);
-  const { by: actor } = admin;
-  if (actor.by !== 'user') return { require() {} };
-  const [member] = await admin.query(selectActor, [accountId, actor.by_user_id]);
+  const userId = actingUserOf(admin);
+  if (userId === null) return { require() {} };
+  const [member] = await admin.query(selectActor, [accountId, userId]);
   return {
     require(...roles) {
       const refused = roles.find(role => !member || !mayManage(member.role, role));

@@ -1,5 +1,5 @@
 import { statement } from '../../database/statement.ts';
-import { type Administration, AdministrationError } from '../administration.ts';
+import { type Administration, AdministrationError, actingUserOf } from '../administration.ts';
 import { recordEvent } from '../events/record-event.ts';
 import { checkText } from '../fields.ts';
 import { lockSubmission } from './lock-submission.ts';
@@ -14,14 +14,13 @@ const maxReasonLength = 500;
 
 /**
  * Rejects an idea that awaits approval, and tells its author why. Answers whether it did: one that is rejected already
- * keeps the reason it has. The moderator is null for the operator of the server.
+ * keeps the reason it has.
  */
 export async function rejectIdea(
   admin: Administration,
   accountId: number,
   ideaId: number,
   reason: string,
-  moderatorId: number | null = null,
 ): Promise<boolean> {
   const checked = checkText(reason, 1, maxReasonLength, 'reason');
   const idea = await lockSubmission(admin, accountId, ideaId);
@@ -30,7 +29,7 @@ export async function rejectIdea(
     throw new AdministrationError('conflict', `Idea ${ideaId} is published: only a pending one can be rejected`);
   }
   await admin.query(rejectIdeaStatement, [ideaId, checked, admin.now]);
-  const source = { ...admin, actor: { userId: moderatorId, tokenId: null } };
+  const source = { ...admin, actor: { userId: actingUserOf(admin), tokenId: null } };
   await recordEvent(source, 'idea.rejected', ideaId, { reason: checked });
   admin.audit.record('idea.rejected', { account_id: accountId, idea_id: ideaId });
   return true;

@@ -2,7 +2,7 @@ import { statement } from '../../database/statement.ts';
 import type { Role } from '../../entities/membership.ts';
 import { UserBlock } from '../../entities/user-block.ts';
 import { lockAccount } from '../accounts/find-account.ts';
-import { type Administration, AdministrationError } from '../administration.ts';
+import { type Administration, AdministrationError, actingUserOf } from '../administration.ts';
 import { checkText } from '../fields.ts';
 import { hasOtherOwner } from '../members/other-owner.ts';
 
@@ -13,18 +13,13 @@ interface Blocking {
 
 /**
  * Keeps a user from writing in an account, and from its pages. Blocking again changes the reason, where one is given. The
- * moderator is null for the operator of the server, who may block everybody but the last owner.
+ * operator of the server may block everybody but the last owner.
  */
-export async function blockUser(
-  admin: Administration,
-  { accountId, userId }: Blocking,
-  reason?: string,
-  moderatorId: number | null = null,
-) {
+export async function blockUser(admin: Administration, { accountId, userId }: Blocking, reason?: string) {
   const checked = reason === undefined ? undefined : checkText(reason, 0, 500, 'reason');
   // Two owners who block each other: the second waits, and finds itself blocked.
   await lockAccount(admin, accountId);
-  const role = await checkMayBlock(admin, { accountId, userId }, moderatorId);
+  const role = await checkMayBlock(admin, { accountId, userId });
   if (role === 'owner' && !(await hasOtherOwner(admin, { accountId, userId }))) {
     throw new AdministrationError('conflict', 'The last owner of an account cannot be blocked: make another one first');
   }
@@ -36,13 +31,9 @@ export async function blockUser(
 }
 
 /** Ends a block. Without one nothing changes. Whoever may block a user may unblock them. */
-export async function unblockUser(
-  admin: Administration,
-  { accountId, userId }: Blocking,
-  moderatorId: number | null = null,
-) {
+export async function unblockUser(admin: Administration, { accountId, userId }: Blocking) {
   await lockAccount(admin, accountId);
-  await checkMayBlock(admin, { accountId, userId }, moderatorId);
+  await checkMayBlock(admin, { accountId, userId });
   const ended = await admin.em.nativeDelete(UserBlock, { accountId, userId });
   if (ended > 0) admin.audit.record('user.unblocked', { account_id: accountId, user_id: userId });
 }
@@ -69,11 +60,8 @@ const selectRoles = statement<{ role: Role | null; moderator: Role | null }>(
 );
 
 /** The role of the user, who is none that the moderator must leave alone. */
-async function checkMayBlock(
-  admin: Administration,
-  { accountId, userId }: Blocking,
-  moderatorId: number | null,
-): Promise<Role | null> {
+async function checkMayBlock(admin: Administration, { accountId, userId }: Blocking): Promise<Role | null> {
+  const moderatorId = actingUserOf(admin);
   if (moderatorId === userId) throw new AdministrationError('forbidden', 'Nobody can block or unblock themselves');
   const [roles] = await admin.query(selectRoles, [accountId, userId, moderatorId]);
   const { role = null, moderator = null } = roles ?? {};

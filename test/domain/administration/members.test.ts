@@ -11,7 +11,7 @@ import { requireUser } from '../../../server/domain/users/find-user.ts';
 import { listUsers } from '../../../server/domain/users/list-users.ts';
 import { updateUser } from '../../../server/domain/users/update-user.ts';
 import { type Role, roles } from '../../../server/entities/membership.ts';
-import { userIn } from '../../helpers/administration.ts';
+import { asUser, userIn } from '../../helpers/administration.ts';
 import { createTestDatabase, type TestDatabase } from '../../helpers/database.ts';
 import { createMember, createWorld, createUser as insertUser, type World } from '../../helpers/fixtures.ts';
 import { administer, administerAtOnce, expectRefusal } from './administer.ts';
@@ -118,11 +118,10 @@ describe('a person who acts', () => {
       await createMember(db, accountId, 'admin'),
       await createMember(db, accountId, 'moderator'),
     ];
-    const asAdmin = (admin: Administration) => ({ ...admin, by: { by: 'user' as const, by_user_id: adminId } });
     const results = await administerAtOnce(
       db,
       admin => setMemberRole(admin, { accountId, userId: adminId }, 'member'),
-      admin => setMemberRole(asAdmin(admin), { accountId, userId }, 'admin'),
+      admin => setMemberRole(asUser(admin, adminId), { accountId, userId }, 'admin'),
     );
     expect(results).toMatchObject([{ status: 'fulfilled' }, { reason: { reason: 'forbidden' } }]);
     // Of another account, and blocked: neither is anybody there.
@@ -231,9 +230,9 @@ test('a block is of one account, keeps its reason until another is given, and en
 });
 
 const block = (userId: number, moderatorId: number | null) => (admin: Administration) =>
-  blockUser(admin, { accountId: world.accountId, userId }, 'Spam', moderatorId);
+  blockUser(asUser(admin, moderatorId), { accountId: world.accountId, userId }, 'Spam');
 const unblock = (userId: number, moderatorId: number | null) => (admin: Administration) =>
-  unblockUser(admin, { accountId: world.accountId, userId }, moderatorId);
+  unblockUser(asUser(admin, moderatorId), { accountId: world.accountId, userId });
 
 test('nobody blocks whoever has a higher role, or themselves, and nobody unblocks them, either', async () => {
   const { accountId, ownerId } = world;

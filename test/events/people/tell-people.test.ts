@@ -7,6 +7,7 @@ import { rejectIdea } from '../../../server/domain/moderation/reject-idea.ts';
 import { followIdea } from '../../../server/domain/notifications/follow-idea.ts';
 import { setIdeaStatus } from '../../../server/domain/statuses/set-idea-status.ts';
 import { act } from '../../helpers/act.ts';
+import { asUser } from '../../helpers/administration.ts';
 import { createMember, createUser, createWorld, insertIdea, type World } from '../../helpers/fixtures.ts';
 import { runJobs, waitingJobs } from '../../helpers/jobs.ts';
 import { startServer, type TestServer } from '../../helpers/server.ts';
@@ -180,8 +181,12 @@ describe('a board with pre-moderation', () => {
       server.sql('select type, actor_id::int from events where idea_id = $1 order by occurred_at, type', [ideaId]);
     expect(await types()).toEqual([{ type: 'idea.pending', actor_id: author }]);
 
-    expect(await administer(server, admin => approveIdea(admin, world.accountId, ideaId, world.ownerId))).toBe(true);
-    expect(await administer(server, admin => approveIdea(admin, world.accountId, ideaId, world.ownerId))).toBe(false);
+    expect(await administer(server, admin => approveIdea(asUser(admin, world.ownerId), world.accountId, ideaId))).toBe(
+      true,
+    );
+    expect(await administer(server, admin => approveIdea(asUser(admin, world.ownerId), world.accountId, ideaId))).toBe(
+      false,
+    );
 
     expect(await tell()).toEqual({ 'idea.pending': moderators, 'idea.approved': [author] });
     expect(await types()).toEqual([
@@ -220,7 +225,7 @@ describe('a board with pre-moderation', () => {
 
   test('an author who approves his own idea is not told', async () => {
     await server.sql(`update memberships set role = 'moderator' where user_id = $1`, [author]);
-    await administer(server, admin => approveIdea(admin, world.accountId, ideaId, author));
+    await administer(server, admin => approveIdea(asUser(admin, author), world.accountId, ideaId));
 
     expect((await tell())['idea.approved']).toBeUndefined();
   });
