@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { type ChildServer, loadChildServer } from '../helpers/child-servers.ts';
+import { bundle } from '../helpers/bundle.ts';
+import { type ChildServer, childProgram, loadChildServer } from '../helpers/child-servers.ts';
 import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
 import { createMember, createWorld, issueToken } from '../helpers/fixtures.ts';
 import { type Received, startReceiverForTest } from '../helpers/receiver.ts';
@@ -40,7 +41,9 @@ test(`a server killed ${kills} times under load (seed ${seed}) loses no event, i
     issuers.map(async issuerId => (await issueToken(db, world, 'moderate', { issuerId })).token),
   );
 
-  const children: ChildServer[] = Array.from({ length: spares }, () => loadChildServer(db.url, childEnvironment));
+  const program = await bundle(childProgram);
+  const load = () => loadChildServer(db.url, childEnvironment, program);
+  const children: ChildServer[] = Array.from({ length: spares }, load);
   const alive: { child: ChildServer; baseUrl: string }[] = [];
   let isOver = false;
   let isLoading = true;
@@ -48,7 +51,7 @@ test(`a server killed ${kills} times under load (seed ${seed}) loses no event, i
     isOver = true;
     await Promise.all([...children, ...alive.map(one => one.child)].map(child => child.kill()));
   });
-  const load = Promise.all(Array.from({ length: writers }, (_, writer) => write(writer)));
+  const writing = Promise.all(Array.from({ length: writers }, (_, writer) => write(writer)));
 
   async function write(writer: number) {
     const own = randomFrom(seed * 1_000 + writer);
@@ -82,7 +85,7 @@ test(`a server killed ${kills} times under load (seed ${seed}) loses no event, i
     const child = children.shift() as ChildServer;
     alive.push({ child, baseUrl: await child.begin() });
     isLoading = false;
-    children.push(loadChildServer(db.url, childEnvironment));
+    children.push(load());
     await delay(random() * longestPauseMs);
     if (alive.length < serving) continue;
     const [victim] = alive.splice(Math.floor(random() * alive.length), 1);
@@ -91,7 +94,7 @@ test(`a server killed ${kills} times under load (seed ${seed}) loses no event, i
     kill += 1;
   }
   isOver = true;
-  await load;
+  await writing;
   await (children[0] as ChildServer).begin();
 
   // What was done, by what it left: nothing here asks the tables of events.

@@ -89,8 +89,13 @@ test('a server with extensions migrates, serves and subscribes them, and is read
   expect(await db.sql('select event_type, extension from extension_subscriptions')).toEqual([
     { event_type: 'idea.status_changed', extension: 'form-inbox' },
   ]);
-  const crons = await db.sql<{ identifier: string }>('select identifier from graphile_worker._private_known_crontabs');
-  expect(crons.map(({ identifier }) => identifier)).toContain('ext:form-inbox:clear_old');
+  // The worker notes them while the server serves already.
+  await eventually(async () => {
+    const crons = await db.sql<{ identifier: string }>(
+      'select identifier from graphile_worker._private_known_crontabs',
+    );
+    expect(crons.map(({ identifier }) => identifier)).toContain('ext:form-inbox:clear_old');
+  });
   await eventually(async () => expect((await request(server, 'GET /ready')).status).toBe(200), 10_000);
   await write('growing', '{}', { '0002_second.sql': 'alter table growing add column more int;' });
   expect((await request(server, 'GET /ready')).status).toBe(503);

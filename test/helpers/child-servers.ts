@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { testAppKey } from './server.ts';
 
-const program = new URL('killable-server.ts', import.meta.url);
+/** What a child runs, unless it is given a bundle of it. */
+export const childProgram = join(import.meta.dirname, 'killable-server.ts');
 
 export interface ChildServer {
   /** Resolves when all is loaded, and it would begin at once. */
@@ -16,7 +17,11 @@ export interface ChildServer {
 }
 
 /** Loads a server in a process of its own; it begins when it is told to. */
-export function loadChildServer(databaseUrl: string, environment: Record<string, string> = {}): ChildServer {
+export function loadChildServer(
+  databaseUrl: string,
+  environment: Record<string, string> = {},
+  program = childProgram,
+): ChildServer {
   const child = fork(program, {
     // What the tests' own process was started with is not what a server is.
     execArgv: [],
