@@ -76,7 +76,7 @@ async function read(ids: number[], { user: email, all = false, ...output }: Read
   }
   const view = await administer(async admin => {
     const user = await requireUser(admin, email);
-    return { read: await markRead(admin, user.id, all ? 'all' : ids, admin.now) };
+    return { read: await markRead(admin, user.id, all ? 'all' : ids) };
   });
   print(output, view, ({ read: count }) => `${count} marked as read.`);
 }

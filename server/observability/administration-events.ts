@@ -21,6 +21,7 @@ const invited = z.string().describe('the address that is invited, masked');
 const ofToken = { ...inAccount, token_id: field.tokenId };
 const ofWebhook = { ...inAccount, webhook_id: field.webhookId };
 const ofIdea = { ...inAccount, idea_id: field.ideaId };
+const ofFollower = { ...ofIdea, user_id: field.userId('who follows or followed it') };
 const ofChannel = { ...inAccount, channel_id: field.channelId };
 const role = z.enum(roles);
 const rows = z.record(z.string(), z.int()).describe('how many rows each table lost, or had changed');
@@ -156,6 +157,16 @@ export const administrationEvents = {
   'idea.unmerged': defineEvent('A moderator took a merge back.', {
     ...ofIdea,
     target_id: z.int().describe('the idea into which it was merged'),
+  }),
+
+  'idea.followed': defineEvent(
+    "A user is told of what happens to an idea from now on, by their own or the operator's doing.",
+    ofFollower,
+  ),
+  'idea.unfollowed': defineEvent('A user is not told any more of what happens to an idea.', ofFollower),
+  'notifications.read': defineEvent('A user marked notifications as read.', {
+    ...ofUser,
+    count: z.int().describe('how many that were not'),
   }),
 
   'webhook.created': defineEvent('A webhook was registered.', {

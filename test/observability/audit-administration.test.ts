@@ -21,6 +21,8 @@ import { mergeIdea, unmergeIdea } from '../../server/domain/merging/merge-idea.t
 import { approveIdea } from '../../server/domain/moderation/approve-idea.ts';
 import { findModerator } from '../../server/domain/moderation/find-moderator.ts';
 import { rejectIdea } from '../../server/domain/moderation/reject-idea.ts';
+import { followIdea, unfollowIdea } from '../../server/domain/notifications/follow-idea.ts';
+import { markRead } from '../../server/domain/notifications/mark-read.ts';
 import { refuseConsent } from '../../server/domain/oauth/give-consent.ts';
 import { storeRecord } from '../../server/domain/oauth/records.ts';
 import type { WriteOperation } from '../../server/domain/operation.ts';
@@ -221,6 +223,28 @@ const onMerged =
     )();
   };
 
+const onFollower =
+  (
+    change: (
+      admin: Administration,
+      accountId: number,
+      following: { ideaId: number; userId: number },
+    ) => Promise<unknown>,
+    isFollowing = false,
+  ) =>
+  async (): Promise<Change> => {
+    const { accountId } = world;
+    const following = {
+      ideaId: await insertIdea(server, world),
+      userId: await createMember(server, accountId, 'member'),
+    };
+    if (isFollowing) await administer(admin => followIdea(admin, accountId, following));
+    return async admin => {
+      await change(admin, accountId, following);
+      return { ...account(), idea_id: following.ideaId, user_id: following.userId };
+    };
+  };
+
 const cases: Cases = {
   'account.created': async () => async admin => {
     const owner = { email: `${Date.now()}@example.com`, name: 'Ada' };
@@ -418,6 +442,20 @@ const cases: Cases = {
   ),
   'idea.merged': onMerged(mergeIdea),
   'idea.unmerged': onMerged(unmergeIdea, true),
+  'idea.followed': onFollower(followIdea),
+  'idea.unfollowed': onFollower((admin, _, following) => unfollowIdea(admin, following), true),
+  'notifications.read': async () => {
+    const userId = await createUser(server);
+    const { id } = await addWebhook(server, world, { url: 'https://hooks.example.com/a-secret-path?key=abc' });
+    await server.sql(
+      `insert into notifications (account_id, user_id, endpoint_id, kind) values ($1, $2, $3, 'webhook.disabled')`,
+      [world.accountId, userId, id],
+    );
+    return async admin => {
+      await markRead(admin, userId, 'all');
+      return { user_id: userId, count: 1 };
+    };
+  },
   'webhook.created': async () => async admin => {
     const url = 'https://hooks.example.com/a-secret-path?key=abc';
     const { endpoint } = await createWebhook(admin, testSecretBox, { accountId: world.accountId, boardId: null, url });

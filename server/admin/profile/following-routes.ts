@@ -4,6 +4,7 @@ import { unfollowIdea } from '../../domain/notifications/follow-idea.ts';
 import { listFollowedIdeas } from '../../domain/notifications/list-followed-ideas.ts';
 import { shortLine } from '../../events/plain-text.ts';
 import { definePage, type NavigationLink, sendPage } from '../../pages/page.ts';
+import { administer } from '../administer.ts';
 import { requireSession, sessionOf } from '../browser-session.ts';
 import { formTokenOf } from '../frame.ts';
 import { idIn, noticeIn, numberIn } from '../parameters.ts';
@@ -34,7 +35,8 @@ const listPage = definePage<ListData>('admin/profile/following');
 const perPage = 25;
 
 /** The ideas that whoever is signed in follows, in all accounts. */
-export function serveFollowing(app: FastifyInstance, { database, config }: ServerDependencies) {
+export function serveFollowing(app: FastifyInstance, server: ServerDependencies) {
+  const { database, config } = server;
   const path = '/admin/profile/following';
 
   app.get(path, { onRequest: requireSession }, async (request, reply) => {
@@ -69,7 +71,8 @@ export function serveFollowing(app: FastifyInstance, { database, config }: Serve
   });
 
   app.post(`${path}/:id/unfollow`, { onRequest: requireSession }, async (request, reply) => {
-    await unfollowIdea(database, { userId: sessionOf(request).user.id, ideaId: idIn(request) });
+    const userId = sessionOf(request).user.id;
+    await administer(server, request, admin => unfollowIdea(admin, { userId, ideaId: idIn(request) }));
     const before = numberIn(request, 'before');
     const place = before === undefined ? {} : { before: String(before) };
     return reply.redirect(ownPath(request, path, { ...place, notice: 'unfollowed' }), 303);

@@ -6,6 +6,7 @@ import { wordsOf } from '../../events/people/mail-content.ts';
 import { shortLine } from '../../events/plain-text.ts';
 import { definePage, type NavigationLink, sendPage } from '../../pages/page.ts';
 import { isAdmin, pathIn } from '../account-choice.ts';
+import { administer } from '../administer.ts';
 import { requireSession, sessionOf } from '../browser-session.ts';
 import { fieldOf } from '../form-fields.ts';
 import { formTokenOf } from '../frame.ts';
@@ -46,7 +47,7 @@ const maxQuoteLength = 300;
 
 /** What whoever is signed in was told, in all accounts. To look at it changes nothing: they say what they have read. */
 export function serveNotifications(app: FastifyInstance, server: ServerDependencies) {
-  const { database, clock, config } = server;
+  const { database, config } = server;
   const path = '/admin/profile/notifications';
 
   app.get(path, { onRequest: requireSession }, async (request, reply) => {
@@ -74,12 +75,12 @@ export function serveNotifications(app: FastifyInstance, server: ServerDependenc
   app.post(`${path}/read`, { onRequest: requireSession }, async (request, reply) => {
     const newest = fieldOf(request.body, 'up_to');
     const upToId = /^\d{1,15}$/.test(newest) ? Number(newest) : 0;
-    await markRead(database, sessionOf(request).user.id, { upToId }, clock.now());
+    await administer(server, request, admin => markRead(admin, sessionOf(request).user.id, { upToId }));
     return reply.redirect(ownPath(request, path, { notice: 'all_read' }), 303);
   });
 
   app.post(`${path}/:id/read`, { onRequest: requireSession }, async (request, reply) => {
-    await markRead(database, sessionOf(request).user.id, [idIn(request)], clock.now());
+    await administer(server, request, admin => markRead(admin, sessionOf(request).user.id, [idIn(request)]));
     const before = numberIn(request, 'before');
     const place = before === undefined ? {} : { before: String(before) };
     return reply.redirect(ownPath(request, path, { ...place, notice: 'read' }), 303);

@@ -34,17 +34,23 @@ export async function followIdea(
   const [row] = await admin.query(insertFollower, [accountId, ideaId, userId, admin.now]);
   if (!row?.has_idea) throw new AdministrationError('not_found', `The account has no published idea ${ideaId}`);
   if (!row.is_member) throw new AdministrationError('forbidden', 'Only members of the account can follow its ideas');
+  if (row.is_changed) {
+    admin.audit.record('idea.followed', { account_id: accountId, idea_id: ideaId, user_id: userId });
+  }
   return row.is_changed;
 }
 
-const deleteFollower = statement<{ user_id: number }>(
+const deleteFollower = statement<{ account_id: number }>(
   'delete_follower',
-  'delete from followers where idea_id = $1 and user_id = $2 returning user_id',
+  'delete from followers where idea_id = $1 and user_id = $2 returning account_id',
 );
 
 /** Ends what followIdea began. Answers whether the user followed the idea. */
-export async function unfollowIdea(db: Queryable, { ideaId, userId }: Following): Promise<boolean> {
-  return (await db.query(deleteFollower, [ideaId, userId])).length > 0;
+export async function unfollowIdea(admin: Administration, { ideaId, userId }: Following): Promise<boolean> {
+  const [ended] = await admin.query(deleteFollower, [ideaId, userId]);
+  if (!ended) return false;
+  admin.audit.record('idea.unfollowed', { account_id: ended.account_id, idea_id: ideaId, user_id: userId });
+  return true;
 }
 
 const selectFollower = statement<{ user_id: number }>(

@@ -1,5 +1,5 @@
-import type { Queryable } from '../../database/database.ts';
 import { statement } from '../../database/statement.ts';
+import type { Administration } from '../administration.ts';
 
 const updateRead = statement<{ count: number }>(
   'mark_notifications_read',
@@ -15,8 +15,10 @@ const updateRead = statement<{ count: number }>(
 export type Notifications = readonly number[] | { upToId: number } | 'all';
 
 /** Marks notifications of a user as read. Answers how many were not. */
-export async function markRead(db: Queryable, userId: number, which: Notifications, now: Date): Promise<number> {
+export async function markRead(admin: Administration, userId: number, which: Notifications): Promise<number> {
   const [ids, upToId] = which === 'all' ? [null, null] : 'upToId' in which ? [null, which.upToId] : [which, null];
-  const [marked] = await db.query(updateRead, [userId, ids, now, upToId]);
-  return marked?.count ?? 0;
+  const [marked] = await admin.query(updateRead, [userId, ids, admin.now, upToId]);
+  const count = marked?.count ?? 0;
+  if (count > 0) admin.audit.record('notifications.read', { user_id: userId, count });
+  return count;
 }

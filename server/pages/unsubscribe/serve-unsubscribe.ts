@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
+import { administrationIn } from '../../domain/administration.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { endMail } from '../../domain/notifications/end-mail.ts';
 import { unfollowIdea } from '../../domain/notifications/follow-idea.ts';
@@ -18,11 +19,13 @@ interface UnsubscribePageData {
 
 const unsubscribePage = definePage<UnsubscribePageData>('unsubscribe/unsubscribe');
 
+type Dependencies = Pick<ServerDependencies, 'database' | 'audit' | 'clock'>;
+
 /**
  * The page behind the link that ends a kind of mail. Looking at it changes nothing, since mail filters follow links; the
  * POST of its button and the one click of a mail provider (RFC 8058) do. Neither needs a sign-in: the token is enough.
  */
-export function serveUnsubscribe({ database }: Pick<ServerDependencies, 'database'>, tokens: UnsubscribeTokens) {
+export function serveUnsubscribe({ database, audit, clock }: Dependencies, tokens: UnsubscribeTokens) {
   return async (app: FastifyInstance) => {
     // A provider sends its fields as a form of either kind, or nothing: they are read to the end and left alone.
     app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: maxBodyBytes }, (_request, _body, done) =>
@@ -42,8 +45,12 @@ export function serveUnsubscribe({ database }: Pick<ServerDependencies, 'databas
     app.post('/unsubscribe', async (request, reply) => {
       const subscription = subscriptionOf(request, tokens);
       const { userId, ideaId } = subscription;
-      if (ideaId === 'all') await endMail(database, userId);
-      else await unfollowIdea(database, { userId, ideaId });
+      const actor = { by: 'user', by_user_id: userId } as const;
+      await database.transaction(async transaction => {
+        const admin = administrationIn(transaction, { audit, actor, now: clock.now() });
+        if (ideaId === 'all') await endMail(admin, userId);
+        else await unfollowIdea(admin, { userId, ideaId });
+      });
       const data = done(subscription);
       return sendPage(reply, unsubscribePage({ title: data.title }, data));
     });

@@ -232,7 +232,7 @@ describe('mail is sent', () => {
       smtp.refuse(`${address}@example.com`, 450);
     expect(await runJobs(server)).toHaveLength(1);
     expect(smtp.received).toEqual([]);
-    await unfollowIdea(server.database, { ideaId, userId: unfollowed });
+    await administer(server, admin => unfollowIdea(admin, { ideaId, userId: unfollowed }));
     await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, blocked]);
     await server.sql('delete from memberships where user_id = $1', [left]);
     await server.sql('update users set notification_email = null where id = $1', [silent]);
