@@ -17,7 +17,8 @@ declare module 'vitest' {
 /** Starts one PostgreSQL for the whole run, with a migrated database that each test file clones. */
 export default async function setup(project: TestProject) {
   const dataDir = await makeScratchDirectory();
-  const settings = { max_connections: '300', max_wal_size: '256MB' };
+  // What a server needs that lives for long, or reads from a disk, costs here without being of use.
+  const settings = { max_connections: '300', max_wal_size: '256MB', autovacuum: 'off', io_method: 'sync' };
   const postgres = await startEmbeddedPostgres({ dataDir, durable: false, settings });
   const client = new pg.Client({ connectionString: postgres.url('postgres') });
   await client.connect();
