@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
-import { startEmbeddedPostgres } from '../../server/database/embedded-postgres.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../server/database/embedded-postgres.ts';
 import { migrate } from '../../server/database/migrator.ts';
 import { makeScratchDirectory } from './scratch-directory.ts';
 
@@ -20,14 +20,23 @@ export default async function setup(project: TestProject) {
   // What a server needs that lives for long, or reads from a disk, costs here without being of use.
   const settings = { max_connections: '300', max_wal_size: '256MB', autovacuum: 'off', io_method: 'sync' };
   const postgres = await startEmbeddedPostgres({ dataDir, durable: false, settings });
+  const stop = async () => {
+    await postgres.stop();
+    await rm(dataDir, { recursive: true, force: true });
+  };
+  // A run that cannot begin leaves no PostgreSQL behind: such as with a migration that is being written.
+  await makeTemplate(postgres).catch(async error => {
+    await stop();
+    throw error;
+  });
+  project.provide('postgresUrl', postgres.url('postgres'));
+  return stop;
+}
+
+async function makeTemplate(postgres: EmbeddedPostgres) {
   const client = new pg.Client({ connectionString: postgres.url('postgres') });
   await client.connect();
   await client.query(`create database ${templateDatabase}`);
   await client.end();
   await migrate(postgres.url(templateDatabase));
-  project.provide('postgresUrl', postgres.url('postgres'));
-  return async () => {
-    await postgres.stop();
-    await rm(dataDir, { recursive: true, force: true });
-  };
 }
