@@ -26,9 +26,6 @@ export function findRuntimes(): Runtime[] {
   ];
 }
 
-/** Several files of tests ask for it, and one line says that it is not there. */
-let isChromiumMissed = false;
-
 /** Chromium, or undefined where there is none. */
 export function findChromium(): string | undefined {
   const candidates = [
@@ -43,8 +40,9 @@ export function findChromium(): string | undefined {
     ...globSync(join(homedir(), '.cache/ms-playwright/chromium*/chrome-linux*/{chrome,headless_shell}')),
   ];
   const path = candidates.find(candidate => candidate && existsSync(candidate));
-  if (!path && !isChromiumMissed) {
-    isChromiumMissed = true;
+  // Several files of tests ask for it, in several processes: one line says once that it is not there.
+  if (!path && process.env.IS_CHROMIUM_MISSED === undefined) {
+    process.env.IS_CHROMIUM_MISSED = '1';
     console.warn('No Chromium is installed: nothing is tested in a browser. CHROMIUM_PATH can name one.');
   }
   return path;

@@ -3,6 +3,7 @@ import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../server/database/embedded-postgres.ts';
 import { migrate } from '../../server/database/migrator.ts';
+import { findChromium } from '../client/runtimes.ts';
 import { makeScratchDirectory } from './scratch-directory.ts';
 
 export const templateDatabase = 'migrated_template';
@@ -16,6 +17,8 @@ declare module 'vitest' {
 
 /** Starts one PostgreSQL for the whole run, with a migrated database that each test file clones. */
 export default async function setup(project: TestProject) {
+  // Before there are workers, which take over that it was said.
+  findChromium();
   const dataDir = await makeScratchDirectory();
   // What a server needs that lives for long, or reads from a disk, costs here without being of use.
   const settings = { max_connections: '300', max_wal_size: '256MB', autovacuum: 'off', io_method: 'sync' };
