@@ -188,7 +188,7 @@ for (const directory of ['contract', 'client', 'server']) {
   }
 }
 for (const problem of problems) console.error(problem);
-process.exit(problems.length > 0 ? 1 : 0);
+process.exitCode = problems.length > 0 ? 1 : 0;
 
 function problemsOf(file: string): string[] {
   return [...problemsOfRule(file), ...problemsOfEnds(file)];

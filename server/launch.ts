@@ -1,4 +1,5 @@
 import { enableCompileCache } from 'node:module';
+import { endProcess } from './end-process.ts';
 
 /** Runs the process in its role. What has a plain cause is told in one line; a fault of ours keeps its stack. */
 export async function launch(role: 'runServer' | 'runWorker'): Promise<void> {
@@ -9,6 +10,6 @@ export async function launch(role: 'runServer' | 'runWorker'): Promise<void> {
     await roles[role](process.env);
   } catch (error) {
     console.error(tellFailure(error, process.env));
-    process.exit(1);
+    endProcess(1);
   }
 }

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Config } from './config.ts';
+import { endProcess } from './end-process.ts';
 import type { ErrorReporter } from './observability/error-reporter.ts';
 
 /** Undoes what was started, the last first. The first to be told is what others send work to. */
@@ -60,20 +61,20 @@ function stopOnSignal(config: LifecycleConfig, logger: Logger, stop: (signal: st
     if (stoppingSince !== undefined) {
       if (performance.now() - stoppingSince < sameSignalMs) return;
       logger.error({ signal }, 'a second signal ended the process before all was finished');
-      process.exit(1);
+      return endProcess(1);
     }
     stoppingSince = performance.now();
     logger.info({ signal }, 'stopping');
     const deadlineMs = (signal === 'SIGTERM' ? config.SHUTDOWN_DELAY_MS : 0) + config.SHUTDOWN_TIMEOUT_MS;
     setTimeout(() => {
       logger.error({ deadlineMs }, 'stopping took too long');
-      process.exit(1);
+      endProcess(1);
     }, deadlineMs).unref();
     stop(signal).then(
-      () => process.exit(0),
+      () => endProcess(0),
       error => {
         logger.error({ err: error }, 'stopping failed');
-        process.exit(1);
+        endProcess(1);
       },
     );
   };
@@ -87,7 +88,7 @@ function endOnFault(logger: Logger): TellFaults {
     logger.fatal({ err: error, origin }, 'a fault that nobody caught ends the process');
     for (const reporter of reporters) reporter.report(error, { origin });
     await Promise.allSettled(reporters.map(reporter => reporter.close()));
-    process.exit(1);
+    endProcess(1);
   });
   return reporter => void reporters.push(reporter);
 }
