@@ -101,14 +101,28 @@ const reserveSettings: pg.PoolConfig = {
 
 function queryOf(pool: pg.Pool): Queryable['query'] {
   return async ({ name, text }, values) => {
-    const result = await pool.query({ name, text, values: values as unknown[] });
-    return result.rows;
+    for (let tries = 1; ; tries++) {
+      try {
+        const result = await pool.query({ name, text, values: values as unknown[] });
+        return result.rows;
+      } catch (error) {
+        if (!isWorthAnotherTry(error, tries)) throw error;
+      }
+    }
   };
 }
 
-/** PostgreSQL chose this transaction to break a deadlock or could not serialize it: nothing was written. */
+/**
+ * PostgreSQL chose this transaction to break a deadlock or could not serialize it: nothing was written. A statement by
+ * itself is a transaction, too.
+ */
 const retryableCodes = new Set(['40P01', '40001']);
 const maxTries = 3;
+
+function isWorthAnotherTry(error: unknown, tries: number): boolean {
+  const { code } = error as { code?: string };
+  return tries < maxTries && code !== undefined && retryableCodes.has(code);
+}
 
 async function transact<T>(orm: MikroORM, work: (transaction: Transaction) => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
@@ -119,8 +133,7 @@ async function transact<T>(orm: MikroORM, work: (transaction: Transaction) => Pr
       for (const one of afterCommit) one();
       return result;
     } catch (error) {
-      const { code } = error as { code?: string };
-      if (tries >= maxTries || !code || !retryableCodes.has(code)) throw error;
+      if (!isWorthAnotherTry(error, tries)) throw error;
     }
   }
 }

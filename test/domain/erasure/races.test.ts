@@ -1,13 +1,18 @@
 import type pg from 'pg';
+import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { openDatabase } from '../../../server/database/database.ts';
+import { signedIn } from '../../admin/visitor.ts';
 import { connect } from '../../helpers/database.ts';
 import { createMember, createWorld, insertIdea, issueToken, type World } from '../../helpers/fixtures.ts';
 import { expectInvariants } from '../../helpers/invariants.ts';
+import { startPublicServer } from '../../helpers/public-server.ts';
 import { startReceiverForTest } from '../../helpers/receiver.ts';
 import { type Answer, request } from '../../helpers/request.ts';
 import { startServer, type TestServer } from '../../helpers/server.ts';
 import { addWebhook, eventually } from '../../helpers/webhooks.ts';
 import { startWorkerForTest } from '../../helpers/worker.ts';
+import { Program } from '../../oauth/program.ts';
 import { dump, linesWith } from './dump.ts';
 import { marker, person, requestDeletion } from './populate.ts';
 import { runCleanUp } from './run.ts';
@@ -188,6 +193,44 @@ test('what a receiver repeats of a message that was on its way is not kept', asy
   await eventually(async () => expect(await attempts()).toHaveLength(2));
   expect(linesWith(await dump(server), marker)).toEqual([]);
   await server.sql('delete from webhook_endpoints where id = $1', [webhookId]);
+});
+
+test('a program that refreshes its access while its user is erased deadlocks with nobody for good, and keeps nothing', async () => {
+  // Of two that deadlock, PostgreSQL ends the one that looks first: here the program's.
+  const url = new URL(server.url);
+  url.searchParams.set('options', '-c DateStyle=ISO -c TimeZone=UTC -c deadlock_timeout=10ms');
+  const database = await openDatabase({
+    url: url.href,
+    poolSize: 2,
+    connectTimeoutMs: 10_000,
+    statementTimeoutMs: 30_000,
+    logger: pino({ level: 'silent' }),
+  });
+  const provider = await startPublicServer({ on: server, dependencies: { database } });
+  onTestFinished(async () => {
+    await provider.close();
+    await database.close();
+  });
+  const userId = await createMember(server, world.accountId, 'admin', person.name);
+  const program = await Program.register(provider);
+  const tokens = await program.connect(await signedIn(provider, userId), { [world.boardId]: 'write' });
+  await requestDeletion(server, userId);
+
+  // The program comes to wait with the lock of its grant, and the erasure with that of its user: each for the other.
+  const holder = await holding('select from api_tokens where issuer_id = $1 for update', [userId]);
+  const refreshed = program.refresh(tokens.refresh_token);
+  await isWaiting();
+  const told = runCleanUp(server);
+  await isWaiting(2);
+  await holder.query('commit');
+  const { status, body } = await refreshed;
+  // On a slow machine the erasure may look first, after a second, and begins anew.
+  expect([
+    [400, 'invalid_grant'],
+    [200, undefined],
+  ]).toContainEqual([status, body.error]);
+  expect(await told).toMatchObject({ users: [{ id: userId }], failed: [] });
+  expect(await server.sql(`select from oauth_records where model <> 'Client' and token_id is not null`)).toEqual([]);
 });
 
 test('under parallel votes, comments, ideas and merges nothing fails, and nothing is lost', async () => {
