@@ -156,7 +156,7 @@ export const settings = z.object({
     .url({ protocol: /^smtps?$/ })
     .optional()
     .describe(
-      'The mail server that notifications, invitations and links to set a password are sent through: smtp:// or smtps://. Without it no mail is sent.',
+      'The mail server that notifications, notices, invitations and links to set a password are sent through: smtp:// or smtps://. Without it no mail is sent.',
     ),
   MAIL_FROM: z
     .string()

@@ -15,9 +15,11 @@ import { buildExtensionTasks, extensionCrontab } from '../extensions/extension-t
 import { recordAuditEvent } from './audit-outbox.ts';
 import { clearExpired } from './clear-expired.ts';
 import type { Lease } from './lease.ts';
+import { mailAccountDeletion } from './mail-account-deletion.ts';
 import { mailAddressLink, mailAddressNotice } from './mail-address-link.ts';
 import { mailInvitation } from './mail-invitation.ts';
 import { mailPasswordLink } from './mail-password-link.ts';
+import { mailPasswordNotice } from './mail-password-notice.ts';
 
 /** What a task is built from. */
 export interface TaskDependencies extends Omit<ServerDependencies, 'appKey' | 'passwords'> {
@@ -52,6 +54,8 @@ export function buildTasks(deps: TaskDependencies): TaskList {
     wake_overdue_webhooks: () => wakeOverdueLanes(deps.queue),
     clear_old_events: () => clearOldEvents(deps.queue, deps.stopping),
     mail_password_link: mailPasswordLink(deps),
+    mail_password_notice: mailPasswordNotice(deps),
+    mail_account_deletion: mailAccountDeletion(deps),
     mail_address_link: mailAddressLink(deps),
     mail_address_notice: mailAddressNotice(deps),
     mail_invitation: mailInvitation(deps),

@@ -186,7 +186,10 @@ describe('another address to sign in with', () => {
       setPassword(operatorIn(transaction, clock.now()), userId, credential),
     );
     expect(await runJobs(server)).toEqual([]);
-    expect(mail.received.map(({ to }) => to)).toEqual([person.email]);
+    expect(mail.received.map(({ to, mail: { subject } }) => [to, subject])).toEqual([
+      [person.email, 'Another address for Idea-Board was asked for'],
+      [person.email, 'Your password for Idea-Board was changed'],
+    ]);
     visitor = await signIn('another few words');
     expect((await visitor.get(waiting)).status).toBe(404);
   });

@@ -29,6 +29,7 @@ const removeJobs = plannedStatement<{ last_id: number | null; count: number }>(`
         )
         -- The invitation may be gone already.
         when 'mail_invitation' then (c.payload ->> 'account_id')::bigint = $1
+        when 'mail_account_deletion' then (c.payload ->> 'account_id')::bigint = $1
         when 'mail_notifications' then exists (
           select from json_array_elements_text(c.payload) as mailed(id)
           join notifications n on n.id = mailed.id::bigint and n.account_id = $1
@@ -38,7 +39,7 @@ const removeJobs = plannedStatement<{ last_id: number | null; count: number }>(`
   )
   select (select max(id) from chunk) as last_id, removed.count from removed`);
 
-/** Removes the jobs that are about an account: its webhooks, chats, events, notifications and invitations. */
+/** Removes the jobs that are about an account: its webhooks, chats, events, notifications, invitations and notices. */
 export async function removeAccountJobs(
   database: Queryable,
   accountId: number,
@@ -68,7 +69,9 @@ const removeLinks = plannedStatement<{ count: number }>(`
   select count(*)::int as count
   from graphile_worker.complete_jobs(array(
     select j.id from graphile_worker._private_jobs j join graphile_worker._private_tasks t on t.id = j.task_id
-    where t.identifier in ('mail_address_link', 'mail_address_notice', 'mail_password_link')
+    where t.identifier in (
+        'mail_account_deletion', 'mail_address_link', 'mail_address_notice', 'mail_password_link', 'mail_password_notice'
+      )
       and (j.payload ->> 'user_id')::bigint = $1
   ))`);
 

@@ -91,6 +91,10 @@ describe('an account that is erased', () => {
   beforeAll(async () => {
     before.push(await rowsOf(populated.other.accountId));
     users = await server.sql('select * from users order by id');
+    await server.sql(
+      `select graphile_worker.add_job('mail_account_deletion', json_build_object('account_id', $1::bigint, 'user_id', $2::bigint))`,
+      [populated.world.accountId, populated.world.ownerId],
+    );
     told = await runCleanUp(server, { batchSize: 3 });
   });
 
@@ -104,6 +108,11 @@ describe('an account that is erased', () => {
       populated.ownToken.id,
     ]);
     expect(orphans).toEqual([]);
+    const jobs = await server.sql(
+      `select id from graphile_worker._private_jobs where json_typeof(payload) = 'object' and payload ->> 'account_id' = $1`,
+      [String(accountId)],
+    );
+    expect(jobs).toEqual([]);
     await expectInvariants(server);
   });
 

@@ -93,6 +93,7 @@ export async function populate(server: TestServer): Promise<Populated> {
   await receiver.close();
   await signIn(server, personId, personToken.id, other);
   await invite(server, world, personId);
+  await leaveNotices(server, world, personId);
   return { world, other, personId, personToken, ownToken, ideaId, otherIdeaId };
 }
 
@@ -157,6 +158,15 @@ async function invite({ sql }: TestServer, { accountId, ownerId }: World, person
       [accountId, email, inviterId],
     );
   }
+}
+
+/** Mails that are still to be sent to the person: of another password, and as if they owned the account. */
+async function leaveNotices({ sql }: TestServer, { accountId }: World, userId: number) {
+  await sql(`select graphile_worker.add_job('mail_password_notice', json_build_object('user_id', $1::bigint))`, [
+    userId,
+  ]);
+  const payload = JSON.stringify({ account_id: accountId, user_id: userId });
+  await sql(`select graphile_worker.add_job('mail_account_deletion', $1::json)`, [payload]);
 }
 
 /** Rows of how the person signs in, as the admin area and OAuth keep them. */

@@ -63,7 +63,7 @@ describe('a user who is erased', () => {
           ideas: 4,
           idempotency_keys: expect.any(Number),
           invitations: 2,
-          jobs: 2,
+          jobs: 4,
           memberships: 2,
           notifications: expect.any(Number),
           oauth_records: 2,

@@ -1,12 +1,18 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { commentOnIdea } from '../../../server/domain/comments/comment-on-idea.ts';
+import {
+  cancelAccountDeletion,
+  scheduleAccountDeletion,
+} from '../../../server/domain/erasure/schedule-account-deletion.ts';
 import { createIdea } from '../../../server/domain/ideas/create-idea.ts';
 import { mergeIdea } from '../../../server/domain/merging/merge-idea.ts';
 import { approveIdea } from '../../../server/domain/moderation/approve-idea.ts';
 import { rejectIdea } from '../../../server/domain/moderation/reject-idea.ts';
 import { followIdea, unfollowIdea } from '../../../server/domain/notifications/follow-idea.ts';
+import { setPassword } from '../../../server/domain/sign-in/set-password.ts';
 import { setIdeaStatus } from '../../../server/domain/statuses/set-idea-status.ts';
 import { disableEndpoint } from '../../../server/events/webhooks/disable-endpoint.ts';
+import { emailOf } from '../../admin/visitor.ts';
 import { act } from '../../helpers/act.ts';
 import { createMember, createWorld, insertIdea, type World } from '../../helpers/fixtures.ts';
 import { makeJobsDue, runJobs, waitingJobs } from '../../helpers/jobs.ts';
@@ -331,5 +337,59 @@ describe('mail is sent', () => {
 
     expect(smtp.received).toHaveLength(20);
     expect(smtp.connections - before).toBeLessThanOrEqual(1);
+  });
+});
+
+describe('what may have been done in somebody’s place is told by mail at once', () => {
+  test('the deletion of an account, to each owner and nobody else, until it is called off', async () => {
+    const secondId = await createMember(server, world.accountId, 'owner');
+    await createMember(server, world.accountId, 'admin');
+    await server.sql(`update accounts set name = 'Acme <b>' where id = $1`, [world.accountId]);
+    await administer(server, admin =>
+      scheduleAccountDeletion({ ...admin, now: new Date('2026-11-20T20:15:00Z') }, world.accountId),
+    );
+    // One that runs goes on as it is.
+    await administer(server, admin => scheduleAccountDeletion(admin, world.accountId));
+    expect(await runJobs(server)).toEqual([]);
+    expect(recipients().sort()).toEqual([await emailOf(server, world.ownerId), await emailOf(server, secondId)].sort());
+    const { mail, raw } = smtp.received[0] ?? {};
+    expect(mail?.subject).toBe('Acme <b> is to be deleted from Idea-Board');
+    const [account] = await server.sql<{ slug: string }>('select slug from accounts where id = $1', [world.accountId]);
+    for (const part of [mail?.text, mail?.html]) {
+      expect(part).toContain('20 December 2026 at 20:15 UTC');
+      expect(part).toContain(`https://ideas.example.com/admin/account?account=${account?.slug}`);
+    }
+    expect(mail?.html).toContain('Acme &lt;b&gt;');
+    expect(raw).not.toContain('List-Unsubscribe');
+
+    smtp.received.length = 0;
+    await administer(server, admin => cancelAccountDeletion(admin, world.accountId));
+    await administer(server, admin => scheduleAccountDeletion(admin, world.accountId));
+    await server.sql(`update memberships set role = 'admin' where user_id = $1`, [secondId]);
+    expect(await runJobs(server)).toEqual([]);
+    expect(recipients()).toEqual([await emailOf(server, world.ownerId)]);
+    smtp.received.length = 0;
+    await administer(server, admin => cancelAccountDeletion(admin, world.accountId));
+    await administer(server, admin => scheduleAccountDeletion(admin, world.accountId));
+    await administer(server, admin => cancelAccountDeletion(admin, world.accountId));
+    expect(await runJobs(server)).toEqual([]);
+    expect(recipients()).toEqual([]);
+  });
+
+  test('another password, to the address with which its user signs in, but not the first one', async () => {
+    const set = (credential: string) => administer(server, admin => setPassword(admin, world.ownerId, credential));
+    await set('$argon2id$first');
+    expect(await waitingJobs(server)).toEqual([]);
+    await set('$argon2id$second');
+    expect(await runJobs(server)).toEqual([]);
+    expect(smtp.received).toMatchObject([
+      {
+        to: await emailOf(server, world.ownerId),
+        mail: {
+          subject: 'Your password for Idea-Board was changed',
+          text: expect.stringContaining('https://ideas.example.com/admin/password-link'),
+        },
+      },
+    ]);
   });
 });
