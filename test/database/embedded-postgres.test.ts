@@ -414,7 +414,7 @@ async function readLine(child: ChildProcess) {
 }
 
 async function until(isTrue: () => Promise<boolean>) {
-  for (const deadline = Date.now() + 5_000; !(await isTrue()); await sleep(5)) {
+  for (const deadline = Date.now() + 30_000; !(await isTrue()); await sleep(5)) {
     if (Date.now() > deadline) throw new Error('it did not come true');
   }
 }

@@ -18,14 +18,17 @@ async function start(url = db.url) {
   return { worker, lines: worker.logLines };
 }
 
+/** What may take so long on a machine that is slow and busy. */
+const patience = { timeout: 30_000, interval: 20 };
+
 const backends = `from pg_stat_activity where datname = current_database() and application_name = 'idea-board worker'`;
 
 /** Resolves when the heartbeat was recorded anew. */
 async function heartbeat() {
-  await vi.waitFor(async () => expect(await db.sql(`select from heartbeats where name = 'cron'`)).toHaveLength(1), {
-    timeout: 15_000,
-    interval: 20,
-  });
+  await vi.waitFor(
+    async () => expect(await db.sql(`select from heartbeats where name = 'cron'`)).toHaveLength(1),
+    patience,
+  );
 }
 
 /** Has a heartbeat recorded by a job, as the cron does each minute. */
@@ -40,7 +43,7 @@ test('a worker records a heartbeat at its start, and leaves no connection behind
   await heartbeat();
   expect((await db.sql(`select ${backends}`)).length).toBeGreaterThan(0);
   await worker.stop();
-  await vi.waitFor(async () => expect(await db.sql(`select ${backends}`)).toEqual([]));
+  await vi.waitFor(async () => expect(await db.sql(`select ${backends}`)).toEqual([]), patience);
   expect(await db.sql('select from graphile_worker._private_jobs where locked_at is not null')).toEqual([]);
   expect(lines).toEqual([]);
 });
@@ -51,7 +54,7 @@ test('a heartbeat never goes back', async () => {
   await beat();
   await db.sql(`update heartbeats set recorded_at = '2100-01-01'`);
   await db.sql(`select graphile_worker.add_job('heartbeat')`);
-  await vi.waitFor(async () => expect(await db.sql('select from graphile_worker._private_jobs')).toEqual([]));
+  await vi.waitFor(async () => expect(await db.sql('select from graphile_worker._private_jobs')).toEqual([]), patience);
   const [row] = await db.sql('select recorded_at from heartbeats');
   expect(row).toEqual({ recorded_at: '2100-01-01 00:00:00+00' });
 });
@@ -92,16 +95,13 @@ test('a worker that loses its connection between the end of a job and the note o
     await watcher.end();
   });
   const waitingFor = (statement: string) =>
-    vi.waitFor(
-      async () => {
-        const { rows } = await watcher.query(`select ${backends} and wait_event_type = 'Lock' and query ~ $1`, [
-          statement,
-        ]);
-        // The cron's own, at the turn of a minute, may wait too.
-        expect(rows.length).toBeGreaterThan(0);
-      },
-      { timeout: 5000, interval: 10 },
-    );
+    vi.waitFor(async () => {
+      const { rows } = await watcher.query(`select ${backends} and wait_event_type = 'Lock' and query ~ $1`, [
+        statement,
+      ]);
+      // The cron's own, at the turn of a minute, may wait too.
+      expect(rows.length).toBeGreaterThan(0);
+    }, patience);
 
   await outside.query('begin');
   await outside.query('lock table heartbeats');
@@ -115,7 +115,7 @@ test('a worker that loses its connection between the end of a job and the note o
   await waitingFor('delete from');
   await watcher.query(`select pg_terminate_backend(pid) ${backends}`);
   await jobs.query('rollback');
-  await vi.waitFor(() => expect(lines.join('')).toContain('Failed to complete jobs'));
+  await vi.waitFor(() => expect(lines.join('')).toContain('Failed to complete jobs'), patience);
   await beat();
 });
 
@@ -130,7 +130,7 @@ test('a worker whose PostgreSQL was away goes on when it is back', async () => {
   proxy.sever();
   // Long enough to have looked for it in vain, more than once.
   const tries = () => lines.filter(line => line.includes('the worker failed')).length;
-  await vi.waitFor(() => expect(tries()).toBeGreaterThan(2), { timeout: 10_000 });
+  await vi.waitFor(() => expect(tries()).toBeGreaterThan(2), patience);
   proxy.restore();
   await beat();
 });
@@ -152,5 +152,5 @@ test('expired counters and answers are cleared, and the others kept', async () =
   await db.sql(`select graphile_worker.add_job('clear_expired')`);
   await vi.waitFor(async () => {
     expect(await db.sql(`select key from rate_limits where key like 'ip:%'`)).toEqual([{ key: 'ip:kept' }]);
-  });
+  }, patience);
 });

@@ -11,6 +11,7 @@ import { createBareDatabase, type TestDatabase } from '../helpers/database.ts';
 import { startProxy } from '../helpers/proxy.ts';
 import { type Answer, request } from '../helpers/request.ts';
 import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
+import { eventually } from '../helpers/webhooks.ts';
 
 const now = '2026-03-14T09:00:00.000Z';
 const clock = testClock(now);
@@ -58,9 +59,16 @@ async function serve(url: string): Promise<TestServer> {
   return startServerForTest({ on, clock });
 }
 
-async function timed<T>(work: Promise<T>): Promise<[T, number]> {
-  const start = performance.now();
-  return [await work, performance.now() - start];
+/**
+ * What is asked for is answered as it has to be, and in time: at least once, since a machine that is busy is late now and
+ * then, and a server that waits for what it must not wait for is late each time.
+ */
+function expectInTime(limitMs: number, ask: () => Promise<Answer>, check: (answer: Answer) => void) {
+  return eventually(async () => {
+    const start = performance.now();
+    check(await ask());
+    expect(performance.now() - start).toBeLessThan(limitMs);
+  });
 }
 
 describe('GET /health', () => {
@@ -87,9 +95,8 @@ describe('GET /health', () => {
     await ready(lost);
     for (const harm of [() => proxy.silence(), () => proxy.sever()]) {
       harm();
-      const [answer, ms] = await timed(request(lost, 'GET /health'));
-      expect(answer.status).toBe(200);
-      expect(ms).toBeLessThan(400);
+      const ask = () => request(lost, 'GET /health');
+      await expectInTime(400, ask, ({ status }) => expect(status).toBe(200));
     }
   });
 });
@@ -173,10 +180,9 @@ describe('GET /ready', () => {
     const lost = await serve(proxy.url);
     expectReady(await ready(lost));
     proxy.silence();
-    const [answer, ms] = await timed(ready(lost));
-    expectNotReady(answer, ['database', 'migrations', 'cron'], lost);
+    const check = (answer: Answer) => expectNotReady(answer, ['database', 'migrations', 'cron'], lost);
     // What it waits for in turn, its address's limit and its checks, would be three seconds.
-    expect(ms).toBeLessThan(2_500);
+    await expectInTime(2_500, () => ready(lost), check);
     proxy.resume();
   });
 
@@ -199,10 +205,8 @@ describe('GET /ready', () => {
   test('is not late for a pool that slow requests have used up: a busy server is not one that is out of order', async () => {
     const busy = await serve(server.url);
     const holders = await Promise.all([...Array(4)].map(() => busy.database.pool.connect()));
-    const [answer, ms] = await timed(ready(busy));
+    await expectInTime(2_500, () => ready(busy), expectReady);
     for (const holder of holders) holder.release();
-    expectReady(answer);
-    expect(ms).toBeLessThan(2_500);
   });
 
   test.each([
@@ -212,11 +216,13 @@ describe('GET /ready', () => {
     const holder = await server.database.pool.connect();
     await holder.query('begin');
     await holder.query(`lock table ${table}`);
-    const [answer, ms] = await timed(ready());
+    await expectInTime(
+      2_500,
+      () => ready(),
+      answer => expectNotReady(answer, [check]),
+    );
     await holder.query('rollback');
     holder.release();
-    expectNotReady(answer, [check]);
-    expect(ms).toBeLessThan(2_500);
   });
 
   test('asks the database once for all who ask at the same time', async () => {

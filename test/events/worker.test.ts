@@ -19,7 +19,12 @@ const record = (ideaId: number) =>
   db.sql(`select record_event('idea.status_changed', $1, null, null, null, '{"changes": []}', now())`, [ideaId]);
 
 test('two workers share the work, and what is done once is not done twice', async () => {
-  const receiver = await startReceiverForTest(response => setTimeout(() => response.writeHead(204).end(), 20));
+  // Four jobs at once are the most that one of them has: what comes first is answered when the other has begun, too.
+  const held: (() => void)[] = [];
+  const receiver = await startReceiverForTest(response => {
+    held.push(() => response.writeHead(204).end());
+    if (receiver.mostAtOnce() > 4) for (const answer of held.splice(0)) answer();
+  });
   const world = await createWorld(db);
   const { id } = await addWebhook(db, world, { url: receiver.url });
   const ideas = await Promise.all(Array.from({ length: 16 }, () => insertIdea(db, world)));
@@ -31,8 +36,6 @@ test('two workers share the work, and what is done once is not done twice', asyn
     expect(new Set((await deliveriesOf(db, id)).map(one => one.state))).toEqual(new Set(['delivered']));
   });
   expect(receiver.received).toHaveLength(128);
-  // Four jobs at once are the most that one of them has.
-  expect(receiver.mostAtOnce()).toBeGreaterThan(4);
 });
 
 test('what a killed worker had begun, another takes over within seconds', async () => {
@@ -48,24 +51,29 @@ test('what a killed worker had begun, another takes over within seconds', async 
   await delay(300);
   // It lives: its job is its own.
   expect(receiver.received).toHaveLength(1);
-  const killedAt = performance.now();
   await child.kill();
+  // By itself the queue would wait for four hours.
   await receiver.gets(2);
-  expect(performance.now() - killedAt).toBeLessThan(5_000);
   expect(new Set(receiver.received.map(one => one.headers['webhook-id'])).size).toBe(1);
 });
 
 test('a stop lets what is being sent finish, and leaves the rest to others', async () => {
-  const receiver = await startReceiverForTest(response => setTimeout(() => response.writeHead(204).end(), 400));
+  let answer = () => {};
+  const receiver = await startReceiverForTest(response => {
+    answer = () => response.writeHead(204).end();
+  });
   const world = await createWorld(db);
   const { id } = await addWebhook(db, world, { url: receiver.url });
   for (let event = 0; event < 3; event++) await administer(db, admin => sendTestEvent(admin, world.accountId, id));
   const worker = await startWorkerForTest(db);
   await receiver.gets(1);
-  await worker.stop();
+  const stopped = worker.stop();
+  answer();
+  await stopped;
   expect((await deliveriesOf(db, id)).map(one => one.state)).toEqual(['delivered', 'pending', 'pending']);
   expect(receiver.received).toHaveLength(1);
   expect(await db.sql(`select locked_by from graphile_worker.jobs where locked_by is not null`)).toEqual([]);
+  receiver.behave(204);
   await startWorkerForTest(db);
   await receiver.gets(3);
 });
@@ -77,9 +85,8 @@ test('a stop does not wait for an endpoint that hangs, and what was cut off is n
   const worker = await startWorkerForTest(db, { timing: { stopPatienceMs: 300 } });
   await administer(db, admin => sendTestEvent(admin, world.accountId, id));
   await receiver.gets(1);
-  const stoppedAt = performance.now();
   await worker.stop();
-  expect(performance.now() - stoppedAt).toBeLessThan(7_000);
+  // When the endpoint's time is over, the try would be one that failed.
   expect(await deliveriesOf(db, id)).toMatchObject([{ state: 'pending', attempt_count: 0 }]);
 });
 
@@ -91,7 +98,7 @@ test('a worker that lost every connection to PostgreSQL goes on', async () => {
   await db.sql(`select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and application_name like 'idea-board worker%'`);
   await administer(db, admin => sendTestEvent(admin, world.accountId, id));
-  await receiver.gets(1, 15_000);
+  await receiver.gets(1);
 });
 
 test('a lane whose job was lost is woken', async () => {

@@ -96,7 +96,7 @@ test('a server with extensions migrates, serves and subscribes them, and is read
     );
     expect(crons.map(({ identifier }) => identifier)).toContain('ext:form-inbox:clear_old');
   });
-  await eventually(async () => expect((await request(server, 'GET /ready')).status).toBe(200), 10_000);
+  await eventually(async () => expect((await request(server, 'GET /ready')).status).toBe(200));
   await write('growing', '{}', { '0002_second.sql': 'alter table growing add column more int;' });
   expect((await request(server, 'GET /ready')).status).toBe(503);
 });

@@ -59,8 +59,8 @@ export function deliveriesOf({ sql }: Pick<TestDatabase, 'sql'>, endpointId: num
   );
 }
 
-/** Waits until something holds. */
-export async function eventually(check: () => Promise<void> | void, timeoutMs = 8_000) {
+/** Waits until something holds: as long as that may take on a machine that is slow and busy. */
+export async function eventually(check: () => Promise<void> | void, timeoutMs = 30_000) {
   await expect
     .poll(
       async () => {

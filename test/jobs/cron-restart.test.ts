@@ -11,8 +11,8 @@ import { waitingJobs } from '../helpers/jobs.ts';
 import { eventually } from '../helpers/webhooks.ts';
 
 const minuteMs = 60_000;
-/** Enough for a process that has loaded everything to begin. */
-const leadMs = 2_000;
+/** Enough for a process that has loaded everything to begin, on a machine that is busy: later, it would miss the minute. */
+const leadMs = 5_000;
 
 const shiftedClock = fileURLToPath(new URL('../helpers/shifted-clock.ts', import.meta.url));
 
@@ -56,7 +56,7 @@ test('a minute of the cron is done once by two workers, survives their death, an
 
   const shiftMs = await setClock('one', minute);
   await Promise.all([first.begin(), second.begin()]);
-  await eventually(async () => expect(await ticks()).toEqual([{ at, what: 'began' }]), 10_000);
+  await eventually(async () => expect(await ticks()).toEqual([{ at, what: 'began' }]));
   // And the heartbeat of the minute, which is later than the one at the start.
   await eventually(async () => {
     const [heartbeat] = await db.sql<{ recorded_at: string }>(`select recorded_at from heartbeats`);
@@ -69,8 +69,8 @@ test('a minute of the cron is done once by two workers, survives their death, an
   await db.sql(`delete from graphile_worker._private_known_crontabs where identifier = 'heartbeat'`);
   await setClock('two', minute);
   await third.begin();
-  await eventually(async () => expect(await ticks()).toContainEqual({ at, what: 'ended' }), 10_000);
-  await eventually(async () => expect(await lastExecution('heartbeat')).toBe(at), 10_000);
+  await eventually(async () => expect(await ticks()).toContainEqual({ at, what: 'ended' }));
+  await eventually(async () => expect(await lastExecution('heartbeat')).toBe(at));
   expect(await lastExecution('ext:ticker:tick')).toBe(at);
   expect((await waitingJobs(db)).map(({ task }) => task)).not.toContain('ext:ticker:tick');
   // What was cut off was begun again, by who took it over, and that is all.
