@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Config } from './config.ts';
 import { endProcess } from './end-process.ts';
@@ -50,9 +51,17 @@ export async function runUntilSignal(
   try {
     await starting;
   } catch (error) {
-    await stop({ noticeMs: 0 });
+    await stopInTime(config, logger, stop({ noticeMs: 0 }));
     throw error;
   }
+}
+
+/** Why it could not start is what has to be told, also where something that was begun does not end. */
+async function stopInTime({ SHUTDOWN_TIMEOUT_MS }: LifecycleConfig, logger: Logger, stopping: Promise<void>) {
+  const isOver = new AbortController();
+  const stopped = stopping.catch(error => logger.error({ err: error }, 'stopping failed'));
+  await Promise.race([stopped, delay(SHUTDOWN_TIMEOUT_MS, undefined, isOver).catch(() => {})]);
+  isOver.abort();
 }
 
 function stopOnSignal(config: LifecycleConfig, logger: Logger, stop: (signal: string) => Promise<void>) {

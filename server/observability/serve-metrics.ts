@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { ConfigError } from '../config.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import type { Metrics } from './metrics.ts';
 
@@ -32,7 +33,9 @@ export async function serveMetrics(
     }
   });
   http.listen(port, host);
-  await once(http, 'listening');
+  await once(http, 'listening').catch((error: Error) => {
+    throw new ConfigError(`METRICS_PORT cannot be listened on: ${error.message}`, { cause: error });
+  });
   const { address, family, port: taken } = http.address() as AddressInfo;
   return {
     url: `http://${family === 'IPv6' ? `[${address}]` : address}:${taken}/metrics`,

@@ -241,6 +241,8 @@ describe('what is not received', () => {
   test('410 disables the endpoint at once, gives up what is on its way and tells owners and admins', async () => {
     const { id, world, receiver } = await deliverTo(410);
     const adminId = await createMember(server, world.accountId, 'admin');
+    const blockedId = await createMember(server, world.accountId, 'admin');
+    await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, blockedId]);
     await createMember(server, world.accountId, 'moderator');
     await createMember(server, world.accountId, 'member');
     const { auditLines } = await startWorkerForTest(server);

@@ -124,12 +124,15 @@ test('while PostgreSQL is silent a scrape still answers, and says that it is', a
 });
 
 test('the port answers nothing but GET /metrics, and is there only where it is asked for', async () => {
-  const { server, url } = await startWatched();
+  const { server, metrics, url } = await startWatched();
   expect((await fetch(url)).headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
   expect((await fetch(url, { method: 'POST' })).status).toBe(405);
   expect((await fetch(new URL('/', url))).status).toBe(404);
   expect((await request(server, 'GET /metrics')).status).toBe(404);
   expect(server.config.METRICS_PORT).toBeUndefined();
+  // Who starts a second one on it is told which setting to change.
+  const taken = { host: '127.0.0.1', port: Number(new URL(url).port) };
+  await expect(serveMetrics(metrics, server.dependencies, taken)).rejects.toThrow(/^METRICS_PORT .*EADDRINUSE/);
 });
 
 test('every figure is documented, and what is documented is there', async () => {

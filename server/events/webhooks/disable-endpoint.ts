@@ -20,6 +20,7 @@ const notifyAdmins = statement<{ id: number }>(
   select m.account_id, m.user_id, $2, 'webhook.disabled'
   from memberships m
   where m.account_id = $1 and m.role in ('owner', 'admin')
+    and not exists (select from user_blocks b where b.account_id = m.account_id and b.user_id = m.user_id)
   returning id`,
 );
 

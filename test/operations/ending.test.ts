@@ -1,0 +1,44 @@
+import { pino } from 'pino';
+import { afterEach, expect, test, vi } from 'vitest';
+import { endProcess } from '../../server/end-process.ts';
+import { runUntilSignal } from '../../server/run-until-signal.ts';
+
+const { exitCode } = process;
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+  process.exitCode = exitCode;
+});
+
+test('a process that is told to end does so by itself, with the first status, and is made to only where it goes on', () => {
+  vi.useFakeTimers({ toFake: ['setTimeout'] });
+  const exit = vi.spyOn(process, 'exit').mockReturnValue(undefined as never);
+  process.exitCode = undefined;
+  endProcess(1);
+  endProcess(0);
+  expect(process.exitCode).toBe(1);
+  // At once it might wait for ever for a thread that compiles and waits for the memory that this one would free.
+  expect(exit).not.toHaveBeenCalled();
+  vi.runAllTimers();
+  expect(exit).toHaveBeenCalledWith();
+});
+
+test.each([
+  ['does not end', () => new Promise(() => {})],
+  ['fails', () => Promise.reject(new Error('It does not close'))],
+])('a start that fails says why, also where what was begun %s', async (_, stop) => {
+  const listened = ['SIGINT', 'SIGTERM', 'uncaughtException'];
+  const before = new Map(listened.map(event => [event, process.listeners(event as 'SIGINT')]));
+  const config = { SHUTDOWN_DELAY_MS: 600_000, SHUTDOWN_TIMEOUT_MS: 20 };
+  const running = runUntilSignal(config, pino({ level: 'silent' }), async stops => {
+    stops.push(stop);
+    throw new Error('The port is taken');
+  });
+  await expect(running).rejects.toThrow('The port is taken');
+  for (const event of listened) {
+    for (const listener of process.listeners(event as 'SIGINT')) {
+      if (!before.get(event)?.includes(listener)) process.off(event, listener);
+    }
+  }
+});
