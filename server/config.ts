@@ -43,6 +43,9 @@ function isOrigin(text: string): boolean {
 
 const httpUrl = z.url({ protocol: /^https?$/ }).transform(url => url.replace(/\/+$/, ''));
 
+/** Of more than 24 days timers make a millisecond, and PostgreSQL takes no more either. */
+const dayMs = 86_400_000;
+
 /** The length of the application key. */
 const appKeyBytes = 32;
 
@@ -85,8 +88,10 @@ export const settings = z.object({
     .optional()
     .describe('1: put demo data into an empty database. On by default with the embedded PostgreSQL.'),
   DATABASE_POOL_SIZE: wholeNumber(2, 1000).default(16).describe('Connections to PostgreSQL at most.'),
-  DATABASE_CONNECT_TIMEOUT_MS: wholeNumber(1).default(3000).describe('How long a request waits for a connection.'),
-  DATABASE_STATEMENT_TIMEOUT_MS: wholeNumber(1).default(10_000).describe('How long one statement may run.'),
+  DATABASE_CONNECT_TIMEOUT_MS: wholeNumber(1, dayMs)
+    .default(3000)
+    .describe('How long a request waits for a connection.'),
+  DATABASE_STATEMENT_TIMEOUT_MS: wholeNumber(1, dayMs).default(10_000).describe('How long one statement may run.'),
   TRUST_PROXY: z
     .string()
     .default('')

@@ -54,3 +54,11 @@ test('a server in production does not start without them, and says so in one lin
     /^Idea-Board cannot start: NODE_ENV is production, and APP_KEY is not set.*$/,
   );
 });
+
+test.for(['DATABASE_CONNECT_TIMEOUT_MS', 'DATABASE_STATEMENT_TIMEOUT_MS'])(
+  '%s beyond what a timer holds is refused: it would be over at once',
+  name => {
+    expect(() => loadConfig({ [name]: '2147483648' })).toThrow(`Settings are wrong: ${name} `);
+    expect(loadConfig({ [name]: '86400000' })).toMatchObject({ [name]: 86_400_000 });
+  },
+);
