@@ -5,6 +5,9 @@ import { buckets } from '../contract/limits.ts';
 const wholeNumber = (min: number, max = Number.MAX_SAFE_INTEGER) =>
   z.string().regex(/^\d+$/, 'must be a whole number').transform(Number).pipe(z.int().min(min).max(max));
 
+/** Of more than 24 days timers make a millisecond, and PostgreSQL takes no more either. */
+const dayMs = 86_400_000;
+
 const flag = z.enum(['0', '1', 'true', 'false']).transform(value => value === '1' || value === 'true');
 
 /** Addresses and CIDRs with commas between, each as ipaddr.js has it: an address and the length of its prefix. */
@@ -42,9 +45,6 @@ function isOrigin(text: string): boolean {
 }
 
 const httpUrl = z.url({ protocol: /^https?$/ }).transform(url => url.replace(/\/+$/, ''));
-
-/** Of more than 24 days timers make a millisecond, and PostgreSQL takes no more either. */
-const dayMs = 86_400_000;
 
 /** The length of the application key. */
 const appKeyBytes = 32;

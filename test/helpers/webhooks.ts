@@ -59,7 +59,7 @@ export function deliveriesOf({ sql }: Pick<TestDatabase, 'sql'>, endpointId: num
   );
 }
 
-/** Waits until something holds: as long as that may take on a machine that is slow and busy. */
+/** Waits until something holds. */
 export async function eventually(check: () => Promise<void> | void, timeoutMs = 30_000) {
   await expect
     .poll(
