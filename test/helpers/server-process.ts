@@ -43,7 +43,8 @@ export async function startProcess(
     },
   });
   let output = '';
-  const ended = once(child, 'exit').then(([status, signal]) => status ?? signal);
+  // Not when it exits: what it wrote last may come after that.
+  const ended = once(child, 'close').then(([status, signal]) => status ?? signal);
   const baseUrl = await new Promise<string>((resolve, reject) => {
     const onData = (data: Buffer) => {
       output += data;
