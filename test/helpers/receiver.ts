@@ -81,7 +81,7 @@ export async function startReceiver(behavior: Behavior = 204): Promise<Receiver>
       current = next;
     },
     mostAtOnce: () => most,
-    gets(count, timeoutMs = 8_000) {
+    gets(count, timeoutMs = 30_000) {
       return new Promise((resolve, reject) => {
         const check = () => {
           if (received.length < count) return;

@@ -60,7 +60,7 @@ export function deliveriesOf({ sql }: Pick<TestDatabase, 'sql'>, endpointId: num
 }
 
 /** Waits until something holds. */
-export async function eventually(check: () => Promise<void> | void, timeoutMs = 8_000) {
+export async function eventually(check: () => Promise<void> | void, timeoutMs = 30_000) {
   await expect
     .poll(
       async () => {
