@@ -119,10 +119,15 @@ async function transact<T>(orm: MikroORM, work: (transaction: Transaction) => Pr
       for (const one of afterCommit) one();
       return result;
     } catch (error) {
-      const { code } = error as { code?: string };
-      if (tries >= maxTries || !code || !retryableCodes.has(code)) throw error;
+      if (tries >= maxTries || !isConflict(error)) throw error;
     }
   }
+}
+
+/** Whether a transaction lost against another one: the next try may do what this one did not. */
+export function isConflict(error: unknown): boolean {
+  const { code } = error as { code?: unknown };
+  return typeof code === 'string' && retryableCodes.has(code);
 }
 
 function openTransaction(em: EntityManager, afterCommit: (() => void)[]): Transaction {

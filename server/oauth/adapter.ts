@@ -1,25 +1,27 @@
 import { createHash } from 'node:crypto';
 import type { Adapter } from 'oidc-provider';
 import type { ServerDependencies } from '../dependencies.ts';
-import {
-  consumeRecord,
-  findRecord,
-  type OauthPayload,
-  removeRecord,
-  storeRecord,
-  storeUnderGrant,
-} from '../domain/oauth/records.ts';
+import { findRecord, type OauthPayload, removeRecord, storeRecord, storeUnderGrant } from '../domain/oauth/records.ts';
+import type { Redemption } from '../domain/oauth/redeem.ts';
 import { unusedClientSeconds, usedClientSeconds } from './lifetimes.ts';
 
 interface AdapterOptions extends Pick<ServerDependencies, 'database' | 'clock'> {
   /** Ends a grant, and tells why. */
   endGrant(grantId: string): Promise<void>;
-  /** The refusal of a code or a token that is redeemed or ended already. */
+  /** What the request for tokens that is being answered changes, which is kept with its answer; none of another request. */
+  redemptionOf(): Redemption | undefined;
+  /** The refusal of a code whose grant has ended. */
   refuse(description: string): Error;
 }
 
 /** Keeps what the provider keeps in oauth_records, so that any server of several goes on where another one was. */
-export function buildAdapter({ database, clock, endGrant, refuse }: AdapterOptions): (model: string) => Adapter {
+export function buildAdapter({
+  database,
+  clock,
+  endGrant,
+  redemptionOf,
+  refuse,
+}: AdapterOptions): (model: string) => Adapter {
   return model => {
     // People are signed in by the sessions of the pages, and by nothing else: the provider's own are never found.
     if (model === 'Session') return noRecords;
@@ -33,15 +35,14 @@ export function buildAdapter({ database, clock, endGrant, refuse }: AdapterOptio
           await storeRecord(database, model, { id, payload: withHashedSecret(model, payload), now, expiresAt });
           return;
         }
-        const isStored = await storeUnderGrant(database, model, {
-          id,
-          grantId,
-          clientId: String(clientId),
-          payload,
-          now,
-          expiresAt,
-          clientKeptUntil: after(now, usedClientSeconds),
-        });
+        const clientKeptUntil = after(now, usedClientSeconds);
+        const record = { model, id, grantId, clientId: String(clientId), payload, now, expiresAt, clientKeptUntil };
+        const redemption = redemptionOf();
+        if (redemption) {
+          redemption.issued.push(record);
+          return;
+        }
+        const isStored = await database.transaction(transaction => storeUnderGrant(transaction, record));
         if (!isStored) throw refuse('the grant has ended');
       },
 
@@ -51,7 +52,9 @@ export function buildAdapter({ database, clock, endGrant, refuse }: AdapterOptio
       },
 
       async consume(id) {
-        if (!(await consumeRecord(database, model, id, clock.now()))) throw refuse('it was redeemed already');
+        const redemption = redemptionOf();
+        if (!redemption) throw new Error('Requests for tokens alone redeem anything');
+        redemption.redeemed.push({ model, id });
       },
 
       destroy: id => (model === 'Grant' ? endGrant(id) : removeRecord(database, model, id)),

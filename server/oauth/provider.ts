@@ -8,7 +8,7 @@ import { buildAdapter } from './adapter.ts';
 import { chargeFetches } from './client-limits.ts';
 import { fixedMetadata, tidyMetadata } from './client-metadata.ts';
 import { grantEnder } from './end-grant.ts';
-import { connectProvider, noteRefusal, type OauthErrorBody } from './exchange.ts';
+import { connectProvider, noteRefusal, type OauthErrorBody, redemptionIn } from './exchange.ts';
 import { fetchWith } from './fetch-document.ts';
 import {
   accessTokenSeconds,
@@ -51,6 +51,7 @@ export async function buildProvider(server: ServerDependencies): Promise<BuiltPr
       database,
       clock,
       endGrant: grantEnder(server, () => Provider.ctx),
+      redemptionOf: () => redemptionIn(Provider.ctx),
       refuse: description => new errors.InvalidGrant(description),
     }),
     routes,

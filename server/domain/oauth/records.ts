@@ -61,22 +61,22 @@ const insertUnderGrant = statement<{ token_id: number }>(
   returning token_id`,
 );
 
+/** A code or a token, with the grant under which it stands. */
+export interface RecordUnderGrant {
+  model: string;
+  id: string;
+  grantId: string;
+  clientId: string;
+  payload: OauthPayload;
+  now: Date;
+  expiresAt: Date;
+  clientKeptUntil: Date;
+}
+
 /** Stores a code or a token under its grant. Answers whether the grant is there still. */
-export async function storeUnderGrant(
-  db: Queryable,
-  model: string,
-  record: {
-    id: string;
-    grantId: string;
-    clientId: string;
-    payload: OauthPayload;
-    now: Date;
-    expiresAt: Date;
-    clientKeptUntil: Date;
-  },
-): Promise<boolean> {
+export async function storeUnderGrant(db: Queryable, record: RecordUnderGrant): Promise<boolean> {
   const stored = await db.query(insertUnderGrant, [
-    model,
+    record.model,
     hashOfId(record.id),
     JSON.stringify(record.payload),
     record.now,
