@@ -4,6 +4,7 @@ import pg from 'pg';
 import type { Logger } from 'pino';
 import { entities } from '../entities/entities.ts';
 import { DatabaseClient, WaryClient } from './client.ts';
+import { isConflict } from './conflict.ts';
 import type { Statement } from './statement.ts';
 
 /** Something that runs statements: the pool, or a transaction. */
@@ -106,8 +107,6 @@ function queryOf(pool: pg.Pool): Queryable['query'] {
   };
 }
 
-/** PostgreSQL chose this transaction to break a deadlock or could not serialize it: nothing was written. */
-const retryableCodes = new Set(['40P01', '40001']);
 const maxTries = 3;
 
 async function transact<T>(orm: MikroORM, work: (transaction: Transaction) => Promise<T>): Promise<T> {
@@ -122,12 +121,6 @@ async function transact<T>(orm: MikroORM, work: (transaction: Transaction) => Pr
       if (tries >= maxTries || !isConflict(error)) throw error;
     }
   }
-}
-
-/** Whether a transaction lost against another one: the next try may do what this one did not. */
-export function isConflict(error: unknown): boolean {
-  const { code } = error as { code?: unknown };
-  return typeof code === 'string' && retryableCodes.has(code);
 }
 
 function openTransaction(em: EntityManager, afterCommit: (() => void)[]): Transaction {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Client, Context, Provider } from 'oidc-provider';
-import { isConflict } from '../database/database.ts';
+import { isConflict } from '../database/conflict.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import { type Redemption, RedemptionError, redeem } from '../domain/oauth/redeem.ts';
