@@ -43,6 +43,17 @@ function isOrigin(text: string): boolean {
 
 const httpUrl = z.url({ protocol: /^https?$/ }).transform(url => url.replace(/\/+$/, ''));
 
+/** An origin as a browser writes it. Behind a path neither pages nor cookies nor clients of OAuth would find their way. */
+const publicOrigin = z
+  .string()
+  .refine(isPublicOrigin, 'must be an origin such as https://ideas.example.com, without a path')
+  .transform(text => new URL(text).origin);
+
+function isPublicOrigin(text: string): boolean {
+  const url = URL.parse(text.replace(/\/+$/, ''));
+  return url !== null && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`;
+}
+
 /** The length of the application key. */
 const appKeyBytes = 32;
 
@@ -69,10 +80,10 @@ export const settings = z.object({
     .describe(
       'The key that encrypts secrets in the database: 32 random bytes in base64. Without it one is made and kept as app.key in DATA_DIR; servers that share a database must share it.',
     ),
-  BASE_URL: httpUrl
+  BASE_URL: publicOrigin
     .optional()
     .describe(
-      'The origin at which people and programs reach the server. By default http://localhost and the port. Clients of OAuth are given it, and connect at no other address.',
+      'The origin at which people and programs reach the server, without a path. By default http://localhost and the port. Clients of OAuth are given it, and connect at no other address.',
     ),
   IDEA_URL: z
     .string()

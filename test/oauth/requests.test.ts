@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { loadConfig } from '../../server/config.ts';
 import { buildMetrics } from '../../server/observability/metrics.ts';
 import { signedIn, type Visitor } from '../admin/visitor.ts';
 import { createWorld, type World } from '../helpers/fixtures.ts';
@@ -84,6 +85,22 @@ describe('discovery', () => {
       [uid],
     );
     expect(row?.back).toBe(`${server.config.BASE_URL}/oauth/authorize/${uid}`);
+  });
+
+  test.each([
+    'https://ideas.example.com/ideas',
+    'https://ideas.example.com/?x',
+    'https://ada:x@ideas.example.com',
+    'ftp://ideas.example.com',
+    'ideas.example.com',
+  ])('is not begun with the BASE_URL %s, which is no origin', BASE_URL => {
+    expect(() => loadConfig({ BASE_URL })).toThrow(
+      /^Settings are wrong: BASE_URL must be an origin such as \S+, w[^;]+$/,
+    );
+  });
+
+  test('takes an origin as browsers write it, however it is written', () => {
+    expect(loadConfig({ BASE_URL: 'HTTPS://Ideas.Example.com:443//' }).BASE_URL).toBe('https://ideas.example.com');
   });
 
   test('over HTTPS keeps its cookies to it', async () => {
