@@ -60,6 +60,7 @@ export function expectSameAnswer(ofMcp: Answer, ofRest: Answer) {
   }
   if (toldByStatus.has(ofRest.status)) {
     expect(ofMcp).toMatchObject({ status: ofRest.status, key: ofRest.key, body: { id: 'call-1', jsonrpc: '2.0' } });
+    expect(ofMcp.body.error.data.advice).toMatch(/^\w.{10,}\.$/);
     return;
   }
   expect(ofMcp.status).toBe(200);

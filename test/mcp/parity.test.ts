@@ -128,7 +128,12 @@ describe.each<[key: 'malformed_json' | 'unsupported_media_type' | 'payload_too_l
       ]);
       expect([line, ofRest.status, ofRest.key]).toEqual([line, errors[key].status, key]);
       const { message } = ofRest.body.error;
-      const error = { key, message, code: key === 'malformed_json' ? -32_700 : -32_000, data: { key } };
+      const error = {
+        key,
+        message,
+        code: key === 'malformed_json' ? -32_700 : -32_000,
+        data: { key, advice: expect.any(String) },
+      };
       expect([ofMcp.status, ofMcp.body]).toEqual([ofRest.status, { jsonrpc: '2.0', id: null, error }]);
     }
     const after = [await chargedOf(rest, declaring), await chargedOf(mcp, declaring)];
