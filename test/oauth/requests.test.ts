@@ -111,6 +111,10 @@ describe('discovery', () => {
     const cookies = headers.getSetCookie();
     expect(cookies).toHaveLength(4);
     for (const cookie of cookies) expect(cookie).toMatch(/^__Secure-.*; samesite=lax; secure; httponly$/i);
+    // And each to the one address that asks for it.
+    const page = headers.get('location') ?? '';
+    const paths = cookies.map(cookie => /; path=([^;]*)/.exec(cookie)?.[1]);
+    expect(new Set(paths)).toEqual(new Set([page, page.replace('/admin/connect/', '/oauth/authorize/')]));
   });
 });
 
