@@ -10,8 +10,12 @@ interface AdapterOptions extends Pick<ServerDependencies, 'database' | 'clock'> 
   endGrant(grantId: string): Promise<void>;
   /** What the request for tokens that is being answered changes, which is kept with its answer; none of another request. */
   redemptionOf(): Redemption | undefined;
-  /** The refusal of a code whose grant has ended. */
-  refuse(description: string): Error;
+  refusals: {
+    /** Of a code whose grant has ended. */
+    grantEnded(): Error;
+    /** Of the answer to a request that went back to its program already. */
+    alreadyResumed(): Error;
+  };
 }
 
 /** Keeps what the provider keeps in oauth_records, so that any server of several goes on where another one was. */
@@ -20,7 +24,7 @@ export function buildAdapter({
   clock,
   endGrant,
   redemptionOf,
-  refuse,
+  refusals,
 }: AdapterOptions): (model: string) => Adapter {
   return model => {
     // People are signed in by the sessions of the pages, and by nothing else: the provider's own are never found.
@@ -43,7 +47,7 @@ export function buildAdapter({
           return;
         }
         const isStored = await database.transaction(transaction => storeUnderGrant(transaction, record));
-        if (!isStored) throw refuse('the grant has ended');
+        if (!isStored) throw refusals.grantEnded();
       },
 
       async find(id) {
@@ -57,7 +61,12 @@ export function buildAdapter({
         redemption.redeemed.push({ model, id });
       },
 
-      destroy: id => (model === 'Grant' ? endGrant(id) : removeRecord(database, model, id)),
+      async destroy(id) {
+        if (model === 'Grant') return endGrant(id);
+        const isRemoved = await removeRecord(database, model, id);
+        // It is taken away before its code is made: of two that come back at once, as from two tabs, one is given a code.
+        if (model === 'Interaction' && !isRemoved) throw refusals.alreadyResumed();
+      },
       // What stands under a grant goes with it, and nothing goes without it.
       async revokeByGrantId() {},
       findByUid: nothing,

@@ -52,7 +52,10 @@ export async function buildProvider(server: ServerDependencies): Promise<BuiltPr
       clock,
       endGrant: grantEnder(server, () => Provider.ctx),
       redemptionOf: () => redemptionIn(Provider.ctx),
-      refuse: description => new errors.InvalidGrant(description),
+      refusals: {
+        grantEnded: () => new errors.InvalidGrant('the grant has ended'),
+        alreadyResumed: () => new errors.SessionNotFound('authorization request was answered already'),
+      },
     }),
     routes,
     scopes: [toolScope, 'offline_access'],

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { givePassword, hiddenFields, signedIn, Visitor } from '../admin/visitor.ts';
 import { readAudit } from '../helpers/audit.ts';
+import { connect } from '../helpers/database.ts';
 import { createBoard, createMember, createWorld, type World } from '../helpers/fixtures.ts';
 import { startPublicServer } from '../helpers/public-server.ts';
 import { request } from '../helpers/request.ts';
@@ -149,6 +150,28 @@ describe('consent', () => {
     expect(answers.filter(({ status }) => status === 303)).toHaveLength(1);
     expect(await tokensOf(world.accountId)).toHaveLength(before + 1);
     expect((await visitor.get(page)).status).toBe(404);
+  });
+
+  test('is one code, however often the browser goes back to the program at once', async () => {
+    const page = await program.ask(visitor);
+    const fields = { ...levelFields({ [world.boardId]: 'read' }), decision: 'connect' };
+    const { location } = await visitor.submit(page, page, fields);
+    const { pathname } = new URL(location ?? '');
+    // All of them have found the request before the first takes it away.
+    const holder = await connect(server.url);
+    await holder.query(`begin; select from oauth_records where model = 'Interaction' for update`);
+    const tabs = Array.from({ length: 3 }, () => {
+      const tab = new Visitor(server);
+      for (const [name, value] of visitor.cookies) tab.cookies.set(name, value);
+      return tab.get(pathname);
+    });
+    const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    await expect.poll(async () => (await server.sql(waiting)).length, { timeout: 30_000 }).toBe(3);
+    await holder.query('commit');
+    await holder.end();
+    const answers = await Promise.all(tabs);
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([303, 400, 400]);
+    expect(answers.find(({ status }) => status === 400)?.html).toContain('The program cannot be connected');
   });
 
   test('a second time keeps what was granted before: two machines may be one client', async () => {

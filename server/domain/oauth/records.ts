@@ -125,11 +125,12 @@ export async function consumeRecord(db: Queryable, model: string, id: string, no
   return (await db.query(markConsumed, [model, hashOfId(id), now])).length > 0;
 }
 
-const deleteRecord = statement<never>(
+const deleteRecord = statement<{ model: string }>(
   'delete_oauth_record',
-  'delete from oauth_records where model = $1 and id_hash = $2',
+  'delete from oauth_records where model = $1 and id_hash = $2 returning model',
 );
 
-export async function removeRecord(db: Queryable, model: string, id: string): Promise<void> {
-  await db.query(deleteRecord, [model, hashOfId(id)]);
+/** Answers whether it was there: of two that remove it at once, to one. */
+export async function removeRecord(db: Queryable, model: string, id: string): Promise<boolean> {
+  return (await db.query(deleteRecord, [model, hashOfId(id)])).length > 0;
 }
