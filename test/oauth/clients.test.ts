@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { clearExpired } from '../../server/jobs/clear-expired.ts';
 import { signedIn, type Visitor } from '../admin/visitor.ts';
 import { readAudit } from '../helpers/audit.ts';
+import { testClock } from '../helpers/clock.ts';
 import { createWorld, type World } from '../helpers/fixtures.ts';
 import { type DocumentServer, serveDocument } from '../helpers/https-document.ts';
 import { startPublicServer } from '../helpers/public-server.ts';
@@ -135,6 +136,8 @@ describe('a client that registers', () => {
 test('one network registers so many clients in an hour, and the rest of the world goes on', async () => {
   const own = await startServerForTest({
     on: server,
+    // In one window, whenever the hour is over.
+    clock: testClock(),
     environment: { BASE_URL: server.config.BASE_URL, RATE_LIMIT_OAUTH_CLIENT: '2', TRUST_PROXY: 'true' },
   });
   const from = (address: string) =>
@@ -250,11 +253,12 @@ describe('a client that is known by the document at its URL', () => {
 });
 
 test('one network asks for consent so often in an hour', async () => {
+  const program = await Program.register(server);
   const own = await startServerForTest({
     on: server,
+    clock: testClock(),
     environment: { BASE_URL: server.config.BASE_URL, RATE_LIMIT_OAUTH_CLIENT: '1', TRUST_PROXY: 'true' },
   });
-  const program = await Program.register(server);
   const statuses = [];
   for (let n = 0; n < 11; n++) {
     const headers = { 'x-forwarded-for': '203.0.113.7' };

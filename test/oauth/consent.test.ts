@@ -73,10 +73,9 @@ describe('consent', () => {
     expect((await visitor.submit(path, path)).status).toBe(303);
     expect((await callTool(server, tokens.access_token)).status).toBe(401);
     expect((await own.refresh(tokens.refresh_token)).body.error).toBe('invalid_grant');
-    expect(readAudit(server.auditLines).at(-1)).toMatchObject({
-      event: 'token.used_after_revocation',
-      token_id: token?.id,
-    });
+    expect(readAudit(server.auditLines)).toContainEqual(
+      expect.objectContaining({ event: 'token.used_after_revocation', token_id: token?.id }),
+    );
   });
 
   test('is asked for on a page that says who asks, and where the answer goes, and lets browsers go there alone', async () => {
@@ -166,7 +165,7 @@ describe('consent', () => {
       return tab.get(pathname);
     });
     const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-    await expect.poll(async () => (await server.sql(waiting)).length, { timeout: 30_000 }).toBe(3);
+    await expect.poll(async () => (await server.sql(waiting)).length).toBe(3);
     await holder.query('commit');
     await holder.end();
     const answers = await Promise.all(tabs);
