@@ -12,6 +12,7 @@ import {
 } from '../../client/main.ts';
 import { validateRequest } from '../../client/validation.ts';
 import { errors } from '../../contract/errors.ts';
+import { testClock } from '../helpers/clock.ts';
 import { createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
 import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
 import { startGatewayForTest } from './gateway.ts';
@@ -72,7 +73,7 @@ describe('what the API refuses', () => {
   });
 
   test('has the state of the limit that was exceeded', async () => {
-    const limited = await startServerForTest({ environment: { RATE_LIMIT_READ: '1' } });
+    const limited = await startServerForTest({ clock: testClock(), environment: { RATE_LIMIT_READ: '1' } });
     const one = await issueToken(limited, await createWorld(limited), 'read');
     const impatient = new IdeaBoard({ baseUrl: limited.baseUrl, token: one.token, maxRetries: 0 });
     await impatient.board.get();

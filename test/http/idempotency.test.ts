@@ -314,7 +314,7 @@ test('a key is ignored where nothing is posted', async () => {
 });
 
 test('a replay is answered also when the bucket is empty', async () => {
-  const limited = await startServerForTest({ environment: { RATE_LIMIT_WRITE: '2' } });
+  const limited = await startServerForTest({ clock: testClock(), environment: { RATE_LIMIT_WRITE: '2' } });
   const { token: writer } = await issueToken(limited, await createWorld(limited), 'write');
   const post = (key: string) =>
     request(limited, create.line, { token: writer, json: create.json, headers: { 'idempotency-key': key } });
