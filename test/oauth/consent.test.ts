@@ -23,6 +23,9 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
+/** As long as a name can be, and begins as that of somebody who is trusted. */
+const longHost = `editor.example.${'a.'.repeat(113)}evil.example`;
+
 const tokensOf = (accountId: number) =>
   server.sql<{ id: number; kind: string; name: string; revoked_at: string | null }>(
     'select id, kind, name, revoked_at from api_tokens where account_id = $1 order by id',
@@ -92,6 +95,7 @@ describe('consent', () => {
 
   test.each([
     ['https://app.example.com/cb?x=1', 'https://app.example.com', 'app.example.com', ''],
+    [`https://${longHost}:65535/cb`, `https://${longHost}:65535`, `<bdi>${longHost}:65535</bdi>`, ''],
     ['http://[::1]:5000/cb', 'http:', '[::1]:5000', 'a program on your own computer'],
     ['cursor://anysphere.example/cb', 'cursor:', 'cursor:', 'a program on your own device opens'],
     ["https://a;script-src'x'.example/cb", 'https:', 'a;script-src', ''],
