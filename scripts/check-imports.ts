@@ -131,7 +131,6 @@ const rules: { part: string; may: string[] }[] = [
       'server/domain/',
       'server/http/',
       'server/pages/page.ts',
-      'server/database/conflict.ts',
       'server/events/address-guard.ts',
       'server/events/outgoing-request.ts',
       'contract/errors.ts',

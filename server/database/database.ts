@@ -4,7 +4,6 @@ import pg from 'pg';
 import type { Logger } from 'pino';
 import { entities } from '../entities/entities.ts';
 import { DatabaseClient, WaryClient } from './client.ts';
-import { isConflict } from './conflict.ts';
 import type { Statement } from './statement.ts';
 
 /** Something that runs statements: the pool, or a transaction. */
@@ -107,6 +106,8 @@ function queryOf(pool: pg.Pool): Queryable['query'] {
   };
 }
 
+/** PostgreSQL chose this transaction to break a deadlock or could not serialize it: nothing was written. */
+const retryableCodes = new Set(['40P01', '40001']);
 const maxTries = 3;
 
 async function transact<T>(orm: MikroORM, work: (transaction: Transaction) => Promise<T>): Promise<T> {
@@ -118,7 +119,8 @@ async function transact<T>(orm: MikroORM, work: (transaction: Transaction) => Pr
       for (const one of afterCommit) one();
       return result;
     } catch (error) {
-      if (tries >= maxTries || !isConflict(error)) throw error;
+      const { code } = error as { code?: string };
+      if (tries >= maxTries || !code || !retryableCodes.has(code)) throw error;
     }
   }
 }

@@ -1,7 +1,7 @@
+import { adviceFor } from '../../contract/advice.ts';
 import { type ErrorKey, errors } from '../../contract/errors.ts';
 import { type JsonRpcError, jsonRpcCode } from '../../contract/tools.ts';
 import type { DomainError } from '../domain/domain-error.ts';
-import { adviceFor } from './advice.ts';
 import type { ProtocolAnswer } from './message.ts';
 
 /**

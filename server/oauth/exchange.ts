@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Client, Context, Provider } from 'oidc-provider';
-import { isConflict } from '../database/conflict.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import { type Redemption, RedemptionError, redeem } from '../domain/oauth/redeem.ts';
@@ -47,9 +46,13 @@ export async function exchangeWith(provider: Provider, request: FastifyRequest, 
   return refusal ? { status, refusal } : { status, body };
 }
 
-/** What PostgreSQL gave up, although it was tried again, was not done: whoever asks once more is answered. */
+/** PostgreSQL's class of transactions that it rolled back, such as to break a deadlock. */
+const rolledBack = /^40[0-9A-Z]{3}$/;
+
+/** What lost against other transactions, although it was tried again, was not done: whoever asks once more is answered. */
 function failureOf(failure: unknown): unknown {
-  return isConflict(failure) ? Object.assign(new DomainError('service_unavailable'), { cause: failure }) : failure;
+  const isRolledBack = rolledBack.test(String((failure as { code?: unknown }).code));
+  return isRolledBack ? Object.assign(new DomainError('service_unavailable'), { cause: failure }) : failure;
 }
 
 /** What is passed on of the provider's headers: all else is the server's own affair. */

@@ -1,4 +1,7 @@
+import { expect } from 'vitest';
 import type { ErrorKey } from '../../contract/errors.ts';
+import { connect } from '../helpers/database.ts';
+import type { TestServer } from '../helpers/server.ts';
 import type { Operation } from './cases.ts';
 
 /** What is made to go wrong for operations alike, by SQL at both servers, and with what they are refused then. */
@@ -67,3 +70,12 @@ export const faults: Fault[] = [
     concerns: () => true,
   },
 ];
+
+/** Mends a fault by a connection that none has ended, and waits until the server's pool has noticed all that were. */
+export async function mend({ url, database }: TestServer, { mends }: Fault) {
+  const outside = await connect(url);
+  await outside.query(mends);
+  const alive = `select from pg_stat_activity where datname = current_database() and application_name = 'idea-board'`;
+  await expect.poll(async () => database.pool.totalCount - ((await outside.query(alive)).rowCount ?? 0)).toBe(0);
+  await outside.end();
+}

@@ -8,7 +8,7 @@ import { startServer, type TestServer } from '../helpers/server.ts';
 import { dump, expectSameAnswer, masked, pathOf, sendCall, sendRequest } from './both-ways.ts';
 import { type Form, forms } from './call-tool.ts';
 import { buildCases, buildSuccesses, type Case, type Given, keysOf, tools } from './cases.ts';
-import { faults } from './faults.ts';
+import { faults, mend } from './faults.ts';
 import { makeScene, type Scene, sceneOf } from './scenes.ts';
 
 /*
@@ -72,7 +72,8 @@ describe('as a request and as a tool alike', () => {
     expect(masked(ofMcp.events)).toEqual(masked(ofRest.events));
   });
 
-  test.each(faults)('$what: $key of every operation', async ({ key, breaks, mends, concerns }) => {
+  test.each(faults)('$what: $key of every operation', async fault => {
+    const { key, breaks, concerns } = fault;
     const concerned = unchanging.filter(({ one }) => concerns(one.operation));
     const told = [rest.auditLines.length, mcp.auditLines.length];
     await Promise.all([rest.sql(breaks), mcp.sql(breaks)]);
@@ -84,7 +85,7 @@ describe('as a request and as a tool alike', () => {
         ]),
       ),
     );
-    await Promise.all([rest.sql(mends), mcp.sql(mends)]);
+    await Promise.all([mend(rest, fault), mend(mcp, fault)]);
 
     for (const [n, [ofRest, ofMcp]] of answers.entries()) {
       const { id } = (concerned[n] as (typeof concerned)[number]).one.operation;
