@@ -1,14 +1,21 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTag, createWorld, issueToken } from '../helpers/fixtures.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
-import { createFreshProject, type FreshProject, installFromRepository, packClient, repository } from './packed.ts';
+import {
+  compilingMs,
+  createFreshProject,
+  type FreshProject,
+  installFromRepository,
+  packClient,
+  repository,
+} from './packed.ts';
 import { findRuntimes } from './runtimes.ts';
 
 const run = promisify(execFile);
@@ -27,9 +34,6 @@ function blocksIn(text: string, ...languages: string[]): string {
   return [...blocks].flatMap(([, language = '', text = '']) => (languages.includes(language) ? [text] : [])).join('\n');
 }
 
-/** Several compilations, on a machine that may be busy. */
-const slow = { timeout: 180_000 };
-
 let server: TestServer;
 let project: FreshProject;
 
@@ -40,7 +44,7 @@ beforeAll(async () => {
   await installFromRepository(project, 'zod', '@ts-rest/core', '@types/node', 'undici-types');
   await project.write('tour.js', blocksOf('js'));
   await project.write('tour.ts', blocksOf('js', 'ts'));
-});
+}, compilingMs);
 
 afterAll(async () => {
   await project.remove();
@@ -65,7 +69,8 @@ async function follow(command: string, args: string[]): Promise<string[]> {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let printed = '';
-  const ended = once(child, 'exit');
+  // Not its exit, after which something that it printed may still be on its way.
+  const ended = once(child, 'close');
   const isThrough = new Promise<void>(resolve => {
     for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', chunk => {
@@ -102,10 +107,21 @@ async function tellOf(port: number, by: string): Promise<string> {
   return `${response.status} ${await response.text()}`;
 }
 
+let lastPort = 10_000 + (process.pid % 1000) * 20;
+
+/**
+ * A port for a program that has to be told one. It is below those that systems give away by themselves, of which one
+ * could go to some connection of another test before the program listens.
+ */
 async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
+  lastPort += 1;
+  const port = lastPort;
+  const probe = createServer().listen(port);
+  const isFree = await once(probe, 'listening').then(
+    () => true,
+    () => false,
+  );
+  if (!isFree) return freePort();
   probe.close();
   await once(probe, 'close');
   return port;
@@ -176,12 +192,14 @@ describe('whoever follows the README word by word', () => {
     return compiled;
   };
 
-  test.concurrent('in strict TypeScript compiles it', async () => {
+  test.concurrent('in strict TypeScript compiles it', { timeout: compilingMs }, async () => {
     expect(Object.keys(await compiledByVersion7()).sort()).toEqual(['careless.ts', 'forgetful.ts']);
   });
 
   // In half as many programs, since it is slow: with the libraries of Node unchecked, and those of the package checked.
-  test.concurrent('in the strict TypeScript of those who have version 5 compiles it', slow, async () => {
+  test.concurrent('in the strict TypeScript of those who have version 5 compiles it', {
+    timeout: compilingMs,
+  }, async () => {
     const said = await compile([typescript5], {
       bundled5: { options: { ...bundled, skipLibCheck: true }, programs: { program5: program } },
       inPage5: { options: { ...inPage, skipLibCheck: false }, programs: { start5: start } },
@@ -189,12 +207,14 @@ describe('whoever follows the README word by word', () => {
     expect(said).toEqual({});
   });
 
-  test.concurrent('of the server, compiles what it shows of the client', async () => {
+  test.concurrent('of the server, compiles what it shows of the client', { timeout: compilingMs }, async () => {
     expect(ofServer).toContain("from '@idea-board/client'");
     expect(await compiledByVersion7()).not.toHaveProperty(['ofServer.ts']);
   });
 
-  test.concurrent('is told by the compiler of a key that is forgotten, and of what the API does not take', async () => {
+  test.concurrent('is told by the compiler of a key that is forgotten, and of what the API does not take', {
+    timeout: compilingMs,
+  }, async () => {
     expect(await compiledByVersion7()).toMatchObject({
       'forgetful.ts': expect.stringMatching(/does not satisfy the expected type 'never'/),
       'careless.ts': expect.stringMatching(/Type '"sideways"' is not assignable/),
