@@ -157,11 +157,13 @@ describe('what is not received', () => {
         expect(delivery).toMatchObject({ state: 'pending', attempt_count: index + 1 });
       });
       const [next] = await server.sql<{ seconds: number }>(
-        'select extract(epoch from next_attempt_at - now())::float8 as seconds from webhook_deliveries where endpoint_id = $1',
+        `select extract(epoch from d.next_attempt_at - a.attempted_at)::float8 as seconds from webhook_deliveries d join webhook_attempts a on a.delivery_id = d.id
+        where d.endpoint_id = $1 order by a.id desc limit 1`,
         [id],
       );
-      expect(next?.seconds).toBeGreaterThan(delayS * 0.8 - 3);
-      expect(next?.seconds).toBeLessThan(delayS * 1.2 + 1);
+      expect(next?.seconds).toBeGreaterThan(delayS * 0.8);
+      // A try takes its time, too: less than the next delay is longer.
+      expect(next?.seconds).toBeLessThan(delayS * 1.2 + 60);
       await fastForward(server);
     }
     await receiver.gets(10);
@@ -479,9 +481,9 @@ describe('who is told, and when', () => {
     await startWorkerForTest(server, { timing });
     const submit = () => request(server, 'POST /api/v1/ideas', { token, json: { title: 'One', body: 'Two' } });
     await Promise.all(Array.from({ length: 40 }, submit));
-    const submittedAt = performance.now();
     await healthy.gets(40);
-    expect(performance.now() - submittedAt).toBeLessThan(2_000);
+    // All of them, before the first try that hangs was given up.
+    expect((await deliveriesOf(server, slow.id)).map(one => one.attempt_count)).toEqual(Array(40).fill(0));
     expect(hanging.mostAtOnce()).toBeLessThanOrEqual(8);
     await hanging.gets(8);
     await worker.stop();
