@@ -20,6 +20,7 @@ const signInPage = definePage<SignInData>('admin/sign-in');
 
 /** What the page says above its form, by the word in its address. */
 const notices: Record<string, string> = {
+  expired: 'You were signed out meanwhile: what you have sent was not done. Sign in, and send it again.',
   password_set: 'Your password is set. Sign in with it.',
   signed_out: 'You are signed out.',
   signed_out_everywhere: 'You are signed out in every browser.',

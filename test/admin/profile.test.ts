@@ -420,7 +420,8 @@ test('every form needs a session, and what proves that it is of it', async () =>
   for (const path of paths) {
     expect([path, (await visitor.post(profile + path, {})).status]).toEqual([path, 403]);
     const { location } = await new Visitor(server).post(profile + path, {});
-    expect([path, location]).toEqual([path, '/admin/sign-in?next=%2Fadmin']);
+    const next = ['', '/confirm', '/delete'].includes(path) ? profile + path : '/admin';
+    expect([path, location]).toEqual([path, `/admin/sign-in?next=${encodeURIComponent(next)}&notice=expired`]);
   }
   for (const path of ['', '/confirm', '/delete', '/notifications', '/following']) {
     const { location } = await new Visitor(server).get(profile + path);
