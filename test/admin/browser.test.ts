@@ -170,7 +170,7 @@ describe.runIf(findChromium())('in a browser', () => {
     const token = page.getByLabel('The token', { exact: true });
     const plaintext = await token.textContent();
     await page.getByRole('button', { name: 'Copy: The token' }).click();
-    await page.getByText('Copied').waitFor();
+    await page.getByRole('button', { name: 'Copied: The token' }).waitFor();
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(plaintext);
     await token.click();
     expect(await page.evaluate('getSelection().toString()')).toBe(plaintext);
