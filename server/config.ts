@@ -128,7 +128,9 @@ export const settings = z.object({
     .describe('Failed sign-ins of one client network in 15 minutes, and links to set a password that it asks for.'),
   RATE_LIMIT_SIGN_IN_ACCOUNT: wholeNumber(0)
     .default(10)
-    .describe('Failed sign-ins with one e-mail address in 15 minutes, from wherever.'),
+    .describe(
+      'Failed sign-ins with one e-mail address in 15 minutes, from wherever; a browser in which its owner has signed in before has as many of its own.',
+    ),
   RATE_LIMIT_PASSWORD_LINK: wholeNumber(0)
     .default(5)
     .describe(

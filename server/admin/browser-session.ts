@@ -54,7 +54,7 @@ export function sessionOf({ browserSession }: FastifyRequest): BrowserSession {
 
 /** The hash of the token in the cookie, whether a session has it or not. */
 function sessionHashOf({ cookies }: FastifyRequest, config: CookieConfig): Buffer | undefined {
-  const text = cookies[cookieName(config)];
+  const text = cookies[cookieName(config, 'session')];
   return text === undefined ? undefined : hashOfSecret(text);
 }
 
@@ -69,22 +69,22 @@ export function sessionTerms(
 }
 
 export function setSessionCookie(reply: FastifyReply, config: CookieConfig, token: string, expires: Date) {
-  reply.setCookie(cookieName(config), token, { ...cookieOptions(config), expires });
+  reply.setCookie(cookieName(config, 'session'), token, { ...cookieOptions(config), expires });
 }
 
 export function clearSessionCookie(reply: FastifyReply, config: CookieConfig) {
-  reply.clearCookie(cookieName(config), cookieOptions(config));
+  reply.clearCookie(cookieName(config, 'session'), cookieOptions(config));
 }
 
 type CookieConfig = Pick<Config, 'BASE_URL'>;
 
 /** Over HTTPS the prefix keeps other hosts of the domain, and pages without HTTPS, from setting the cookie. */
-function cookieName(config: CookieConfig): string {
-  return isSecure(config) ? '__Host-idea_board_session' : 'idea_board_session';
+export function cookieName(config: CookieConfig, name: 'session' | 'browser'): string {
+  return isSecure(config) ? `__Host-idea_board_${name}` : `idea_board_${name}`;
 }
 
 /** Lax, and not strict: whoever follows a link from a mail or a chat is signed in. No form of another site has it. */
-function cookieOptions(config: CookieConfig) {
+export function cookieOptions(config: CookieConfig) {
   return { path: '/', httpOnly: true, sameSite: 'lax', secure: isSecure(config) } as const;
 }
 

@@ -5,6 +5,7 @@ import { signIn } from '../domain/sign-in/sign-in.ts';
 import { definePage, sendPage } from '../pages/page.ts';
 import { clearSessionCookie, requireSession, sessionOf, sessionTerms, setSessionCookie } from './browser-session.ts';
 import { fieldOf } from './form-fields.ts';
+import { buildKnownBrowsers } from './known-browser.ts';
 import { safeNextPath } from './next-path.ts';
 import { noticeIn } from './parameters.ts';
 import { buildThrottle, describeWait } from './throttle.ts';
@@ -33,6 +34,7 @@ const refused = 'The e-mail address or the password is not right.';
 export function serveSignIn(app: FastifyInstance, server: ServerDependencies) {
   const { database, clock, config, audit } = server;
   const throttle = buildThrottle(server);
+  const knownBrowsers = buildKnownBrowsers(server);
   const show = (reply: FastifyReply, data: SignInData, status = 200) =>
     sendPage(reply, signInPage({ title: 'Sign in' }, data), status);
 
@@ -60,6 +62,7 @@ export function serveSignIn(app: FastifyInstance, server: ServerDependencies) {
     await charged.giveBack();
     audit.record('sign_in.succeeded', { ...client, user_id: outcome.userId });
     setSessionCookie(reply, config, outcome.token, terms.expiresAt);
+    knownBrowsers.remember(request, reply, email);
     return reply.redirect(next, 303);
   });
 

@@ -345,7 +345,7 @@ describe('another password', () => {
     }
     const bounded = await change({});
     expect([bounded.status, bounded.headers.get('retry-after')]).toEqual([429, '900']);
-    expect((await new Visitor(server).signIn(person.email, person.password)).status).toBe(429);
+    expect((await visitor.signIn(person.email, person.password)).status).toBe(429);
     expect((await askForEmail('new@example.org')).status).toBe(429);
   });
 });
