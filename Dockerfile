@@ -26,4 +26,4 @@ HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/health`).then(r => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 
 # No npm in between: SIGTERM reaches the server itself, which then finishes what it has begun.
-CMD ["node", "--optimize-for-size", "--max-semi-space-size=8", "--max-old-space-size=256", "server/main.ts"]
+CMD ["node", "--optimize-for-size", "--max-semi-space-size=8", "--max-old-space-size=256", "--no-concurrent-recompilation", "--no-concurrent-sparkplug", "server/main.ts"]

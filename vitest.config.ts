@@ -2,16 +2,23 @@ import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** What takes longest, whose length vitest cannot tell from its size. */
+/** What takes longest, in this order: vitest cannot tell it from a file's size. */
 const longest = [
   'test/events/kill.test.ts',
-  'test/operations/recovery.test.ts',
   'test/operations/stopping.test.ts',
-  'test/client/readme.test.ts',
   'test/admin/browser.test.ts',
+  'test/operations/recovery.test.ts',
   'test/admin/flows.test.ts',
+  'test/client/drift.test.ts',
+  'test/operations/rolling-restart.test.ts',
+  'test/database/embedded-postgres.test.ts',
   'test/pages/browser.test.ts',
+  'test/events/webhook-delivery.test.ts',
+  'test/database/database.test.ts',
+  'test/client/readme.test.ts',
   'test/oauth/browser.test.ts',
+  'test/jobs/cron-restart.test.ts',
+  'test/consumers/clients.test.ts',
 ];
 
 /**
@@ -20,9 +27,9 @@ const longest = [
  */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const isLong = ({ moduleId }: TestSpecification) => longest.some(path => moduleId.endsWith(path));
     const sorted = await super.sort(files);
-    return [...sorted.filter(isLong), ...sorted.filter(file => !isLong(file))];
+    const first = longest.flatMap(path => sorted.filter(({ moduleId }) => moduleId.endsWith(path)));
+    return [...first, ...sorted.filter(file => !first.includes(file))];
   }
 }
 
@@ -34,9 +41,10 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/helpers/postgres.ts'],
-    // Commands of the command line wait for each other, and for whatever else the machine does.
-    testTimeout: 60_000,
-    hookTimeout: 30_000,
+    // What never comes true is a defect; what comes late is a busy machine.
+    testTimeout: 120_000,
+    hookTimeout: 60_000,
+    expect: { poll: { timeout: 30_000 } },
     // Files share the modules that they import, which saves half a minute, and the PostgreSQL server, not the database.
     isolate: false,
     pool: 'forks',

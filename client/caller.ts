@@ -30,10 +30,8 @@ export class Caller {
 
   constructor(options: IdeaBoardOptions, world: World = realWorld) {
     const { baseUrl, token, board, headers, validate, fetch } = options;
-    if (!isHttpUrl(baseUrl)) throw new TypeError('baseUrl must be an address such as https://ideas.example.com');
-    if (typeof token !== 'string' || token === '') throw new TypeError('token must be an API token');
     this.#options = options;
-    this.#defaults = { baseUrl: baseUrl.replace(/\/+$/, ''), token, board, headers, validate };
+    this.#defaults = { baseUrl: addressOf(baseUrl), token: bearerOf(token), board, headers, validate };
     // Taken at each call, so that a fetch which is instrumented later is used too. A browser's insists on its window.
     this.#fetch = fetch ?? ((url, init) => globalThis.fetch(url, init));
     this.#world = world;
@@ -109,12 +107,23 @@ function resolveLimits(...given: Limits[]): ResolvedLimits {
   return limits;
 }
 
-function isHttpUrl(text: unknown): text is string {
+/** The address before each path. fetch takes none with credentials, and a query or a fragment would take the path in. */
+function addressOf(baseUrl: unknown): string {
   try {
-    return /^https?:$/.test(new URL(String(text)).protocol);
+    const { protocol, origin, pathname, username, password, search, hash } = new URL(String(baseUrl));
+    const isBare = `${username}${password}${search}${hash}` === '';
+    if (/^https?:$/.test(protocol) && isBare) return `${origin}${pathname}`.replace(/\/+$/, '');
   } catch {
-    return false;
+    // It is no address at all.
   }
+  throw new TypeError('baseUrl must be an address such as https://ideas.example.com, without credentials or a query');
+}
+
+/** A token that is read from a file ends in a line break. No message says what was given: it may be most of a token. */
+function bearerOf(token: unknown): string {
+  const bearer = typeof token === 'string' ? token.trim() : '';
+  if (!/^[\x21-\x7e]+$/.test(bearer)) throw new TypeError('token must be an API token');
+  return bearer;
 }
 
 const realWorld: World = {

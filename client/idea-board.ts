@@ -8,7 +8,7 @@ import type { CallOptions, IdeaBoardOptions } from './options.ts';
  * A client of the Agent API.
  *
  * ```ts
- * const client = new IdeaBoard({ baseUrl: 'https://ideas.example.com', token: process.env.IDEA_BOARD_TOKEN });
+ * const client = new IdeaBoard({ baseUrl: 'https://ideas.example.com', token: process.env.IDEA_BOARD_TOKEN ?? '' });
  * for await (const idea of client.ideas.list({ sort: 'top' })) console.log(idea.score, idea.title);
  * ```
  */

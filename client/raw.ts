@@ -17,7 +17,7 @@ export interface RawClientOptions {
  * that sends one request and answers what came, typed by its status. It does not retry, and throws nothing of its own.
  *
  * ```ts
- * const client = createClient({ baseUrl: 'http://localhost:3000', token: process.env.IDEA_BOARD_TOKEN });
+ * const client = createClient({ baseUrl: 'http://localhost:3000', token: process.env.IDEA_BOARD_TOKEN ?? '' });
  * const answer = await client.createIdea({ body: { title: 'Dark mode', body: 'For late evenings.' } });
  * if (answer.status === 201) console.log(answer.body.id);
  * else console.error(answer.body.error.key);

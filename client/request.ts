@@ -45,15 +45,17 @@ export function writeRequest(
     headers: idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey },
     body: input.body,
   };
-  const issues = [...idIssues(parts.params), ...(defaults.validate?.(operation, parts) ?? [])];
+  const headers = new Headers();
+  const body = bodyOf(parts.body);
+  const issues = [
+    ...idIssues(parts.params),
+    ...[defaults.headers, options.headers, parts.headers].flatMap(some => putHeaders(headers, some)),
+    ...(body.issue ? [body.issue] : (defaults.validate?.(operation, parts) ?? [])),
+  ];
   if (issues.length > 0) throw invalidRequest(operation, issues);
-
-  const headers = new Headers(defaults.headers);
-  for (const [name, value] of Object.entries(options.headers ?? {})) headers.set(name, value);
-  for (const [name, value] of Object.entries(parts.headers)) headers.set(name, value);
   headers.set('authorization', `Bearer ${defaults.token}`);
   headers.set('accept', 'application/json');
-  if (input.body !== undefined) headers.set('content-type', 'application/json');
+  if (body.text !== undefined) headers.set('content-type', 'application/json');
 
   const path = route.path.replace(/:(\w+)/g, (_, name: string) => String(parts.params[name]));
   const query = new URLSearchParams();
@@ -64,7 +66,7 @@ export function writeRequest(
     method: route.method,
     url: `${defaults.baseUrl}${path}${search === '' ? '' : `?${search}`}`,
     headers,
-    body: input.body === undefined ? undefined : JSON.stringify(input.body),
+    body: body.text,
     idempotencyKey,
     // The other methods set an end state, and so may be repeated as they are.
     isRepeatable: route.method !== 'POST' || idempotencyKey !== undefined,
@@ -78,8 +80,27 @@ function idIssues(params: RequestParts['params']): ValidationIssue[] {
     .map(([name, id]) => ({
       path: ['params', name],
       code: 'invalid_id',
-      message: `Must be the number of an id, and is ${JSON.stringify(id)}`,
+      message: `Must be the number of an id, and is ${JSON.stringify(String(id))}`,
     }));
+}
+
+/** Puts headers with others, in place of those of the same names; answers why they cannot be sent. */
+function putHeaders(headers: Headers, some: HeadersInput | undefined): ValidationIssue[] {
+  try {
+    for (const [name, value] of new Headers(some)) headers.set(name, value);
+    return [];
+  } catch {
+    // Without what the runtime says: that has the value in it, which may be a secret.
+    return [{ path: ['headers'], code: 'invalid_header', message: 'A name or a value cannot be sent' }];
+  }
+}
+
+function bodyOf(body: unknown): { text?: string; issue?: ValidationIssue } {
+  try {
+    return body === undefined ? {} : { text: JSON.stringify(body) };
+  } catch (error) {
+    return { issue: { path: ['body'], code: 'invalid_json', message: `Cannot be written as JSON: ${error}` } };
+  }
 }
 
 function invalidRequest(operation: OperationId, issues: readonly ValidationIssue[]): InvalidRequestError {

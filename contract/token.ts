@@ -74,7 +74,7 @@ export const getToken = c.query({
     auth: 'token',
     tool: {
       name: 'get_token',
-      title: 'Get the token itself',
+      title: 'See boards, levels and limits',
       description:
         'Says who you act for and what you may do: the boards that the token grants, by the slugs that the board argument of the other tools takes, each at its level (read, write or moderate); the user in whose name you write; and how many reads and writes are left until the limits reset. Call it first when you do not know the boards, and when a call was refused for its board, its grant or a limit. It counts as neither a read nor a write.',
       isDestructive: false,

@@ -62,7 +62,7 @@ export interface JsonRpcError {
   id: string | number | null;
   error: ErrorBody['error'] & {
     code: number;
-    data: { key: ErrorKey; issues?: ValidationIssue[]; retry_after?: number; [more: string]: unknown };
+    data: { key: ErrorKey; issues?: ValidationIssue[]; retry_after?: number; advice?: string; [more: string]: unknown };
   };
 }
 

@@ -46,6 +46,17 @@ function isOrigin(text: string): boolean {
 
 const httpUrl = z.url({ protocol: /^https?$/ }).transform(url => url.replace(/\/+$/, ''));
 
+/** An origin as a browser writes it. Behind a path neither pages nor cookies nor clients of OAuth would find their way. */
+const publicOrigin = z
+  .string()
+  .refine(isPublicOrigin, 'must be an origin such as https://ideas.example.com, without a path')
+  .transform(text => new URL(text).origin);
+
+function isPublicOrigin(text: string): boolean {
+  const url = URL.parse(text.replace(/\/+$/, ''));
+  return url !== null && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`;
+}
+
 /** The length of the application key. */
 const appKeyBytes = 32;
 
@@ -72,10 +83,10 @@ export const settings = z.object({
     .describe(
       'The key that encrypts secrets in the database: 32 random bytes in base64. Without it one is made and kept as app.key in DATA_DIR; servers that share a database must share it.',
     ),
-  BASE_URL: httpUrl
+  BASE_URL: publicOrigin
     .optional()
     .describe(
-      'The origin at which people and programs reach the server. By default http://localhost and the port. Clients of OAuth are given it, and connect at no other address.',
+      'The origin at which people and programs reach the server, without a path. By default http://localhost and the port. Clients of OAuth are given it, and connect at no other address.',
     ),
   IDEA_URL: z
     .string()
@@ -122,7 +133,9 @@ export const settings = z.object({
     .describe('Failed sign-ins of one client network in 15 minutes, and links to set a password that it asks for.'),
   RATE_LIMIT_SIGN_IN_ACCOUNT: wholeNumber(0)
     .default(10)
-    .describe('Failed sign-ins with one e-mail address in 15 minutes, from wherever.'),
+    .describe(
+      'Failed sign-ins with one e-mail address in 15 minutes, from wherever; a browser in which its owner has signed in before has as many of its own.',
+    ),
   RATE_LIMIT_PASSWORD_LINK: wholeNumber(0)
     .default(5)
     .describe(

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { adviceFor } from '../advice.ts';
 import { type ErrorKey, errors, type ValidationIssue } from '../errors.ts';
 import { jsonRpcCode } from '../tools.ts';
 import { refer } from './examples.ts';
@@ -44,7 +45,13 @@ export function describeError(
 function jsonRpcExample(key: ErrorKey, { query }: Inputs): Json {
   const { meaning } = errors[key];
   const found = key === 'validation_failed' ? { issues: issuesOf({ query }) } : {};
-  const error = { key, message: meaning, ...found, code: jsonRpcCode(key), data: { key, ...found } };
+  const error = {
+    key,
+    message: meaning,
+    ...found,
+    code: jsonRpcCode(key),
+    data: { key, ...found, advice: adviceFor(key) },
+  };
   return { [key]: { summary: meaning, value: { jsonrpc: '2.0', id: null, error } } };
 }
 

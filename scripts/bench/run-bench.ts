@@ -1,3 +1,4 @@
+import packageFile from '../../package.json' with { type: 'json' };
 import { Child, type Usage } from './child.ts';
 import { startDatabase } from './database.ts';
 import type { LoadOrder, LoadResult } from './load.ts';
@@ -5,8 +6,8 @@ import type { BenchOptions } from './options.ts';
 import { type ScenarioName, scenarios, type Targets } from './scenarios.ts';
 import { seed } from './seed.ts';
 
-/** What npm start gives to Node: a small heap, which is kept small. A larger one would be faster, and take twice the memory. */
-const nodeOptions = ['--optimize-for-size', '--max-semi-space-size=8', '--max-old-space-size=256'];
+/** What npm start gives to Node. A larger heap would be faster, and take twice the memory. */
+const nodeOptions = packageFile.scripts.start.split(' ').filter(word => word.startsWith('--'));
 
 export interface Round extends LoadResult {
   /** Of the server's own process, for each request. */

@@ -4,7 +4,16 @@ import { compareParameters } from './compare-parameters.ts';
 import { compareResponses } from './compare-responses.ts';
 import { compareServers } from './compare-servers.ts';
 import { type Comparison, compareDeprecation, type Pair, type Place, tell } from './comparison.ts';
-import { childOf, childrenOf, follow, type Located, type OpenApiDocument, pointerTo, textOf } from './document.ts';
+import {
+  childOf,
+  childrenOf,
+  follow,
+  type Located,
+  type OpenApiDocument,
+  pathItemAt,
+  pointerTo,
+  textOf,
+} from './document.ts';
 import { quote } from './sentence.ts';
 
 /** The paths and the webhooks of two documents, with all that is in them. */
@@ -32,7 +41,7 @@ function templateOf(path: string): string {
 
 function pathsOf(document: OpenApiDocument): Map<string, { path: string; item: Located }> {
   const paths = childrenOf(childOf(document.root, 'paths')).filter(([path]) => path.startsWith('/'));
-  return new Map(paths.map(([path, item]) => [templateOf(path), { path, item: follow(document, item) }]));
+  return new Map(paths.map(([path, item]) => [templateOf(path), { path, item: pathItemAt(document, item) }]));
 }
 
 function comparePaths(comparison: Comparison, around: Pair): void {
@@ -121,8 +130,8 @@ function compareReceived(comparison: Comparison, prefix: string, around: Pair): 
   for (const [name, item] of had) {
     const other = has.find(([one]) => one === name)?.[1];
     const items = {
-      base: follow(comparison.base, item),
-      head: follow(comparison.head, other) ?? { value: {}, pointer: around.head.pointer },
+      base: pathItemAt(comparison.base, item),
+      head: pathItemAt(comparison.head, other) ?? { value: {}, pointer: around.head.pointer },
     };
     for (const [method, operation] of operationsOf(items.base)) {
       const place: Place = { ...placeOf(comparison, `${kind}${name}`), isReceived: true };
@@ -138,8 +147,8 @@ function compareReceived(comparison: Comparison, prefix: string, around: Pair): 
     }
   }
   for (const [name, item] of has) {
-    const known = follow(comparison.base, had.find(([one]) => one === name)?.[1]);
-    for (const [method, operation] of operationsOf(follow(comparison.head, item))) {
+    const known = pathItemAt(comparison.base, had.find(([one]) => one === name)?.[1]);
+    for (const [method, operation] of operationsOf(pathItemAt(comparison.head, item))) {
       if (operationsOf(known).has(method)) continue;
       const place = placeOf(comparison, `${kind}${name}`);
       const pair = { base: known ?? around.base, head: operation };

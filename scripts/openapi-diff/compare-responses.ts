@@ -1,3 +1,4 @@
+import type { Finding } from './change.ts';
 import { compareContents } from './compare-bodies.ts';
 import { compareDeprecation, compareSchemasAt, type Pair, type Place, tell } from './comparison.ts';
 import { childOf, childrenOf, follow, isTrue, type Located, type OpenApiDocument } from './document.ts';
@@ -15,19 +16,22 @@ export function compareResponses(place: Place, operations: Pair): void {
   };
   for (const [status, response] of had) {
     const there = placeOf(place, status);
-    const other = has.get(status) ?? coverOf(has, status);
+    const other = has.get(status) ?? has.get(coverOf(has, status) ?? '');
+    // A receiver may answer any status of a range, and so loses what is not taken any more.
+    const parts = isReceived ? [] : [...has].filter(([one]) => !had.has(one) && coverOf(had, one) === status);
     if (other) {
       compareResponse(there, { base: response, head: other });
-    } else {
+    } else if (parts.length === 0) {
       const pair = { base: response, head: around.head };
       if (isReceived) tell(there, 'webhook-answer-refused', `The answer ${status} is no longer taken.`, pair);
       else tell(there, 'response-status-removed', `The status ${status} is no longer answered.`, pair);
     }
+    compareParts(place, response, parts, has.has(status));
   }
   for (const [status, response] of has) {
-    if (had.has(status)) continue;
+    const cover = had.get(coverOf(had, status) ?? '');
+    if (had.has(status) || (cover && !isReceived)) continue;
     const there = placeOf(place, status);
-    const cover = coverOf(had, status);
     if (cover) {
       compareResponse(there, { base: cover, head: response });
     } else {
@@ -35,6 +39,28 @@ export function compareResponses(place: Place, operations: Pair): void {
       if (isReceived) tell(there, 'webhook-answer-added', `The answer ${status} is taken.`, pair);
       else tell(there, 'response-status-added', `The status ${status} may be answered.`, pair);
     }
+  }
+}
+
+/**
+ * Statuses that have a response of their own now, and had that of their class or the default. An error key is gone only
+ * where none of them has it, and nothing is left of what it was a key of.
+ */
+function compareParts(place: Place, cover: Located, parts: readonly [string, Located][], isCoverLeft: boolean): void {
+  const { comparison } = place;
+  const found = parts.map(([status, response]) => {
+    const findings: Finding[] = [];
+    const report = (finding: Finding) => findings.push(finding);
+    const { request, response: received } = comparison.schemas;
+    const schemas = { request: { ...request, report }, response: { ...received, report } };
+    const there = placeOf({ ...place, comparison: { ...comparison, schemas, report } }, status);
+    compareResponse(there, { base: cover, head: response });
+    return findings;
+  });
+  const isLost = ({ rule, message }: Finding) =>
+    !isCoverLeft && found.every(findings => findings.some(one => one.rule === rule && one.message === message));
+  for (const finding of found.flat()) {
+    if (finding.rule !== 'error-key-removed' || isLost(finding)) comparison.report(finding);
   }
 }
 
@@ -54,8 +80,10 @@ function responsesOf(document: OpenApiDocument, operation: Located): Map<string,
 }
 
 /** The response that speaks for a status which has none of its own: that of its class, or the default. */
-function coverOf(responses: ReadonlyMap<string, Located>, status: string): Located | undefined {
-  return (/^\d{3}$/.test(status) ? responses.get(`${status[0]}XX`) : undefined) ?? responses.get('default');
+function coverOf(responses: ReadonlyMap<string, Located>, status: string): string | undefined {
+  const range = `${status[0]}XX`;
+  if (/^\d{3}$/.test(status) && responses.has(range)) return range;
+  return responses.has('default') ? 'default' : undefined;
 }
 
 function compareResponse(place: Place, pair: Pair): void {

@@ -1,5 +1,5 @@
 import { type Pair, type Place, tell } from './comparison.ts';
-import { childOf, childrenOf, itemsOf, type Located, textOf } from './document.ts';
+import { childOf, itemsOf, type Located, textOf } from './document.ts';
 import { quote } from './sentence.ts';
 
 /** The addresses of an operation: its own, else those of its path, else those of the document. */
@@ -7,18 +7,21 @@ export function compareServers(place: Place, items: Pair, operations: Pair): voi
   const { comparison } = place;
   const had = serversOf(operations.base, items.base, comparison.base.root);
   const has = serversOf(operations.head, items.head, comparison.head.root);
-  for (const [url, server] of had.servers) {
-    const other = has.servers.get(url);
-    if (other) compareVariables(place, url, { base: server, head: other });
-    else tell(place, 'server-removed', `The server ${quote(url)} is gone.`, { base: server, head: has.around });
+  for (const [template, server] of had.servers) {
+    const other = has.servers.get(template);
+    if (other) compareVariables(place, { base: server, head: other });
+    else if (!isStillMade(server, has)) {
+      tell(place, 'server-removed', `The server ${quote(urlOf(server))} is gone.`, { base: server, head: has.around });
+    }
   }
-  for (const [url, server] of has.servers) {
-    if (had.servers.has(url)) continue;
-    tell(place, 'server-added', `The server ${quote(url)} is new.`, { base: had.around, head: server });
+  for (const [template, server] of has.servers) {
+    if (had.servers.has(template) || isStillMade(server, had)) continue;
+    tell(place, 'server-added', `The server ${quote(urlOf(server))} is new.`, { base: had.around, head: server });
   }
 }
 
 interface Servers {
+  /** By their addresses without the names of variables, which no request has in it. */
   servers: Map<string, Located>;
   around: Located;
 }
@@ -27,10 +30,7 @@ function serversOf(...places: Located[]): Servers {
   for (const place of places) {
     const servers = itemsOf(childOf(place, 'servers'));
     if (servers.length === 0) continue;
-    const named = servers.map((server): [string, Located] => [
-      (textOf(server, 'url') ?? '').replace(/(?<=.)\/$/, ''),
-      server,
-    ]);
+    const named = servers.map((server): [string, Located] => [urlOf(server).replace(/\{[^}]*\}/g, '{}'), server]);
     return { servers: new Map(named), around: childOf(place, 'servers') ?? place };
   }
   // Where no server is named, it is the one that the document came from (OpenAPI 3.1.1, section 4.8.1.1).
@@ -38,14 +38,50 @@ function serversOf(...places: Located[]): Servers {
   return { servers: new Map([['/', root]]), around: root };
 }
 
-function compareVariables(place: Place, url: string, pair: Pair): void {
-  const [had, has] = [pair.base, pair.head].map(server => new Map(childrenOf(childOf(server, 'variables'))));
-  for (const [name, variable] of had ?? []) {
-    const other = has?.get(name);
-    if (other === undefined) continue;
+function urlOf(server: Located): string {
+  return (textOf(server, 'url') ?? '/').replace(/(?<=.)\/$/, '');
+}
+
+/** What an address consists of: texts, and the values of its variables, which are undefined where any is taken. */
+function partsOf(server: Located): (string[] | undefined)[] {
+  const variables = childOf(server, 'variables');
+  // Texts and names by turns.
+  const parts = urlOf(server).split(/\{([^}]*)\}/);
+  return parts.map((part, n) => (n % 2 === 0 ? [part] : valuesOf(childOf(variables, part))));
+}
+
+/** More addresses than this one server is never written out as. */
+const mostAddresses = 1_000;
+
+/** Whether every address that a server stands for is one of others, which may have a variable where it has none. */
+function isStillMade(server: Located, { servers }: Servers): boolean {
+  let addresses = [''];
+  for (const values of partsOf(server)) {
+    if (values === undefined || addresses.length * values.length > mostAddresses) return false;
+    addresses = addresses.flatMap(address => values.map(value => address + value));
+  }
+  const patterns = [...servers.values()].map(other => {
+    const parts = partsOf(other).map(values => (values ? `(?:${values.map(RegExp.escape).join('|')})` : '.*'));
+    return new RegExp(`^${parts.join('')}$`, 's');
+  });
+  return addresses.every(address => patterns.some(pattern => pattern.test(address)));
+}
+
+/** The variables of one address, by where they stand in it. */
+function compareVariables(place: Place, pair: Pair): void {
+  const url = urlOf(pair.base);
+  const newNames = namesIn(urlOf(pair.head));
+  for (const [n, name] of namesIn(url).entries()) {
+    const newName = newNames[n] ?? name;
+    const variable = childOf(childOf(pair.base, 'variables'), name);
+    const other = childOf(childOf(pair.head, 'variables'), newName);
+    if (variable === undefined || other === undefined) continue;
     const variables = { base: variable, head: other };
-    const [was, is] = [textOf(variable, 'default') ?? '', textOf(other, 'default') ?? ''];
     const subject = `${quote(name)} of the server ${quote(url)}`;
+    if (name !== newName) {
+      tell(place, 'server-variable-renamed', `${subject} is now called ${quote(newName)}.`, variables);
+    }
+    const [was, is] = [textOf(variable, 'default') ?? '', textOf(other, 'default') ?? ''];
     if (was !== is) {
       tell(place, 'server-default-changed', `${subject} is ${quote(is)} by default, and was ${quote(was)}.`, variables);
     }
@@ -58,7 +94,11 @@ function compareVariables(place: Place, url: string, pair: Pair): void {
   }
 }
 
-function valuesOf(variable: Located): string[] | undefined {
+function namesIn(url: string): string[] {
+  return [...url.matchAll(/\{([^}]*)\}/g)].map(([, name = '']) => name);
+}
+
+function valuesOf(variable: Located | undefined): string[] | undefined {
   const listed = childOf(variable, 'enum');
   return listed && itemsOf(listed).map(({ value }) => String(value));
 }

@@ -80,6 +80,18 @@ export function follow(document: OpenApiDocument, node: Located | undefined): Lo
   return undefined;
 }
 
+/** What a path item refers to, with what stands beside the reference and belongs to the path too (Path Item Object). */
+export function pathItemAt(document: OpenApiDocument, item: Located): Located;
+export function pathItemAt(document: OpenApiDocument, item: Located | undefined): Located | undefined;
+export function pathItemAt(document: OpenApiDocument, item: Located | undefined): Located | undefined {
+  const target = follow(document, item);
+  const reference = textOf(item, '$ref');
+  if (target === undefined || item === undefined || reference === undefined) return target;
+  const { value, pointer } = pathItemAt(document, targetOf(document, reference, item.pointer));
+  const members = [value, item.value].map(one => (isObject(one) ? one : {}));
+  return { value: Object.fromEntries(members.flatMap(Object.entries).filter(([key]) => key !== '$ref')), pointer };
+}
+
 /** The place that one reference names. Only references within the document are followed. */
 export function targetOf(document: OpenApiDocument, reference: string, from: string): Located {
   const problem = (what: string) => new DocumentError(`${document.name}: the $ref ${reference} at ${from} ${what}`);

@@ -35,6 +35,13 @@ export function findAccount(request: FastifyRequest): AccountOfUser | undefined 
   return account;
 }
 
+/** The account that stands around a page that is about none: the one that the address names, where the user is in it. */
+export function accountAround(request: FastifyRequest): AccountOfUser | undefined {
+  const { accounts } = sessionOf(request).user;
+  const slug = fieldOf(request.query, 'account');
+  return accounts.find(account => account.slug === slug) ?? accounts[0];
+}
+
 /** The account, for a page that every member of it may see. */
 export function requireAccount(request: FastifyRequest): AccountOfUser {
   const account = findAccount(request);
@@ -85,7 +92,10 @@ export function isOwner(account: AccountOfUser | undefined): boolean {
 }
 
 /** Whether the plan of the account lets programs in (Authentication, 8). */
-export function hasAgentApi({ plan }: AccountOfUser, { PLANS_WITHOUT_AGENT_API: without }: Config): boolean {
+export function hasAgentApi(
+  { plan }: Pick<AccountOfUser, 'plan'>,
+  { PLANS_WITHOUT_AGENT_API: without }: Config,
+): boolean {
   return plan === 'community' || !without.includes(plan);
 }
 

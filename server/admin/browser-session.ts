@@ -12,6 +12,10 @@ export interface BrowserSession {
 }
 
 declare module 'fastify' {
+  interface FastifyInstance {
+    /** The routes that are pages to look at, and do not only take forms. */
+    pageRoutes: Set<string>;
+  }
   interface FastifyRequest {
     browserSession: BrowserSession | null;
   }
@@ -19,6 +23,10 @@ declare module 'fastify' {
 
 /** Finds who is signed in, for every request of a page. */
 export function readBrowserSessions(app: FastifyInstance, { database, clock, config }: ServerDependencies) {
+  app.decorate('pageRoutes', new Set<string>());
+  app.addHook('onRoute', ({ method, url }) => {
+    if (method === 'GET') app.pageRoutes.add(url);
+  });
   app.decorateRequest('browserSession', null);
   app.addHook('onRequest', async request => {
     const tokenHash = sessionHashOf(request, config);
@@ -32,9 +40,10 @@ export function readBrowserSessions(app: FastifyInstance, { database, clock, con
 /** The hook of a route for people who are signed in: others sign in first, and then go on where they wanted to. */
 export async function requireSession(request: FastifyRequest, reply: FastifyReply) {
   if (request.browserSession) return;
-  // What a form had in it is lost all the same, and its address may be none that can be read.
-  const next = request.method === 'GET' ? request.url : '/admin';
-  return reply.redirect(`/admin/sign-in?next=${encodeURIComponent(next)}`, 303);
+  // The address of a form may be none that can be read, and what was in it is lost all the same: the page says so.
+  const next = request.server.pageRoutes.has(request.routeOptions.url ?? '') ? request.url : '/admin';
+  const notice = request.method === 'GET' ? {} : { notice: 'expired' };
+  return reply.redirect(`/admin/sign-in?${new URLSearchParams({ next, ...notice })}`, 303);
 }
 
 /** Who is signed in, in a route behind requireSession. */
@@ -45,7 +54,7 @@ export function sessionOf({ browserSession }: FastifyRequest): BrowserSession {
 
 /** The hash of the token in the cookie, whether a session has it or not. */
 function sessionHashOf({ cookies }: FastifyRequest, config: CookieConfig): Buffer | undefined {
-  const text = cookies[cookieName(config)];
+  const text = cookies[cookieName(config, 'session')];
   return text === undefined ? undefined : hashOfSecret(text);
 }
 
@@ -60,22 +69,22 @@ export function sessionTerms(
 }
 
 export function setSessionCookie(reply: FastifyReply, config: CookieConfig, token: string, expires: Date) {
-  reply.setCookie(cookieName(config), token, { ...cookieOptions(config), expires });
+  reply.setCookie(cookieName(config, 'session'), token, { ...cookieOptions(config), expires });
 }
 
 export function clearSessionCookie(reply: FastifyReply, config: CookieConfig) {
-  reply.clearCookie(cookieName(config), cookieOptions(config));
+  reply.clearCookie(cookieName(config, 'session'), cookieOptions(config));
 }
 
 type CookieConfig = Pick<Config, 'BASE_URL'>;
 
 /** Over HTTPS the prefix keeps other hosts of the domain, and pages without HTTPS, from setting the cookie. */
-function cookieName(config: CookieConfig): string {
-  return isSecure(config) ? '__Host-idea_board_session' : 'idea_board_session';
+export function cookieName(config: CookieConfig, name: 'session' | 'browser'): string {
+  return isSecure(config) ? `__Host-idea_board_${name}` : `idea_board_${name}`;
 }
 
 /** Lax, and not strict: whoever follows a link from a mail or a chat is signed in. No form of another site has it. */
-function cookieOptions(config: CookieConfig) {
+export function cookieOptions(config: CookieConfig) {
   return { path: '/', httpOnly: true, sameSite: 'lax', secure: isSecure(config) } as const;
 }
 

@@ -11,7 +11,7 @@ import { fieldOf } from './form-fields.ts';
 import { formTokenOf, frameOf } from './frame.ts';
 import { problemOf } from './problem.ts';
 import { Refusal } from './refusal.ts';
-import { shownName } from './shown-name.ts';
+import { shownHost, shownName } from './shown-name.ts';
 import { emptyTokenForm, formOf, grantsOf, readTokenForm, type TokenForm } from './token-form.ts';
 
 interface ConnectData {
@@ -86,8 +86,8 @@ export function serveConnect(app: FastifyInstance, server: ServerDependencies, c
     const here = path.replace(':id', asked.id);
     const data: ConnectData = {
       clientName: nameOf(asked),
-      documentHost: asked.documentHost && shownName(asked.documentHost),
-      target: { ...asked.target, host: shownName(asked.target.host) },
+      documentHost: asked.documentHost && shownHost(asked.documentHost),
+      target: { ...asked.target, host: shownHost(asked.target.host) },
       accountName: shownName(account.name),
       otherAccounts: sessionOf(request)
         .user.accounts.filter(one => one.id !== account.id && isAdmin(one))

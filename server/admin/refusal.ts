@@ -3,6 +3,8 @@ import { AdministrationError } from '../domain/administration.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import { PasswordsBusyError } from '../domain/sign-in/passwords.ts';
 import { definePage, type Link, sendPage } from '../pages/page.ts';
+import { accountAround } from './account-choice.ts';
+import { frameOf } from './frame.ts';
 
 const home: Link = { label: 'To the admin area', href: '/admin' };
 
@@ -30,14 +32,24 @@ const titles = {
   forbidden: 'Not for you',
 } as const;
 
-/** Answers refusals with their pages; every other error is that of any page. */
+/**
+ * Answers refusals with their pages; every other error is that of any page. Whoever is signed in keeps what stands around
+ * their pages, to go on from there.
+ */
 export function answerRefusals(app: FastifyInstance) {
-  app.setErrorHandler<FastifyError>((error, _request, reply) => {
+  app.addHook('onRequest', async request => {
+    if (request.browserSession) request.frameOfError = title => frameOf(request, accountAround(request), title);
+  });
+  app.setErrorHandler<FastifyError>((error, request, reply) => {
     const refusal = refusalOf(error);
     if (!refusal) throw error;
     const { title, status, link, message: explanation } = refusal;
     if (refusal === busy) reply.header('Retry-After', busyRetrySeconds);
-    return sendPage(reply, refusalPage({ title }, { title, explanation, link }), status);
+    return sendPage(
+      reply,
+      refusalPage(request.frameOfError?.(title) ?? { title }, { title, explanation, link }),
+      status,
+    );
   });
 }
 
@@ -50,5 +62,5 @@ function refusalOf(error: Error): Refusal | undefined {
   if (!(error instanceof AdministrationError)) return undefined;
   const { reason, message } = error;
   if (reason === 'not_found') throw new DomainError('not_found');
-  return new Refusal(statuses[reason], titles[reason], message);
+  return new Refusal(statuses[reason], titles[reason], `${message}.`);
 }

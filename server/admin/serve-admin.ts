@@ -32,9 +32,9 @@ export function serveAdmin(server: ServerDependencies, consents: Consents) {
   return async (app: FastifyInstance) => {
     await app.register(cookie);
     await app.register(formbody, { bodyLimit: maxFormBytes });
-    answerRefusals(app);
     guardForms(app, server);
     readBrowserSessions(app, server);
+    answerRefusals(app);
     serveSignIn(app, server);
     servePasswords(app, server);
     serveHome(app, server);

@@ -5,6 +5,7 @@ import { signIn } from '../domain/sign-in/sign-in.ts';
 import { definePage, sendPage } from '../pages/page.ts';
 import { clearSessionCookie, requireSession, sessionOf, sessionTerms, setSessionCookie } from './browser-session.ts';
 import { fieldOf } from './form-fields.ts';
+import { buildKnownBrowsers } from './known-browser.ts';
 import { safeNextPath } from './next-path.ts';
 import { noticeIn } from './parameters.ts';
 import { buildThrottle, describeWait } from './throttle.ts';
@@ -20,6 +21,7 @@ const signInPage = definePage<SignInData>('admin/sign-in');
 
 /** What the page says above its form, by the word in its address. */
 const notices: Record<string, string> = {
+  expired: 'You were signed out meanwhile: what you have sent was not done. Sign in, and send it again.',
   password_set: 'Your password is set. Sign in with it.',
   signed_out: 'You are signed out.',
   signed_out_everywhere: 'You are signed out in every browser.',
@@ -32,6 +34,7 @@ const refused = 'The e-mail address or the password is not right.';
 export function serveSignIn(app: FastifyInstance, server: ServerDependencies) {
   const { database, clock, config, audit } = server;
   const throttle = buildThrottle(server);
+  const knownBrowsers = buildKnownBrowsers(server);
   const show = (reply: FastifyReply, data: SignInData, status = 200) =>
     sendPage(reply, signInPage({ title: 'Sign in' }, data), status);
 
@@ -59,6 +62,7 @@ export function serveSignIn(app: FastifyInstance, server: ServerDependencies) {
     await charged.giveBack();
     audit.record('sign_in.succeeded', { ...client, user_id: outcome.userId });
     setSessionCookie(reply, config, outcome.token, terms.expiresAt);
+    knownBrowsers.remember(request, reply, email);
     return reply.redirect(next, 303);
   });
 

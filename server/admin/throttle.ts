@@ -11,6 +11,7 @@ import {
   refund,
   setRateLimitHeaders,
 } from '../http/rate-limit.ts';
+import { buildKnownBrowsers } from './known-browser.ts';
 
 const quarterHour = 15 * 60;
 const hour = 60 * 60;
@@ -21,10 +22,11 @@ export type Charge = { giveBack(): Promise<void> } | { retrySeconds: number };
 
 /**
  * Bounds how often passwords are tried and mails asked for: from one network or by one person, and for one address,
- * whoever has it. A try is charged before anything is looked up, so that of many at once no more get through; one that turns
+ * whoever has it; in a browser in which they have signed in, whatever others do with their address elsewhere. A try is charged before anything is looked up, so that of many at once no more get through; one that turns
  * out to be harmless is given back. Whoever reads the table sees hashes under the application key, and no address.
  */
 export function buildThrottle({ database, clock, config, appKey, audit }: ServerDependencies) {
+  const knownBrowsers = buildKnownBrowsers({ config, appKey });
   const key = Buffer.from(hkdfSync('sha256', appKey, '', 'idea-board throttle 1', 32));
   const identityOf = (email: string) =>
     createHmac('sha256', key).update(email.trim().toLowerCase()).digest('base64url').slice(0, 22);
@@ -69,11 +71,16 @@ export function buildThrottle({ database, clock, config, appKey, audit }: Server
   });
 
   return {
-    chargeSignIn: (request: FastifyRequest, reply: FastifyReply, email: string) =>
-      chargeAll(request, reply, [
+    chargeSignIn: (request: FastifyRequest, reply: FastifyReply, email: string) => {
+      const browser = knownBrowsers.find(request, email);
+      const limit = config.RATE_LIMIT_SIGN_IN_ACCOUNT;
+      return chargeAll(request, reply, [
         perQuarter('sign-in:ip', networkOf(request.ip), config.RATE_LIMIT_SIGN_IN_IP),
-        perQuarter('sign-in:address', identityOf(email), config.RATE_LIMIT_SIGN_IN_ACCOUNT),
-      ]),
+        browser === undefined
+          ? perQuarter('sign-in:address', identityOf(email), limit)
+          : perQuarter('sign-in:browser', browser, limit),
+      ]);
+    },
     chargePasswordLink: (request: FastifyRequest, reply: FastifyReply, email: string) =>
       chargeAll(request, reply, [
         perQuarter('password-link:ip', networkOf(request.ip), config.RATE_LIMIT_SIGN_IN_IP),

@@ -7,6 +7,7 @@ import { invocation } from './command.ts';
 import { addDoctorCommand } from './doctor.ts';
 import { addFollowerCommands } from './follower.ts';
 import { addIdeaCommands } from './idea.ts';
+import { addInvitationCommands } from './invitation.ts';
 import { addMemberCommands } from './member.ts';
 import { addMigrateCommand } from './migrate.ts';
 import { addNotificationCommands } from './notification.ts';
@@ -27,6 +28,7 @@ export function buildProgram(): Command {
   addAccountCommands(program);
   addUserCommands(program);
   addMemberCommands(program);
+  addInvitationCommands(program);
   addBoardCommands(program);
   addStatusCommands(program);
   addTagCommands(program);

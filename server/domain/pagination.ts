@@ -86,7 +86,7 @@ function parseCursor(text: string): Cursor | undefined {
 }
 
 /** The orders whose key is a time. */
-const timeSorts = new Set(['newest', 'waiting']);
+const timeSorts = new Set(['newest', 'waiting', 'rejected']);
 /** A time as PostgreSQL writes it. */
 const timestampText = /^(19[7-9]|[2-9]\d\d)\d-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,3})?[+-]\d\d$/;
 const maxInteger = 2 ** 31 - 1;

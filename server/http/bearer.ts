@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { parseTokenText } from '../domain/tokens/token-text.ts';
 
 /** What a request shows of who sends it, and as what it may count. */
@@ -27,5 +27,5 @@ export function readBearer({ authorization, acceptsOauth }: Bearer): Credential 
 }
 
 function hashOf(secret: string): Buffer {
-  return createHash('sha256').update(secret).digest();
+  return hash('sha256', secret, 'buffer');
 }

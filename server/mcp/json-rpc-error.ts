@@ -1,9 +1,13 @@
+import { adviceFor } from '../../contract/advice.ts';
 import { type ErrorKey, errors } from '../../contract/errors.ts';
 import { type JsonRpcError, jsonRpcCode } from '../../contract/tools.ts';
 import type { DomainError } from '../domain/domain-error.ts';
 import type { ProtocolAnswer } from './message.ts';
 
-/** An error of the API in the form of JSON-RPC, as the answer to what was sent. */
+/**
+ * An error of the API in the form of JSON-RPC, as the answer to what was sent. Clients show it to a model as it is, so it
+ * says what to do about it, as a refused call does.
+ */
 export function toJsonRpcError(
   { key, message, issues }: DomainError,
   sent: unknown,
@@ -14,7 +18,13 @@ export function toJsonRpcError(
   return {
     jsonrpc: '2.0',
     id: messageIdOf(sent),
-    error: { key, message, ...found, code: jsonRpcCode(key), data: { key, ...found, ...retry } },
+    error: {
+      key,
+      message,
+      ...found,
+      code: jsonRpcCode(key),
+      data: { key, ...found, ...retry, advice: adviceFor(key) },
+    },
   };
 }
 

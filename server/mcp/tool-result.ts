@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
+import { adviceFor } from '../../contract/advice.ts';
 import type { DomainError } from '../domain/domain-error.ts';
-import { adviceFor } from './advice.ts';
 import { issuesOfCall } from './tool-call.ts';
 import type { Tool } from './tools.ts';
 

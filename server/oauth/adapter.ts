@@ -1,25 +1,31 @@
 import { createHash } from 'node:crypto';
 import type { Adapter } from 'oidc-provider';
 import type { ServerDependencies } from '../dependencies.ts';
-import {
-  consumeRecord,
-  findRecord,
-  type OauthPayload,
-  removeRecord,
-  storeRecord,
-  storeUnderGrant,
-} from '../domain/oauth/records.ts';
+import { findRecord, type OauthPayload, removeRecord, storeRecord, storeUnderGrant } from '../domain/oauth/records.ts';
+import type { Redemption } from '../domain/oauth/redeem.ts';
 import { unusedClientSeconds, usedClientSeconds } from './lifetimes.ts';
 
 interface AdapterOptions extends Pick<ServerDependencies, 'database' | 'clock'> {
   /** Ends a grant, and tells why. */
   endGrant(grantId: string): Promise<void>;
-  /** The refusal of a code or a token that is redeemed or ended already. */
-  refuse(description: string): Error;
+  /** What the request for tokens that is being answered changes, which is kept with its answer; none of another request. */
+  redemptionOf(): Redemption | undefined;
+  refusals: {
+    /** Of a code whose grant has ended. */
+    grantEnded(): Error;
+    /** Of the answer to a request that went back to its program already. */
+    alreadyResumed(): Error;
+  };
 }
 
 /** Keeps what the provider keeps in oauth_records, so that any server of several goes on where another one was. */
-export function buildAdapter({ database, clock, endGrant, refuse }: AdapterOptions): (model: string) => Adapter {
+export function buildAdapter({
+  database,
+  clock,
+  endGrant,
+  redemptionOf,
+  refusals,
+}: AdapterOptions): (model: string) => Adapter {
   return model => {
     // People are signed in by the sessions of the pages, and by nothing else: the provider's own are never found.
     if (model === 'Session') return noRecords;
@@ -33,16 +39,15 @@ export function buildAdapter({ database, clock, endGrant, refuse }: AdapterOptio
           await storeRecord(database, model, { id, payload: withHashedSecret(model, payload), now, expiresAt });
           return;
         }
-        const isStored = await storeUnderGrant(database, model, {
-          id,
-          grantId,
-          clientId: String(clientId),
-          payload,
-          now,
-          expiresAt,
-          clientKeptUntil: after(now, usedClientSeconds),
-        });
-        if (!isStored) throw refuse('the grant has ended');
+        const clientKeptUntil = after(now, usedClientSeconds);
+        const record = { model, id, grantId, clientId: String(clientId), payload, now, expiresAt, clientKeptUntil };
+        const redemption = redemptionOf();
+        if (redemption) {
+          redemption.issued.push(record);
+          return;
+        }
+        const isStored = await database.transaction(transaction => storeUnderGrant(transaction, record));
+        if (!isStored) throw refusals.grantEnded();
       },
 
       async find(id) {
@@ -51,10 +56,17 @@ export function buildAdapter({ database, clock, endGrant, refuse }: AdapterOptio
       },
 
       async consume(id) {
-        if (!(await consumeRecord(database, model, id, clock.now()))) throw refuse('it was redeemed already');
+        const redemption = redemptionOf();
+        if (!redemption) throw new Error('Requests for tokens alone redeem anything');
+        redemption.redeemed.push({ model, id });
       },
 
-      destroy: id => (model === 'Grant' ? endGrant(id) : removeRecord(database, model, id)),
+      async destroy(id) {
+        if (model === 'Grant') return endGrant(id);
+        const isRemoved = await removeRecord(database, model, id);
+        // It is taken away before its code is made: of two that come back at once, as from two tabs, one is given a code.
+        if (model === 'Interaction' && !isRemoved) throw refusals.alreadyResumed();
+      },
       // What stands under a grant goes with it, and nothing goes without it.
       async revokeByGrantId() {},
       findByUid: nothing,

@@ -67,11 +67,15 @@ export function tidyMetadata(metadata: ClientMetadata): string | undefined {
 /** What is at home on the machine of whoever uses the client: nothing that is sent there passes a network. */
 const loopback = new Set(['localhost', '127.0.0.1', '[::1]']);
 
+/** What sends a code over the network unencrypted, or opens no program that waits for one. The provider refuses others. */
+const noTargets = new Set(['filesystem:', 'ftp:', 'mailto:', 'sms:', 'tel:', 'view-source:', 'ws:', 'wss:']);
+
 function problemOfRedirect(uri: unknown): string | undefined {
   if (typeof uri !== 'string' || !/^[\x21-\x7e]+$/.test(uri) || uri.includes('\\')) return 'must be printable ASCII';
   const url = URL.parse(uri);
   if (!url) return 'must be URLs';
   if (url.username !== '' || url.password !== '') return 'must not contain a user or a password';
+  if (noTargets.has(url.protocol)) return `must not lead to ${url.protocol} addresses`;
   if (url.protocol === 'http:' && !loopback.has(url.hostname)) return 'http is for loopback addresses alone';
   return undefined;
 }

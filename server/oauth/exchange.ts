@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Client, Context, Provider } from 'oidc-provider';
 import type { ServerDependencies } from '../dependencies.ts';
 import { DomainError } from '../domain/domain-error.ts';
+import { type Redemption, RedemptionError, redeem } from '../domain/oauth/redeem.ts';
 import { adjustAuthorization, canBeKept } from './adjust-authorization.ts';
 import { shownTarget } from './client-metadata.ts';
 import { routes } from './routes.ts';
@@ -19,6 +20,8 @@ export type Outcome = { status: number; body: unknown } | { status: number; refu
 interface Exchange {
   request: FastifyRequest;
   reply: FastifyReply;
+  /** What is kept when the answer is known. */
+  redemption: Redemption;
   status?: number;
   body?: unknown;
   /** What a person has to be told who cannot be sent back to their client. */
@@ -34,13 +37,22 @@ const exchanges = new WeakMap<IncomingMessage, Exchange>();
  * errors, the log and the figures are those of every other answer.
  */
 export async function exchangeWith(provider: Provider, request: FastifyRequest, reply: FastifyReply): Promise<Outcome> {
-  const exchange: Exchange = { request, reply };
+  const exchange: Exchange = { request, reply, redemption: { redeemed: [], issued: [] } };
   exchanges.set(request.raw, exchange);
   await provider.callback()(request.raw, reply.raw);
   takeHeaders(reply);
-  if (exchange.failure !== undefined) throw exchange.failure;
+  if (exchange.failure !== undefined) throw failureOf(exchange.failure);
   const { status = 500, body, refusal } = exchange;
   return refusal ? { status, refusal } : { status, body };
+}
+
+/** PostgreSQL's class of transactions that it rolled back, such as to break a deadlock. */
+const rolledBack = /^40[0-9A-Z]{3}$/;
+
+/** What lost against other transactions, although it was tried again, was not done: whoever asks once more is answered. */
+function failureOf(failure: unknown): unknown {
+  const isRolledBack = rolledBack.test(String((failure as { code?: unknown }).code));
+  return isRolledBack ? Object.assign(new DomainError('service_unavailable'), { cause: failure }) : failure;
 }
 
 /** What is passed on of the provider's headers: all else is the server's own affair. */
@@ -69,8 +81,13 @@ export function exchangeOf(raw: IncomingMessage): Exchange {
   return exchange;
 }
 
+/** What the request changes that the provider answers just now, where it is one for tokens. */
+export function redemptionIn(ctx: Context | undefined): Redemption | undefined {
+  return ctx?.oidc.route === 'token' ? exchangeOf(ctx.req).redemption : undefined;
+}
+
 interface Connection {
-  server: Pick<ServerDependencies, 'audit'>;
+  server: Pick<ServerDependencies, 'audit' | 'clock' | 'database'>;
   issuer: string;
   /** Of the provider's own sessions, which are not kept. */
   sessionCookie: string;
@@ -87,6 +104,7 @@ export function connectProvider(provider: Provider, { server, issuer, sessionCoo
       await next();
       exchange.status = ctx.status;
       exchange.body = ctx.body;
+      if (ctx.status < 400) await keepRedemption(server, exchange);
     } catch (error) {
       exchange.failure = error;
     }
@@ -99,6 +117,20 @@ export function connectProvider(provider: Provider, { server, issuer, sessionCoo
     const { host } = shownTarget(client.redirectUris[0] ?? issuer);
     server.audit.record('oauth.client_registered', { ...clientOf(ctx.req), client_id: client.clientId, target: host });
   });
+}
+
+/** Keeps what a request for tokens changes. What the provider found in order may have been redeemed or ended since. */
+async function keepRedemption({ clock, database }: Connection['server'], exchange: Exchange) {
+  const { redemption } = exchange;
+  if (redemption.issued.length === 0) return;
+  try {
+    await database.transaction(transaction => redeem(transaction, redemption, clock.now()));
+  } catch (error) {
+    if (!(error instanceof RedemptionError)) throw error;
+    exchange.status = 400;
+    // In the words of the provider, which says no more of any other code or token.
+    exchange.body = { error: 'invalid_grant', error_description: 'grant request is invalid' };
+  }
 }
 
 /**

@@ -8,7 +8,7 @@ import { buildAdapter } from './adapter.ts';
 import { chargeFetches } from './client-limits.ts';
 import { fixedMetadata, tidyMetadata } from './client-metadata.ts';
 import { grantEnder } from './end-grant.ts';
-import { connectProvider, noteRefusal, type OauthErrorBody } from './exchange.ts';
+import { connectProvider, noteRefusal, type OauthErrorBody, redemptionIn } from './exchange.ts';
 import { fetchWith } from './fetch-document.ts';
 import {
   accessTokenSeconds,
@@ -51,7 +51,11 @@ export async function buildProvider(server: ServerDependencies): Promise<BuiltPr
       database,
       clock,
       endGrant: grantEnder(server, () => Provider.ctx),
-      refuse: description => new errors.InvalidGrant(description),
+      redemptionOf: () => redemptionIn(Provider.ctx),
+      refusals: {
+        grantEnded: () => new errors.InvalidGrant('the grant has ended'),
+        alreadyResumed: () => new errors.SessionNotFound('authorization request was answered already'),
+      },
     }),
     routes,
     scopes: [toolScope, 'offline_access'],

@@ -4,7 +4,14 @@ import type { DomainError } from '../domain/domain-error.ts';
 import { noteErrors } from '../http/error-handler.ts';
 import { pathOf } from '../http/request-context.ts';
 import type { ErrorReporter } from '../observability/error-reporter.ts';
-import { definePage, type Link, sendPage } from './page.ts';
+import { definePage, type Frame, type Link, sendPage } from './page.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What stands around the page of an error, where it is more than its title; null, or undefined, where it is not. */
+    frameOfError: ((title: string) => Frame) | null | undefined;
+  }
+}
 
 interface ErrorPageData {
   status: number;
@@ -28,11 +35,17 @@ export function answerErrorPages(reporter: ErrorReporter) {
       status,
       title,
       explanation,
-      ...(status === 400 ? { link: { label: 'Start again', href: pathOf(request) } } : {}),
+      link: wayOn(request, status),
       ...(status === 500 ? { requestId: request.id } : {}),
     };
-    return sendPage(reply, errorPage({ title }, data), status);
+    return sendPage(reply, errorPage(request.frameOfError?.(title) ?? { title }, data), status);
   };
+}
+
+function wayOn(request: FastifyRequest, status: number): Link | undefined {
+  if (status === 400) return { label: 'Start again', href: pathOf(request) };
+  const isLost = status === 404 || status === 405;
+  return isLost && pathOf(request).startsWith('/admin') ? { label: 'To the admin area', href: '/admin' } : undefined;
 }
 
 /** An address is not a body: what is wrong in its query is a bad request, and not one that cannot be processed. */

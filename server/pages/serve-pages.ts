@@ -34,6 +34,7 @@ export async function buildPages(server: ServerDependencies) {
   return {
     serve: (plugins: readonly FastifyPluginAsync[]) => async (app: FastifyInstance) => {
       app.removeAllContentTypeParsers();
+      app.decorateRequest('frameOfError', null);
       app.decorateReply('formTarget', null);
       app.decorateReply('hasCopyButtons', false);
       app.setErrorHandler(answerError);

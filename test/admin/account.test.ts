@@ -149,11 +149,11 @@ describe('the deletion of the account', () => {
     }
     const bounded = await schedule({ slug, current_password: owner.password });
     expect([bounded.status, bounded.headers.get('retry-after')]).toEqual([429, '900']);
-    expect((await new Visitor(server).signIn(owner.email, owner.password)).status).toBe(429);
+    expect((await visitor.signIn(owner.email, owner.password)).status).toBe(429);
     expect((await account()).deletion_scheduled_at).toBeNull();
     expect(readAudit(server.auditLines)).toMatchObject([
       { event: 'password.refused', user_id: world.ownerId },
-      { event: 'rate_limit.exceeded', bucket: 'sign-in:address' },
+      { event: 'rate_limit.exceeded', bucket: 'sign-in:browser' },
     ]);
   });
 

@@ -111,6 +111,8 @@ describe('a channel', () => {
       [{ kind: 'mattermost', url: 'http://10.0.0.8/hooks/a-secret-path' }, 'the public internet'],
       [{ kind: 'irc' }, 'Choose a chat'],
       [{ board: '' }, 'Choose a board'],
+      [{ board: 'gone' }, 'Choose a board from the list'],
+      [{ board: 'a\0b' }, 'Choose a board from the list'],
       [{ name: 'x'.repeat(101) }, 'at most 100 characters'],
     ];
     for (const [given, why] of cases) {
@@ -184,7 +186,7 @@ describe('the pages of chats', () => {
     for (const path of posts(id)) {
       expect([path, (await visitor.post(path, { form_token: formToken })).status]).toEqual([path, 404]);
     }
-    expect((await create({ kind: 'slack', url: slackUrl, board: other.boardSlug })).status).toBe(404);
+    expect((await create({ kind: 'slack', url: slackUrl, board: other.boardSlug })).status).toBe(422);
     expect([await channels(other), await channels(), receiver.received]).toEqual([before, [], []]);
     expect(server.auditLines).toEqual([]);
   });
@@ -211,5 +213,13 @@ describe('the pages of chats', () => {
       expect([status, html.includes('<img'), html.includes('\u202e')]).toEqual([200, false, false]);
       expect(html).toContain('&quot;&gt;&lt;img src=x onerror=&#39;alert(1)&#39;&gt;');
     }
+    // Each is posted to for whatever happens, so that there is an end to them.
+    await server.sql(
+      `insert into chat_channels (account_id, board_id, kind, name, url, event_types)
+      select $1, $2, 'teams', '', '', '{}' from generate_series(1, 70)`,
+      [world.accountId, world.boardId],
+    );
+    const refused = await create({ kind: 'slack', url: slackUrl });
+    expect([refused.status, refused.html.includes('has 100 channels already')]).toEqual([409, true]);
   });
 });

@@ -87,10 +87,18 @@ describe('a form of whoever is signed in', () => {
     }
   });
 
-  test('leads to signing in when the session is over', async () => {
+  test('leads to signing in when the session is over, which says that it was not done, and back to its page', async () => {
     await server.sql('delete from sessions where user_id = $1', [world.ownerId]);
-    const answer = await visitor.post('/admin/tokens', { form_token: formToken, name: 'Bot' });
-    expect([answer.status, answer.location]).toEqual([303, '/admin/sign-in?next=%2Fadmin']);
+    const answer = await visitor.post('/admin/tokens?account=x', { form_token: formToken, name: 'Bot' });
+    expect([answer.status, answer.location]).toEqual([
+      303,
+      '/admin/sign-in?next=%2Fadmin%2Ftokens%3Faccount%3Dx&notice=expired',
+    ]);
+    expect((await visitor.get(answer.location ?? '')).html).toContain('what you have sent was not done');
+    // An address that only takes forms is no page to come back to.
+    expect((await visitor.post('/admin/ideas/1/approve', {})).location).toBe(
+      '/admin/sign-in?next=%2Fadmin&notice=expired',
+    );
   });
 });
 

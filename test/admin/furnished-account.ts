@@ -29,6 +29,7 @@ export async function furnishAccount(server: TestServer, receiverUrl: string) {
   const otherId = await insertIdea(server, world, { title: 'Exports', authorId: eveId });
   const mergedId = await insertIdea(server, world, { title: 'Night mode', authorId: eveId });
   const pendingId = await insertIdea(server, world, { title: 'Imports', authorId: eveId, moderationState: 'pending' });
+  await insertIdea(server, world, { title: 'Buy now', authorId: eveId, moderationState: 'rejected' });
   await server.sql('insert into idea_tags (idea_id, tag_id, account_id) values ($1, $2, $3)', [
     ideaId,
     tagId,

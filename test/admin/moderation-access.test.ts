@@ -119,6 +119,7 @@ async function routesOf({ accountId, boardId, boardSlug, ...rest }: World) {
     pages: [
       '/admin/queue',
       `/admin/queue?board=${boardSlug}`,
+      '/admin/queue/rejected',
       '/admin/ideas',
       `/admin/ideas?board=${boardSlug}`,
       idea,

@@ -174,6 +174,34 @@ describe('the queue', () => {
     const again = await ben.post(path, { form_token: token, reason: 'Another.' });
     expect(again.location).toBe('/admin/queue?notice=rejected_already');
   });
+
+  test('what was rejected is listed page by page, the last one first, with why, and for its moderators alone', async () => {
+    const own = await createWorld(server);
+    const there = await signedIn(server, await createMember(server, own.accountId, 'moderator'));
+    expect((await there.get('/admin/queue')).html).toContain('href="/admin/queue/rejected"');
+    expect((await there.get('/admin/queue/rejected')).html).toContain('Nothing was rejected.');
+    // Several at one time, where the ids decide.
+    await server.sql(
+      `insert into ideas (account_id, board_id, author_id, status_id, title, body, moderation_state, rejection_reason, updated_at)
+      select $1, $2, $3, (select id from statuses where board_id = $2 order by position limit 1), 'Idea ' || n || ' <b>', 'B',
+        'rejected', 'We have <' || n || '>', timestamptz '2026-03-01' + (n / 4) * interval '1 second'
+      from generate_series(1, 30) n`,
+      [own.accountId, own.boardId, own.ownerId],
+    );
+    const titlesIn = (html: string) =>
+      [...html.matchAll(/<bdi>Idea (\d+) &lt;b&gt;<\/bdi>/g)].map(([, n]) => Number(n));
+    const first = await there.get('/admin/queue/rejected');
+    const next = /rel="next" href="([^"]+)"/.exec(first.html)?.[1] ?? '';
+    const rest = await there.get(next);
+    expect([...titlesIn(first.html), ...titlesIn(rest.html)]).toEqual(Array.from({ length: 30 }, (_, n) => 30 - n));
+    expect(titlesIn(rest.html)).toHaveLength(5);
+    expect(first.html).toContain('We have &lt;30&gt;');
+    expect([rest.html.includes('Back to the last rejected'), rest.html.includes('rel="next"')]).toEqual([true, false]);
+    expect(titlesIn((await ada.get('/admin/queue/rejected')).html)).toEqual([]);
+    const member = await signedIn(server, await createMember(server, own.accountId, 'member'));
+    expect((await member.get('/admin/queue/rejected')).status).toBe(403);
+    expect((await there.get('/admin/queue/rejected?cursor=WyJuZXdlc3QiLDEsMV0')).status).toBe(400);
+  });
 });
 
 describe('the ideas of a board', () => {

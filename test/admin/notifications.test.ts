@@ -217,6 +217,19 @@ describe('what somebody follows', () => {
   });
 });
 
+test('what a newer server told, and this one has no words for, is in the list all the same', async () => {
+  await tell(await followed('Dark mode'));
+  await server.sql(`update notifications set kind = 'idea.polished' where user_id = $1 and kind = 'comment.created'`, [
+    userId,
+  ]);
+  const { status, html } = await visitor.get(path);
+  expect([status, html.includes('There is news of “Dark mode”.'), html.includes('moved “Dark mode”')]).toEqual([
+    200,
+    true,
+    true,
+  ]);
+});
+
 test('whatever people wrote is escaped, in both lists', async () => {
   const hostile = `"><img src=x onerror='alert(1)'>\u202e`;
   const ideaId = await followed(hostile);

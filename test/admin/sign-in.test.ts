@@ -70,7 +70,7 @@ describe('signing in', () => {
     expect(JSON.stringify(await server.sql('select * from sessions'))).not.toContain(token);
   });
 
-  test('over HTTPS sets a cookie that is bound to this host, and to HTTPS', async () => {
+  test('over HTTPS sets cookies that are bound to this host, and to HTTPS', async () => {
     const secure = await startServerForTest({
       on: server,
       clock,
@@ -80,6 +80,9 @@ describe('signing in', () => {
     expect(headers.getSetCookie()).toEqual([
       expect.stringMatching(
         /^__Host-idea_board_session=[\w-]{43}; Path=\/; Expires=.*; HttpOnly; Secure; SameSite=Lax$/,
+      ),
+      expect.stringMatching(
+        /^__Host-idea_board_browser=[\w-]{22}\.[\w-]{43}; Max-Age=7776000; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
       ),
     ]);
   });
@@ -284,7 +287,7 @@ describe('a session', () => {
     server.auditLines.length = 0;
     const answer = await visitor.submit('/admin', '/admin/sign-out');
     expect(answer.location).toBe('/admin/sign-in?notice=signed_out');
-    expect(visitor.cookies.size).toBe(0);
+    expect([...visitor.cookies.keys()]).toEqual(['idea_board_browser']);
     expect((await kept.get('/admin')).status).toBe(303);
     expect((await other.get('/admin')).status).toBe(200);
     expect(events()).toEqual(['sign_out']);

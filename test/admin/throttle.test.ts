@@ -23,6 +23,12 @@ beforeEach(async () => {
 });
 
 const from = (ip: string) => new Visitor(server, { 'x-forwarded-for': ip });
+/** The same browser in another network. */
+function inNetwork(visitor: Visitor, ip: string): Visitor {
+  const moved = from(ip);
+  for (const [name, value] of visitor.cookies) moved.cookies.set(name, value);
+  return moved;
+}
 const trySignIn = (ip: string, email = owner.email, password = 'a wrong password') => from(ip).signIn(email, password);
 
 describe('tries of passwords', () => {
@@ -38,6 +44,35 @@ describe('tries of passwords', () => {
     expect(right.html).toContain('Try again in 15 minutes');
     clock.advance(15 * 60_000);
     expect((await trySignIn('203.0.113.99', owner.email, owner.password)).status).toBe(303);
+  });
+
+  test('of others keep nobody out of a browser in which they have signed in, whose own are bounded, too', async () => {
+    const own = from('203.0.113.7');
+    await own.signIn(` ${owner.email.toUpperCase()}`, owner.password);
+    for (let n = 0; n < 5; n++) await trySignIn(`198.51.100.${n}`);
+    expect((await from('203.0.113.8').signIn(owner.email, owner.password)).status).toBe(429);
+    own.cookies.delete('idea_board_session');
+    expect((await own.signIn(owner.email, owner.password)).status).toBe(303);
+    // It is known for that address, and as what the server has named it.
+    const known = own.cookies.get('idea_board_browser') ?? '';
+    const other = await givePassword(server, await createUser(server));
+    for (let n = 0; n < 5; n++) await trySignIn(`198.51.100.${n}`, other.email);
+    expect((await own.signIn(other.email, other.password)).status).toBe(429);
+    const forged = from('203.0.113.8');
+    forged.cookies.set(
+      'idea_board_browser',
+      known.replace(/^./, first => (first === 'A' ? 'B' : 'A')),
+    );
+    expect((await forged.signIn(owner.email, owner.password)).status).toBe(429);
+    // Signing in again is no way to more tries.
+    for (let n = 0; n < 4; n++) {
+      own.cookies.set('idea_board_browser', known);
+      expect((await inNetwork(own, `192.0.2.${n}`).signIn(owner.email, 'wrong')).status).toBe(422);
+    }
+    expect((await inNetwork(own, '192.0.2.9').signIn(owner.email, owner.password)).status).toBe(429);
+    // Where nobody has tried it by force, they sign in as ever.
+    clock.advance(15 * 60_000);
+    expect((await from('203.0.113.8').signIn(owner.email, owner.password)).status).toBe(303);
   });
 
   test('of one network are bounded, whichever addresses they are for', async () => {

@@ -228,7 +228,9 @@ describe('the pages of tokens', () => {
     expect(html).not.toContain('/admin/tokens');
     const form_token = /name="form_token" value="([^"]+)"/.exec(html)?.[1] ?? '';
     for (const path of ['/admin/tokens', `/admin/tokens/${id}/revoke`]) {
-      expect((await other.get(path)).status).toBe(403);
+      const refused = await other.get(path);
+      // They go on from there by what stands around every page of theirs.
+      expect([refused.status, refused.html.includes('action="/admin/sign-out"')]).toEqual([403, true]);
       const answer = await other.post(path, { form_token, name: 'Bot', [level()]: 'read' });
       expect([answer.status, answer.html.includes(`is ${role}`)]).toEqual([403, true]);
     }
@@ -271,7 +273,12 @@ describe('the pages of tokens', () => {
     const other = await createWorld(server);
     for (const name of [await slug(other.accountId), 'no-such-account']) {
       for (const path of ['/admin', '/admin/tokens']) {
-        expect((await visitor.get(`${path}?account=${name}`)).status).toBe(404);
+        const { status, html } = await visitor.get(`${path}?account=${name}`);
+        expect([status, html.includes('href="/admin/tokens"'), html.includes('To the admin area')]).toEqual([
+          404,
+          true,
+          true,
+        ]);
       }
     }
   });

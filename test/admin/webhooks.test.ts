@@ -114,7 +114,10 @@ describe('a webhook', () => {
       expect(answer.html).toContain(`<option value="${world.boardSlug}" selected>`);
     }
     const other = await createWorld(server);
-    expect((await create({ ...entered, board: other.boardSlug })).status).toBe(404);
+    for (const board of [other.boardSlug, 'gone', 'a\0b']) {
+      const answer = await create({ ...entered, board });
+      expect([answer.status, answer.html.includes('Choose a board from the list')]).toEqual([422, true]);
+    }
     expect([await webhooks(), server.auditLines]).toEqual([[], []]);
   });
 
@@ -149,7 +152,7 @@ describe('a webhook', () => {
     }
     const rotated = await rotate('48');
     const second = secretIn(rotated.html);
-    expect([rotated.status, rotated.html.includes('The secret before signs, too, until')]).toEqual([200, true]);
+    expect([rotated.status, rotated.html.includes('the secret before signs, too')]).toEqual([200, true]);
     expect((await visitor.get(path)).html).toContain('A rotation is under way');
     await sendTest(id);
     const [during] = await receiver.gets(1);
@@ -237,6 +240,13 @@ describe('the list of webhooks', () => {
     const second = await visitor.get(next);
     expect(second.html.match(/<li class="card/g)).toHaveLength(10);
     expect(second.html).toContain('Back to the newest');
+    // Each is told of whatever happens, so that there is an end to them.
+    await server.sql(
+      `insert into webhook_endpoints (account_id, url, secret) select $1, 'https://hooks.example.com', '' from generate_series(1, 70)`,
+      [world.accountId],
+    );
+    const refused = await create({ url: 'https://hooks.example.com' });
+    expect([refused.status, refused.html.includes('has 100 webhooks already')]).toEqual([409, true]);
     expect(second.html).not.toContain('rel="next"');
   });
 });

@@ -127,7 +127,7 @@ test.concurrent('people, their roles and their blocks are kept', async ({ db, cl
   expect(await db.sql('select * from user_blocks')).toEqual([]);
 });
 
-test.concurrent('somebody is invited by a link that is printed where no mail is sent, and mailed where it is', async ({
+test.concurrent('somebody is invited by a link that is printed where no mail is sent, mailed where it is, and taken back', async ({
   db,
   cli,
 }) => {
@@ -150,6 +150,14 @@ test.concurrent('somebody is invited by a link that is printed where no mail is 
   const mailing = cliOn(db.url, { SMTP_URL: 'smtp://127.0.0.1:1' });
   expect((await mailing.run(...invite)).stdout).toBe('The invitation of grace@example.com is on its way.\n');
   expect(await links()).toEqual([{ delivery: 'waiting', inviter_id: null, works: null }]);
+
+  const [invitation] = await cli.json<{ id: number; email: string }[]>('invitation', 'list');
+  expect(invitation).toMatchObject({ id: made.id, email: 'grace@example.com', role: 'moderator', inviter: null });
+  expect((await cli.run('invitation', 'revoke', String(made.id))).stdout).toBe(
+    'Revoked the invitation of grace@example.com.\n',
+  );
+  expect(await links()).toEqual([]);
+  expect(await cli.refusal('invitation', 'revoke', String(made.id))).toBe('The account has no such invitation');
   expect(await cli.refusal('member', 'invite', '--email', 'ada@example.com', '--role', 'admin')).toBe(
     'ada@example.com is a member of the account already',
   );

@@ -138,8 +138,29 @@ describe('a client', () => {
   test.each<[string, Partial<IdeaBoardOptions>]>([
     ['no address', { baseUrl: 'ideas.example.com' }],
     ['an address that is not of the web', { baseUrl: 'file:///etc' }],
+    ['an address with a query, in which every path would end', { baseUrl: 'http://127.0.0.1/?board=web-app' }],
+    ['an address with credentials, which fetch refuses', { baseUrl: 'http://ada:secret@127.0.0.1' }],
     ['no token', { token: '' }],
+    ['a token of two lines', { token: 'ib_1_secret\nib_2_secret' }],
   ])('is not made with %s', (_, wrong) => {
-    expect(() => new IdeaBoard({ baseUrl: server.baseUrl, token, ...wrong })).toThrow(TypeError);
+    const make = () => new IdeaBoard({ baseUrl: server.baseUrl, token, ...wrong });
+    expect(make).toThrow(TypeError);
+    expect(make).toThrow(/^((?!secret).)*$/);
+  });
+
+  test('takes an address with spaces around it, and a token with the line break of its file', async () => {
+    const pasted = new IdeaBoard({ baseUrl: ` ${server.baseUrl}/ `, token: `${token}\n` });
+    expect((await pasted.token.get()).boards).toHaveLength(1);
+  });
+
+  test('finds a server behind a path', async () => {
+    const urls: string[] = [];
+    const fetchInstead = (url: string, init: RequestInit) => {
+      urls.push(url);
+      return fetch(url.replace('/behind/a/proxy', ''), init);
+    };
+    const behind = new IdeaBoard({ baseUrl: `${server.baseUrl}/behind/a/proxy/`, token, fetch: fetchInstead });
+    await behind.ideas.list({ per_page: 1 });
+    expect(urls).toEqual([`${server.baseUrl}/behind/a/proxy/api/v1/ideas?per_page=1`]);
   });
 });

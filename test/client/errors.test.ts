@@ -12,6 +12,7 @@ import {
 } from '../../client/main.ts';
 import { validateRequest } from '../../client/validation.ts';
 import { errors } from '../../contract/errors.ts';
+import { testClock } from '../helpers/clock.ts';
 import { createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
 import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
 import { startGatewayForTest } from './gateway.ts';
@@ -72,7 +73,7 @@ describe('what the API refuses', () => {
   });
 
   test('has the state of the limit that was exceeded', async () => {
-    const limited = await startServerForTest({ environment: { RATE_LIMIT_READ: '1' } });
+    const limited = await startServerForTest({ clock: testClock(), environment: { RATE_LIMIT_READ: '1' } });
     const one = await issueToken(limited, await createWorld(limited), 'read');
     const impatient = new IdeaBoard({ baseUrl: limited.baseUrl, token: one.token, maxRetries: 0 });
     await impatient.board.get();
@@ -152,7 +153,7 @@ describe('what is not answered by the API', () => {
 });
 
 describe('what cannot be right', () => {
-  test.each([Number.NaN, -1, 1.5, '..', '', '1/vote', undefined])('is not sent: the id %j', async id => {
+  test.each([Number.NaN, -1, -5n, 1.5, '..', '', '1/vote', undefined])('is not sent: the id %s', async id => {
     const gateway = await startGatewayForTest(server.baseUrl);
     const careful = new IdeaBoard({ baseUrl: gateway.url, token });
     const error = await errorOf(careful.ideas.vote(id as number, { value: 'up' }));
@@ -162,6 +163,29 @@ describe('what cannot be right', () => {
       operation: 'voteIdea',
       issues: [{ path: ['params', 'id'] }],
     });
+    expect(gateway.requests).toEqual([]);
+  });
+
+  test('is not sent where it cannot be written: headers, a key, a body; and no message repeats a header', async () => {
+    const gateway = await startGatewayForTest(server.baseUrl);
+    const careful = new IdeaBoard({ baseUrl: gateway.url, token });
+    const circle: { title: string; body: unknown } = { title: 'Round', body: 'And round.' };
+    circle.body = circle;
+    const errors = await Promise.all(
+      [
+        careful.token.get({ headers: { 'X-Secret': 'a\nb' } }),
+        new IdeaBoard({ baseUrl: gateway.url, token, headers: { 'not a name': 'secret' } }).token.get(),
+        careful.ideas.create({ title: 'Once', body: 'Only.' }, { idempotencyKey: '☾' }),
+        careful.ideas.create(circle as never),
+      ].map(errorOf),
+    );
+    expect(errors.map(({ key, issues }) => [key, ...issues.flatMap(({ path }) => path)])).toEqual([
+      ['invalid_request', 'headers'],
+      ['invalid_request', 'headers'],
+      ['invalid_request', 'headers'],
+      ['invalid_request', 'body'],
+    ]);
+    expect(errors.map(({ message }) => message).join()).not.toMatch(/a\nb|secret/);
     expect(gateway.requests).toEqual([]);
   });
 

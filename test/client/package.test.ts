@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type PackedClient, packClient, repository } from './packed.ts';
+import { compilingMs, type PackedClient, packClient, repository } from './packed.ts';
 
 const run = promisify(execFile);
 
@@ -18,7 +18,7 @@ beforeAll(async () => {
   packed = await packClient();
   unpacked = await mkdtemp(join(tmpdir(), 'idea-board-unpacked-'));
   await run('tar', ['-xzf', packed.tarball, '-C', unpacked, '--strip-components=1']);
-});
+}, compilingMs);
 
 afterAll(() => rm(unpacked, { recursive: true }));
 

@@ -10,6 +10,9 @@ const run = promisify(execFile);
 
 export const repository = fileURLToPath(new URL('../../', import.meta.url));
 
+/** What waits for compilers and for npm waits this long: seconds, which are a minute where ten others compute as well. */
+export const compilingMs = 180_000;
+
 export interface PackedClient {
   tarball: string;
   /** The paths in it. */
@@ -45,10 +48,24 @@ export interface FreshProject {
 
 /** A project outside the repository that has installed the package, from no registry. */
 export async function createFreshProject(tarball: string): Promise<FreshProject> {
+  const project = await createEmptyProject();
+  await run('npm', ['install', '--offline', '--no-audit', '--no-fund', tarball], { cwd: project.directory });
+  return project;
+}
+
+/** The same without npm, which takes a second: for whoever asks what the package does, and not how it is installed. */
+export async function createUnpackedProject(tarball: string): Promise<FreshProject> {
+  const project = await createEmptyProject();
+  const installed = join(project.directory, 'node_modules/@idea-board/client');
+  await mkdir(installed, { recursive: true });
+  await run('tar', ['-xzf', tarball, '-C', installed, '--strip-components=1']);
+  return project;
+}
+
+async function createEmptyProject(): Promise<FreshProject> {
   const directory = await mkdtemp(join(tmpdir(), 'idea-board-project-'));
   const write = (name: string, text: string) => writeFile(join(directory, name), text);
   await write('package.json', JSON.stringify({ name: 'fresh', private: true, type: 'module' }));
-  await run('npm', ['install', '--offline', '--no-audit', '--no-fund', tarball], { cwd: directory });
   return { directory, write, remove: () => rm(directory, { recursive: true }) };
 }
 

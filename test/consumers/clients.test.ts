@@ -1,4 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
+import { compilingMs } from '../client/packed.ts';
 import { createWorld, issueToken } from '../helpers/fixtures.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
 import { consume } from './consumer.ts';
@@ -37,6 +38,5 @@ test.concurrent.each([openapiFetch, heyApi, orval])(
     );
     expect(ideas).toEqual([{ id: outcome.created.id, up_count: 1 }]);
   },
-  // Seconds of computing, which are a minute where ten others compute as well.
-  180_000,
+  compilingMs,
 );

@@ -12,11 +12,11 @@ const require = createRequire(import.meta.url);
 /** The document, which is all that a consumer gets. */
 export const document = fileURLToPath(new URL('../../contract/openapi.json', import.meta.url));
 
-/** What generators and consumers compile with: the API of TypeScript 7 is not the one that they know. */
-export const compiler = {
-  api: require.resolve('typescript'),
-  cli: require.resolve('typescript/bin/tsc'),
-};
+/** What generators read and write programs with: the API of TypeScript 7 is not the one that they know. */
+export const compilerApi = require.resolve('typescript');
+
+/** What consumers compile with: TypeScript 7, which takes a fifth of the time for the same judgement. */
+const compiler = fileURLToPath(new URL('../../node_modules/typescript/bin/tsc', import.meta.url));
 
 /** A client that a tool of another maker generates, and a program that somebody wrote on top of it. */
 export interface Consumer {
@@ -53,6 +53,7 @@ export async function consume(
     const options = [
       '--strict',
       '--skipDefaultLibCheck',
+      '--singleThreaded',
       ...flags,
       '--target',
       'es2022',
@@ -61,7 +62,7 @@ export async function consume(
       '--outDir',
       'dist',
     ];
-    await run([compiler.cli, ...options, 'program.ts'], directory);
+    await run([compiler, ...options, 'program.ts'], directory);
     const start = `
       import { use } from './dist/program.js';
       console.log(JSON.stringify(await use(${JSON.stringify(baseUrl)}, ${JSON.stringify(tokens)})));

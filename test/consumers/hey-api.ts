@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { type Consumer, compiler, document, run } from './consumer.ts';
+import { type Consumer, compilerApi, document, run } from './consumer.ts';
 
 const require = createRequire(import.meta.url);
 // What its command starts, as a process of its own.
@@ -10,7 +10,7 @@ const generator = join(dirname(require.resolve('@hey-api/openapi-ts/package.json
 // npm puts the generator beside the project's own TypeScript 7, whose API it cannot use: it is given that of a consumer.
 const withCompiler = `
   import { registerHooks } from 'node:module';
-  const compiler = ${JSON.stringify(pathToFileURL(compiler.api))};
+  const compiler = ${JSON.stringify(pathToFileURL(compilerApi))};
   registerHooks({ resolve: (name, context, next) => next(name === 'typescript' ? compiler : name, context) });
 `;
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
-import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import {
   connectOrStart,
   type EmbeddedPostgres,
@@ -15,8 +15,6 @@ import {
   startEmbeddedPostgres,
 } from '../../server/database/embedded-postgres.ts';
 import { makeScratchDirectory } from '../helpers/scratch-directory.ts';
-
-vi.setConfig({ testTimeout: 20_000 }); // For machines that are busy with other tests: initdb alone is half a second.
 
 const isRoot = process.getuid?.() === 0;
 const nobody = 65534;

@@ -372,6 +372,39 @@ test('merges in opposite directions lock the ideas in one order: none waits for 
   expect(statements.filter(({ text }) => text === 'begin')).toHaveLength(3);
 });
 
+test('an unmerge whose chain grew meanwhile waits for the longer one with nothing locked, so that no vote is in its way', async () => {
+  const [target, source, middle] = [await idea(), await idea('up'), await idea('down', 'up')];
+  await merge(source, middle);
+  const [first, second] = [await server.database.pool.connect(), await server.database.pool.connect()];
+  /** Resolves when somebody waits for what the client has locked. */
+  const isWaitedFor = async (client: typeof first) => {
+    const { rows } = await client.query('select pg_backend_pid() as pid');
+    const blocked = 'select from pg_stat_activity where $1 = any(pg_blocking_pids(pid))';
+    await expect.poll(() => server.sql(blocked, [rows[0].pid]), { timeout: 10_000 }).toHaveLength(1);
+  };
+  try {
+    await first.query('begin');
+    await first.query('select from ideas where id = $1 for update', [source]);
+    const unmerging = unmerge(source);
+    await isWaitedFor(first);
+    expect((await merge(middle, target)).status).toBe(200);
+    await second.query('begin');
+    await second.query('select from ideas where id = $1 for update', [target]);
+    await first.query('commit');
+    await isWaitedFor(second);
+    // Whoever has the target may still take the others: PostgreSQL says so, or fails, without waiting.
+    await second.query('select from ideas where id = any($1) for update nowait', [[source, middle]]);
+    await second.query('commit');
+    expect(await unmerging).toMatchObject({ status: 200, body: { idea: { merged_into_id: null } } });
+  } finally {
+    for (const client of [first, second]) {
+      await client.query('rollback');
+      client.release();
+    }
+  }
+  expect(await tally(target)).toEqual({ up_count: 1, down_count: 1, score: 0 });
+});
+
 test('merges around a ring at once end in no circle and in no failure', async () => {
   for (let round = 0; round < 5; round++) {
     const ring = await Promise.all(Array.from({ length: 6 }, () => idea('up')));

@@ -113,6 +113,24 @@ test('of parallel assignments of one tag one takes effect, and all answer it', a
   expect(await stored(ideaId)).toHaveLength(1);
 });
 
+test('a tag that is being removed from its board is none any more when it is gone', async () => {
+  const ideaId = await insertIdea(server, world);
+  const tagId = await createTag(server, world.accountId, world.boardId);
+  const remover = await server.database.pool.connect();
+  let adding: ReturnType<typeof add> | undefined;
+  try {
+    await remover.query('begin');
+    await remover.query('delete from tags where id = $1', [tagId]);
+    adding = add(ideaId, tagId);
+    const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    await expect.poll(() => server.sql(waiting), { timeout: 10_000 }).toHaveLength(1);
+  } finally {
+    await remover.query('commit');
+    remover.release();
+  }
+  expect(await adding).toMatchObject({ status: 422, key: 'invalid_tag' });
+});
+
 test('parallel assignments of many tags lose none', async () => {
   const ideaId = await insertIdea(server, world);
   const tagIds = await Promise.all(Array.from({ length: 12 }, () => createTag(server, world.accountId, world.boardId)));

@@ -17,7 +17,7 @@ const spares = 2;
 const writers = 4;
 const longestPauseMs = 80;
 /** What a writer waits between two requests: little before a kill, more while the next server needs the processors. */
-const writeDelayMs = { beforeKill: 8, whileLoading: 150 };
+const writeDelayMs = { beforeKill: 8, whileLoading: 250 };
 /** What the receiver takes to answer at most, so that a kill meets deliveries that are under way. */
 const longestAnswerMs = 30;
 

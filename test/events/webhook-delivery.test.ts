@@ -502,6 +502,8 @@ describe('who is told, and when', () => {
     const submit = () => request(server, 'POST /api/v1/ideas', { token, json: { title: 'One', body: 'Two' } });
     await Promise.all(Array.from({ length: 40 }, submit));
     await healthy.gets(40);
+    // All of them, while every try of the other one hangs.
+    expect((await deliveriesOf(server, slow.id)).map(one => one.attempt_count)).toEqual(Array(40).fill(0));
     expect(hanging.mostAtOnce()).toBeLessThanOrEqual(8);
     await hanging.gets(8);
     await worker.stop();

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { buildApp } from '../../server/app.ts';
 import { DomainError, type Extension } from '../../server/extensions/extension.ts';
 import { serveExtensions } from '../../server/extensions/serve-extensions.ts';
+import { testClock } from '../helpers/clock.ts';
 import { createWorld, issueToken } from '../helpers/fixtures.ts';
 import { request } from '../helpers/request.ts';
 import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
@@ -95,6 +96,7 @@ describe('the routes of an extension', () => {
 
   test('are in the limit of the client’s address', async () => {
     const impatient = await startServerForTest({
+      clock: testClock(),
       environment: { RATE_LIMIT_IP: '2' },
       dependencies: { extensions: [echo] },
     });

@@ -7,7 +7,14 @@ import { onTestFinished } from 'vitest';
 const repository = join(import.meta.dirname, '../..');
 
 /** What is not bundled: what has machine code of its own, and what is loaded only where it is asked for. */
-const external = ['argon2', 'pg-native', '@sentry/node', 'oidc-provider', '@modelcontextprotocol/server'];
+const external = [
+  'argon2',
+  'pg-native',
+  '@sentry/node',
+  '@scalar/fastify-api-reference',
+  'oidc-provider',
+  '@modelcontextprotocol/server',
+];
 
 /**
  * Puts a program and all that it imports into one file. A process that is started many times loads it in half of the time

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadConfig } from '../../server/config.ts';
+import { testClock } from '../helpers/clock.ts';
 import { createWorld, issueToken, type World } from '../helpers/fixtures.ts';
 import { type Answer, request } from '../helpers/request.ts';
 import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
@@ -76,7 +77,10 @@ describe('a page of an origin that is allowed', () => {
       'access-control-allow-origin',
       ours,
     );
-    const narrow = await startServerForTest({ environment: { CORS_ORIGINS: ours, RATE_LIMIT_IP: '2' } });
+    const narrow = await startServerForTest({
+      clock: testClock(),
+      environment: { CORS_ORIGINS: ours, RATE_LIMIT_IP: '2' },
+    });
     const statuses = [];
     for (let n = 0; n < 3; n += 1) statuses.push((await preflight(narrow, '/api/v1/ideas', ours)).status);
     expect(statuses).toEqual([204, 204, 429]);

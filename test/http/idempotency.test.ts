@@ -264,12 +264,26 @@ test('a key holds for 24 hours, to the millisecond, and then for a new request',
   expect([different.status, isReplayed(different)]).toEqual([201, false]);
 });
 
-test('a key belongs to its token', async () => {
+test('a key belongs to its token, also while both are used at once', async () => {
   const other = await issueToken(server, world, 'write');
-  const mine = await send(create, 'a-key');
+  const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+  const holder = await server.database.pool.connect();
+  let sent: Promise<Answer>[] = [];
+  try {
+    await holder.query('begin');
+    await holder.query('select from boards where id = $1 for update', [world.boardId]);
+    sent = [send(create, 'a-key'), send(create, 'a-key', other.token)];
+    // Neither is told to wait for the other: both are at work.
+    await expect.poll(() => server.sql(waiting), { timeout: 10_000 }).toHaveLength(2);
+  } finally {
+    await holder.query('rollback');
+    holder.release();
+  }
+  const answers = await Promise.all(sent);
+  expect(answers.map(answer => [answer.status, isReplayed(answer)])).toEqual(Array(2).fill([201, false]));
+  expect(new Set(answers.map(({ body }) => body.id)).size).toBe(2);
   const theirs = await send(create, 'a-key', other.token);
-  expect([theirs.status, isReplayed(theirs)]).toEqual([201, false]);
-  expect(theirs.body.id).not.toBe(mine.body.id);
+  expect([isReplayed(theirs), theirs.text]).toEqual([true, answers[1]?.text]);
 });
 
 test('a key belongs to its path', async () => {
@@ -314,7 +328,7 @@ test('a key is ignored where nothing is posted', async () => {
 });
 
 test('a replay is answered also when the bucket is empty', async () => {
-  const limited = await startServerForTest({ environment: { RATE_LIMIT_WRITE: '2' } });
+  const limited = await startServerForTest({ clock: testClock(), environment: { RATE_LIMIT_WRITE: '2' } });
   const { token: writer } = await issueToken(limited, await createWorld(limited), 'write');
   const post = (key: string) =>
     request(limited, create.line, { token: writer, json: create.json, headers: { 'idempotency-key': key } });

@@ -137,9 +137,9 @@ describe('another method', () => {
       .filter(route => route.path === path)
       .flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
     const url = path.replace(':id', String(ideaId)).replace(':tagId', '1');
-    for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
+    for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'QUERY']) {
       if (allowed.includes(method)) continue;
-      const answer = await request(server, `${method} ${url}`, { token });
+      const answer = await rawRequest(server, method, url, { token });
       expect([method, answer.status]).toEqual([method, 405]);
       if (method !== 'HEAD') expect(answer.key).toBe('method_not_allowed');
       expect(answer.headers.get('allow')?.split(', ').sort()).toEqual([...allowed].sort());
@@ -153,8 +153,8 @@ describe('another method', () => {
   });
 
   test('on a path that is none answers 404', async () => {
-    for (const method of ['GET', 'POST', 'DELETE', 'OPTIONS']) {
-      const answer = await request(server, `${method} /api/v1/nothing`, { token });
+    for (const method of ['GET', 'POST', 'DELETE', 'OPTIONS', 'TRACE']) {
+      const answer = await rawRequest(server, method, '/api/v1/nothing', { token });
       expect([method, answer.status, answer.key]).toEqual([method, 404, 'not_found']);
       expect(answer.headers.get('allow')).toBeNull();
     }

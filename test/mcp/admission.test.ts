@@ -241,7 +241,7 @@ describe('the budget of a token', () => {
 });
 
 test('the limit of an address guards every message, whatever it carries', async () => {
-  const small = await startServerForTest({ environment: { RATE_LIMIT_IP: '3' } });
+  const small = await startServerForTest({ clock, environment: { RATE_LIMIT_IP: '3' } });
   const { token } = await issueToken(small, await createWorld(small), 'read');
   const send = (options: RequestOptions) => request(small, 'POST /api/v1/mcp', options);
   await small.sql(`delete from rate_limits`);

@@ -43,8 +43,8 @@ export const tools: Operation[] = Object.entries(operations as Record<string, Ap
   return 'tool' in metadata ? { id, route, metadata } : [];
 });
 
-/** What differs by nature: the status tells of these, whatever was called, and bodies are read in another way. */
-const ofTransport: readonly string[] = [
+/** What has tests of its own in parity.test.ts: the first three are of HTTP, the others of every operation at once. */
+const ofNoCase: readonly string[] = [
   'malformed_json',
   'unsupported_media_type',
   'payload_too_large',
@@ -56,13 +56,18 @@ const ofTransport: readonly string[] = [
 export function buildCases(): Case[] {
   return tools.flatMap(operation => {
     const repeated: Condition = { idempotencyKey: 'a-key', earlier: given => given };
-    const refused = keysOf(operation).filter(key => !ofTransport.includes(key) && !isImpossible(operation, key));
+    const refused = keysOf(operation).filter(key => !ofNoCase.includes(key) && !isImpossible(operation, key));
     return [
       caseOf(operation, 'succeeds', undefined, {}),
       ...(takesKey(operation) ? [caseOf(operation, 'is done once under a key', undefined, repeated)] : []),
       ...refused.map(key => caseOf(operation, `is refused with ${key}`, key, conditionOf(key))),
     ];
   });
+}
+
+/** Each tool once with success. */
+export function buildSuccesses(): Case[] {
+  return tools.map(operation => caseOf(operation, 'succeeds', undefined, {}));
 }
 
 function conditionOf(key: ErrorKey): Condition {
@@ -201,7 +206,7 @@ export function hasBody(route: AppRoute): boolean {
   return 'body' in route && typeof route.body === 'object' && route.body !== null;
 }
 
-function keysOf({ route }: Operation): ErrorKey[] {
+export function keysOf({ route }: Operation): ErrorKey[] {
   return Object.entries(route.responses)
     .filter(([status]) => Number(status) >= 400)
     .flatMap(([, schema]) => ((schema as z.ZodObject).shape.error as z.ZodObject).shape.key)

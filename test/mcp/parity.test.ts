@@ -3,10 +3,12 @@ import { errors } from '../../contract/errors.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { testClock } from '../helpers/clock.ts';
 import { connect } from '../helpers/database.ts';
-import { type Answer, request } from '../helpers/request.ts';
+import { type Answer, type RequestOptions, request } from '../helpers/request.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
-import { callTool, type Form, forms } from './call-tool.ts';
-import { buildCases, type Case, type Given, hasBody, tools } from './cases.ts';
+import { dump, expectSameAnswer, masked, pathOf, sendCall, sendRequest } from './both-ways.ts';
+import { type Form, forms } from './call-tool.ts';
+import { buildCases, buildSuccesses, type Case, type Given, keysOf, tools } from './cases.ts';
+import { faults, mend } from './faults.ts';
 import { makeScene, type Scene, sceneOf } from './scenes.ts';
 
 /*
@@ -18,6 +20,8 @@ const clock = testClock('2026-03-14T09:00:00.000Z');
 const environment = { PLANS_WITHOUT_AGENT_API: 'starter' };
 
 const cases = buildCases();
+/** Each operation once more, in a scene of its own that nothing changes. */
+const unchanging = buildSuccesses().map((one, n) => ({ one, scene: sceneOf(cases.length + n) }));
 
 let rest: TestServer;
 let mcp: TestServer;
@@ -25,7 +29,8 @@ let mcp: TestServer;
 beforeAll(async () => {
   [rest, mcp] = await Promise.all([startServer({ clock, environment }), startServer({ clock, environment })]);
   const scenes = cases.map((one, n) => makeScene(sceneOf(n), one.grant) + one.sql(sceneOf(n))).join('');
-  await Promise.all([rest.sql(scenes), mcp.sql(scenes)]);
+  const more = unchanging.map(({ one, scene }) => makeScene(scene, one.grant)).join('');
+  await Promise.all([rest.sql(scenes + more), mcp.sql(scenes + more)]);
 });
 afterAll(() => Promise.all([rest.close(), mcp.close()]));
 
@@ -55,8 +60,8 @@ describe('as a request and as a tool alike', () => {
     // In turn, so that both eras, and what is plain in them and what is not, meet every kind of case.
     const form = forms[n % forms.length] as Form;
     const [ofRest, ofMcp] = await Promise.all([
-      perform(rest, one, scene, given => sendRequest(one, scene, given)),
-      perform(mcp, one, scene, given => sendCall(one, scene, given, form)),
+      perform(rest, one, scene, given => sendRequest(rest, one, scene, given)),
+      perform(mcp, one, scene, given => sendCall(mcp, one, scene, given, form)),
     ]);
 
     if (one.key === undefined) expect(ofRest.answer.status).toBeLessThan(300);
@@ -67,12 +72,73 @@ describe('as a request and as a tool alike', () => {
     expect(masked(ofMcp.events)).toEqual(masked(ofRest.events));
   });
 
+  test.each(faults)('$what: $key of every operation', async fault => {
+    const { key, breaks, concerns } = fault;
+    const concerned = unchanging.filter(({ one }) => concerns(one.operation));
+    const told = [rest.auditLines.length, mcp.auditLines.length];
+    await Promise.all([rest.sql(breaks), mcp.sql(breaks)]);
+    const answers = await Promise.all(
+      concerned.map(({ one, scene }, n) =>
+        Promise.all([
+          sendRequest(rest, one, scene, one.given(scene)),
+          sendCall(mcp, one, scene, one.given(scene), forms[n % forms.length] as Form),
+        ]),
+      ),
+    );
+    await Promise.all([mend(rest, fault), mend(mcp, fault)]);
+
+    for (const [n, [ofRest, ofMcp]] of answers.entries()) {
+      const { id } = (concerned[n] as (typeof concerned)[number]).one.operation;
+      expect([id, ofRest.status, ofRest.key]).toEqual([id, errors[key].status, key]);
+      expectSameAnswer(ofMcp, ofRest);
+      expect(ofMcp.body.error.message).toBe(ofRest.body.error.message);
+    }
+    expect(await countsOf(mcp, concerned)).toEqual(await countsOf(rest, concerned));
+    expect(auditAfter(mcp, told[1])).toEqual(auditAfter(rest, told[0]));
+  });
+
   test('in the end every row and every job is the same', async () => {
     const [ofRest, ofMcp] = await Promise.all([dump(rest), dump(mcp)]);
     expect(ofMcp).toEqual(ofRest);
     expect(ofRest.events?.length).toBeGreaterThan(5);
     expect(ofRest.idempotency_keys?.length).toBeGreaterThan(5);
     expect(ofRest.jobs?.length).toBeGreaterThan(5);
+  });
+});
+
+/*
+ * Of a request the path says what it is for, so it is charged for that before its body is read, and whatever is wrong with
+ * the body comes after. A call says so in its body: where that cannot be read nothing is called, no bucket is charged, and
+ * not even the id is known under which the client waits. So these keys are those of a message there, and alike for every tool.
+ */
+describe.each<[key: 'malformed_json' | 'unsupported_media_type' | 'payload_too_large', sent: RequestOptions]>([
+  ['malformed_json', { raw: '{"jsonrpc":', headers: { 'content-type': 'application/json' } }],
+  ['unsupported_media_type', { raw: '{}', headers: { 'content-type': 'text/plain' } }],
+  ['payload_too_large', { json: { body: 'x'.repeat(65_536) } }],
+])('%s is of HTTP', (key, sent) => {
+  test('a request is charged and refused, and a message is refused as none', async () => {
+    const declaring = unchanging.filter(({ one }) => keysOf(one.operation).includes(key));
+    expect(declaring.length).toBeGreaterThan(7);
+    const before = [await chargedOf(rest, declaring), await chargedOf(mcp, declaring)];
+    for (const { one, scene } of declaring) {
+      const { route } = one.operation;
+      const line = `${route.method} ${pathOf(route.path, one.given(scene).params)}`;
+      const [ofRest, ofMcp] = await Promise.all([
+        request(rest, line, { token: scene.token, ...sent }),
+        request(mcp, 'POST /api/v1/mcp', { token: scene.token, ...sent }),
+      ]);
+      expect([line, ofRest.status, ofRest.key]).toEqual([line, errors[key].status, key]);
+      const { message } = ofRest.body.error;
+      const error = {
+        key,
+        message,
+        code: key === 'malformed_json' ? -32_700 : -32_000,
+        data: { key, advice: expect.any(String) },
+      };
+      expect([ofMcp.status, ofMcp.body]).toEqual([ofRest.status, { jsonrpc: '2.0', id: null, error }]);
+    }
+    const after = [await chargedOf(rest, declaring), await chargedOf(mcp, declaring)];
+    expect(after).toEqual([Number(before[0]) + declaring.length, before[1]]);
   });
 });
 
@@ -90,95 +156,24 @@ async function perform(server: TestServer, one: Case, scene: Scene, send: (given
   return {
     answer,
     buckets: await server.sql(`select key, count from rate_limits where key like '%:${scene.tokenId}' order by key`),
-    audit: readAudit(server.auditLines.slice(told)).map(({ time: _, request_id: __, ...line }) => line),
+    audit: auditAfter(server, told),
     events: await server.sql('select type, body from events where account_id = $1 order by type', [scene.accountId]),
   };
 }
 
-function pathOf(path: string, params: Record<string, unknown>): string {
-  return path.replace(/:(\w+)/g, (_, name: string) => String(params[name]));
+/** How often the buckets of some scenes were charged. */
+function countsOf({ sql }: TestServer, scenes: { scene: Scene }[]) {
+  const keys = scenes.flatMap(({ scene: { tokenId } }) => [`apitoken:read:${tokenId}`, `apitoken:write:${tokenId}`]);
+  return sql<{ key: string; count: number }>('select key, count from rate_limits where key = any ($1) order by key', [
+    keys,
+  ]);
 }
 
-function sendRequest({ operation: { route }, idempotencyKey }: Case, { token }: Scene, given: Given) {
-  const query = new URLSearchParams(
-    Object.entries(given.query).map(([name, value]): [string, string] => [name, String(value)]),
-  );
-  return request(rest, `${route.method} ${pathOf(route.path, given.params)}?${query}`, {
-    token,
-    ...(hasBody(route) ? { json: given.body } : {}),
-    ...(idempotencyKey ? { headers: { 'idempotency-key': idempotencyKey } } : {}),
-  });
+async function chargedOf(server: TestServer, scenes: { scene: Scene }[]): Promise<number> {
+  return (await countsOf(server, scenes)).reduce((sum, { count }) => sum + count, 0);
 }
 
-function sendCall({ operation, idempotencyKey }: Case, { token }: Scene, given: Given, form: Form) {
-  const { tagId, ...params } = given.params;
-  return callTool(mcp, {
-    token,
-    form,
-    name: operation.metadata.tool.name,
-    args: { ...params, ...(tagId === undefined ? {} : { tag_id: tagId }), ...given.query, ...given.body },
-    ...(idempotencyKey ? { meta: { 'idea-board/idempotency-key': idempotencyKey } } : {}),
-  });
-}
-
-/** What comes before the operation is told by the status; everything else is a result, with what REST has as its body. */
-function expectSameAnswer(ofMcp: Answer, ofRest: Answer) {
-  for (const name of [
-    'retry-after',
-    'ratelimit',
-    'ratelimit-policy',
-    'x-ratelimit-remaining',
-    'idempotency-replayed',
-  ]) {
-    expect([name, ofMcp.headers.get(name)]).toEqual([name, ofRest.headers.get(name)]);
-  }
-  if (ofRest.status === 401 || ofRest.status === 429) {
-    expect(ofMcp).toMatchObject({ status: ofRest.status, key: ofRest.key, body: { id: 'call-1', jsonrpc: '2.0' } });
-    return;
-  }
-  expect(ofMcp.status).toBe(200);
-  const { content, structuredContent, isError } = ofMcp.body.result;
-  const body = masked(ofRest.body);
-  if (ofRest.status < 300) {
-    expect(isError).toBeFalsy();
-    expect(masked(structuredContent)).toEqual(body);
-    expect(masked(JSON.parse(content[0].text))).toEqual(body);
-    expect(content).toHaveLength(1);
-    return;
-  }
-  expect(isError).toBe(true);
-  expect(structuredContent).toBeUndefined();
-  // What became query or body was an argument.
-  const ofArguments = JSON.stringify(body).replace(/"path":\["(query|body)"/g, '"path":["arguments"');
-  expect(JSON.parse(content[0].text)).toEqual(JSON.parse(ofArguments));
-  // What to do about it.
-  expect(content[1].text).toMatch(/^\w.{10,}\.$/);
-}
-
-/** Times are the database's own here and there, and the id of an event is drawn by lot. */
-function masked(value: unknown): unknown {
-  const text = JSON.stringify(value) ?? 'null';
-  return JSON.parse(
-    text
-      .replace(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|\+00(:00)?)?/g, 'a time')
-      .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'an id'),
-  );
-}
-
-/** Every row of every table, and every job. */
-async function dump({ sql }: TestServer): Promise<Record<string, unknown[]>> {
-  const tables = await sql<{ name: string }>(
-    `select table_name as name from information_schema.tables
-    where table_schema = 'public' and table_type = 'BASE TABLE' and table_name <> 'schema_migrations'`,
-  );
-  const selects = tables.map(
-    ({ name }) => `select '${name}' as name, to_jsonb(t) - 'last_used_at' as row from ${name} t`,
-  );
-  const jobs = `select 'jobs', jsonb_build_object('task', t.identifier, 'payload', j.payload)
-    from graphile_worker._private_jobs j join graphile_worker._private_tasks t on t.id = j.task_id`;
-  const rows = await sql<{ name: string; row: unknown }>([...selects, jobs].join(' union all '));
-  const dumped: Record<string, unknown[]> = {};
-  for (const { name, row } of rows) dumped[name] = [...(dumped[name] ?? []), masked(row)];
-  for (const list of Object.values(dumped)) list.sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
-  return dumped;
+/** What was told since, but for when and of which request. */
+function auditAfter({ auditLines }: TestServer, told: number | undefined) {
+  return readAudit(auditLines.slice(told)).map(({ time: _, request_id: __, ...line }) => line);
 }

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { clearExpired } from '../../server/jobs/clear-expired.ts';
 import { signedIn, type Visitor } from '../admin/visitor.ts';
 import { readAudit } from '../helpers/audit.ts';
+import { testClock } from '../helpers/clock.ts';
 import { createWorld, type World } from '../helpers/fixtures.ts';
 import { type DocumentServer, serveDocument } from '../helpers/https-document.ts';
 import { startPublicServer } from '../helpers/public-server.ts';
@@ -87,6 +88,11 @@ describe('a client that registers', () => {
     ['that as a web application', { redirect_uris: ['http://editor.example/cb'], application_type: 'web' }],
     ['a script', { redirect_uris: ['javascript:alert(1)'] }],
     ['data', { redirect_uris: ['data:text/html,x'] }],
+    ['a transfer of files', { redirect_uris: ['FTP://editor.example/cb'] }],
+    ['a socket', { redirect_uris: ['wss://editor.example/cb'] }],
+    ['loopback in a longer name', { redirect_uris: ['http://localhost.editor.example/cb'] }],
+    ['the root of loopback', { redirect_uris: ['http://localhost./cb'] }],
+    ['what others hear as well', { redirect_uris: ['http://0.0.0.0/cb'] }],
     ['a fragment', { redirect_uris: ['https://editor.example/cb#x'] }],
     ['a user in the address', { redirect_uris: ['https://a:b@editor.example/cb'] }],
     ['a line end in the address', { redirect_uris: ['https://editor.example/\ncb'] }],
@@ -130,6 +136,8 @@ describe('a client that registers', () => {
 test('one network registers so many clients in an hour, and the rest of the world goes on', async () => {
   const own = await startServerForTest({
     on: server,
+    // In one window, whenever the hour is over.
+    clock: testClock(),
     environment: { BASE_URL: server.config.BASE_URL, RATE_LIMIT_OAUTH_CLIENT: '2', TRUST_PROXY: 'true' },
   });
   const from = (address: string) =>
@@ -245,11 +253,12 @@ describe('a client that is known by the document at its URL', () => {
 });
 
 test('one network asks for consent so often in an hour', async () => {
+  const program = await Program.register(server);
   const own = await startServerForTest({
     on: server,
+    clock: testClock(),
     environment: { BASE_URL: server.config.BASE_URL, RATE_LIMIT_OAUTH_CLIENT: '1', TRUST_PROXY: 'true' },
   });
-  const program = await Program.register(server);
   const statuses = [];
   for (let n = 0; n < 11; n++) {
     const headers = { 'x-forwarded-for': '203.0.113.7' };

@@ -36,7 +36,7 @@ test('the suite of the protocol finds an authorization server as it has to be', 
         });
       }
     });
-    const ended = once(run, 'exit');
+    const ended = once(run, 'close');
     const url = await Promise.race([asked, ended]);
     expect(url, output).toBeTypeOf('string');
     const { pathname, search } = new URL(String(url));

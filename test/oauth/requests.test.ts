@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { loadConfig } from '../../server/config.ts';
 import { buildMetrics } from '../../server/observability/metrics.ts';
 import { signedIn, type Visitor } from '../admin/visitor.ts';
 import { createWorld, type World } from '../helpers/fixtures.ts';
@@ -86,6 +87,22 @@ describe('discovery', () => {
     expect(row?.back).toBe(`${server.config.BASE_URL}/oauth/authorize/${uid}`);
   });
 
+  test.each([
+    'https://ideas.example.com/ideas',
+    'https://ideas.example.com/?x',
+    'https://ada:x@ideas.example.com',
+    'ftp://ideas.example.com',
+    'ideas.example.com',
+  ])('is not begun with the BASE_URL %s, which is no origin', BASE_URL => {
+    expect(() => loadConfig({ BASE_URL })).toThrow(
+      /^Settings are wrong: BASE_URL must be an origin such as \S+, w[^;]+$/,
+    );
+  });
+
+  test('takes an origin as browsers write it, however it is written', () => {
+    expect(loadConfig({ BASE_URL: 'HTTPS://Ideas.Example.com:443//' }).BASE_URL).toBe('https://ideas.example.com');
+  });
+
   test('over HTTPS keeps its cookies to it', async () => {
     const own = await startServerForTest({ on: server, environment: { BASE_URL: 'https://ideas.example.com' } });
     const there = new Program({ ...server, baseUrl: own.baseUrl }, program.clientId);
@@ -94,6 +111,10 @@ describe('discovery', () => {
     const cookies = headers.getSetCookie();
     expect(cookies).toHaveLength(4);
     for (const cookie of cookies) expect(cookie).toMatch(/^__Secure-.*; samesite=lax; secure; httponly$/i);
+    // And each to the one address that asks for it.
+    const page = headers.get('location') ?? '';
+    const paths = cookies.map(cookie => /; path=([^;]*)/.exec(cookie)?.[1]);
+    expect(new Set(paths)).toEqual(new Set([page, page.replace('/admin/connect/', '/oauth/authorize/')]));
   });
 });
 

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { signedIn, Visitor } from '../admin/visitor.ts';
 import { readAudit } from '../helpers/audit.ts';
+import { testClock } from '../helpers/clock.ts';
 import { createMember, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
 import { startPublicServer } from '../helpers/public-server.ts';
 import { startServerForTest, type TestServer } from '../helpers/server.ts';
@@ -112,7 +113,13 @@ test('calls with tokens of both kinds and with none that is good are identified 
     access.slice(4),
   ];
   const calls = bearers.flatMap(bearer => Array.from({ length: 6 }, () => bearer));
-  const statuses = await Promise.all(calls.map(async bearer => [bearer, (await callTool(server, bearer)).status]));
+  // In one window, whenever the minute is over.
+  const own = await startServerForTest({
+    on: server,
+    clock: testClock(),
+    environment: { BASE_URL: server.config.BASE_URL },
+  });
+  const statuses = await Promise.all(calls.map(async bearer => [bearer, (await callTool(own, bearer)).status]));
   expect(statuses).toEqual(calls.map(bearer => [bearer, bearer === access || bearer === api.token ? 200 : 401]));
   const counts = await server.sql<{ count: number }>('select count from rate_limits where key = any ($1)', [
     [`apitoken:read:${row?.token_id}`, `apitoken:read:${api.id}`],
@@ -181,10 +188,13 @@ describe('a code', () => {
     ['for another redirect', { redirect_uri: 'http://127.0.0.1:33418/elsewhere' }],
     ['for another resource', { resource: 'https://elsewhere.example/api/v1/mcp' }],
   ])('is not redeemed %s', async (_, fields: Record<string, string | undefined>) => {
-    const answer = await program.redeem(await codeOf(), fields);
+    const code = await codeOf();
+    const answer = await program.redeem(code, fields);
     expect(answer.status).toBe(400);
     expect(answer.body.error).toMatch(/^invalid_(grant|target)$/);
     expect(answer.body.access_token).toBeUndefined();
+    // Nothing came of it: the program, which has the rest, may ask again.
+    expect((await program.redeem(code)).status).toBe(200);
   });
 
   test('is not redeemed by another program', async () => {
@@ -285,6 +295,34 @@ describe('a refresh token', () => {
     const tokens = await connect();
     const answer = await program.refresh(tokens.refresh_token, { resource: 'https://elsewhere.example/' });
     expect([answer.status, answer.body.error]).toEqual([400, 'invalid_target']);
+    expect((await program.refresh(tokens.refresh_token)).status).toBe(200);
+  });
+
+  test('whose redemption loses against other transactions is tried again, and may be sent again', async () => {
+    const tokens = await connect();
+    // More often than one request is tried, and less than two. A sequence counts on when a transaction is rolled back.
+    await server.sql(`
+      create sequence conflicts;
+      create function lose() returns trigger language plpgsql as $$
+      begin
+        if nextval('conflicts') <= 15 then raise sqlstate '40P01'; end if;
+        return new;
+      end $$;
+      create trigger lose before insert on oauth_records for each row when (new.model = 'AccessToken')
+      execute function lose();`);
+    onTestFinished(async () => {
+      await server.sql('drop function lose cascade; drop sequence conflicts;');
+    });
+    const given = await program.refresh(tokens.refresh_token);
+    expect([given.status, given.body.error, given.headers.get('retry-after')]).toEqual([
+      503,
+      'temporarily_unavailable',
+      '5',
+    ]);
+    const again = await program.refresh(tokens.refresh_token);
+    expect(again.status).toBe(200);
+    expect(await statusOf(again.body)).toBe(200);
+    expect((await program.refresh(again.body.refresh_token)).status).toBe(200);
   });
 });
 

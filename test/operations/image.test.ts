@@ -62,6 +62,26 @@ test('what the image holds is all that a server in production needs to start, to
   expect(await exited).toEqual([0, null]);
 });
 
+test('a server gets the same options of Node from npm, in the image, from compose and from systemd', async () => {
+  const commands = {
+    'package.json': /"(?:start|worker)": "exec (node .+)"/g,
+    Dockerfile: /^CMD (.+)$/gm,
+    'compose.yaml': /^ +command: (.+server\/worker\.ts\])$/gm,
+    'docs/deployment.md': /^ExecStart=(.+)$/gm,
+  };
+  const options: [string, string[]][] = [];
+  for (const [file, command] of Object.entries(commands)) {
+    for (const [, line = ''] of (await readFile(join(root, file), 'utf8')).matchAll(command)) {
+      options.push([file, line.match(/--[\w-]+(=\d+)?/g) ?? []]);
+    }
+  }
+  expect(options.map(([file]) => file)).toEqual(['package.json', ...Object.keys(commands)]);
+  const [[, ofNpm] = ['', []]] = options;
+  // Without these, Node has at times no end: it waits for compilers that wait for it.
+  expect(ofNpm).toEqual(expect.arrayContaining(['--no-concurrent-recompilation', '--no-concurrent-sparkplug']));
+  for (const [file, ofOther] of options) expect([file, ofOther]).toEqual([file, ofNpm]);
+});
+
 test('what the server imports is among the dependencies of production', async () => {
   const { dependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
   const missing = new Set<string>();

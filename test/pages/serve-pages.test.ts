@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { iconPath, stylesheetPath } from '../../server/pages/assets.ts';
+import { testClock } from '../helpers/clock.ts';
 import { createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
 import { request } from '../helpers/request.ts';
 import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
@@ -117,7 +118,7 @@ describe('a refusal is a page', () => {
   });
 
   test('for an address that asks too often', async () => {
-    const limited = await startServerForTest({ environment: { RATE_LIMIT_IP: '2' } });
+    const limited = await startServerForTest({ clock: testClock(), environment: { RATE_LIMIT_IP: '2' } });
     for (let time = 0; time < 2; time++) await request(limited, 'GET /b/none');
     const { status, headers, text } = await refusal(limited, 'GET /b/none');
     expect([status, text.includes('<h1>A moment, please</h1>')]).toEqual([429, true]);

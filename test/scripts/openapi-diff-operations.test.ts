@@ -196,6 +196,10 @@ describe('of bodies', () => {
 
 describe('of answers', () => {
   const answer = (content: JsonObject) => ({ 200: { description: 'Done.', content } });
+  const keyed = (...keys: string[]) => ({
+    description: 'No.',
+    content: json(object({ 'error!': object({ 'key!': { enum: keys } }) })),
+  });
   test.each<[string, Pair, string[]]>([
     [
       'another success breaks',
@@ -221,6 +225,24 @@ describe('of answers', () => {
       'an error that is now one of its class is kept, and what else the class has is risky',
       responses({ ...done, 409: { description: 'No.' } }, { ...done, '4XX': { description: 'No.' } }),
       ['risky response-status-added'],
+    ],
+    [
+      'what is left of a class is judged by what the class had',
+      responses(
+        { ...done, '4XX': answer(json(string))[200] },
+        { ...done, 404: answer(json({ type: 'integer' }))[200] },
+      ),
+      ['breaking response-type-widened'],
+    ],
+    [
+      'an error key that is with none of the statuses of a class any more breaks, and one that is with another is there',
+      responses({ ...done, '4XX': keyed('a', 'b', 'c') }, { ...done, 404: keyed('a'), 409: keyed('b') }),
+      ['breaking error-key-removed'],
+    ],
+    [
+      'an error key that a status of its own never has is still one of those that have none',
+      responses({ ...done, default: keyed('a', 'b') }, { ...done, 404: keyed('a', 'c'), default: keyed('a', 'b') }),
+      ['risky error-key-added'],
     ],
     ['a body that is gone breaks', responses(answer(json(string)), done), ['breaking response-body-removed']],
     ['a new body is additive', responses(done, answer(json(string))), ['additive response-body-added']],
@@ -296,6 +318,29 @@ describe('of servers', () => {
       'another default of a variable is risky',
       servers([variable('eu', 'us')], [variable('us', 'eu')]),
       ['risky server-default-changed'],
+    ],
+    [
+      'a variable of another name is risky',
+      servers(
+        [variable('eu')],
+        [{ url: 'https://{zone}.example.com', variables: { zone: { default: 'eu', enum: ['eu'] } } }],
+      ),
+      ['risky server-variable-renamed'],
+    ],
+    [
+      'an address that is now a value of a variable is still there',
+      servers([{ url: 'https://eu.example.com' }], [variable('us', 'eu')]),
+      ['additive server-added'],
+    ],
+    [
+      'an address that no value of a variable makes is gone',
+      servers([{ url: 'https://asia.example.com' }], [variable('us', 'eu')]),
+      ['breaking server-removed', 'additive server-added'],
+    ],
+    [
+      'a variable of which only its value is left is nothing',
+      servers([variable('eu')], [{ url: 'https://eu.example.com' }]),
+      [],
     ],
     [
       'an address of one operation is judged for that operation',

@@ -442,6 +442,14 @@ const rows: Row[] = [
   ],
 
   [
+    'a discriminator of which one alternative is left, where nothing has to be told apart',
+    { oneOf: [cat, dog], discriminator: { propertyName: 'kind' } },
+    { oneOf: [cat], discriminator: { propertyName: 'kind' } },
+    ['breaking request-variant-removed'],
+    ['additive response-variant-removed'],
+  ],
+
+  [
     'another default',
     object({ a: { type: 'string', default: 'x' } }),
     object({ a: { type: 'string', default: 'y' } }),

@@ -264,6 +264,23 @@ describe('nothing is found of', () => {
         },
       ),
     ],
+    [
+      'a class of statuses of which the ones are said that there are',
+      operations(
+        { responses: { '2XX': { description: 'Done.' }, default: { description: 'No.' } } },
+        { responses: { 200: { description: 'Done.' }, '4XX': { description: 'No.' }, 503: { description: 'No.' } } },
+      ),
+    ],
+    [
+      'a path that refers to its operations, with its parameters beside the reference',
+      {
+        base: documentWith({ paths: { '/a': { parameters: [limit], get: { responses: done } } } }),
+        head: documentWith({
+          paths: { '/a': { $ref: '#/components/pathItems/a', parameters: [limit] } },
+          components: { pathItems: { a: { get: { responses: done } } } },
+        }),
+      },
+    ],
   ])('%s', (_, pair) => {
     expect(verdictOf(pair)).toEqual([]);
   });

@@ -65,6 +65,11 @@ export const operationRules = {
     when: 'A variable of an address has another default: a client that leaves it out goes elsewhere.',
     action: 'Name the value that you need.',
   },
+  'server-variable-renamed': {
+    level: 'risky',
+    when: 'A variable of an address has another name. The URL stays the same, but generated clients name an argument by it.',
+    action: 'Rename the argument where a generated client is made.',
+  },
 
   'security-tightened': {
     level: 'breaking',

@@ -16,6 +16,8 @@ export function compareDiscriminators(walk: Walk, step: Step): void {
   const subject = sentence(step.site.subject);
   const field = textOf(base, 'propertyName') ?? '';
   if (head === undefined) {
+    // Of one that is left alone nothing has to be told apart.
+    if (step.head.variants.length === 0) return;
     report(walk, step, 'discriminator-removed', `${subject} no longer has the discriminator ${quote(field)}.`, at);
     return;
   }

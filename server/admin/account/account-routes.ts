@@ -5,7 +5,14 @@ import { readAccount } from '../../domain/accounts/list-accounts.ts';
 import { updateAccount } from '../../domain/accounts/update-account.ts';
 import type { AccountOfUser } from '../../domain/sign-in/read-session.ts';
 import { definePage, sendPage } from '../../pages/page.ts';
-import { isOwner, nameAccount, pathIn, requireAdminAccount, requireOwnedAccount } from '../account-choice.ts';
+import {
+  hasAgentApi,
+  isOwner,
+  nameAccount,
+  pathIn,
+  requireAdminAccount,
+  requireOwnedAccount,
+} from '../account-choice.ts';
 import { administer } from '../administer.ts';
 import { requireSession } from '../browser-session.ts';
 import { accountErasedFrom } from '../erased-from.ts';
@@ -85,7 +92,7 @@ export function serveAccount(app: FastifyInstance, server: ServerDependencies) {
       name: shownName(view.name),
       slug: view.slug,
       plan: view.plan,
-      hasAgentApi: !config.PLANS_WITHOUT_AGENT_API.includes(view.plan),
+      hasAgentApi: hasAgentApi(view, config),
       owners: view.owners.slice(0, maxOwners).map(shownAddress),
       moreOwners: Math.max(0, view.owners.length - maxOwners),
       boards: { count: view.board_count, href: path('/admin/boards') },

@@ -1,9 +1,9 @@
 import type { NamedBoard } from '../../domain/boards/list-boards.ts';
 import { type ChatKind, chatKinds } from '../../entities/chat-channel.ts';
 import { chatEventTypes } from '../../events/chat/chat-event-types.ts';
+import { type BoardChoice, boardChoices } from '../board-choice.ts';
 import { type EventChoice, eventChoices, readEventChoices } from '../event-choices.ts';
 import { fieldOf } from '../form-fields.ts';
-import { shownName } from '../shown-name.ts';
 
 /** What was entered in the form of a channel, but for its URL, which is a secret and in no page. */
 export interface GivenChannel {
@@ -15,16 +15,10 @@ export interface GivenChannel {
 
 /** The form as it is shown. */
 export interface ChannelForm {
-  kinds: Choice[];
-  boards: Choice[];
+  kinds: { value: ChatKind; label: string; isChosen: boolean }[];
+  boards: BoardChoice[];
   name: string;
   events: EventChoice[];
-}
-
-interface Choice {
-  value: string;
-  label: string;
-  isChosen: boolean;
 }
 
 export const emptyChannel: GivenChannel = { kind: '', board: '', name: '', eventTypes: [] };
@@ -48,7 +42,7 @@ export function readChannelForm(body: unknown): GivenChannel {
 export function channelForm({ kind, board, name, eventTypes }: GivenChannel, boards: NamedBoard[]): ChannelForm {
   return {
     kinds: chatKinds.map(value => ({ value, label: kindNames[value], isChosen: value === kind })),
-    boards: boards.map(one => ({ value: one.slug, label: shownName(one.name), isChosen: one.slug === board })),
+    boards: boardChoices(boards, board),
     name,
     events: eventChoices(chatEventTypes, eventTypes),
   };

@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { AdministrationError } from '../../domain/administration.ts';
-import { requireBoard } from '../../domain/boards/find-board.ts';
 import { listBoardNames } from '../../domain/boards/list-boards.ts';
 import { deleteChannel, disableChannel, enableChannel } from '../../domain/chat/change-channels.ts';
 import { createChannel } from '../../domain/chat/create-channel.ts';
@@ -15,6 +14,7 @@ import { buildSecretBox } from '../../events/secret-box.ts';
 import { definePage, type Link, sendPage } from '../../pages/page.ts';
 import { nameAccount, pathIn, requireAdminAccount } from '../account-choice.ts';
 import { administer } from '../administer.ts';
+import { chosenBoard } from '../board-choice.ts';
 import { requireSession } from '../browser-session.ts';
 import { askFor } from '../confirmation.ts';
 import { fieldOf } from '../form-fields.ts';
@@ -78,8 +78,7 @@ export function serveChat(app: FastifyInstance, server: ServerDependencies) {
       await administer(server, request, async admin => {
         const kind = chatKinds.find(one => one === given.kind);
         if (!kind) throw new AdministrationError('invalid', 'Choose a chat');
-        if (given.board === '') throw new AdministrationError('invalid', 'Choose a board');
-        const { id: boardId } = await requireBoard(admin, account.id, given.board);
+        const { id: boardId } = chosenBoard(await listBoardNames(admin, account.id), given.board);
         const { name, eventTypes } = given;
         const named = name.trim() === '' ? {} : { name };
         const url = fieldOf(request.body, 'url');

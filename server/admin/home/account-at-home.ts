@@ -6,8 +6,9 @@ import { type BoardOverview, listBoardOverviews } from '../../domain/boards/list
 import type { AccountOfUser } from '../../domain/sign-in/read-session.ts';
 import type { Link } from '../../pages/page.ts';
 import { isAdmin, isModerator, isOwner, pathIn } from '../account-choice.ts';
+import { accountErasedFrom } from '../erased-from.ts';
 import { showCount } from '../show-count.ts';
-import { type ShownTime, showTime } from '../show-time.ts';
+import type { ShownTime } from '../show-time.ts';
 import { shownName } from '../shown-name.ts';
 
 /** What the home page shows of an account: for each role what that role can do something about. */
@@ -97,16 +98,13 @@ function readingOf(boards: BoardOverview[]): AccountAtHome['reading'] {
   };
 }
 
-const dayMs = 86_400_000;
-
 function troublesOf(
   overview: AccountOverview,
-  { ACCOUNT_DELETION_GRACE_DAYS: graceDays }: Pick<Config, 'ACCOUNT_DELETION_GRACE_DAYS'>,
+  config: Pick<Config, 'ACCOUNT_DELETION_GRACE_DAYS'>,
   path: PathOf,
 ): Pick<Administrated, 'troubles' | 'erasedFrom'> {
   const { failing_webhooks: failing, disabled_webhooks: disabled, disabled_channels: channels } = overview;
   const are = (count: number) => (count === 1 ? 'is' : 'are');
-  const scheduledAt = overview.deletion_scheduled_at;
   return {
     troubles: [
       ...(failing > 0
@@ -124,6 +122,6 @@ function troublesOf(
         ? [{ label: `${showCount(channels, 'chat channel')} ${are(channels)} disabled`, href: path('/admin/chat') }]
         : []),
     ],
-    erasedFrom: scheduledAt === null ? undefined : showTime(new Date(Date.parse(scheduledAt) + graceDays * dayMs)),
+    erasedFrom: accountErasedFrom(overview.deletion_scheduled_at, config),
   };
 }

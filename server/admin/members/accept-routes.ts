@@ -10,6 +10,7 @@ import { administer } from '../administer.ts';
 import { requireSession, sessionOf, sessionTerms, setSessionCookie } from '../browser-session.ts';
 import { fieldOf } from '../form-fields.ts';
 import { formTokenOf, frameOf } from '../frame.ts';
+import { buildKnownBrowsers } from '../known-browser.ts';
 import { passwordLengths, problemOfNewPassword } from '../new-password.ts';
 import { Refusal } from '../refusal.ts';
 import { type ShownTime, showTime } from '../show-time.ts';
@@ -48,6 +49,7 @@ interface PathOfLink {
  */
 export function serveInvitationLinks(app: FastifyInstance, server: ServerDependencies) {
   const { database, clock, config, audit, passwords } = server;
+  const knownBrowsers = buildKnownBrowsers(server);
 
   app.get<PathOfLink>('/admin/invitations/:token', async (request, reply) => {
     return show(request, reply, await requireLink(request.params.token));
@@ -88,6 +90,7 @@ export function serveInvitationLinks(app: FastifyInstance, server: ServerDepende
         const session = await orOver(signingUp);
         audit.record('sign_in.succeeded', { request_id: request.id, ip: request.ip, user_id: session.userId });
         setSessionCookie(reply, config, session.token, terms.expiresAt);
+        knownBrowsers.remember(request, reply, email);
         return reply.redirect(pathOf(invitation), 303);
       } catch (error) {
         if (!(error instanceof AdministrationError)) throw error;

@@ -34,6 +34,7 @@ interface QueueData {
   first: Link | undefined;
   next: Link | undefined;
   blocksPath: string;
+  rejectedPath: string;
   formToken: string;
   notice: string | undefined;
 }
@@ -82,6 +83,7 @@ export function serveQueue(app: FastifyInstance, server: ServerDependencies) {
           ? undefined
           : { label: 'More ideas', href: link({ ...filter, cursor: page.nextCursor }) },
       blocksPath: pathIn(request, account, '/admin/blocks'),
+      rejectedPath: pathIn(request, account, '/admin/queue/rejected'),
       formToken: formTokenOf(request),
       notice: noticeIn(request, notices),
     };

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { listNotifications, type NotificationView } from '../../domain/notifications/list-notifications.ts';
 import { markRead } from '../../domain/notifications/mark-read.ts';
-import { wordsOf } from '../../events/people/mail-content.ts';
+import { notificationKinds, wordsOf } from '../../events/people/mail-content.ts';
 import { shortLine } from '../../events/plain-text.ts';
 import { definePage, type NavigationLink, sendPage } from '../../pages/page.ts';
 import { isAdmin, pathIn } from '../account-choice.ts';
@@ -44,6 +44,7 @@ const listPage = definePage<ListData>('admin/profile/notifications');
 
 const perPage = 25;
 const maxQuoteLength = 300;
+const maxTitleLength = 200;
 
 /** What whoever is signed in was told, in all accounts. To look at it changes nothing: they say what they have read. */
 export function serveNotifications(app: FastifyInstance, server: ServerDependencies) {
@@ -93,17 +94,7 @@ export function serveNotifications(app: FastifyInstance, server: ServerDependenc
   ): ShownNotification {
     const { accounts } = sessionOf(request).user;
     const account = accounts.find(({ slug }) => slug === notification.account);
-    const { sentence, quote } = wordsOf({
-      kind: notification.kind,
-      board: notification.board_name,
-      title: notification.title,
-      targetTitle: notification.target_title,
-      actor: notification.actor,
-      statusLabel: notification.status_label,
-      comment: notification.detail,
-      detail: notification.detail,
-      endpointUrl: notification.endpoint_url,
-    });
+    const { sentence, quote } = describe(notification);
     const place = beforeId === undefined ? {} : { before: String(beforeId) };
     return {
       sentence,
@@ -128,4 +119,23 @@ export function serveNotifications(app: FastifyInstance, server: ServerDependenc
     const isPublic = public_board !== null;
     return ideaLink(request, config, { id: idea_id, account: slug, board: public_board ?? board, isPublic });
   }
+}
+
+function describe(notification: NotificationView): { sentence: string; quote?: string | null } {
+  const { kind, title, detail } = notification;
+  // During an upgrade a newer server may have told of something that this one has no words for.
+  if (!notificationKinds.includes(kind)) {
+    return { sentence: title === null ? 'There is news.' : `There is news of “${shortLine(title, maxTitleLength)}”.` };
+  }
+  return wordsOf({
+    kind,
+    board: notification.board_name,
+    title,
+    targetTitle: notification.target_title,
+    actor: notification.actor,
+    statusLabel: notification.status_label,
+    comment: detail,
+    detail,
+    endpointUrl: notification.endpoint_url,
+  });
 }

@@ -1,9 +1,6 @@
 import type { FastifyRequest } from 'fastify';
-import type { AccountOfUser } from '../../domain/sign-in/read-session.ts';
 import type { Frame, NavigationLink } from '../../pages/page.ts';
-import { pathIn } from '../account-choice.ts';
-import { sessionOf } from '../browser-session.ts';
-import { fieldOf } from '../form-fields.ts';
+import { accountAround, pathIn } from '../account-choice.ts';
 import { frameOf } from '../frame.ts';
 
 /*
@@ -29,10 +26,4 @@ const pages = [
 /** From one of the pages to the others. */
 export function ownNavigation(request: FastifyRequest, current: string): NavigationLink[] {
   return pages.map(({ label, href }) => ({ label, href: ownPath(request, href), isCurrent: href === current }));
-}
-
-function accountAround(request: FastifyRequest): AccountOfUser | undefined {
-  const { accounts } = sessionOf(request).user;
-  const slug = fieldOf(request.query, 'account');
-  return accounts.find(account => account.slug === slug) ?? accounts[0];
 }

@@ -1,10 +1,8 @@
 import { eventTypes } from '../../../contract/events.ts';
-import type { NamedBoard } from '../../domain/boards/list-boards.ts';
 import type { WebhookListing } from '../../domain/webhooks/list-webhooks.ts';
 import { oneLine } from '../../events/plain-text.ts';
 import { type EventChoice, eventChoices, readEventChoices } from '../event-choices.ts';
 import { fieldOf } from '../form-fields.ts';
-import { shownName } from '../shown-name.ts';
 import { shownUrl } from './present-webhook.ts';
 
 /** What was entered in the form of a webhook. */
@@ -21,13 +19,6 @@ export interface WebhookForm {
   url: string;
   description: string;
   events: EventChoice[];
-}
-
-/** A board to choose in a form. */
-export interface BoardChoice {
-  slug: string;
-  name: string;
-  isChosen: boolean;
 }
 
 export const emptyWebhook: GivenWebhook = { url: '', description: '', board: '', eventTypes: [] };
@@ -48,8 +39,4 @@ export function givenOf({ url, description, board, event_types }: WebhookListing
 
 export function webhookForm({ url, description, eventTypes: chosen }: GivenWebhook): WebhookForm {
   return { url, description, events: eventChoices(eventTypes, chosen) };
-}
-
-export function boardChoices(boards: readonly NamedBoard[], chosen: string): BoardChoice[] {
-  return boards.map(({ slug, name }) => ({ slug, name: shownName(name), isChosen: slug === chosen }));
 }

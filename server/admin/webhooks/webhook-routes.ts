@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
-import { requireBoard } from '../../domain/boards/find-board.ts';
 import { listBoardNames } from '../../domain/boards/list-boards.ts';
 import type { AccountOfUser } from '../../domain/sign-in/read-session.ts';
 import { createWebhook } from '../../domain/webhooks/create-webhook.ts';
@@ -12,6 +11,7 @@ import { buildSecretBox } from '../../events/secret-box.ts';
 import { definePage, type Link, sendPage } from '../../pages/page.ts';
 import { nameAccount, pathIn, requireAdminAccount } from '../account-choice.ts';
 import { administer } from '../administer.ts';
+import { type BoardChoice, boardChoices, chosenBoard } from '../board-choice.ts';
 import { requireSession } from '../browser-session.ts';
 import { formTokenOf, frameOf } from '../frame.ts';
 import { idIn, noticeIn, numberIn } from '../parameters.ts';
@@ -20,8 +20,6 @@ import { shownName } from '../shown-name.ts';
 import { presentWebhook, type ShownWebhook, shownUrl } from './present-webhook.ts';
 import { sendSecretPage } from './secret-page.ts';
 import {
-  type BoardChoice,
-  boardChoices,
   emptyWebhook,
   type GivenWebhook,
   givenOf,
@@ -77,7 +75,7 @@ export function serveWebhooks(app: FastifyInstance, server: ServerDependencies) 
     try {
       const { secret, listing } = await administer(server, request, async admin => {
         const { board: slug, ...input } = given;
-        const boardId = slug === '' ? null : (await requireBoard(admin, account.id, slug)).id;
+        const boardId = slug === '' ? null : chosenBoard(await listBoardNames(admin, account.id), slug).id;
         const made = await createWebhook(admin, secretBox, { ...input, accountId: account.id, boardId }, guard);
         return { secret: made.secret, listing: await readWebhook(admin, account.id, made.endpoint.id) };
       });

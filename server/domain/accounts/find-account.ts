@@ -27,7 +27,7 @@ const lockAccountStatement = statement<{ id: number }>(
   'select id from accounts where id = $1 for no key update',
 );
 
-/** Makes those who change the account's members wait for each other. */
+/** Makes those wait for each other who change what an account has by what it has: its members, or how many webhooks. */
 export async function lockAccount(admin: Administration, accountId: number) {
   await admin.query(lockAccountStatement, [accountId]);
 }

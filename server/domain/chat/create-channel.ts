@@ -3,6 +3,7 @@ import type { AddressGuard } from '../../events/address-guard.ts';
 import { type ChatEventType, chatEventTypes } from '../../events/chat/chat-event-types.ts';
 import { chatUrlPurpose, problemOfChatUrl } from '../../events/chat/chat-url.ts';
 import type { SecretBox } from '../../events/secret-box.ts';
+import { lockAccount } from '../accounts/find-account.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { checkName, quote } from '../fields.ts';
 
@@ -17,6 +18,9 @@ export interface NewChannel {
   eventTypes?: readonly string[];
 }
 
+/** Each is posted to by a job of its own, for each event. */
+const maxChannels = 100;
+
 /** Posts what happens on a board to a channel of a chat from now on. */
 export async function createChannel(
   admin: Administration,
@@ -28,6 +32,10 @@ export async function createChannel(
   const problem = problemOfChatUrl(kind, trimmed, guard);
   // The URL is a secret, so the refusal does not repeat it.
   if (problem) throw new AdministrationError('invalid', `The URL ${problem}`);
+  await lockAccount(admin, accountId);
+  if ((await admin.em.count(ChatChannel, { accountId })) >= maxChannels) {
+    throw new AdministrationError('conflict', `The account has ${maxChannels} channels already: delete one first`);
+  }
   const channel = admin.em.create(ChatChannel, {
     accountId,
     boardId,

@@ -71,14 +71,22 @@ async function requirePair(op: WriteOperation, ideaId: number, targetId: number)
 
 /**
  * Locks an idea and all those to which its votes were carried, and answers the idea into which it is merged. The chain
- * is known only by reading it and may have grown before it was locked; then the longer one is locked. The database
- * breaks a deadlock that this rare second try may cause, and the transaction runs again.
+ * is known only by reading it, and may have grown before it was locked.
  */
 async function lockChain(op: WriteOperation, ideaId: number): Promise<number | null> {
-  for (;;) {
-    const chain = (await op.query(selectChain, [ideaId, op.actor.boardId])).map(({ id }) => id);
-    const locked = await lockIdeas(op, chain.length > 0 ? chain : [ideaId]);
-    const targets = locked.map(idea => idea.merged_into_id);
-    if (targets.every(id => id === null || chain.includes(id))) return targets[0] ?? null;
-  }
+  const chain = (await op.query(selectChain, [ideaId, op.actor.boardId])).map(({ id }) => id);
+  const locked = await lockIdeas(op, chain.length > 0 ? chain : [ideaId]);
+  const targets = locked.map(idea => idea.merged_into_id);
+  if (targets.some(id => id !== null && !chain.includes(id))) throw new ChainGrewError();
+  return targets[0] ?? null;
+}
+
+/**
+ * The transaction begins anew, with the longer chain. To lock what is missing would be out of order: whoever holds it may
+ * wait for what is locked already, and PostgreSQL would break the deadlock by failing one of them, such as a vote.
+ */
+class ChainGrewError extends Error {
+  override readonly name = 'ChainGrewError';
+  /** With which PostgreSQL says the same of what it finds itself: could not serialize. */
+  readonly code = '40001';
 }

@@ -13,10 +13,10 @@ const lockSubmissionStatement = statement<LockedSubmission & { is_frozen: boolea
   `select i.id, i.moderation_state, b.is_frozen
   from ideas i join boards b on b.id = i.board_id
   where i.id = $1 and i.account_id = $2
-  for no key update of i`,
+  for no key update of i for share of b`,
 );
 
-/** Locks an idea for its approval or rejection. A frozen board accepts no writes, and these are some. */
+/** Locks an idea for its approval or rejection. A frozen board accepts no writes, and these are some: see lockIdeas. */
 export async function lockSubmission(
   admin: Administration,
   accountId: number,

@@ -61,22 +61,22 @@ const insertUnderGrant = statement<{ token_id: number }>(
   returning token_id`,
 );
 
+/** A code or a token, with the grant under which it stands. */
+export interface RecordUnderGrant {
+  model: string;
+  id: string;
+  grantId: string;
+  clientId: string;
+  payload: OauthPayload;
+  now: Date;
+  expiresAt: Date;
+  clientKeptUntil: Date;
+}
+
 /** Stores a code or a token under its grant. Answers whether the grant is there still. */
-export async function storeUnderGrant(
-  db: Queryable,
-  model: string,
-  record: {
-    id: string;
-    grantId: string;
-    clientId: string;
-    payload: OauthPayload;
-    now: Date;
-    expiresAt: Date;
-    clientKeptUntil: Date;
-  },
-): Promise<boolean> {
+export async function storeUnderGrant(db: Queryable, record: RecordUnderGrant): Promise<boolean> {
   const stored = await db.query(insertUnderGrant, [
-    model,
+    record.model,
     hashOfId(record.id),
     JSON.stringify(record.payload),
     record.now,
@@ -125,11 +125,12 @@ export async function consumeRecord(db: Queryable, model: string, id: string, no
   return (await db.query(markConsumed, [model, hashOfId(id), now])).length > 0;
 }
 
-const deleteRecord = statement<never>(
+const deleteRecord = statement<{ model: string }>(
   'delete_oauth_record',
-  'delete from oauth_records where model = $1 and id_hash = $2',
+  'delete from oauth_records where model = $1 and id_hash = $2 returning model',
 );
 
-export async function removeRecord(db: Queryable, model: string, id: string): Promise<void> {
-  await db.query(deleteRecord, [model, hashOfId(id)]);
+/** Answers whether it was there: of two that remove it at once, to one. */
+export async function removeRecord(db: Queryable, model: string, id: string): Promise<boolean> {
+  return (await db.query(deleteRecord, [model, hashOfId(id)])).length > 0;
 }

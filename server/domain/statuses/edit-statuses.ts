@@ -1,8 +1,9 @@
 import type { StatusCategory } from '../../../contract/status.ts';
-import { Idea } from '../../entities/idea.ts';
+import { plannedStatement } from '../../database/statement.ts';
 import { Status } from '../../entities/status.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { lockBoard } from '../boards/find-board.ts';
+import { countLimit, countOf } from '../bounded-count.ts';
 import { noteFields } from '../changed-fields.ts';
 import { explainViolations } from '../constraint-violation.ts';
 import { checkName, checkStatusKey, quote } from '../fields.ts';
@@ -69,12 +70,16 @@ export async function updateStatus(
   if (changed.length > 0) admin.audit.record('status.updated', { ...describe(status), changed });
 }
 
+const countIdeasIn = plannedStatement<{ count: number }>(
+  `select ${countOf('from ideas i where i.board_id = $1 and i.status_id = $2')} as count`,
+);
+
 /** Removes a status that no idea has, not even one that was rejected or merged. */
 export async function removeStatus(admin: Administration, status: Status): Promise<void> {
   await lockRegistry(admin, status);
   await checkNotLastInbox(admin, status, 'removed');
-  const ideas = await admin.em.count(Idea, { boardId: status.boardId, statusId: status.id });
-  if (ideas > 0) throw new AdministrationError('conflict', inUse(status, ideas === 1 ? '1 idea' : `${ideas} ideas`));
+  const [found] = await admin.query(countIdeasIn, [status.boardId, status.id]);
+  if (found && found.count > 0) throw new AdministrationError('conflict', inUse(status, describeCount(found.count)));
   // An idea may be moved here after it was counted: the database refuses, and says so through the constraint.
   const removed = describe(status);
   await explainViolations({ ideas_status_of_board_fkey: inUse(status, 'Ideas') }, () =>
@@ -127,6 +132,11 @@ function notFound(key: string) {
 
 function keyTaken(key: string) {
   return { statuses_board_id_key_key: `Another status of the board has the key ${key}` };
+}
+
+function describeCount(count: number) {
+  if (count > countLimit) return `More than ${countLimit} ideas`;
+  return count === 1 ? '1 idea' : `${count} ideas`;
 }
 
 function inUse(status: Status, ideas: string) {

@@ -4,10 +4,11 @@ import { checkPublished, lockIdea } from '../ideas/lock-ideas.ts';
 import { type IdeaView, requireIdea } from '../ideas/read-idea.ts';
 import type { WriteOperation } from '../operation.ts';
 
+/** The tag is locked, so that one which is being removed is waited for and is then none, instead of a failing insert. */
 const insertIdeaTag = statement<{ is_tag: boolean; is_added: boolean }>(
   'insert_idea_tag',
   `with tag as (
-    select id from tags where id = $2 and board_id = $3
+    select id from tags where id = $2 and board_id = $3 for key share
   ),
   added as (
     insert into idea_tags (idea_id, tag_id, account_id) select $1, id, $4 from tag

@@ -3,6 +3,7 @@ import { WebhookEndpoint } from '../../entities/webhook-endpoint.ts';
 import type { AddressGuard } from '../../events/address-guard.ts';
 import type { SecretBox } from '../../events/secret-box.ts';
 import { makeWebhookSecret, secretPurpose } from '../../events/webhooks/signature.ts';
+import { lockAccount } from '../accounts/find-account.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { checkText } from '../fields.ts';
 import { checkEventTypes, checkWebhookUrl, maxDescriptionLength } from './webhook-fields.ts';
@@ -17,6 +18,9 @@ export interface NewWebhook {
   eventTypes?: readonly string[];
 }
 
+/** Whatever happens in an account is told to each of them: with more, one event would make the others wait. */
+const maxWebhooks = 100;
+
 /**
  * Registers an endpoint for the events of a board or of a whole account. The secret is in the answer and nowhere else:
  * the database has it encrypted.
@@ -30,6 +34,10 @@ export async function createWebhook(
   const { accountId, boardId } = input;
   if (boardId !== null && (await admin.em.count(Board, { id: boardId, accountId })) === 0) {
     throw new AdministrationError('not_found', 'The board is not one of the account');
+  }
+  await lockAccount(admin, accountId);
+  if ((await admin.em.count(WebhookEndpoint, { accountId })) >= maxWebhooks) {
+    throw new AdministrationError('conflict', `The account has ${maxWebhooks} webhooks already: delete one first`);
   }
   const secret = makeWebhookSecret();
   const endpoint = admin.em.create(WebhookEndpoint, {

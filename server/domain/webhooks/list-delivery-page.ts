@@ -32,7 +32,7 @@ export interface DeliveryPlace {
   state: DeliveryState | undefined;
   before: number | undefined;
   limit: number;
-  /** How far the log is read for one page of those in a state, of which there may be few. */
+  /** How far the log is read for one page of those that were delivered, of which there may be few. */
   mostLookedAt?: number;
 }
 
@@ -69,17 +69,23 @@ const selectPending = summaries(`
   order by pending.id desc
   limit $3`);
 
-/**
- * The ids come from the endpoint's index alone. Looking for the state in the same breath, PostgreSQL walks the log of all
- * endpoints, from its end, until it has found enough of this one.
- */
-const selectInState = summaries(`
-  select d.id
-  from webhook_deliveries d
-  where d.state = $4 and d.id = any (array(
-    select d.id from webhook_deliveries d where ${ofEndpoint} order by d.id desc limit $5
-  ))
-  order by d.id desc
+/** What was given up has an index, in whose order it is asked for: by the ids alone, the log of all endpoints is read. */
+const selectDead = summaries(`
+  select d.id from webhook_deliveries d
+  where d.endpoint_id between $1 and $1 and ($2::bigint is null or d.id < $2) and d.state = 'dead'
+  order by d.endpoint_id, d.id desc
+  limit $3`);
+
+/** What was delivered is most of what there is: the log is read from its newest until a page is full, or $4 are read. */
+const selectDelivered = summaries(`
+  select walked.id
+  from (
+    select d.id, d.state from webhook_deliveries d
+    where d.endpoint_id between $1 and $1 and ($2::bigint is null or d.id < $2)
+    order by d.endpoint_id, d.id desc
+    limit $4
+  ) walked
+  where walked.state = 'delivered'
   limit $3`);
 
 /** The last delivery that was looked at, where others are before it. */
@@ -90,7 +96,7 @@ const selectEnd = plannedStatement<{ id: number }>(`
   offset $3
   limit 2`);
 
-/** The newest deliveries of an endpoint, or those before one; of one in a state, perhaps none, and yet a next page. */
+/** The newest deliveries of an endpoint, or those before one; of those delivered, perhaps none, and yet a next page. */
 export async function listDeliveryPage(
   admin: Administration,
   accountId: number,
@@ -100,12 +106,17 @@ export async function listDeliveryPage(
   await requireWebhook(admin, accountId, endpointId);
   const place = [endpointId, before ?? null];
   const values = [...place, limit + 1];
-  if (state === undefined || state === 'pending') {
-    const { rows, hasMore } = cutRows(await admin.query(state ? selectPending : selectAll, values), limit);
+  if (state !== 'delivered') {
+    const { rows, hasMore } = cutRows(await admin.query(statementOf(state), values), limit);
     return { rows, next: hasMore ? rows.at(-1)?.id : undefined };
   }
-  const { rows, hasMore } = cutRows(await admin.query(selectInState, [...values, state, mostLookedAt]), limit);
+  const { rows, hasMore } = cutRows(await admin.query(selectDelivered, [...values, mostLookedAt]), limit);
   if (hasMore) return { rows, next: rows.at(-1)?.id };
   const [end, another] = await admin.query(selectEnd, [...place, mostLookedAt - 1]);
   return { rows, next: another && end?.id };
+}
+
+function statementOf(state: 'pending' | 'dead' | undefined) {
+  if (state === undefined) return selectAll;
+  return state === 'pending' ? selectPending : selectDead;
 }

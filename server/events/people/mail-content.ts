@@ -2,15 +2,18 @@ import { html } from '../../html.ts';
 import { oneLine, shortLine, truncate } from '../plain-text.ts';
 
 /** What a user is told; `webhook.disabled` of an endpoint, all else of an event. */
-export type NotificationKind =
-  | 'idea.approved'
-  | 'idea.rejected'
-  | 'idea.pending'
-  | 'idea.status_changed'
-  | 'idea.merged'
-  | 'idea.unmerged'
-  | 'comment.created'
-  | 'webhook.disabled';
+export const notificationKinds = [
+  'idea.approved',
+  'idea.rejected',
+  'idea.pending',
+  'idea.status_changed',
+  'idea.merged',
+  'idea.unmerged',
+  'comment.created',
+  'webhook.disabled',
+] as const;
+
+export type NotificationKind = (typeof notificationKinds)[number];
 
 /** What somebody is told of. Every text is as its author wrote it. */
 export interface NotificationSubject {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { plannedStatement } from '../../../server/database/statement.ts';
 import type { Administration } from '../../../server/domain/administration.ts';
 import { approveIdea } from '../../../server/domain/moderation/approve-idea.ts';
 import { findModerator } from '../../../server/domain/moderation/find-moderator.ts';
@@ -23,6 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
+const freezeBoard = plannedStatement('update boards set is_frozen = true where id = $1');
 const now = new Date('2026-03-01T12:00:00.123Z');
 const submit = () => insertIdea(db, world, { moderationState: 'pending' });
 const approve = (ideaId: number) => administer(db, admin => approveIdea(admin, world.accountId, ideaId), now);
@@ -83,6 +85,18 @@ test('an approval and a rejection at the same time: one of them wins, and the ot
   );
   expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
   expect(await stored(ideaId)).toMatchObject({ moderation_state: 'published', rejection_reason: null });
+});
+
+test('what waits while its board is being frozen is neither approved nor rejected', async () => {
+  const board = await createBoard(db, world.accountId);
+  const ideaId = await insertIdea(db, { ...world, boardId: board.id }, { moderationState: 'pending' });
+  const results = await administerAtOnce(
+    db,
+    ({ query }) => query(freezeBoard, [board.id]),
+    admin => approveIdea(admin, world.accountId, ideaId),
+  );
+  expect(results).toMatchObject([{ status: 'fulfilled' }, { status: 'rejected', reason: { reason: 'conflict' } }]);
+  expect(await stored(ideaId)).toMatchObject({ moderation_state: 'pending' });
 });
 
 test('an idea that is missing, of another account, or on a frozen board is refused', async () => {

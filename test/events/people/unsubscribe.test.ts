@@ -5,6 +5,7 @@ import { followIdea } from '../../../server/domain/notifications/follow-idea.ts'
 import { setIdeaStatus } from '../../../server/domain/statuses/set-idea-status.ts';
 import { buildUnsubscribeTokens } from '../../../server/events/people/unsubscribe-token.ts';
 import { act } from '../../helpers/act.ts';
+import { testClock } from '../../helpers/clock.ts';
 import { createMember, createWorld, insertIdea, type World } from '../../helpers/fixtures.ts';
 import { runJobs } from '../../helpers/jobs.ts';
 import { rawRequest } from '../../helpers/raw-request.ts';
@@ -250,7 +251,7 @@ test('other methods are answered with 405', async () => {
 });
 
 test('an address that asks too often is refused', async () => {
-  const strict = await startServerForTest({ environment: { RATE_LIMIT_IP: '2' } });
+  const strict = await startServerForTest({ clock: testClock(), environment: { RATE_LIMIT_IP: '2' } });
   const statuses = [];
   for (let time = 0; time < 3; time++) statuses.push((await request(strict, 'POST /unsubscribe')).status);
   expect(statuses).toEqual([404, 404, 429]);

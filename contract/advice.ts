@@ -1,4 +1,4 @@
-import type { ErrorKey } from '../../contract/errors.ts';
+import type { ErrorKey } from './errors.ts';
 
 /** What an agent best does about an error: the key says what is wrong, and a model has to know how to go on. */
 export function adviceFor(key: ErrorKey): string {

@@ -1,0 +1,111 @@
+import { expect } from 'vitest';
+import { type Answer, request } from '../helpers/request.ts';
+import type { TestServer } from '../helpers/server.ts';
+import { callTool, type Form } from './call-tool.ts';
+import { type Case, type Given, hasBody } from './cases.ts';
+import type { Scene } from './scenes.ts';
+
+export function pathOf(path: string, params: Record<string, unknown>): string {
+  return path.replace(/:(\w+)/g, (_, name: string) => String(params[name]));
+}
+
+/** Sends what a case is given as the request of its route. */
+export function sendRequest(
+  server: TestServer,
+  { operation: { route }, idempotencyKey }: Case,
+  { token }: Scene,
+  given: Given,
+) {
+  const query = new URLSearchParams(
+    Object.entries(given.query).map(([name, value]): [string, string] => [name, String(value)]),
+  );
+  return request(server, `${route.method} ${pathOf(route.path, given.params)}?${query}`, {
+    token,
+    ...(hasBody(route) ? { json: given.body } : {}),
+    ...(idempotencyKey ? { headers: { 'idempotency-key': idempotencyKey } } : {}),
+  });
+}
+
+/** Sends the same as the call of its tool. */
+export function sendCall(
+  server: TestServer,
+  { operation, idempotencyKey }: Case,
+  { token }: Scene,
+  given: Given,
+  form: Form,
+) {
+  const { tagId, ...params } = given.params;
+  return callTool(server, {
+    token,
+    form,
+    name: operation.metadata.tool.name,
+    args: { ...params, ...(tagId === undefined ? {} : { tag_id: tagId }), ...given.query, ...given.body },
+    ...(idempotencyKey ? { meta: { 'idea-board/idempotency-key': idempotencyKey } } : {}),
+  });
+}
+
+/** What is wrong with the connection or the server, whatever was called. */
+const toldByStatus: ReadonlySet<number> = new Set([401, 429, 500, 503]);
+
+/** Everything else is a result, with what REST has as its body. */
+export function expectSameAnswer(ofMcp: Answer, ofRest: Answer) {
+  for (const name of [
+    'retry-after',
+    'ratelimit',
+    'ratelimit-policy',
+    'x-ratelimit-remaining',
+    'idempotency-replayed',
+  ]) {
+    expect([name, ofMcp.headers.get(name)]).toEqual([name, ofRest.headers.get(name)]);
+  }
+  if (toldByStatus.has(ofRest.status)) {
+    expect(ofMcp).toMatchObject({ status: ofRest.status, key: ofRest.key, body: { id: 'call-1', jsonrpc: '2.0' } });
+    expect(ofMcp.body.error.data.advice).toMatch(/^\w.{10,}\.$/);
+    return;
+  }
+  expect(ofMcp.status).toBe(200);
+  const { content, structuredContent, isError } = ofMcp.body.result;
+  const body = masked(ofRest.body);
+  if (ofRest.status < 300) {
+    expect(isError).toBeFalsy();
+    expect(masked(structuredContent)).toEqual(body);
+    expect(masked(JSON.parse(content[0].text))).toEqual(body);
+    expect(content).toHaveLength(1);
+    return;
+  }
+  expect(isError).toBe(true);
+  expect(structuredContent).toBeUndefined();
+  // What became query or body was an argument.
+  const ofArguments = JSON.stringify(body).replace(/"path":\["(query|body)"/g, '"path":["arguments"');
+  expect(JSON.parse(content[0].text)).toEqual(JSON.parse(ofArguments));
+  // What to do about it.
+  expect(content[1].text).toMatch(/^\w.{10,}\.$/);
+}
+
+/** Times are the database's own here and there, and the id of an event is drawn by lot. */
+export function masked(value: unknown): unknown {
+  const text = JSON.stringify(value) ?? 'null';
+  return JSON.parse(
+    text
+      .replace(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|\+00(:00)?)?/g, 'a time')
+      .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'an id'),
+  );
+}
+
+/** Every row of every table, and every job. */
+export async function dump({ sql }: TestServer): Promise<Record<string, unknown[]>> {
+  const tables = await sql<{ name: string }>(
+    `select table_name as name from information_schema.tables
+    where table_schema = 'public' and table_type = 'BASE TABLE' and table_name <> 'schema_migrations'`,
+  );
+  const selects = tables.map(
+    ({ name }) => `select '${name}' as name, to_jsonb(t) - 'last_used_at' as row from ${name} t`,
+  );
+  const jobs = `select 'jobs', jsonb_build_object('task', t.identifier, 'payload', j.payload)
+    from graphile_worker._private_jobs j join graphile_worker._private_tasks t on t.id = j.task_id`;
+  const rows = await sql<{ name: string; row: unknown }>([...selects, jobs].join(' union all '));
+  const dumped: Record<string, unknown[]> = {};
+  for (const { name, row } of rows) dumped[name] = [...(dumped[name] ?? []), masked(row)];
+  for (const list of Object.values(dumped)) list.sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
+  return dumped;
+}
