@@ -200,7 +200,7 @@ export const settings = z.object({
     'The modules of extensions with commas between: paths of files, or packages. The same for servers, workers and the command line.',
   ),
   TOLERATED_MIGRATIONS: list.describe(
-    'Migrations of a newer version with which this one may start all the same, with commas between, such as core/0009_add_a_column.sql. See docs/upgrading.md.',
+    'Migrations of a newer version with which this one may start all the same, with commas between, such as core/0042_add_a_column.sql. See docs/upgrading.md.',
   ),
   READINESS_CRON_MAX_AGE_MINUTES: wholeNumber(1)
     .default(120)
