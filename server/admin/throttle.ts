@@ -22,8 +22,9 @@ export type Charge = { giveBack(): Promise<void> } | { retrySeconds: number };
 
 /**
  * Bounds how often passwords are tried and mails asked for: from one network or by one person, and for one address,
- * whoever has it; in a browser in which they have signed in, whatever others do with their address elsewhere. A try is charged before anything is looked up, so that of many at once no more get through; one that turns
- * out to be harmless is given back. Whoever reads the table sees hashes under the application key, and no address.
+ * whoever has it; in a browser in which they have signed in, whatever others do with their address elsewhere. A try is
+ * charged before anything is looked up, so that of many at once no more get through; one that turns out to be harmless is
+ * given back. Whoever reads the table sees hashes under the application key, and no address.
  */
 export function buildThrottle({ database, clock, config, appKey, audit }: ServerDependencies) {
   const knownBrowsers = buildKnownBrowsers({ config, appKey });
