@@ -16,6 +16,7 @@ import { idIn, noticeIn, numberIn } from './parameters.ts';
 import { presentToken, type ShownToken } from './present-token.ts';
 import { problemOf } from './problem.ts';
 import { Refusal } from './refusal.ts';
+import { newFormId, requireFirst } from './sent-once.ts';
 import { shownName } from './shown-name.ts';
 import { emptyTokenForm, expiryOf, formOf, grantsOf, readTokenForm, type TokenForm } from './token-form.ts';
 
@@ -30,6 +31,7 @@ interface ListData {
   planName: string;
   hasBoards: boolean;
   formToken: string;
+  formId: string;
   notice?: string | undefined;
   problem?: string | undefined;
 }
@@ -66,6 +68,7 @@ export function serveTokens(app: FastifyInstance, server: ServerDependencies) {
     const given = readTokenForm(request.body);
     try {
       const { plaintext, listing } = await administer(server, request, async admin => {
+        await requireFirst(admin, request.body);
         const boards = await listBoardNames(admin, account.id);
         const { token, plaintext } = await createToken(
           admin,
@@ -140,6 +143,7 @@ export function serveTokens(app: FastifyInstance, server: ServerDependencies) {
       planName: account.plan,
       hasBoards: boards.length > 0,
       formToken: formTokenOf(request),
+      formId: newFormId(),
       ...words,
     };
     return sendPage(reply, listPage(frameOf(request, account, 'Tokens'), data), status);

@@ -4,7 +4,7 @@ import { testClock } from '../helpers/clock.ts';
 import { createBoard, createMember, createWorld, issueToken, type World } from '../helpers/fixtures.ts';
 import { request } from '../helpers/request.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
-import { signedIn, type Visitor } from './visitor.ts';
+import { hiddenFields, signedIn, type Visitor } from './visitor.ts';
 
 const clock = testClock();
 let server: TestServer;
@@ -110,8 +110,8 @@ describe('a token', () => {
     await server.sql(`update accounts set plan = 'starter' where id = $1`, [world.accountId]);
     const refused = await visitor.get('/admin/tokens');
     expect([refused.status, refused.html.includes('name="expires_on"')]).toEqual([200, false]);
-    const formToken = /name="form_token" value="([^"]+)"/.exec(page.html)?.[1] ?? '';
-    const answer = await visitor.post('/admin/tokens', { form_token: formToken, name: 'Bot', [level()]: 'read' });
+    const hidden = hiddenFields(page.html, '/admin/tokens');
+    const answer = await visitor.post('/admin/tokens', { ...hidden, name: 'Bot', [level()]: 'read' });
     expect([answer.status, answer.html.includes('does not allow the Agent API')]).toEqual([403, true]);
     expect(await tokens()).toEqual([]);
   });

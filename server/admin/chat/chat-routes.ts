@@ -21,6 +21,7 @@ import { fieldOf } from '../form-fields.ts';
 import { formTokenOf, frameOf } from '../frame.ts';
 import { idIn, noticeIn, numberIn } from '../parameters.ts';
 import { problemOf } from '../problem.ts';
+import { newFormId, requireFirst } from '../sent-once.ts';
 import { shownName } from '../shown-name.ts';
 import { type ChannelForm, channelForm, emptyChannel, type GivenChannel, readChannelForm } from './chat-form.ts';
 import { presentChannel, type ShownChannel } from './present-channel.ts';
@@ -41,6 +42,7 @@ interface ListData extends Words {
   createPath: string;
   form: ChannelForm;
   formToken: string;
+  formId: string;
 }
 
 const listPage = definePage<ListData>('admin/chat/list');
@@ -76,6 +78,7 @@ export function serveChat(app: FastifyInstance, server: ServerDependencies) {
     const given = readChannelForm(request.body);
     try {
       await administer(server, request, async admin => {
+        await requireFirst(admin, request.body);
         const kind = chatKinds.find(one => one === given.kind);
         if (!kind) throw new AdministrationError('invalid', 'Choose a chat');
         const { id: boardId } = chosenBoard(await listBoardNames(admin, account.id), given.board);
@@ -175,6 +178,7 @@ export function serveChat(app: FastifyInstance, server: ServerDependencies) {
       createPath: list,
       form: channelForm(given, boards),
       formToken: formTokenOf(request),
+      formId: newFormId(),
       ...words,
     };
     return sendPage(reply, listPage(frameOf(request, account, 'Chat'), data), status);

@@ -22,6 +22,7 @@ import { fieldOf } from '../form-fields.ts';
 import { formTokenOf, frameOf } from '../frame.ts';
 import { idIn } from '../parameters.ts';
 import { problemOf } from '../problem.ts';
+import { newFormId, requireFirst } from '../sent-once.ts';
 import { presentWebhook, type ShownWebhook } from './present-webhook.ts';
 import { sendSecretPage } from './secret-page.ts';
 
@@ -30,6 +31,7 @@ interface RotateData {
   hours: string;
   maxHours: number;
   formToken: string;
+  formId: string;
   problem?: string | undefined;
 }
 
@@ -62,6 +64,7 @@ export function serveWebhookActions(app: FastifyInstance, server: ServerDependen
     const hours = fieldOf(request.body, 'overlap_hours');
     try {
       const { secret, listing } = await administer(server, request, async admin => {
+        await requireFirst(admin, request.body);
         const endpoint = await requireWebhook(admin, account.id, id);
         const made = await rotateWebhookSecret(admin, secretBox, endpoint, /^\d+$/.test(hours) ? Number(hours) : -1);
         return { secret: made, listing: await readWebhook(admin, account.id, id, 0) };
@@ -144,7 +147,14 @@ export function serveWebhookActions(app: FastifyInstance, server: ServerDependen
     status = 200,
   ) {
     const webhook = await read(request, account);
-    const data = { webhook, hours, problem, maxHours: maxOverlapHours, formToken: formTokenOf(request) };
+    const data: RotateData = {
+      webhook,
+      hours,
+      problem,
+      maxHours: maxOverlapHours,
+      formToken: formTokenOf(request),
+      formId: newFormId(),
+    };
     return sendPage(reply, rotatePage(frameOf(request, account, 'Rotate the secret'), data), status);
   }
 }

@@ -16,6 +16,7 @@ import { requireSession } from '../browser-session.ts';
 import { formTokenOf, frameOf } from '../frame.ts';
 import { idIn, noticeIn, numberIn } from '../parameters.ts';
 import { problemOf } from '../problem.ts';
+import { newFormId, requireFirst } from '../sent-once.ts';
 import { shownName } from '../shown-name.ts';
 import { presentWebhook, type ShownWebhook, shownUrl } from './present-webhook.ts';
 import { sendSecretPage } from './secret-page.ts';
@@ -42,6 +43,7 @@ interface ListData extends Words {
   form: WebhookForm;
   boards: BoardChoice[];
   formToken: string;
+  formId: string;
 }
 
 interface WebhookData extends Words {
@@ -74,6 +76,7 @@ export function serveWebhooks(app: FastifyInstance, server: ServerDependencies) 
     const given = readWebhookForm(request.body);
     try {
       const { secret, listing } = await administer(server, request, async admin => {
+        await requireFirst(admin, request.body);
         const { board: slug, ...input } = given;
         const boardId = slug === '' ? null : chosenBoard(await listBoardNames(admin, account.id), slug).id;
         const made = await createWebhook(admin, secretBox, { ...input, accountId: account.id, boardId }, guard);
@@ -142,6 +145,7 @@ export function serveWebhooks(app: FastifyInstance, server: ServerDependencies) 
       form: webhookForm(given),
       boards: boardChoices(boards, given.board),
       formToken: formTokenOf(request),
+      formId: newFormId(),
       ...words,
     };
     return sendPage(reply, listPage(frameOf(request, account, 'Webhooks'), data), status);

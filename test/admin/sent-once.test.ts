@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createWorld, type World } from '../helpers/fixtures.ts';
+import { startServer, type TestServer } from '../helpers/server.ts';
+import { addWebhook } from '../helpers/webhooks.ts';
+import { type Fields, hiddenFields, signedIn, type Visitor } from './visitor.ts';
+
+let server: TestServer;
+let world: World;
+let visitor: Visitor;
+let webhookId: number;
+
+beforeAll(async () => {
+  server = await startServer({ environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' } });
+  world = await createWorld(server);
+  visitor = await signedIn(server, world.ownerId);
+  ({ id: webhookId } = await addWebhook(server, world, { url: 'http://127.0.0.1:9/hook' }));
+});
+afterAll(() => server.close());
+
+interface Case {
+  /** Of the form, and where it is sent. */
+  page: string;
+  fields: () => Record<string, string>;
+  /** What it is refused for. */
+  wrong: Record<string, string>;
+  /** The status of the answer, when it was done. */
+  done: number;
+  left: () => Promise<unknown>;
+}
+
+const count = async (table: string) => (await server.sql(`select from ${table}`)).length;
+
+const forms: Record<string, Case> = {
+  'a token': {
+    page: '/admin/tokens',
+    fields: () => ({ name: 'Support bot', [`level_${world.boardId}`]: 'read' }),
+    wrong: { name: '' },
+    done: 201,
+    left: () => count('api_tokens'),
+  },
+  'a webhook': {
+    page: '/admin/webhooks',
+    fields: () => ({ url: 'http://127.0.0.1:9/more' }),
+    wrong: { url: 'nowhere' },
+    done: 201,
+    left: () => count('webhook_endpoints'),
+  },
+  'a channel': {
+    page: '/admin/chat',
+    fields: () => ({ kind: 'mattermost', board: world.boardSlug, url: 'http://127.0.0.1:9/hooks/k' }),
+    wrong: { kind: 'smoke' },
+    done: 303,
+    left: () => count('chat_channels'),
+  },
+};
+
+const sendAll = (path: string, fields: Fields) => Promise.all([1, 2, 3].map(() => visitor.post(path, fields)));
+
+test.each(Object.keys(forms))('%s is made once, however often its form is sent at once or again', async name => {
+  const { page, fields, wrong, done, left } = forms[name] as Case;
+  const hidden = hiddenFields((await visitor.get(page)).html, page);
+  const before = Number(await left());
+  // What was refused may be put right and sent again.
+  expect((await visitor.post(page, { ...hidden, ...fields(), ...wrong })).status).toBe(422);
+  const answers = [
+    ...(await sendAll(page, { ...hidden, ...fields() })),
+    await visitor.post(page, { ...hidden, ...fields() }),
+  ];
+  expect(answers.map(answer => answer.status).sort()).toEqual([done, 409, 409, 409].sort());
+  for (const { status, html } of answers) if (status === 409) expect(html).toContain('It was sent twice and done once');
+  expect(await left()).toBe(before + 1);
+  // And the form of a refusal is another one.
+  const refused = answers.find(({ status }) => status === 409)?.html ?? '';
+  expect((await visitor.post(page, { ...hiddenFields(refused, page), ...fields() })).status).toBe(done);
+  expect(await left()).toBe(before + 2);
+});
+
+test('a secret is rotated once, so that the one before the first click goes on signing', async () => {
+  const path = `/admin/webhooks/${webhookId}/rotate-secret`;
+  const read = () =>
+    server.sql('select secret, previous_secret from webhook_endpoints where id = $1', [webhookId]) as Promise<
+      { secret: Buffer; previous_secret: Buffer | null }[]
+    >;
+  const [before] = await read();
+  const hidden = hiddenFields((await visitor.get(path)).html, path);
+  const answers = await sendAll(path, { ...hidden, overlap_hours: '24' });
+  expect(answers.map(answer => answer.status).sort()).toEqual([200, 409, 409]);
+  const [after] = await read();
+  expect(after?.previous_secret).toEqual(before?.secret);
+  expect(after?.secret).not.toEqual(before?.secret);
+});
+
+test('a form that does not say which one it is does nothing, and is shown to be sent again', async () => {
+  const before = await count('api_tokens');
+  const { form_token = '' } = hiddenFields((await visitor.get('/admin/tokens')).html, '/admin/tokens');
+  const fields = (forms['a token'] as Case).fields();
+  const answer = await visitor.post('/admin/tokens', { ...fields, form_token });
+  expect([answer.status, answer.html.includes('Send it again from this page')]).toEqual([409, true]);
+  expect(await count('api_tokens')).toBe(before);
+});
