@@ -3,8 +3,12 @@ import { redacted } from './redact-secrets.ts';
 /** The 12 hexadecimal digits that stand for a text in a log: the same for the same text, and no way back to it. */
 export type HashText = (text: string) => string;
 
-/** Where an address may be: at its sign, also as a URL has it, encoded once or more. */
-const atSigns = /@|%(?:25)*40/gi;
+/**
+ * Where an address may be: at its sign, also in the widths of East Asian type, as a URL has it, encoded once or more, and
+ * as JSON and markup may.
+ */
+const atSign = String.raw`[@\uff20\ufe6b]|%(?:25)*40|\\u0040|&(?:#64|#x40|commat);`;
+const atSigns = new RegExp(atSign, 'gi');
 
 /**
  * Masks every e-mail address in a text as `j***@e***.com#3f9a0c1d2b4e` (Limits, operational rule 3): the first character
@@ -30,7 +34,7 @@ export function maskAddresses(text: string, hash: HashText): string {
       end = address.end;
     }
     // What looks like an encoded sign may be the beginning of a local part.
-    floor = Math.max(end, sign === '@' ? index + 1 : index);
+    floor = Math.max(end, sign.startsWith('%') ? index : index + sign.length);
   }
   return masked + text.slice(end);
 }
@@ -53,13 +57,15 @@ const closing = /[)\]}>"']/;
 /** Separators as a URL has them. */
 const encodedSeparator = '%(?:25)*(?:[01][0-9a-f]|2[023689cf]|3[a-f]|40|5[bcd]|7f)';
 const encodedSeparators = new RegExp(encodedSeparator, 'gi');
-const domainPart = new RegExp(String.raw`(?:[\p{L}\p{M}\p{N}._-]|(?!${encodedSeparator})%)+`, 'iuy');
+const domainPart = new RegExp(String.raw`(?:[\p{L}\p{M}\p{N}\p{Cf}._-]|(?!${encodedSeparator})%)+`, 'iuy');
 /** `name@1.2.3` is a package. */
 const version = /^\d{1,4}\.\d{1,4}\.\d{1,4}(?:-[a-z]{1,10}(?:\.\d{1,4})?)?$/;
 const domainLiteral = /\[(?:ipv6:)?[0-9a-f:.]{2,64}\]/iy;
 const domainOfMask = /@.\*\*\*(?:\.[\p{L}\p{N}-]{1,63})?#[0-9a-f]{12}/uy;
 const mask = new RegExp(`.\\*{3}${domainOfMask.source}`, 'uy');
-const nextSign = /@|%(?:25)*40/iy;
+const nextSign = new RegExp(atSign, 'iy');
+/** What nobody sees: between the letters of an address it would make it another one. */
+const invisible = /\p{Cf}+/gu;
 
 function readAddress(text: string, from: number, at: number, sign: string): Address | undefined {
   // The name and password of a URL stood before it, or an address after it.
@@ -77,7 +83,7 @@ function readAddress(text: string, from: number, at: number, sign: string): Addr
     [localEnd, domainStart, end] = [end, nextStart, nextEnd];
   }
   const domain = text.slice(domainStart, end);
-  if (start === at || domain === '' || version.test(domain)) return undefined;
+  if (start === at || domain.replace(invisible, '') === '' || version.test(domain)) return undefined;
   return { start, end, local: text.slice(start, localEnd), domain };
 }
 
@@ -136,7 +142,7 @@ function endOfMask(text: string, from: number, at: number): number | undefined {
 }
 
 function describe({ local, domain }: Address, hash: HashText): string {
-  const [plainLocal, plainDomain] = [decode(local), decode(domain)];
+  const [plainLocal = '', plainDomain = ''] = [local, domain].map(part => decode(part).replace(invisible, ''));
   const last = /\.([\p{L}\p{N}-]{1,63})$/u.exec(plainDomain)?.[1];
   const suffix = last === undefined ? '' : `.${last}`;
   const digest = hash(`${plainLocal}@${plainDomain}`.toLowerCase());

@@ -11,7 +11,13 @@ const secretNames =
   'passw(?:or)?d|passphrase|pwd|secret|token|api[_-]?key|app[_-]?key|access[_-]?key|private[_-]?key|signing[_-]?key|' +
   'encryption[_-]?key|idempotency[_-]?key|credentials?|verifier|assertion|signature|sig(?![a-z])|jwt|dsn|session[_-]?id|csrf|xsrf';
 
-const between = String.raw`["']?\s{0,4}(?:[=:]|%3[AD])\s{0,4}`;
+/** Between a name and its value; in JSON that stands in a string, the quotation marks have backslashes before them. */
+const between = String.raw`\\{0,15}["']?\s{0,4}(?:[=:]|%(?:25)*3[AD])\s{0,4}`;
+
+/** What is in quotation marks that have backslashes before them, up to where as many stand before the next one. */
+const escapedValue = String.raw`(?<escape>\\{1,15})"(?:[^"\\]|(?<!\\)(?!\k<escape>")\\+(?!\\)"?)*`;
+
+const slash = '(?:\\/|%(?:25)*2F)';
 
 /** What follows `apitoken:` where a limit or its counter is named. */
 const bucket = /^(?:read|write)(?::\d+)?$/;
@@ -39,13 +45,19 @@ const patterns: Pattern[] = [
   },
   // The incoming webhooks of chats: their path is what authorizes. They are told as the command line shows them.
   {
-    find: /(\bhooks\.slack(?:-gov)?\.com|\bdiscord(?:app)?\.com|\.webhook\.office\.com|\.logic\.azure\.(?:com|us)(?::\d+)?|\.powerplatform\.(?:com|microsoft\.us)(?::\d+)?)\/(?!…)[^\s"'<>\\]+/gi,
+    find: new RegExp(
+      String.raw`(hooks\.slack(?:-gov)?\.com|discord(?:app)?\.com|\.webhook\.office\.com|\.logic\.azure\.(?:com|us)(?::\d+)?|\.powerplatform\.(?:com|microsoft\.us)(?::\d+)?)${slash}(?!…)[^\s"'<>\\]+`,
+      'gi',
+    ),
     replace: '$1/…',
   },
-  { find: /(\/hooks\/)[A-Za-z0-9]{12,}/g, replace: `$1${redacted}` },
-  // Headers to the end of their line.
+  { find: new RegExp(`(${slash}hooks${slash})[A-Za-z0-9]{12,}`, 'gi'), replace: `$1${redacted}` },
+  // Headers to the end of their line, and of those that are folded.
   {
-    find: new RegExp(String.raw`((?:authorization|cookie)2?${between})(?![\s"']*\[Redacted\])[^\r\n]+`, 'gi'),
+    find: new RegExp(
+      String.raw`((?:authorization|cookie)2?${between})(?![\s"'\\]*\[Redacted\])[^\r\n]+(?:\r\n[ \t]+[^\r\n]+)*`,
+      'gi',
+    ),
     replace: `$1${redacted}`,
   },
   { find: /\b(bearer|negotiate)((?:\s|%20|\+)+)(?!\[Redacted\])[^\s"',;<>\\]+/gi, replace: `$1$2${redacted}` },
@@ -55,11 +67,13 @@ const patterns: Pattern[] = [
   },
   {
     find: new RegExp(
-      String.raw`(${secretNames})([\w-]{0,32})(${between})("(?:[^"\\]|\\.)*"|'[^']*'|(?!\[Redacted\])["']?[^\s&;,"'<>()[\]{}\\]+)`,
+      String.raw`(${secretNames})([\w-]{0,32})(${between})(${escapedValue}|"(?:[^"\\]|\\.)*"|'[^']*'|\[(?!Redacted\])[^[\]]*\]|(?!\[Redacted\])["']?[^\s&;,"'<>()[\]{}\\]+)`,
       'gi',
     ),
     replace: (whole, name = '', rest = '', sign = '', value = '') => {
-      if (isPlainId(name + rest, value) || bucket.test(value)) return whole;
+      const listed = value.startsWith('[') ? value.slice(1, -1).split(/\s*,\s*/) : value;
+      if (isPlainId(name + rest, listed) || bucket.test(value)) return whole;
+      if (value.startsWith('\\')) return name + rest + sign + value.slice(0, value.indexOf('"') + 1) + redacted;
       const quote = /^["']/.exec(value)?.[0];
       if (quote === undefined || value.length === 1 || !value.endsWith(quote)) return name + rest + sign + redacted;
       return name + rest + sign + quote + redacted + quote;
@@ -69,6 +83,8 @@ const patterns: Pattern[] = [
   // What OAuth issues: an access token, a refresh token, a code, what reads a registration.
   { find: /(ib[acgr]_)[A-Za-z0-9_-]{16,}/gi, replace: `$1${redacted}` },
   { find: /(whsec_)[A-Za-z0-9+/=_%-]+/gi, replace: `$1${redacted}` },
+  // The cookies of a session and of a known browser, apart from their header.
+  { find: /(idea_board_(?:session|browser)=)(?!\[Redacted\])[^\s;,"'<>\\]+/g, replace: `$1${redacted}` },
   // Links that confirm an address: <field>.<user>.<end>.<basis>.<address>.<what authorizes>
   {
     find: /(\b(?:notification_)?email\.\d{1,16}\.\d{1,12}\.)[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{1,2000}\.[A-Za-z0-9_-]{43}/g,
@@ -90,7 +106,7 @@ const patterns: Pattern[] = [
 
 /** Where one of the patterns may apply: most lines of a log have nothing of it, and cost this alone. */
 const suspicion = new RegExp(
-  String.raw`:\/\/|hooks|discord|azure|office|powerplatform|invitations|auth|cookie|bearer|basic|digest|negotiate|ib_\d|ib[acgr]_|whsec_|\.[\w-]{43}|literal|invalid|out of range| - detail: |${secretNames}`,
+  String.raw`:\/\/|hooks|discord|azure|office|powerplatform|invitations|auth|cookie|bearer|basic|digest|negotiate|ib_\d|ib[acgr]_|whsec_|idea_board_|\.[\w-]{43}|literal|invalid|out of range| - detail: |${secretNames}`,
   'i',
 );
 
@@ -110,6 +126,13 @@ const shortNames = new Set(['auth', 'pass', 'pw', 'sid', 'sig', 'otp', 'pin']);
 export function isSecretName(name: string): boolean {
   const plain = name.toLowerCase().replace(/[^a-z0-9]/g, '');
   return shortNames.has(plain) || namesInFields.test(plain);
+}
+
+const secretHeader = /^(?:(?:proxy-)?authorization|(?:set-)?cookie2?|x-(?:api-key|auth-token))$/i;
+
+/** Whether what follows in a list of headers, of which each is a name and then a value, is a secret. */
+export function isSecretHeader(name: unknown): boolean {
+  return typeof name === 'string' && secretHeader.test(name);
 }
 
 /** `tokenId: 7` says which token it was, and opens nothing. */

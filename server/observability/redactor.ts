@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { isNativeError } from 'node:util/types';
 import { describeError } from './describe-error.ts';
 import { type HashText, maskAddresses } from './mask-addresses.ts';
-import { isPlainId, isSecretName, redacted, redactSecrets } from './redact-secrets.ts';
+import { isPlainId, isSecretHeader, isSecretName, redacted, redactSecrets } from './redact-secrets.ts';
 
 /** Takes out of what leaves the server for a log, or for an error monitor, what must never be in one. */
 export interface Redactor {
@@ -126,7 +126,9 @@ class Walk {
   }
 
   #readItems(items: unknown[], depth: number): unknown[] {
-    const read = items.slice(0, maxItems).map(one => this.read(one, depth + 1));
+    const read = items
+      .slice(0, maxItems)
+      .map((one, index) => (isSecretHeader(items[index - 1]) ? redacted : this.read(one, depth + 1)));
     return items.length > maxItems ? [...read, cutOff] : read;
   }
 

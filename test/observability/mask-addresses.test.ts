@@ -41,6 +41,10 @@ test.each([
   ['encoded in a query', '?email=ada%40example.com&page=2', `?email=${ada}&page=2`],
   ['encoded twice', 'next=%2Fusers%3Femail%253Dada%2540example.com%26x', `next=%2Fusers%3Femail%253D${ada}%26x`],
   ['in JSON', '{"email":"ada@example.com"}', `{"email":"${ada}"}`],
+  ['as JSON may write it', String.raw`{"email":"ada\u0040example.com"}`, `{"email":"${ada}"}`],
+  ['as markup may write it', '<a>ada&#64;example.com</a> ada&#x40;example.com', `<a>${ada}</a> ${ada}`],
+  ['with a sign of East Asian width', 'ada＠example.com、ada﹫example.com', `${ada}、${ada}`],
+  ['with what nobody sees in it', 'a\u200bda@\u202eexam\u00adple.com', ada],
   ['in braces and bars', '{ada@example.com}|ada@example.com|', `{${ada}}|${ada}|`],
 ])('an address is found %s, and its hash is that of the address alone', (_, text, masked) => {
   expect(mask(text)).toBe(masked);

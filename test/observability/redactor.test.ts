@@ -37,6 +37,21 @@ describe('a text', () => {
     ['a connection string', 'host=db password=s3cret user=ada', 'host=db password=[Redacted] user=ada'],
     ['a parameter', '/x?access_token=abc&page=2', '/x?access_token=[Redacted]&page=2'],
     ['JSON', '{"client_secret":"a\\"b","id":7}', '{"client_secret":"[Redacted]","id":7}'],
+    [
+      'JSON in a string',
+      String.raw`{\"password\":\"a\\\"b c\",\"id\":7}`,
+      String.raw`{\"password\":\"[Redacted]\",\"id\":7}`,
+    ],
+    [
+      'JSON in a string of JSON',
+      JSON.stringify(JSON.stringify(JSON.stringify({ token: 'a "b" c', id: 7 }))),
+      JSON.stringify(JSON.stringify(JSON.stringify({ token: '[Redacted]', id: 7 }))),
+    ],
+    ['JSON with several', '{"tokens":["a","b"],"token_ids":[7, 8]}', '{"tokens":[Redacted],"token_ids":[7, 8]}'],
+    ['a parameter that is encoded twice', 'next=%252Fx%253Ftoken%253Dabc', 'next=%252Fx%253Ftoken%253D[Redacted]'],
+    ['a header that is folded', 'Cookie: a=1;\r\n b=2\r\nHost: x', 'Cookie: [Redacted]\r\nHost: x'],
+    ['a cookie of ours', '__Host-idea_board_session=abc; Path=/', '__Host-idea_board_session=[Redacted]; Path=/'],
+    ['a Slack URL in a query', 'u=https%3A%2F%2Fhooks.slack.com%2Fservices%2Fx&y', 'u=https%3A%2F%2Fhooks.slack.com/…'],
     ['a Slack URL', 'https://hooks.slack.com/services/T0/B0/xyz now', 'https://hooks.slack.com/… now'],
     ['a Discord URL', 'https://discord.com/api/webhooks/12/xyz', 'https://discord.com/…'],
     [
@@ -149,6 +164,8 @@ describe('the time that a text takes', () => {
     'secret="',
     `secret='x"`,
     'token',
+    'token\\":\\"',
+    'token:["',
     'bearer ',
     'basic ',
     'value "',
@@ -194,6 +211,14 @@ describe('a value', () => {
     const described = JSON.stringify(value({ err: error }));
     expect(described).not.toContain('ada@');
     expect(described.split(masked)).toHaveLength(7);
+  });
+
+  test('has no secret of a list of headers, in which a name comes before its value', () => {
+    const headers = ['Host', 'x', 'Cookie', 'a=1', 'X-Api-Key', 'a'];
+    expect(value({ headers, pairs: [['set-cookie', 'a=1']] })).toEqual({
+      headers: ['Host', 'x', 'Cookie', '[Redacted]', 'X-Api-Key', '[Redacted]'],
+      pairs: [['set-cookie', '[Redacted]']],
+    });
   });
 
   test('has nothing in the fields that are named after a secret, however they are written, and keeps plain ids', () => {
