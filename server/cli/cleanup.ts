@@ -6,6 +6,7 @@ import { type CleanUpWitness, cleanUp, type ErasureAudit } from '../domain/erasu
 import type { ErasureResult } from '../domain/erasure/erasure.ts';
 import { type CleanUpPreview, previewCleanUp } from '../domain/erasure/preview-clean-up.ts';
 import { collectAuditEvents } from '../jobs/audit-outbox.ts';
+import { buildEnvironmentRedactor } from '../observability/environment-redactor.ts';
 import { type Installation, withInstallation } from './administer.ts';
 import { addVerb } from './command.ts';
 import { formatTable, type OutputOptions, oneLine, print } from './output.ts';
@@ -59,6 +60,7 @@ async function runOn(
 ): Promise<CleanUpReport> {
   const report: CleanUpReport = { is_another_running: false, accounts: [], users: [], skipped: [], failed: [] };
   const now = systemClock.now();
+  const redactor = buildEnvironmentRedactor(process.env);
   const witness: CleanUpWitness = {
     accountErased(account) {
       report.accounts.push(viewOf(account));
@@ -73,7 +75,8 @@ async function runOn(
       say(`Skipped user ${id}, who is ${heldBy.join(' and ')}`);
     },
     failed(what, id, error) {
-      const reason = oneLine(error instanceof Error ? error.message : String(error));
+      // What keeps somebody, such as an extension, may name them, and what is said here may be kept.
+      const reason = oneLine(redactor.text(error instanceof Error ? error.message : String(error)));
       report.failed.push({ what, id, reason });
       say(`Could not erase ${what} ${id}, and goes on where it stopped next time: ${reason}`);
     },

@@ -45,7 +45,12 @@ const Rfc3339 = z.iso.datetime({ offset: true });
 
 /** An RFC 3339 time, with its offset from UTC. */
 export function parseTime(text: string): Date {
-  if (Rfc3339.safeParse(text).success) return new Date(text);
+  if (Rfc3339.safeParse(text).success) {
+    const time = new Date(text);
+    const year = time.getUTCFullYear();
+    // PostgreSQL has no year 0, and a year of five digits is written in another form.
+    if (year >= 1 && year <= 9999) return time;
+  }
   throw new InvalidArgumentError('It must be an RFC 3339 time, such as 2026-03-14T09:00:00Z.');
 }
 

@@ -90,6 +90,8 @@ test.concurrent('what is not understood exits with 2 before the database is aske
     ['nonsense'],
     ['board', 'update', '--freeze', '--unfreeze'],
     ['board', 'update', '--voting-open-at', '2026-02-31T00:00:00Z'],
+    ['board', 'update', '--voting-open-at', '0000-01-01T00:00:00Z'],
+    ['board', 'update', '--voting-open-at', '9999-12-31T23:59:59-23:59'],
     ['token', 'create', '--name', 'Bot', '--board', 'web-app=admin'],
   ];
   const results = await Promise.all(commands.map(command => away.run(...command)));

@@ -73,6 +73,9 @@ test.concurrent('a webhook is created, changed, rotated, disabled, enabled and d
   expect(secret).not.toBe(created.secret);
   expect(await cli.json('webhook', 'show', id)).toMatchObject({ previous_secret_expires_at: time });
 
+  expect(await cli.refusal('webhook', 'disable', id, '--reason', 'x'.repeat(301))).toBe(
+    'The reason must have at most 300 characters; it has 301',
+  );
   expect(await cli.json('webhook', 'disable', id, '--reason', 'Moving')).toMatchObject({
     state: 'disabled',
     disabled_reason: 'Moving',

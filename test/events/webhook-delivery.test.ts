@@ -12,6 +12,7 @@ import { rotateWebhookSecret } from '../../server/domain/webhooks/rotate-webhook
 import { sendTestEvent } from '../../server/domain/webhooks/send-test-event.ts';
 import { buildAddressGuard } from '../../server/events/address-guard.ts';
 import { buildOutgoingRequests } from '../../server/events/outgoing-request.ts';
+import { buildSecretBox } from '../../server/events/secret-box.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { connect } from '../helpers/database.ts';
 import { createBoard, createMember, createTag, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
@@ -110,6 +111,15 @@ describe('signing while secrets rotate', () => {
     const [, second] = await receiver.gets(2);
     expect(verify(second as Received, newSecret).type).toBe('webhook.test');
     expect(() => verify(second as Received, oldSecret)).toThrow('No matching signature');
+
+    // After a change of APP_KEY nobody can read the secret that is rotated: the new one signs alone, at once.
+    const lost = buildSecretBox(Buffer.alloc(32, 9)).seal(oldSecret, 'webhook secret');
+    const end = new Date(Date.now() + 3_600_000);
+    const change = 'update webhook_endpoints set previous_secret = $2, previous_secret_expires_at = $3 where id = $1';
+    await server.sql(change, [id, lost, end]);
+    await administer(server, admin => sendTestEvent(admin, world.accountId, id));
+    const [, , third] = await receiver.gets(3);
+    expect(verify(third as Received, newSecret).type).toBe('webhook.test');
   });
 
   test('no secret is in the database or in a log as it is', async () => {

@@ -1,11 +1,15 @@
 import type { WebhookEndpoint } from '../../entities/webhook-endpoint.ts';
 import { killPendingDeliveries } from '../../events/webhooks/disable-endpoint.ts';
 import type { Administration } from '../administration.ts';
+import { checkText } from '../fields.ts';
+
+const maxReasonLength = 300;
 
 /** Sends nothing more to an endpoint, and gives up what is on its way. One that is disabled keeps its reason. */
 export async function disableWebhook(admin: Administration, endpoint: WebhookEndpoint, reason: string): Promise<void> {
+  const disabledReason = checkText(reason, 1, maxReasonLength, 'reason');
   if (endpoint.disabledAt) return;
-  Object.assign(endpoint, { disabledAt: admin.now, disabledReason: reason });
+  Object.assign(endpoint, { disabledAt: admin.now, disabledReason });
   await admin.em.flush();
   await killPendingDeliveries(admin, endpoint.id);
   const { accountId, id } = endpoint;

@@ -24,7 +24,18 @@ export function buildSender({
   const keyOf = cacheKeys(sealed => signingKey(secretBox.open(sealed, secretPurpose)));
 
   function keysOf({ secret, previousSecret }: DueEndpoint): Buffer[] {
-    return previousSecret ? [keyOf(secret), keyOf(previousSecret)] : [keyOf(secret)];
+    const previousKey = previousSecret && keyUnlessLost(previousSecret);
+    return previousKey ? [keyOf(secret), previousKey] : [keyOf(secret)];
+  }
+
+  /** Where the application key was changed, a rotation is what helps: a secret from before must not keep it from that. */
+  function keyUnlessLost(sealed: Buffer): Buffer | undefined {
+    try {
+      return keyOf(sealed);
+    } catch (error) {
+      if (error instanceof SecretBoxError) return undefined;
+      throw error;
+    }
   }
 
   return async (delivery: DueDelivery, signal: AbortSignal | undefined, isProbe = false): Promise<SendResult> => {
