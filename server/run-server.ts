@@ -46,7 +46,7 @@ async function run(
   const config = loadConfig(environment);
   requireProductionSecrets(config);
   const extensions = await loadExtensions(config.EXTENSIONS, environment);
-  const logger = buildLogger(config);
+  const logger = buildLogger(config, undefined, extensions);
   await runUntilSignal(config, logger, (stops, tellFaults) => start({ config, logger, extensions, tellFaults }, stops));
 }
 

@@ -1,7 +1,7 @@
 import { type DestinationStream, type Logger, pino } from 'pino';
 import { appKeyWhenKept } from '../app-key.ts';
 import type { Config } from '../config.ts';
-import { buildRedactor } from './redactor.ts';
+import { buildRedactor, type RedactorOptions } from './redactor.ts';
 import { standardOutput } from './standard-output.ts';
 
 /**
@@ -11,8 +11,9 @@ import { standardOutput } from './standard-output.ts';
 export function buildLogger(
   config: Pick<Config, 'LOG_LEVEL' | 'APP_KEY' | 'DATA_DIR'>,
   destination: DestinationStream = standardOutput(),
+  extensions: RedactorOptions['extensions'] = [],
 ): Logger {
-  const redactor = buildRedactor({ appKey: appKeyWhenKept(config), settings: config });
+  const redactor = buildRedactor({ appKey: appKeyWhenKept(config), settings: config, extensions });
   const readFields = (fields: object) => redactor.value(fields) as Record<string, unknown>;
   const logger = pino(
     {

@@ -23,18 +23,20 @@ export interface RedactorOptions {
   appKey: Uint8Array | (() => Uint8Array);
   /** Settings, of which the keys and passwords are taken out of texts wherever they turn up. */
   settings?: object;
+  /** Extensions, whose settings have keys and passwords, too. */
+  extensions?: readonly { settings?: object | undefined }[];
 }
 
 /** As many digits as the specification says. */
 const hashLength = 12;
 
-export function buildRedactor({ appKey, settings = {} }: RedactorOptions): Redactor {
+export function buildRedactor({ appKey, settings = {}, extensions = [] }: RedactorOptions): Redactor {
   const hash: HashText = text =>
     createHmac('sha256', typeof appKey === 'function' ? appKey() : appKey)
       .update(text)
       .digest('hex')
       .slice(0, hashLength);
-  const known = matchAny(secretsOf(settings));
+  const known = matchAny([settings, ...extensions.map(one => one.settings ?? {})].flatMap(secretsOf));
   const text = (given: string) => {
     const withoutKnown = known ? given.replace(known, redacted) : given;
     return maskAddresses(redactSecrets(withoutKnown), hash);

@@ -51,6 +51,14 @@ test('a line of a request is as it was', () => {
   ]);
 });
 
+test('a line is without the secrets of extensions, wherever they turn up', () => {
+  const lines: string[] = [];
+  const extension = { settings: { API_KEY: 'key-of-an-extension-1', BOARD: 'web-app-of-acme' } };
+  const logger = buildLogger(loadConfig({}), { write: line => void lines.push(line) }, [extension]);
+  logger.info({ err: new Error('key-of-an-extension-1 is refused for web-app-of-acme') });
+  expect(JSON.parse(lines[0] ?? '').err.message).toBe('[Redacted] is refused for web-app-of-acme');
+});
+
 test('the digits of an address are those of the key that is made or read after the first lines', async () => {
   const DATA_DIR = await mkdtemp(join(tmpdir(), 'idea-board-logger-'));
   onTestFinished(() => rm(DATA_DIR, { recursive: true, force: true }));

@@ -304,8 +304,10 @@ test('a fault at the start keeps its stack, and nothing that hangs on it', () =>
   const fault = Object.assign(new Error(`not for ${address('an address in a fault')}, ${password}`, { cause }), {
     parameters: [password],
   });
-  const told = tellFailure(fault, { DATABASE_URL });
+  const EXT_NOTES_API_KEY = secret('the key of an extension in a fault');
+  Object.assign(cause, { message: `${cause.message} for ${EXT_NOTES_API_KEY}` });
+  const told = tellFailure(fault, { DATABASE_URL, EXT_NOTES_API_KEY });
   expect(told).toMatch(/^Error: not for m\*\*\*@m\*\*\*\.com#[0-9a-f]{12}, \[Redacted\]\n +at .*no-secrets/);
-  expect(told).toContain('Caused by TypeError: Invalid URL: postgres://[Redacted]@db/ideas\n');
+  expect(told).toContain('Caused by TypeError: Invalid URL: postgres://[Redacted]@db/ideas for [Redacted]\n');
   expectNoMarker(told);
 });

@@ -47,12 +47,15 @@ async function startCollector(): Promise<{ dsn: string; reports: Report[] }> {
   return { dsn: `http://public@127.0.0.1:${(server.address() as AddressInfo).port}/42`, reports };
 }
 
-/** The reporter that a server has by its settings. */
+const notes = { name: 'notes', migrations: undefined, settings: { API_KEY: 'key-of-an-extension-1' } };
+
+/** The reporter that a server has by its settings, and those of an extension. */
 async function openReporter(environment: Record<string, string>) {
   const database = await createTestDatabase();
   onTestFinished(() => database.drop());
   const config = loadConfig({ APP_KEY: testAppKey.toString('base64'), ...environment });
-  const { server, close } = await openDependencies(database.url, config, buildLogger(config, { write() {} }));
+  const logger = buildLogger(config, { write() {} });
+  const { server, close } = await openDependencies(database.url, config, logger, [notes]);
   onTestFinished(close);
   return server.reporter;
 }
@@ -94,12 +97,15 @@ test('addresses, tokens and passwords in a failure and in its causes are scrubbe
   const { dsn, reports } = await startCollector();
   const reporter = await openReporter({ SENTRY_DSN: dsn });
   const token = `ib_17_${'Z'.repeat(43)}`;
-  const cause = new Error('postgresql://ideas:marked-password@db/ideas refused ada.marker@example.com');
+  const cause = new Error(
+    'postgresql://ideas:marked-password@db/ideas refused ada.marker@example.com, key-of-an-extension-1',
+  );
   reporter.report(new Error(`no mail to ada.marker@example.com with ${token}`, { cause }));
   await eventually(() => expect(reports).toHaveLength(1));
   const envelope = reports[0]?.envelope ?? '';
   expect(envelope).toMatch(/no mail to a\*\*\*@e\*\*\*\.com#[0-9a-f]{12} with ib_17_/);
-  for (const secret of ['ada.marker', 'Z'.repeat(43), 'marked-password']) expect(envelope).not.toContain(secret);
+  for (const secret of ['ada.marker', 'Z'.repeat(43), 'marked-password', 'key-of-an-extension'])
+    expect(envelope).not.toContain(secret);
 });
 
 test('a job that has failed for good is reported with its task', async () => {
