@@ -16,12 +16,15 @@ const refusals = [AdministrationError, CliError, ConfigError, EmbeddedPostgresEr
 export async function runProgram(): Promise<void> {
   // A reader such as head may close its end early: what is left unread is no failure.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
+    if (error.code === 'EPIPE') return;
+    // What was to be kept is lost, such as a token on a full disk.
+    process.exitCode = report(new CliError(`The output cannot be written: ${error.message}`));
   });
   try {
     await buildProgram().parseAsync();
   } catch (error) {
-    process.exitCode = report(error);
+    const status = report(error);
+    process.exitCode ||= status;
   }
 }
 

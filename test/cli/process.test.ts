@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
@@ -62,6 +64,14 @@ test('a process that has ended has written what it said', async () => {
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: 'This is the only time that the token is shown.\n' });
   const id = /^ib_(\d+)_/.exec(stdout.trimEnd().split('\n').at(-1) ?? '')?.[1];
   expect(await db.sql('select name from api_tokens where id = $1', [id])).toEqual([{ name: 'Bot' }]);
+});
+
+test.runIf(existsSync('/dev/full'))('an output that cannot be written is a failure, told in one line', async () => {
+  const full = await open('/dev/full', 'w');
+  const child = spawn(process.execPath, [main, 'board', '--help'], { stdio: ['ignore', full.fd, 'pipe'] });
+  const [stderr, [exitCode]] = await Promise.all([child.stderr && text(child.stderr), once(child, 'close')]);
+  await full.close();
+  expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringMatching(/^The output .*ENOSPC.*\n$/) });
 });
 
 test('a reader that closes its end early is no failure', async () => {
