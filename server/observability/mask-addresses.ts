@@ -79,12 +79,16 @@ function readAddress(text: string, from: number, at: number, sign: string): Addr
     const next = matchAt(nextSign, text, end);
     const nextStart = end + (next?.length ?? 0);
     const nextEnd = next === undefined ? nextStart : endOfDomain(text, nextStart);
-    if (nextEnd === nextStart || version.test(text.slice(nextStart, nextEnd))) break;
+    if (!mayBeDomain(text.slice(nextStart, nextEnd))) break;
     [localEnd, domainStart, end] = [end, nextStart, nextEnd];
   }
   const domain = text.slice(domainStart, end);
-  if (start === at || domain.replace(invisible, '') === '' || version.test(domain)) return undefined;
+  if (start === at || !mayBeDomain(domain)) return undefined;
   return { start, end, local: text.slice(start, localEnd), domain };
+}
+
+function mayBeDomain(text: string): boolean {
+  return text.replace(invisible, '') !== '' && !version.test(text);
 }
 
 function startOfLocal(text: string, from: number, at: number): number {
