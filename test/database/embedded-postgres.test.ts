@@ -105,14 +105,17 @@ describe('ownership', () => {
 
   test('outlives the loss of the session that holds its lock', async () => {
     const postgres = await start(dataDir);
-    await query(
-      postgres,
-      `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'idea-board maintenance'`,
-    );
-    await until(
-      async () =>
-        (await query(postgres, `select 1 from pg_locks where locktype = 'advisory' and granted`)).length === 1,
-    );
+    const holders = async () => {
+      const rows = await query(postgres, `select pid from pg_locks where locktype = 'advisory' and granted`);
+      return rows.map(({ pid }) => pid);
+    };
+    const [lost] = await holders();
+    await query(postgres, `select pg_terminate_backend(${lost})`);
+    // The one that ends holds it for an instant yet.
+    await until(async () => {
+      const [holder] = await holders();
+      return holder !== undefined && holder !== lost;
+    });
     expect(await refused({ dataDir })).toMatchObject({ code: 'in_use' });
   });
 
