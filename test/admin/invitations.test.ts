@@ -448,6 +448,8 @@ test('invitations are bounded by who makes them, by the account and by the addre
     RATE_LIMIT_INVITATIONS_ACCOUNT: '6',
     RATE_LIMIT_INVITATIONS_ADDRESS: '2',
   };
+  // From midnight, as the two hours of this test have to be in one day of the account's limit.
+  clock.set(new Date(Math.ceil(start.getTime() / day) * day));
   const strict = await startServerForTest({ on: server, clock, environment });
   const own = await createWorld(server);
   const inviters = [];
