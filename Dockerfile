@@ -17,9 +17,14 @@ COPY contract contract
 COPY migrations migrations
 COPY server server
 
+RUN install -d -o node /app/compiled
 USER node
-# With the code compiled from the first file on, Node has no use for what reads TypeScript: 25 MB less at each later start.
-ENV HOST=0.0.0.0 PORT=3000 NODE_COMPILE_CACHE=/tmp/compiled
+
+# What reads TypeScript would take 45 MB of memory in each container, and a second of its start.
+ENV NODE_COMPILE_CACHE=/app/compiled
+RUN node server/main.ts --compile && node server/worker.ts --compile
+
+ENV HOST=0.0.0.0 PORT=3000
 EXPOSE 3000
 
 # A worker has no port: run it without this check.

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** A server or a worker, as its npm script runs it, in a process of its own. */
@@ -19,7 +19,10 @@ export interface ServerProcess {
 }
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: Record<string, string> };
+const { scripts, config } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+  scripts: Record<string, string>;
+  config: { node: string };
+};
 
 const started = { start: /listens on (http:\S+),/, worker: /worker runs up to (?:)/ };
 
@@ -29,15 +32,16 @@ export async function startProcess(
   environment: Record<string, string>,
   nodeOptions: string[] = [],
 ): Promise<ServerProcess> {
+  const command = scripts[script] ?? '';
   // Signals that are sent to npm's child reach the server because it takes the shell's place.
-  const [exec, node, ...args] = (scripts[script] ?? '').split(' ');
-  if (exec !== 'exec' || node !== 'node') throw new Error(`npm run ${script} does not begin with exec node`);
-  const child = spawn(process.execPath, [...nodeOptions, ...args], {
+  if (!command.includes(' exec node ')) throw new Error(`npm run ${script} does not exec node`);
+  const child = spawn('sh', ['-c', command], {
     cwd: root,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
-      PATH: process.env.PATH,
-      NODE_COMPILE_CACHE: join(tmpdir(), 'idea-board-test-compile-cache'),
+      PATH: `${dirname(process.execPath)}:${process.env.PATH}`,
+      npm_package_config_node: [config.node, ...nodeOptions].join(' '),
+      npm_package_config_compiled: join(tmpdir(), 'idea-board-test-compile-cache'),
       PORT: '0',
       ...environment,
     },

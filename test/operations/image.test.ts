@@ -1,11 +1,12 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { cp, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { createTestDatabase } from '../helpers/database.ts';
 
@@ -64,7 +65,7 @@ test('what the image holds is all that a server in production needs to start, to
 
 test('a server gets the same options of Node from npm, in the image, from compose and from systemd', async () => {
   const commands = {
-    'package.json': /"(?:start|worker)": "exec (node .+)"/g,
+    'package.json': /"node": "(--.+)"/g,
     Dockerfile: /^CMD (.+)$/gm,
     'compose.yaml': /^ +command: (.+server\/worker\.ts\])$/gm,
     'docs/deployment.md': /^ExecStart=(.+)$/gm,
@@ -75,11 +76,32 @@ test('a server gets the same options of Node from npm, in the image, from compos
       options.push([file, line.match(/--[\w-]+(=\d+)?/g) ?? []]);
     }
   }
-  expect(options.map(([file]) => file)).toEqual(['package.json', ...Object.keys(commands)]);
+  expect(options.map(([file]) => file)).toEqual(Object.keys(commands));
   const [[, ofNpm] = ['', []]] = options;
   // Without these, Node has at times no end: it waits for compilers that wait for it.
   expect(ofNpm).toEqual(expect.arrayContaining(['--no-concurrent-recompilation', '--no-concurrent-sparkplug']));
   for (const [file, ofOther] of options) expect([file, ofOther]).toEqual([file, ofNpm]);
+});
+
+test('what is compiled at installation and in the image leaves a start nothing of TypeScript to read', async () => {
+  const command = /^RUN (node .* --compile)$/m.exec(await readFile(join(root, 'Dockerfile'), 'utf8'))?.[1] ?? '';
+  const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
+  expect(scripts.compile).toMatch(new RegExp(`&& ${command}$`));
+  const cache = await mkdtemp(join(tmpdir(), 'idea-board-compiled-'));
+  onTestFinished(() => rm(cache, { recursive: true, force: true }));
+  const env = { PATH: `${dirname(process.execPath)}:${process.env.PATH}`, NODE_COMPILE_CACHE: cache };
+  await promisify(execFile)('sh', ['-c', command], { cwd: root, env });
+  // The program that reads TypeScript, which Node loads when it first needs it.
+  const tell = `process.on('exit', () => console.log(process.moduleLoadList.some(name => name.includes('amaro'))))`;
+  const preload = `--import=data:text/javascript,${encodeURIComponent(tell)}`;
+  const readsTypeScript = async (options: NodeJS.ProcessEnv = env) => {
+    const runs = ['server/main.ts', 'server/worker.ts'].map(entry =>
+      promisify(execFile)(process.execPath, [preload, entry, '--compile'], { cwd: root, env: options }),
+    );
+    return (await Promise.all(runs)).map(({ stdout }) => stdout.trim());
+  };
+  expect(await readsTypeScript()).toEqual(['false', 'false']);
+  expect(await readsTypeScript({ ...env, NODE_COMPILE_CACHE: join(cache, 'none') })).toEqual(['true', 'true']);
 });
 
 test('what the server imports is among the dependencies of production', async () => {
