@@ -2,7 +2,7 @@ import { adviceFor } from '../../contract/advice.ts';
 import { type ErrorKey, errors } from '../../contract/errors.ts';
 import { type JsonRpcError, jsonRpcCode } from '../../contract/tools.ts';
 import type { DomainError } from '../domain/domain-error.ts';
-import type { ProtocolAnswer } from './message.ts';
+import { isObject, type ProtocolAnswer } from './message.ts';
 
 /**
  * An error of the API in the form of JSON-RPC, as the answer to what was sent. Clients show it to a model as it is, so it
@@ -38,7 +38,9 @@ function messageIdOf(sent: unknown): JsonRpcError['id'] {
 export function keyedErrorOf({ status, body }: ProtocolAnswer): JsonRpcError {
   const key = keyOfStatus(status);
   const { id, error } = JSON.parse(body) as Pick<JsonRpcError, 'id' | 'error'>;
-  return { jsonrpc: '2.0', id: id ?? null, error: { ...error, key, data: { ...error.data, key } } };
+  // Data that is no object is the text of what failed in the SDK, which is for nobody outside.
+  const data = isObject(error.data) ? error.data : {};
+  return { jsonrpc: '2.0', id: id ?? null, error: { ...error, key, data: { ...data, key } } };
 }
 
 function keyOfStatus(status: number): ErrorKey {

@@ -18,6 +18,24 @@ export interface ProtocolAnswer {
   body: string;
 }
 
+/** Far more than any client sends: a call has a handful of values, and what a client tells of itself a few dozen. */
+const maxValues = 500;
+const maxDepth = 32;
+
+/**
+ * Whether something is an object of the size of a message. The SDK goes through a message value by value, and down into it
+ * by recursion: without this, 64 KiB of values cost it 8 MB of complaints, and 64 KiB of brackets the whole stack.
+ */
+export function isMessage(body: unknown): body is Message {
+  let left = maxValues;
+  const isWithin = (value: unknown, depth: number): boolean => {
+    left -= 1;
+    if (left < 0 || depth > maxDepth) return false;
+    return value === null || typeof value !== 'object' || Object.values(value).every(each => isWithin(each, depth + 1));
+  };
+  return isObject(body) && isWithin(body, 0);
+}
+
 export function isObject(value: unknown): value is Record<string, unknown> {
   return value !== null && typeof value === 'object' && !Array.isArray(value);
 }

@@ -9,7 +9,7 @@ import { resourceMetadataUrlOf } from '../http/public-addresses.ts';
 import { refuseUndeclaredQuery } from '../http/validation.ts';
 import { allowsOrigin } from './allows-origin.ts';
 import { keyedErrorOf, toJsonRpcError } from './json-rpc-error.ts';
-import { isObject, type Message, type ProtocolAnswer } from './message.ts';
+import { isMessage, isObject, type Message, type ProtocolAnswer } from './message.ts';
 import { buildProtocol } from './protocol.ts';
 import { buildToolRunner, type Endpoints } from './run-tool.ts';
 import { readCall, type ToolCall } from './tool-call.ts';
@@ -33,7 +33,7 @@ export function serveTools(server: ServerDependencies, endpoints: Endpoints) {
       await chargeAddress(server, request, reply);
       throw new DomainError('origin_not_allowed');
     }
-    const message = isObject(request.body) ? request.body : undefined;
+    const message = isMessage(request.body) ? request.body : undefined;
     const call = message && callIn(message, tools);
     const metadata = call?.tool.metadata;
     request.toolName = metadata?.tool.name ?? null;

@@ -1,6 +1,7 @@
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../server/database/database.ts';
+import { keyedErrorOf } from '../../server/mcp/json-rpc-error.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { testClock } from '../helpers/clock.ts';
 import { createMember, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
@@ -125,6 +126,11 @@ describe('who may not use the tools', () => {
 });
 
 describe('what is no message', () => {
+  const sentWith = (more: string): RequestOptions => ({
+    raw: `{"jsonrpc":"2.0","method":"tools/call","params":{"name":"get_idea","arguments":{},"more":${more}}}`,
+    headers: { 'content-type': 'application/json' },
+  });
+
   test.each<[what: string, sent: RequestOptions, status: number, key: string, code: number]>([
     [
       'broken JSON',
@@ -153,6 +159,9 @@ describe('what is no message', () => {
     ['an array of messages', { json: [list, list] }, 400, 'invalid_message', -32_600],
     ['an empty array', { json: [] }, 400, 'invalid_message', -32_600],
     ['an object that is no JSON-RPC', { json: { method: 'tools/list' } }, 400, 'invalid_message', -32_600],
+    // The SDK would complain of each value, and go down until its stack is used up.
+    ['an object of very many values', sentWith(`[${'1,'.repeat(10_000)}1]`), 400, 'invalid_message', -32_600],
+    ['an object that is very deep', sentWith('['.repeat(5000) + ']'.repeat(5000)), 400, 'invalid_message', -32_600],
   ])('%s is refused in the form of JSON-RPC', async (_, sent, status, key, code) => {
     const { token, id } = await newToken();
     expectRefusal(await post({ ...sent, token }), status, key, code);
@@ -283,6 +292,13 @@ describe('when something fails', () => {
     }
     proxy.restore();
     expect((await call()).status).toBe(200);
+  });
+
+  test('what failed in the SDK is not told as the details of an error', () => {
+    const error = { code: -32_700, message: 'Parse error', data: 'RangeError: Maximum call stack size exceeded' };
+    const body = JSON.stringify({ jsonrpc: '2.0', id: null, error });
+    const key = 'invalid_message';
+    expect(keyedErrorOf({ status: 400, contentType: null, body }).error).toEqual({ ...error, key, data: { key } });
   });
 
   test('a failure of ours is told as one, with nothing of what failed, and is in the log', async () => {
