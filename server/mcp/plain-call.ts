@@ -42,19 +42,34 @@ function modernEra(
   meta: Message,
   reserved: string[],
 ): 'modern' | undefined {
-  const client = meta[`${reservedPrefix}clientInfo`];
-  const capabilities = meta[`${reservedPrefix}clientCapabilities`];
   const isPlain =
     meta[`${reservedPrefix}protocolVersion`] === modernVersion &&
     headers['mcp-protocol-version'] === modernVersion &&
     headers['mcp-method'] === 'tools/call' &&
     headers['mcp-name'] === name &&
     reserved.every(key => envelopeFields.includes(key.slice(reservedPrefix.length))) &&
-    (client === undefined ||
-      (isObject(client) && typeof client.name === 'string' && typeof client.version === 'string')) &&
-    isObject(capabilities) &&
-    Object.values(capabilities).every(isObject);
+    isPlainClient(meta[`${reservedPrefix}clientInfo`]) &&
+    arePlainCapabilities(meta[`${reservedPrefix}clientCapabilities`]);
   return isPlain ? 'modern' : undefined;
+}
+
+/** All that a client says of itself is text, but for its icons. */
+function isPlainClient(client: unknown): boolean {
+  if (client === undefined) return true;
+  if (!isObject(client) || client.name === undefined || client.version === undefined || client.icons !== undefined)
+    return false;
+  return Object.values(client).every(value => typeof value === 'string');
+}
+
+/** Those that clients have, in the form that they mostly give them: the protocol says of each what may stand in it. */
+function arePlainCapabilities(capabilities: unknown): boolean {
+  if (!isObject(capabilities)) return false;
+  return Object.entries(capabilities).every(([name, value]) => {
+    if (!isObject(value)) return false;
+    if (name === 'experimental' || name === 'extensions') return Object.values(value).every(isObject);
+    if (name === 'roots') return hasOnly(value, ['listChanged']) && isFlag(value.listChanged);
+    return Object.values(value).every(detail => isObject(detail) && hasOnly(detail, []));
+  });
 }
 
 /** The answer to a plain call, letter by letter: of a list, writing it twice would cost more than reading it did. */
@@ -76,6 +91,10 @@ export function writePlainResult(
 
 function isId(value: unknown): boolean {
   return typeof value === 'string' || Number.isSafeInteger(value);
+}
+
+function isFlag(value: unknown): boolean {
+  return value === undefined || typeof value === 'boolean';
 }
 
 function hasOnly(value: Message, fields: readonly string[]): boolean {

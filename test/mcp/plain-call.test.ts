@@ -1,0 +1,138 @@
+import type { CallToolResult } from '@modelcontextprotocol/server';
+import { expect, test } from 'vitest';
+import { DomainError } from '../../server/domain/domain-error.ts';
+import { answerWithSdk } from '../../server/mcp/answer-with-sdk.ts';
+import { serverInfo } from '../../server/mcp/introduction.ts';
+import { eraOfPlainCall, writePlainResult } from '../../server/mcp/plain-call.ts';
+import { refusalResultOf, resultOf } from '../../server/mcp/tool-result.ts';
+import { buildTools } from '../../server/mcp/tools.ts';
+import { envelope, modernHeaders } from './call-tool.ts';
+
+/*
+ * What is answered without the SDK is what the SDK would answer. Each of these messages differs in one thing from a call
+ * about which there is no doubt: whether it is plain or not, it has to be answered alike.
+ */
+
+const tools = buildTools();
+const tool = tools.get('get_idea');
+if (!tool) throw new Error('There is no get_idea');
+
+const prefix = 'io.modelcontextprotocol/';
+const client = { name: 'a', version: '1' };
+
+/** Ids as JSON has them: some numbers are others once they are read. */
+const ids = ['0', '-0', '""', '-9007199254740991', '9007199254740993', '1.5', '1e3', '1e400', '"\\ud800"', '"\\u2028"'];
+const noIds = ['null', 'true', '{}', '[]'];
+
+const clients: unknown[] = [
+  { name: '', version: '' },
+  { ...client, title: 'A client', description: 'It asks.', websiteUrl: 'no address' },
+  { ...client, title: 3 },
+  { ...client, description: null },
+  { ...client, websiteUrl: {} },
+  { ...client, icons: [{ src: 'x' }] },
+  { ...client, icons: [{ src: 3 }] },
+  { ...client, icons: 'x' },
+  { ...client, more: 3 },
+  { name: 'a' },
+  { version: '1' },
+  null,
+  'a',
+  [],
+];
+
+const capabilities: unknown[] = [
+  { roots: {}, sampling: {}, elicitation: {}, tasks: {}, more: {} },
+  { roots: { listChanged: true }, elicitation: { form: {}, url: {} }, sampling: { context: {}, tools: {} } },
+  { extensions: { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html'] } }, experimental: { a: { b: [1, null] } } },
+  { roots: { listChanged: 1 } },
+  { roots: { listChanged: null } },
+  { roots: { more: 1 } },
+  { roots: [] },
+  { sampling: { tools: 1 } },
+  { sampling: { context: [] } },
+  { elicitation: { form: { applyDefaults: true } } },
+  { elicitation: { form: { applyDefaults: 1 } } },
+  { elicitation: { url: 1 } },
+  { experimental: { a: 1 } },
+  { extensions: { a: [] } },
+  { tasks: { requests: 1 } },
+  { more: 1 },
+  null,
+  [],
+];
+
+const metas: object[] = [
+  { progressToken: 'a' },
+  { progressToken: 1.5 },
+  { progressToken: {} },
+  { [`${prefix}logLevel`]: 'error' },
+  { [`${prefix}logLevel`]: 'loud' },
+  { [`${prefix}related-task`]: { taskId: 'a' } },
+  { [`${prefix}related-task`]: 3 },
+  { traceparent: 3, 'com.example/x': null, 'idea-board/idempotency-key': '\ud800', toString: 1, '': 1 },
+];
+
+const params: object[] = [
+  { arguments: { id: '\ud800', more: [null] } },
+  { arguments: null },
+  { arguments: [] },
+  { task: { ttl: 1 } },
+  { task: 1 },
+  { _meta: null },
+  { more: 1 },
+];
+
+const text = (value: object) => JSON.stringify(value);
+const call = (id: string, given: object) =>
+  `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":${text({ name: 'get_idea', arguments: {}, ...given })}}`;
+
+/** The messages of an era, whose `_meta` begins with what the era asks for. */
+function messagesOf(start: object): string[] {
+  return [
+    ...[...ids, ...noIds].map(id => call(id, { _meta: start })),
+    ...metas.map(meta => call('1', { _meta: { ...start, ...meta } })),
+    ...params.map(given => call('1', { _meta: start, ...given })),
+    call('1', { _meta: start }).replace('{', '{"more":1,'),
+    call('1', { _meta: start }).replace('{', '{"result":{},'),
+  ];
+}
+
+const modern = [
+  ...messagesOf(envelope),
+  ...clients.map(info => call('1', { _meta: { ...envelope, [`${prefix}clientInfo`]: info } })),
+  ...capabilities.map(given => call('1', { _meta: { ...envelope, [`${prefix}clientCapabilities`]: given } })),
+].map(message => ({ message, headers: modernHeaders('tools/call', 'get_idea') }));
+
+const legacy = [
+  ...messagesOf({}).map(message => ({ message, headers: {} })),
+  ...['2025-11-25', '2024-10-07', '2026-07-28', '2020-01-01', ''].map(version => ({
+    message: call('1', {}),
+    headers: { 'mcp-protocol-version': version },
+  })),
+];
+
+const results: CallToolResult[] = [
+  resultOf({ id: 1, title: '\ud800 \u2028 "é" 😀', none: null, left: undefined, list: [{}, []] }, false),
+  resultOf({ _meta: {}, error: {}, resultType: 'x', isError: true }, true),
+  refusalResultOf(tool, new DomainError('validation_failed', [{ path: ['body'], code: '\udc00', message: '"' }])),
+];
+
+test.each([
+  ['2026', modern],
+  ['2025', legacy],
+])('a call of %s that is answered without the SDK is answered as the SDK would', async (_, messages) => {
+  let plain = 0;
+  for (const [n, { message, headers }] of messages.entries()) {
+    const result = results[n % results.length] as CallToolResult;
+    const exchange = { message: JSON.parse(message), headers, runTool: async () => structuredClone(result) };
+    const era = eraOfPlainCall(exchange);
+    if (!era) continue;
+    plain += 1;
+    const answer = await answerWithSdk([], exchange);
+    expect([message, answer.status, answer.contentType]).toEqual([message, 200, 'application/json']);
+    const written = writePlainResult(result, exchange.message.id, era, serverInfo);
+    expect([message, JSON.parse(written)]).toEqual([message, JSON.parse(answer.body)]);
+  }
+  expect(plain).toBeGreaterThan(10);
+});
