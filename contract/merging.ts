@@ -61,7 +61,7 @@ export const mergeIdea = c.mutation({
       name: 'merge_ideas',
       title: 'Merge an idea into another',
       description:
-        'Folds a duplicate idea (id) into the one that stays (target_id). The duplicate leaves the lists and takes no more votes; its votes count for the target, once for each voter; webhooks and chats are told. Read both ideas with get_idea first and merge only what asks for the same thing: similar is not the same. Usually the older idea, or the one with more votes, stays. Both must be published, on the same board, and not merged already. unmerge_idea undoes it. Needs the moderate grant, and that the user who issued the token is a moderator.',
+        'Folds a duplicate idea (id) into the one that stays (target_id). The duplicate leaves the lists and takes no more votes; its votes count for the target, once for each voter; webhooks and chats are told. Read both ideas with get_idea first and merge only what asks for the same thing: similar is not the same. Usually the older idea, or the one with more votes, stays. Both must be published, on the same board, and not merged already. unmerge_idea undoes it. Needs the moderate grant, and that the user who issued the token is a moderator. Counts as a write, also when nothing changes; writes are few in an hour (get_token says how many are left).',
       isDestructive: true,
       isIdempotent: true,
     },
@@ -88,7 +88,7 @@ export const unmergeIdea = c.mutation({
       name: 'unmerge_idea',
       title: 'Undo the merge of an idea',
       description:
-        'Takes an idea out of the one that it was merged into: it is back in the lists with its own votes, and the other loses them. The id is that of the merged idea, not of the one that it was merged into. An idea that is not merged stays as it is, and target is null then. Needs the moderate grant, and that the user who issued the token is a moderator.',
+        'Takes an idea out of the one that it was merged into: it is back in the lists with its own votes, and the other loses them. The id is that of the merged idea, not of the one that it was merged into. An idea that is not merged stays as it is, and target is null then. Needs the moderate grant, and that the user who issued the token is a moderator. Counts as a write, also when nothing changes; writes are few in an hour (get_token says how many are left).',
       isDestructive: true,
       isIdempotent: true,
     },

@@ -41,7 +41,7 @@ export const setIdeaStatus = c.mutation({
       name: 'set_idea_status',
       title: 'Set the status of an idea',
       description:
-        'Moves an idea to another status of its board, such as planned or done. The followers of the idea are told, and so are the webhooks and chats of the account, so set it only when it was decided. The value is the key of a status, which get_board lists; boards may have statuses of their own. Setting the status that the idea has already changes nothing and tells nobody. Pending and merged ideas are refused. Needs the moderate grant, and that the user who issued the token is a moderator.',
+        'Moves an idea to another status of its board, such as planned or done. The followers of the idea are told, and so are the webhooks and chats of the account, so set it only when it was decided. The value is the key of a status, which get_board lists; boards may have statuses of their own. Setting the status that the idea has already changes nothing and tells nobody. Pending and merged ideas are refused. Needs the moderate grant, and that the user who issued the token is a moderator. Counts as a write, also when nothing changes; writes are few in an hour (get_token says how many are left).',
       isDestructive: true,
       isIdempotent: true,
     },

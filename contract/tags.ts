@@ -45,7 +45,7 @@ export const addIdeaTag = c.mutation({
       name: 'add_idea_tag',
       title: 'Assign a tag to an idea',
       description:
-        "Assigns one of the board's tags to an idea, beside those that it has. get_board lists the tags with their ids; new tags cannot be made with these tools. Assigning a tag twice changes nothing. Pending and merged ideas are refused. Needs the moderate grant, and that the user who issued the token is a moderator.",
+        "Assigns one of the board's tags to an idea, beside those that it has. get_board lists the tags with their ids; new tags cannot be made with these tools. Assigning a tag twice changes nothing. Pending and merged ideas are refused. Needs the moderate grant, and that the user who issued the token is a moderator. Counts as a write, also when nothing changes; writes are few in an hour (get_token says how many are left).",
       isDestructive: false,
       isIdempotent: true,
     },
@@ -73,7 +73,7 @@ export const removeIdeaTag = c.mutation({
       name: 'remove_idea_tag',
       title: 'Remove a tag from an idea',
       description:
-        'Takes a tag away from an idea; the tag itself stays on the board. get_idea shows the tags that an idea has, with their ids. Removing a tag that it does not have changes nothing. Pending and merged ideas are refused. Needs the moderate grant, and that the user who issued the token is a moderator.',
+        'Takes a tag away from an idea; the tag itself stays on the board. get_idea shows the tags that an idea has, with their ids. Removing a tag that it does not have changes nothing. Pending and merged ideas are refused. Needs the moderate grant, and that the user who issued the token is a moderator. Counts as a write, also when nothing changes; writes are few in an hour (get_token says how many are left).',
       isDestructive: true,
       isIdempotent: true,
     },

@@ -9,9 +9,9 @@ export type GrantedBoard = Principal['boards'][number];
  */
 export function resolveBoard(principal: Principal, slug: unknown): GrantedBoard {
   if (slug !== undefined && typeof slug !== 'string') {
-    throw new DomainError('validation_failed', [
-      { path: ['query', 'board'], code: 'invalid_type', message: 'Give board once' },
-    ]);
+    // Only the call of a tool can have a board that is neither a word nor several.
+    const message = Array.isArray(slug) ? 'Give board once' : 'Must be the slug of a board';
+    throw new DomainError('validation_failed', [{ path: ['query', 'board'], code: 'invalid_type', message }]);
   }
   const { boards } = principal;
   if (slug === undefined && boards.length > 1) throw new DomainError('board_required');

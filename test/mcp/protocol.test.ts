@@ -181,6 +181,10 @@ describe('the list of the tools', () => {
       const operation = tools.find(({ metadata }) => metadata.tool.name === tool.name);
       const isRead = operation?.route.method === 'GET';
       expect(tool.description.length, tool.name).toBeGreaterThan(150);
+      if (operation?.metadata.auth === 'board' && operation.metadata.bucket === 'apitoken:write') {
+        expect(tool.description).toContain(`Needs the ${operation.metadata.grant} grant`);
+        expect(tool.description).toContain('writes are few in an hour');
+      }
       expect(tool.annotations).toEqual({
         title: tool.title,
         readOnlyHint: isRead,
@@ -306,6 +310,9 @@ describe('a call', () => {
     expect(await issuesOf('create_idea', { title: ' ', body: 7 })).toEqual(['arguments.title', 'arguments.body']);
     expect(await issuesOf('list_ideas', { page: 0, sort: 'best' })).toEqual(['arguments.sort', 'arguments.page']);
     expect(await issuesOf('get_board', { board: ['a', 'b'] })).toEqual(['arguments.board']);
+    // Models give null for what they leave out: they are told what the argument is, and not to give it once.
+    const withoutBoard = await callTool(server, { token, name: 'get_board', args: { board: null } });
+    expect(withoutBoard.body.result.content[0].text).toContain('"Must be the slug of a board"');
     expect(await issuesOf('merge_ideas', { id: ideaId, target_id: 'x' })).toEqual(['arguments.target_id']);
     const key = (value: unknown) =>
       issuesOf('vote_idea', { id: ideaId, value: 'up' }, { 'idea-board/idempotency-key': value });
