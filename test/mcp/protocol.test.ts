@@ -295,6 +295,13 @@ describe('a call', () => {
         body: { error: { code: -32_602 } },
       });
     }
+    // Nor is what asks for no answer a call.
+    const vote = { name: 'vote_idea', arguments: { id: ideaId, value: 'down' } };
+    expect((await send(server, legacy('tools/call', vote, {}))).status).toBe(202);
+    const inEnvelope = { jsonrpc: '2.0', method: 'tools/call', params: { ...vote, _meta: envelope } };
+    const headers = modernHeaders('tools/call', 'vote_idea');
+    expect((await send(server, { token, message: inEnvelope, headers })).status).toBe(202);
+    expect(await server.sql('select from votes where idea_id = $1', [ideaId])).toEqual([]);
     expect(await charged()).toBe(before);
   });
 
