@@ -39,3 +39,8 @@ export function isMessage(body: unknown): body is Message {
 export function isObject(value: unknown): value is Record<string, unknown> {
   return value !== null && typeof value === 'object' && !Array.isArray(value);
 }
+
+/** Whether an answer can repeat a value as the id of its message. */
+export function isId(value: unknown): boolean {
+  return typeof value === 'string' || Number.isSafeInteger(value);
+}

@@ -1,5 +1,5 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import { type Exchange, isObject, type Message } from './message.ts';
+import { type Exchange, isId, isObject, type Message } from './message.ts';
 
 /*
  * Calls of tools about whose form there is no doubt, which nearly all are. They are answered without the SDK, which makes a
@@ -87,10 +87,6 @@ export function writePlainResult(
   // The text of a result is its content for programs, as JSON: see resultOf.
   const structured = structuredContent && text?.type === 'text' ? `"structuredContent":${text.text},` : '';
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{${structured}${JSON.stringify(inEra).slice(1)}}`;
-}
-
-function isId(value: unknown): boolean {
-  return typeof value === 'string' || Number.isSafeInteger(value);
 }
 
 function isFlag(value: unknown): boolean {

@@ -9,7 +9,7 @@ import { resourceMetadataUrlOf } from '../http/public-addresses.ts';
 import { refuseUndeclaredQuery } from '../http/validation.ts';
 import { allowsOrigin } from './allows-origin.ts';
 import { keyedErrorOf, toJsonRpcError } from './json-rpc-error.ts';
-import { isMessage, isObject, type Message, type ProtocolAnswer } from './message.ts';
+import { isId, isMessage, isObject, type Message, type ProtocolAnswer } from './message.ts';
 import { buildProtocol } from './protocol.ts';
 import { buildToolRunner, type Endpoints } from './run-tool.ts';
 import { readCall, type ToolCall } from './tool-call.ts';
@@ -100,8 +100,8 @@ function refuseInJsonRpc({ config, reporter }: ServerDependencies) {
 }
 
 /** The call of a tool in a message; undefined for everything else, which needs no operation and charges no bucket. */
-function callIn({ id, method, params }: Message, tools: ReadonlyMap<string, Tool>): ToolCall | undefined {
-  if (method !== 'tools/call' || id === undefined || !isObject(params)) return undefined;
+function callIn({ jsonrpc, id, method, params }: Message, tools: ReadonlyMap<string, Tool>): ToolCall | undefined {
+  if (jsonrpc !== '2.0' || method !== 'tools/call' || !isId(id) || !isObject(params)) return undefined;
   const { name, arguments: given = {}, _meta: meta = {} } = params;
   const tool = typeof name === 'string' ? tools.get(name) : undefined;
   return tool && isObject(given) && isObject(meta) ? readCall(tool, given, meta) : undefined;

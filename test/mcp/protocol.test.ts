@@ -301,6 +301,11 @@ describe('a call', () => {
     const inEnvelope = { jsonrpc: '2.0', method: 'tools/call', params: { ...vote, _meta: envelope } };
     const headers = modernHeaders('tools/call', 'vote_idea');
     expect((await send(server, { token, message: inEnvelope, headers })).status).toBe(202);
+    // Nor is what is no message of JSON-RPC.
+    for (const wrong of [{ id: null }, { id: 1.5 }, { id: {} }, { id: 1, jsonrpc: '1.0' }]) {
+      const answer = await send(server, legacy('tools/call', vote, wrong));
+      expect(answer).toMatchObject({ status: 400, key: 'invalid_message' });
+    }
     expect(await server.sql('select from votes where idea_id = $1', [ideaId])).toEqual([]);
     expect(await charged()).toBe(before);
   });
