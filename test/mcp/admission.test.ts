@@ -1,6 +1,7 @@
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../server/database/database.ts';
+import { allowsOrigin } from '../../server/mcp/allows-origin.ts';
 import { keyedErrorOf } from '../../server/mcp/json-rpc-error.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { testClock } from '../helpers/clock.ts';
@@ -113,6 +114,11 @@ describe('who may not use the tools', () => {
     for (const origin of ['https://ideas.example.com', 'https://app.example.com']) {
       expect((await callTool(server, { token, name: 'get_token', headers: { origin } })).status).toBe(200);
     }
+  });
+
+  test('is no page where every origin is allowed', () => {
+    const isAllowed = allowsOrigin({ BASE_URL: 'https://ideas.example.com/', CORS_ORIGINS: ['*'] });
+    expect(isAllowed('https://anybody.example.com')).toBe(true);
   });
 
   test('a page of an allowed origin may send the headers of the protocol, and read the challenge', async () => {
@@ -238,6 +244,15 @@ describe('the budget of a token', () => {
     expect(body.result.structuredContent.buckets['apitoken:write']).toMatchObject({ limit: 5, remaining: 0 });
     expect(await countsOf(id)).toEqual({ 'apitoken:write': 6 });
     expect(await server.sql(`select from ideas where title = 'One more'`)).toHaveLength(5);
+  });
+
+  test('is not spared by a key that was used for a write, where a call only reads', async () => {
+    const { token } = await newToken();
+    const meta = { 'idea-board/idempotency-key': 'of-a-write' };
+    await callTool(server, { token, name: 'create_idea', args: { title: 'Under a key', body: 'B' }, meta });
+    const reads = Array.from({ length: 12 }, () => callTool(server, { token, name: 'list_ideas', meta }));
+    const answers = await Promise.all(reads);
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(10);
   });
 
   test('is charged for a call that is refused, and for one whose arguments are wrong', async () => {
