@@ -316,6 +316,27 @@ describe('when something fails', () => {
     expect(keyedErrorOf({ status: 400, contentType: null, body }).error).toEqual({ ...error, key, data: { key } });
   });
 
+  test('a call whose answer cannot be sent is charged once', async () => {
+    const { token, id } = await newToken();
+    const meta = { 'idea-board/idempotency-key': 'a-key' };
+    const create = (title: string) =>
+      callTool(server, { token, name: 'create_idea', args: { title, body: 'B' }, meta });
+    await create('Charged once');
+    // What is no replay is charged when its answer is sent.
+    await server.sql(`
+      create function fail_charge() returns trigger language plpgsql as $$ begin raise 'no charge'; end $$;
+      create trigger fail_charge before insert or update on rate_limits for each row
+        when (new.key = 'apitoken:write:${id}') execute function fail_charge()`);
+    onTestFinished(async () => {
+      await server.sql('drop trigger fail_charge on rate_limits; drop function fail_charge');
+    });
+    const ofAddress = () =>
+      server.sql<{ key: string; count: number }>(`select key, count from rate_limits where key not like 'apitoken:%'`);
+    const [before] = await ofAddress();
+    expectRefusal(await create('Something else'), 500, 'internal_error', -32_603, 'call-1');
+    expect(await ofAddress()).toEqual([{ ...before, count: Number(before?.count) + 1 }]);
+  });
+
   test('a failure of ours is told as one, with nothing of what failed, and is in the log', async () => {
     const { token } = await newToken();
     await server.sql('alter table idea_tags rename to gone');
