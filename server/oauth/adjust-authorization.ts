@@ -32,6 +32,14 @@ export function adjustAuthorization(ctx: Context): void {
     const offline = scope?.split(' ').includes('offline_access') ? ' offline_access' : '';
     query.scope = toolScope + offline;
   }
+  // People choose each time whose account it is: a client that asks for that, as OpenID Connect lets it, has it.
+  if (typeof query.prompt === 'string') {
+    query.prompt =
+      query.prompt
+        .split(' ')
+        .filter(one => one !== 'select_account')
+        .join(' ') || undefined;
+  }
   // Any other mode is refused, and of that the client is told in the only one that there is.
   if (query.response_mode !== undefined && query.response_mode !== 'query') query.response_mode = 'unsupported';
   ctx.query = query;

@@ -3,13 +3,14 @@ import type { ServerDependencies } from '../dependencies.ts';
 import { collectPaths, refuseOtherMethods } from '../http/method-not-allowed.ts';
 import { issuerOf, mcpUrlOf, resourceMetadataPath } from '../http/public-addresses.ts';
 import { chargeAuthorizations, chargeRegistrations } from './client-limits.ts';
+import { shownTarget } from './client-metadata.ts';
 import { type Consents, consentsOf } from './consents.ts';
 import { answerOauthErrors } from './error-answer.ts';
 import { exchangeWith, pinToIssuer } from './exchange.ts';
 import { authorizationServerMetadata, protectedResourceMetadata } from './metadata.ts';
 import { type BuiltProvider, buildProvider } from './provider.ts';
-import { sendRefusalPage } from './refusal-page.ts';
-import { routes } from './routes.ts';
+import { sendRefusalPage, sendReturnPage } from './refusal-page.ts';
+import { consentPathOf, routes } from './routes.ts';
 import { tidyRegistration } from './tidy-registration.ts';
 
 export interface Oauth {
@@ -48,6 +49,10 @@ export function buildOauth(server: ServerDependencies): Oauth {
       const authorize = async (request: FastifyRequest, reply: FastifyReply) => {
         const outcome = await exchange(request, reply);
         if ('refusal' in outcome) return sendRefusalPage(reply, outcome);
+        const location = String(reply.getHeader('location'));
+        // Whoever comes from the page of consent has answered there, and read where that leads.
+        const isAnswered = request.routeOptions.url !== routes.authorization;
+        if (!isAnswered && leadsAway(location)) return sendReturnPage(reply, location);
         return reply.status(outcome.status).send('');
       };
       // A HEAD, such as of who looks where a link leads, begins nothing.
@@ -85,6 +90,11 @@ export function buildOauth(server: ServerDependencies): Oauth {
       refuseOtherMethods(app, paths);
     },
   };
+}
+
+/** Neither to the page of consent nor to a program on the person's own machine. */
+function leadsAway(location: string): boolean {
+  return !location.startsWith(consentPathOf('')) && !shownTarget(location).isLocal;
 }
 
 /** The provider reads bodies itself. */

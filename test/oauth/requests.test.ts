@@ -158,6 +158,32 @@ describe('a request of a program', () => {
     expect(told.get('code')).toBeNull();
   });
 
+  test.each([
+    ['https://evil.example/cb?from=here', 'evil.example'],
+    ['cursor://anysphere.example/cb', 'cursor:'],
+  ])(
+    'that is wrong, of a client that anybody may have registered for %s, sends nobody there unseen',
+    async (uri, host) => {
+      const stranger = await Program.register(server, { redirect_uris: [uri] });
+      for (const [fields, error] of [
+        [{ prompt: 'none' }, 'login_required'],
+        [{ code_challenge: undefined, code_challenge_method: undefined }, 'invalid_request'],
+        [{ response_type: 'token' }, 'invalid_request'],
+        [{ resource: 'https://elsewhere.example/' }, 'invalid_target'],
+      ] as [Record<string, string | undefined>, string][]) {
+        const answer = await visitor.get(stranger.authorizationPath({ redirect_uri: uri, ...fields }));
+        expect([answer.status, answer.location]).toEqual([400, null]);
+        expect(answer.html).toContain(`>Go back to <bdi>${host}</bdi></a>`);
+        expect(answer.html).toContain(`<code>${error}: `);
+        // The program is told all the same, by whoever knows it and goes there.
+        const [, href = ''] = new RegExp(`href="(${uri.replace(/[?]/g, '\\?')}[^"]*)"`).exec(answer.html) ?? [];
+        const { searchParams, hash } = new URL(href.replaceAll('&amp;', '&'));
+        expect(searchParams.get('error') ?? new URLSearchParams(hash.slice(1)).get('error')).toBe(error);
+      }
+      expect(await stranger.ask(visitor, { redirect_uri: uri })).toMatch(/^\/admin\/connect\//);
+    },
+  );
+
   test('for two resources gets neither', async () => {
     const both = `${program.authorizationPath()}&resource=${encodeURIComponent('https://elsewhere.example/')}`;
     const { location } = await visitor.get(both);
@@ -167,7 +193,13 @@ describe('a request of a program', () => {
   test('may leave out the scope and the resource, and name what other servers have', async () => {
     for (const fields of [
       { scope: undefined, resource: undefined },
-      { scope: 'openid profile mcp offline_access', nonce: 'n', login_hint: 'ada@example.com', max_age: '0' },
+      {
+        scope: 'openid profile mcp offline_access',
+        prompt: 'consent select_account',
+        nonce: 'n',
+        login_hint: 'ada@example.com',
+        max_age: '0',
+      },
     ]) {
       const { searchParams } = await program.consent(visitor, { [world.boardId]: 'read' }, fields);
       const { body } = await program.redeem(searchParams.get('code') ?? '');
