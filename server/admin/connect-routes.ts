@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../dependencies.ts';
 import { listBoardNames } from '../domain/boards/list-boards.ts';
 import type { AccountOfUser } from '../domain/sign-in/read-session.ts';
+import { oneLine } from '../events/plain-text.ts';
 import type { ConsentRequest, Consents } from '../oauth/consents.ts';
 import { definePage, sendPage } from '../pages/page.ts';
 import { findAccount, hasAgentApi, isAdmin, pathIn, requireAdminAccount } from './account-choice.ts';
@@ -110,5 +111,5 @@ function chooseAccount(request: FastifyRequest): AccountOfUser {
 
 /** Under which the connection is found among the tokens. */
 function nameOf({ clientName, target }: ConsentRequest): string {
-  return shownName(clientName?.trim() || target.host);
+  return shownName(oneLine(clientName ?? '') || target.host);
 }

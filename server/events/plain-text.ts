@@ -7,9 +7,13 @@
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is taken out.
 const steering = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]+/g;
 
+/** Nothing but what is not drawn, such as spaces of no width, which between others join letters and emoji. */
+const blank = /^[\s\p{Default_Ignorable_Code_Point}\u2800]*$/u;
+
 /** Text on one line; empty where nothing can be seen of it. */
 export function oneLine(text: string): string {
-  return text.replace(steering, ' ').replace(/\s+/g, ' ').trim();
+  const line = text.replace(steering, ' ').replace(/\s+/g, ' ').trim();
+  return blank.test(line) ? '' : line;
 }
 
 /** The same characters, but for the ends of lines and tabs, which lay out a text of several lines. */

@@ -108,6 +108,15 @@ describe('consent', () => {
     expect(page.html).toContain(words);
   });
 
+  test.each(['\u200b\u2060', '\u3164', '\u{e0041}\u202e'])(
+    'shows for the name %j, of which nothing is seen, the target',
+    async name => {
+      const own = await Program.register(server, { client_name: name });
+      const page = await visitor.get(await own.ask(visitor));
+      expect(page.html).toContain('<h1>Connect <bdi>127.0.0.1:33418</bdi>?</h1>');
+    },
+  );
+
   test('is refused where somebody refuses, and the program is told', async () => {
     server.auditLines.length = 0;
     const before = await tokensOf(world.accountId);
