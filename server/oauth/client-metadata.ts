@@ -1,4 +1,5 @@
 import type { ClientMetadata } from 'oidc-provider';
+import { grantTypes, scopes, toolScope } from './metadata.ts';
 
 /*
  * What a client says of itself, when it registers or in a document at its URL. Nobody has looked at it: what is not used
@@ -50,11 +51,14 @@ export function tidyMetadata(metadata: ClientMetadata): string | undefined {
   if (isDocument && metadata.token_endpoint_auth_method === 'client_secret_basic') {
     metadata.token_endpoint_auth_method = 'none';
   }
+  leaveOutWhatOthersHave(metadata);
+  if (isDocument && !isOffered(metadata.scope)) delete metadata.scope;
   const text = JSON.stringify(metadata);
   if (Buffer.byteLength(text) > maxBytes) return `the metadata must not be longer than ${maxBytes} bytes`;
   // Half a character, or none, is nothing that can be stored.
   if (/\\u0000|\\ud[89a-f][0-9a-f]{2}/i.test(text)) return 'the metadata has a character that cannot be stored';
-  const { redirect_uris: uris } = metadata;
+  const { redirect_uris: uris, scope } = metadata;
+  if (typeof scope === 'string' && !isOffered(scope)) return `scope must have ${toolScope} in it`;
   if (!Array.isArray(uris)) return undefined; // The provider says so.
   if (uris.length > maxRedirects) return `redirect_uris must not have more than ${maxRedirects} members`;
   for (const uri of uris) {
@@ -62,6 +66,24 @@ export function tidyMetadata(metadata: ClientMetadata): string | undefined {
     if (problem) return `redirect_uris: ${problem}`;
   }
   return undefined;
+}
+
+/**
+ * Clients say what they can do with any server, and a document tells all servers the same: that of VS Code names the grant
+ * of devices. Of that, what this server has is what they are registered with. Where it has none of it, that is refused.
+ */
+function leaveOutWhatOthersHave(metadata: ClientMetadata) {
+  for (const [name, offered] of Object.entries({ grant_types: grantTypes, response_types: ['code'] })) {
+    const given = metadata[name];
+    const usable = Array.isArray(given) ? given.filter(value => offered.includes(value)) : [];
+    if (usable.length > 0) metadata[name] = usable;
+  }
+  // A client may ask for all that there is, whichever part of it it knew when it registered.
+  if (isOffered(metadata.scope)) metadata.scope = scopes.join(' ');
+}
+
+function isOffered(scope: unknown): boolean {
+  return typeof scope === 'string' && scope.split(' ').some(one => scopes.includes(one));
 }
 
 /** What is at home on the machine of whoever uses the client: nothing that is sent there passes a network. */

@@ -68,7 +68,7 @@ export function consentsOf({ config }: { config: Config }, providerOf: () => Pro
 async function requestOf(provider: Provider, interaction: Interaction): Promise<ConsentRequest | undefined> {
   const { client_id: clientId, redirect_uri: redirectUri } = interaction.params;
   if (typeof clientId !== 'string' || typeof redirectUri !== 'string') return undefined;
-  const client = await provider.Client.find(clientId);
+  const client = await provider.Client.find(clientId).catch(nothingIfUnknown);
   if (!client) return undefined;
   return {
     id: interaction.uid,
@@ -79,6 +79,12 @@ async function requestOf(provider: Provider, interaction: Interaction): Promise<
     formTarget: formTargetOf(redirectUri),
     returnTo: interaction.returnTo,
   };
+}
+
+/** Its document is not to be had any more, or is another one: going back to it with an answer would be refused as well. */
+function nothingIfUnknown(error: Error): undefined {
+  if (error.name !== 'InvalidClient' && error.name !== 'InvalidClientMetadata') throw error;
+  return undefined;
 }
 
 /** The cookie is not there, or nothing is to be found by it. */

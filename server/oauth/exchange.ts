@@ -105,6 +105,7 @@ export function connectProvider(provider: Provider, { server, issuer, sessionCoo
       exchange.status = ctx.status;
       exchange.body = ctx.body;
       if (ctx.status < 400) await keepRedemption(server, exchange);
+      else answerWithoutDocument(exchange);
     } catch (error) {
       exchange.failure = error;
     }
@@ -117,6 +118,21 @@ export function connectProvider(provider: Provider, { server, issuer, sessionCoo
     const { host } = shownTarget(client.redirectUris[0] ?? issuer);
     server.audit.record('oauth.client_registered', { ...clientOf(ctx.req), client_id: client.clientId, target: host });
   });
+}
+
+/** Soon enough for a host that is started anew. */
+const documentRetrySeconds = 30;
+
+/**
+ * That a client's document cannot be had just now says nothing of the client, who takes an unknown client for the end of its
+ * tokens, and would send its user here again. Of what the provider tells, only the words are different.
+ */
+function answerWithoutDocument(exchange: Exchange) {
+  const { error_description: description } = (exchange.body ?? {}) as Partial<OauthErrorBody>;
+  if (description !== 'client_id metadata document fetch failed') return;
+  exchange.status = 503;
+  exchange.body = { error: 'temporarily_unavailable', error_description: description };
+  exchange.reply.header('Retry-After', documentRetrySeconds);
 }
 
 /** Keeps what a request for tokens changes. What the provider found in order may have been redeemed or ended since. */

@@ -5,6 +5,9 @@ import { routes } from './routes.ts';
 /** What a client asks for. Which boards, and at which level, is decided by the person who consents. */
 export const toolScope = 'mcp';
 
+export const scopes = [toolScope, 'offline_access'];
+export const grantTypes = ['authorization_code', 'refresh_token'];
+
 /** What a client has to know of the server that issues tokens (RFC 8414). */
 export function authorizationServerMetadata(config: Config) {
   const issuer = issuerOf(config);
@@ -15,10 +18,10 @@ export function authorizationServerMetadata(config: Config) {
     token_endpoint: issuer + routes.token,
     registration_endpoint: issuer + routes.registration,
     revocation_endpoint: issuer + routes.revocation,
-    scopes_supported: [toolScope, 'offline_access'],
+    scopes_supported: scopes,
     response_types_supported: ['code'],
     response_modes_supported: ['query'],
-    grant_types_supported: ['authorization_code', 'refresh_token'],
+    grant_types_supported: grantTypes,
     token_endpoint_auth_methods_supported: authMethods,
     revocation_endpoint_auth_methods_supported: authMethods,
     code_challenge_methods_supported: ['S256'],

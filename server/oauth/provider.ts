@@ -18,7 +18,7 @@ import {
   refreshTokenSeconds,
   unusedClientSeconds,
 } from './lifetimes.ts';
-import { toolScope } from './metadata.ts';
+import { grantTypes, scopes, toolScope } from './metadata.ts';
 import { consentPathOf, routes } from './routes.ts';
 import { compareHashedSecrets, prefixTokens } from './secrets.ts';
 
@@ -58,14 +58,14 @@ export async function buildProvider(server: ServerDependencies): Promise<BuiltPr
       },
     }),
     routes,
-    scopes: [toolScope, 'offline_access'],
+    scopes,
     responseTypes: ['code'],
     clientAuthMethods: ['none', 'client_secret_basic', 'client_secret_post'],
     clientDefaults: {
       ...fixedMetadata,
       // Programs on people's machines, whose loopback ports vary: others have addresses that do not.
       application_type: 'native',
-      grant_types: ['authorization_code', 'refresh_token'],
+      grant_types: grantTypes,
       response_types: ['code'],
       token_endpoint_auth_method: 'client_secret_basic',
     },

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { clearExpired } from '../../server/jobs/clear-expired.ts';
-import { signedIn, type Visitor } from '../admin/visitor.ts';
+import { signedIn, Visitor } from '../admin/visitor.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { testClock } from '../helpers/clock.ts';
 import { createWorld, type World } from '../helpers/fixtures.ts';
@@ -58,6 +58,20 @@ describe('a client that registers', () => {
     expect((await request(server, `GET /oauth/register/${body.client_id}`, { token: 'ibg_x' })).status).toBe(401);
   });
 
+  test('and names what other servers have is registered with what there is here', async () => {
+    const { status, body } = await register(server, {
+      grant_types: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
+      response_types: ['code', 'code id_token'],
+      scope: 'openid mcp',
+    });
+    expect([status, body.grant_types, body.response_types, body.scope]).toEqual([
+      201,
+      ['authorization_code', 'refresh_token'],
+      ['code'],
+      'mcp offline_access',
+    ]);
+  });
+
   test('with a secret is told it once: the database has its hash', async () => {
     const { body } = await register(server, { token_endpoint_auth_method: undefined });
     expect(body).toMatchObject({ token_endpoint_auth_method: 'client_secret_basic', client_secret_expires_at: 0 });
@@ -107,6 +121,7 @@ describe('a client that registers', () => {
     ['a grant that there is not', { grant_types: ['client_credentials'] }],
     ['tokens in the address', { response_types: ['token'] }],
     ['a scope that there is not', { scope: 'admin' }],
+    ['a scope that is never given', { scope: 'openid' }],
   ])('with %s is refused', async (_, metadata) => {
     const { status, body } = await register(server, metadata);
     expect([status, body.error]).toEqual([400, expect.stringMatching(/^invalid_(client_metadata|redirect_uri)$/)]);
@@ -189,6 +204,47 @@ describe('a client that is known by the document at its URL', () => {
     expect(documents.asked()).toBe(1);
   });
 
+  test('may name there what other servers have, as that of VS Code does: it is for all of them', async () => {
+    const clientId = `${documents.url}/of-all.json`;
+    const grants = ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'];
+    documents.serve(documentOf(clientId, { grant_types: grants, scope: 'openid profile', response_types: ['code'] }));
+    const tokens = await new Program(server, clientId).connect(visitor, { [world.boardId]: 'read' });
+    expect((await callTool(server, tokens.access_token)).status).toBe(200);
+    expect(tokens.refresh_token).toBeTypeOf('string');
+  });
+
+  test('keeps its tokens while its document cannot be had, and nobody consents meanwhile', async () => {
+    const clientId = `${documents.url}/away.json`;
+    documents.serve(documentOf(clientId));
+    const program = new Program(server, clientId);
+    const tokens = await program.connect(visitor, { [world.boardId]: 'read' });
+    const page = await program.ask(visitor);
+    // Another server of several, or the same one started anew: it has not read the document yet.
+    const own = await startServerForTest({
+      on: server,
+      environment: {
+        BASE_URL: server.config.BASE_URL,
+        RATE_LIMIT_OAUTH_CLIENT: '1000',
+        WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
+      },
+    });
+    documents.serve(500);
+    const there = new Program({ ...server, baseUrl: own.baseUrl }, clientId);
+    for (const answer of [await there.refresh(tokens.refresh_token), await there.revoke(tokens.refresh_token)]) {
+      expect([answer.status, answer.body.error, answer.headers.get('retry-after')]).toEqual([
+        503,
+        'temporarily_unavailable',
+        '30',
+      ]);
+    }
+    const atOther = new Visitor(own);
+    for (const [name, value] of visitor.cookies) atOther.cookies.set(name, value);
+    expect((await atOther.get(page)).status).toBe(404);
+    expect(own.logLines.filter(line => line.includes('a request failed'))).toEqual([]);
+    documents.serve(documentOf(clientId));
+    expect((await there.refresh(tokens.refresh_token)).status).toBe(200);
+  });
+
   test.each([
     ['is of another client', { client_id: 'https://elsewhere.example/client.json' }],
     ['has a secret', { client_secret: 'x' }],
@@ -212,7 +268,10 @@ describe('a client that is known by the document at its URL', () => {
   });
 
   test('makes the server reach nothing inside its network', async () => {
-    const own = await startServerForTest({ on: server, environment: { BASE_URL: server.config.BASE_URL } });
+    const own = await startServerForTest({
+      on: server,
+      environment: { BASE_URL: server.config.BASE_URL, RATE_LIMIT_OAUTH_CLIENT: '1000' },
+    });
     const inside = await startReceiverForTest();
     const before = documents.asked();
     documents.serve(documentOf(`${documents.url}/inside`));
