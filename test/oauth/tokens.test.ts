@@ -228,6 +228,20 @@ describe('a code', () => {
     );
   });
 
+  test('that has expired is none, from that moment on, and neither is a refresh token or a request', async () => {
+    const expire = (model: string) =>
+      server.sql('update oauth_records set expires_at = now() where model = $1 and expires_at > now()', [model]);
+    const tokens = await connect();
+    const [code, page] = [await codeOf(), await program.ask(visitor)];
+    for (const model of ['AuthorizationCode', 'RefreshToken', 'Interaction']) await expire(model);
+    for (const answer of [await program.redeem(code), await program.refresh(tokens.refresh_token)]) {
+      expect([answer.status, answer.body.error]).toEqual([400, 'invalid_grant']);
+    }
+    expect((await visitor.get(page)).status).toBe(404);
+    // It was nobody's second use.
+    expect(await statusOf(tokens)).toBe(200);
+  });
+
   test('that nobody redeems leaves a token that ends by itself', async () => {
     await codeOf();
     const [token] = await server.sql<{ minutes: number }>(
