@@ -230,7 +230,10 @@ describe('a code', () => {
 
   test('that has expired is none, from that moment on, and neither is a refresh token or a request', async () => {
     const expire = (model: string) =>
-      server.sql('update oauth_records set expires_at = now() where model = $1 and expires_at > now()', [model]);
+      server.sql(
+        `update oauth_records set expires_at = date_trunc('milliseconds', now()) where model = $1 and expires_at > now()`,
+        [model],
+      );
     const tokens = await connect();
     const [code, page] = [await codeOf(), await program.ask(visitor)];
     for (const model of ['AuthorizationCode', 'RefreshToken', 'Interaction']) await expire(model);
