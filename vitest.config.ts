@@ -11,6 +11,7 @@ const longest = [
   'test/admin/flows.test.ts',
   'test/client/drift.test.ts',
   'test/operations/rolling-restart.test.ts',
+  'test/endpoints/merging.property.test.ts',
   'test/database/embedded-postgres.test.ts',
   'test/pages/browser.test.ts',
   'test/events/webhook-delivery.test.ts',

@@ -47,7 +47,9 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('unmerge' as const), idea: someIdea }) },
 );
 
-test('one after the other, votes, merges and unmerges leave what a plain model says', { timeout: 60_000 }, async () => {
+test('votes, merges and unmerges that run one after another have the results of a plain model', {
+  timeout: 240_000,
+}, async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(command, { minLength: 25, maxLength: 30, size: 'max' }), async commands => {
       const ids = await createIdeas();
@@ -58,11 +60,13 @@ test('one after the other, votes, merges and unmerges leave what a plain model s
       }
       await expectInvariants(server);
     }),
-    { seed, numRuns: 12 },
+    { seed, numRuns: 40 },
   );
 });
 
-test('at the same time, they leave and answer what some order of them would', { timeout: 60_000 }, async () => {
+test('votes, merges and unmerges that run at the same time have the results of some sequential order', {
+  timeout: 240_000,
+}, async () => {
   const batch = fc.array(command, { minLength: 2, maxLength: 5, size: 'max' });
   await fc.assert(
     fc.asyncProperty(fc.array(batch, { minLength: 6, maxLength: 8, size: 'max' }), async batches => {
@@ -79,7 +83,7 @@ test('at the same time, they leave and answer what some order of them would', { 
       }
     }),
     // A failure may need its moment to come again, so that shrinking it is of little use.
-    { seed, numRuns: 15, endOnFailure: true },
+    { seed, numRuns: 40, endOnFailure: true },
   );
   expect(server.logLines.filter(line => line.includes('"level":50'))).toEqual([]);
 });
