@@ -21,6 +21,11 @@ export type Operation = Json & {
   responses: Record<string, Content & Json>;
 };
 
+const emptyResponses: Record<string, string> = {
+  202: 'The message is a notification or a response. The server accepts it and sends no body. Charges no bucket.',
+  304: 'What `If-None-Match` names is still current. Charges no bucket.',
+};
+
 /** Adds to an operation what ts-rest does not know of a route: who may call it, its headers, its errors, examples. */
 export function describeOperation(
   operation: Operation,
@@ -33,9 +38,8 @@ export function describeOperation(
   describeRequest(operation, route, operationId, components.examples);
   for (const [status, response] of Object.entries(operation.responses)) {
     const schema = route.responses[Number(status)];
-    if (response.description === status) {
-      response.description = 'What `If-None-Match` names is still current. Charges no bucket.';
-    }
+    // ts-rest describes a response without a body by its status alone.
+    if (response.description === status) response.description = emptyResponses[status] ?? status;
     response.headers = headersOf(Number(status), route.method, metadata);
     if (schema instanceof z.ZodType && schema.meta()?.examples && response.content) {
       response.content['application/json'].examples = resultExamples(operationId, schema, components.examples);

@@ -69,6 +69,23 @@ describe('the revisions of 2025', () => {
     expect(called.body.result.structuredContent.id).toBe(ideaId);
   });
 
+  test('the OpenAPI document describes the 202 of a notification or a response: accepted, without a body and a charge', async () => {
+    const { paths } = JSON.parse(readFileSync('contract/openapi.json', 'utf8'));
+    const documented = paths['/api/v1/mcp'].post.responses[202];
+    expect(documented.description).toBe(
+      'The message is a notification or a response. The server accepts it and sends no body. Charges no bucket.',
+    );
+    expect(documented).not.toHaveProperty('content');
+    const before = await charged();
+    const response = { token, message: { jsonrpc: '2.0', id: 1, result: {} } };
+    for (const message of [legacy('notifications/initialized', {}, {}), response]) {
+      const answer = await send(server, message);
+      expect([answer.status, answer.text]).toEqual([202, '']);
+      for (const name of Object.keys(documented.headers)) expect(answer.headers.has(name), name).toBe(true);
+    }
+    expect(await charged()).toBe(before);
+  });
+
   test('a revision that nobody knows is answered with the newest of its era, and as a header it is refused', async () => {
     const hello = { protocolVersion: '2020-01-01', capabilities: {}, clientInfo: { name: 'a', version: '1' } };
     const answer = await send(server, legacy('initialize', hello));
