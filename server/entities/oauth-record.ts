@@ -17,6 +17,8 @@ export const OauthRecord = defineEntity({
     tokenId: bigint().nullable(),
     grantId: p.text().nullable(),
     uid: p.text().nullable(),
+    /** The idHash of the refresh token that issued this refresh token; null where a code did. */
+    parentHash: p.blob().nullable(),
     createdAt: timestamp()
       .defaultRaw('now()')
       .onCreate(() => new Date()),

@@ -10,6 +10,8 @@ interface AdapterOptions extends Pick<ServerDependencies, 'database' | 'clock'> 
   endGrant(grantId: string): Promise<void>;
   /** What the request for tokens that is being answered changes, which is kept with its answer; none of another request. */
   redemptionOf(): Redemption | undefined;
+  /** Whether that request names another resource. */
+  asksForAnother(resource: unknown): boolean;
   refusals: {
     /** Of a code whose grant has ended. */
     grantEnded(): Error;
@@ -24,6 +26,7 @@ export function buildAdapter({
   clock,
   endGrant,
   redemptionOf,
+  asksForAnother,
   refusals,
 }: AdapterOptions): (model: string) => Adapter {
   return model => {
@@ -52,7 +55,12 @@ export function buildAdapter({
 
       async find(id) {
         const record = await findRecord(database, model, id, clock.now());
-        return record && { ...record.payload, jti: id, ...(record.consumedAt ? { consumed: true } : {}) };
+        if (!record) return undefined;
+        // Whether a refresh token may be redeemed again is decided under the lock of its grant, by redeem().
+        const isJudgedLater =
+          model === 'RefreshToken' && redemptionOf() !== undefined && !asksForAnother(record.payload.resource);
+        const isConsumed = record.consumedAt !== null && !isJudgedLater;
+        return { ...record.payload, jti: id, ...(isConsumed ? { consumed: true } : {}) };
       },
 
       async consume(id) {

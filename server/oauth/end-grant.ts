@@ -6,15 +6,15 @@ import type { AuditEvents } from '../observability/audit-events.ts';
 import { clientOf } from './exchange.ts';
 
 /**
- * Ends a grant because of what a client did. Where that is the second use of a code or a refresh token, one of the two who
- * had it is not the client: which one cannot be told, so neither keeps anything.
+ * Ends a grant because of what a client did. When a code or a refresh token is reused, one of its two users is not the
+ * client. The server cannot tell which one, so neither keeps anything.
  */
-export function grantEnder(
-  { audit, clock, database }: ServerDependencies,
-  currentContext: () => Context | undefined,
-): (grantId: string) => Promise<void> {
-  return async grantId => {
-    const ctx = currentContext();
+export function grantEnder({
+  audit,
+  clock,
+  database,
+}: ServerDependencies): (ctx: Context | undefined, grantId: string) => Promise<void> {
+  return async (ctx, grantId) => {
     const ended = await database.transaction(transaction =>
       endGrant(administrationIn(transaction, { audit, actor: { by: 'server' }, now: clock.now() }), grantId),
     );

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Client, Context, Provider } from 'oidc-provider';
 import type { ServerDependencies } from '../dependencies.ts';
 import { DomainError } from '../domain/domain-error.ts';
-import { type Redemption, RedemptionError, redeem } from '../domain/oauth/redeem.ts';
+import { type Redemption, RedemptionError, type RedemptionRefusal, redeem } from '../domain/oauth/redeem.ts';
 import { adjustAuthorization, canBeKept } from './adjust-authorization.ts';
 import { shownTarget } from './client-metadata.ts';
 import { routes } from './routes.ts';
@@ -86,15 +86,24 @@ export function redemptionIn(ctx: Context | undefined): Redemption | undefined {
   return ctx?.oidc.route === 'token' ? exchangeOf(ctx.req).redemption : undefined;
 }
 
+/** Whether the request for tokens names another resource than the one that a refresh token is for. */
+export function asksForAnother(ctx: Context | undefined, resource: unknown): boolean {
+  const asked = ctx?.oidc.params?.resource;
+  return asked !== undefined && asked !== resource;
+}
+
 interface Connection {
   server: Pick<ServerDependencies, 'audit' | 'clock' | 'database'>;
   issuer: string;
+  /** Ends a grant because a refresh token was reused. */
+  endGrant(ctx: Context, grantId: string): Promise<void>;
   /** Of the provider's own sessions, which are not kept. */
   sessionCookie: string;
 }
 
 /** Connects the provider with the exchanges: what it is told of a request, and what it tells of it. */
-export function connectProvider(provider: Provider, { server, issuer, sessionCookie }: Connection): void {
+export function connectProvider(provider: Provider, connection: Connection): void {
+  const { server, issuer, sessionCookie } = connection;
   provider.use(async (ctx, next) => {
     const exchange = exchangeOf(ctx.req);
     ctx.respond = false;
@@ -104,7 +113,7 @@ export function connectProvider(provider: Provider, { server, issuer, sessionCoo
       await next();
       exchange.status = ctx.status;
       exchange.body = ctx.body;
-      if (ctx.status < 400) await keepRedemption(server, exchange);
+      if (ctx.status < 400) await keepRedemption(connection, ctx);
       else answerWithoutDocument(exchange);
     } catch (error) {
       exchange.failure = error;
@@ -135,18 +144,37 @@ function answerWithoutDocument(exchange: Exchange) {
   exchange.reply.header('Retry-After', documentRetrySeconds);
 }
 
-/** Keeps what a request for tokens changes. What the provider found in order may have been redeemed or ended since. */
-async function keepRedemption({ clock, database }: Connection['server'], exchange: Exchange) {
+/** Soon enough for a client that sends many refreshes at once: another of them has brought it a token. */
+const siblingRetrySeconds = 1;
+
+/** Redeems and issues what the provider found in order, unless a parallel request or a reuse forbids it. */
+async function keepRedemption({ server: { clock, database }, endGrant }: Connection, ctx: Context) {
+  const exchange = exchangeOf(ctx.req);
   const { redemption } = exchange;
-  if (redemption.issued.length === 0) return;
+  const [issued] = redemption.issued;
+  if (!issued) return;
   try {
     await database.transaction(transaction => redeem(transaction, redemption, clock.now()));
   } catch (error) {
     if (!(error instanceof RedemptionError)) throw error;
-    exchange.status = 400;
-    // In the words of the provider, which says no more of any other code or token.
-    exchange.body = { error: 'invalid_grant', error_description: 'grant request is invalid' };
+    if (error.reason === 'reused') await endGrant(ctx, issued.grantId);
+    refuseRedemption(exchange, error.reason);
   }
+}
+
+function refuseRedemption(exchange: Exchange, reason: RedemptionRefusal) {
+  if (reason === 'too_often') {
+    exchange.status = 429;
+    exchange.body = {
+      error: 'temporarily_unavailable',
+      error_description: 'The refresh token was redeemed too often. Use the tokens that it has issued.',
+    };
+    exchange.reply.header('Retry-After', siblingRetrySeconds);
+    return;
+  }
+  exchange.status = 400;
+  // The provider's words for any other code or token, so that the answer reveals nothing.
+  exchange.body = { error: 'invalid_grant', error_description: 'grant request is invalid' };
 }
 
 /**

@@ -3,7 +3,8 @@ const day = 24 * 60 * minute;
 
 /** How long things last, in seconds. */
 
-export const accessTokenSeconds = 10 * minute;
+/** Opaque and looked up at every call, so that revocation is immediate: a shorter life would only cause more refreshes. */
+export const accessTokenSeconds = 60 * minute;
 export const codeSeconds = minute;
 
 /** Each redemption gives another one: a client that is not used for so long has to ask for consent anew. */

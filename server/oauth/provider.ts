@@ -8,7 +8,7 @@ import { buildAdapter } from './adapter.ts';
 import { chargeFetches } from './client-limits.ts';
 import { fixedMetadata, tidyMetadata } from './client-metadata.ts';
 import { grantEnder } from './end-grant.ts';
-import { connectProvider, noteRefusal, type OauthErrorBody, redemptionIn } from './exchange.ts';
+import { asksForAnother, connectProvider, noteRefusal, type OauthErrorBody, redemptionIn } from './exchange.ts';
 import { fetchWith } from './fetch-document.ts';
 import {
   accessTokenSeconds,
@@ -22,7 +22,7 @@ import { grantTypes, scopes, toolScope } from './metadata.ts';
 import { consentPathOf, routes } from './routes.ts';
 import { compareHashedSecrets, prefixTokens } from './secrets.ts';
 
-/** For how long a client's document is not fetched again at least: a token is asked for as often as every ten minutes. */
+/** For how long a client's document is not fetched again at least: a client asks for a token every hour. */
 const documentSeconds = 60 * 60;
 
 export interface BuiltProvider {
@@ -31,7 +31,7 @@ export interface BuiltProvider {
 }
 
 /**
- * The OAuth provider: codes with PKCE, opaque access tokens for the tools alone, refresh tokens that are used once. It is
+ * The OAuth provider: codes with PKCE, opaque access tokens for the tools alone, rotating refresh tokens. It is
  * loaded by the first request that needs it: a server would start a fifth of a second later for it, and most have no such
  * clients.
  */
@@ -44,14 +44,16 @@ export async function buildProvider(server: ServerDependencies): Promise<BuiltPr
   const cookieOf = (name: string) => `${isSecure ? '__Secure-' : ''}idea_board_oauth_${name}`;
   const guard = buildAddressGuard(config.WEBHOOK_ALLOWED_CIDRS);
   const outgoing = buildOutgoingRequests({ guard });
+  const endGrant = grantEnder(server);
   const { Check, Prompt } = interactionPolicy;
 
   const provider: OauthProvider = new Provider(issuer, {
     adapter: buildAdapter({
       database,
       clock,
-      endGrant: grantEnder(server, () => Provider.ctx),
+      endGrant: grantId => endGrant(Provider.ctx, grantId),
       redemptionOf: () => redemptionIn(Provider.ctx),
+      asksForAnother: resource => asksForAnother(Provider.ctx, resource),
       refusals: {
         grantEnded: () => new errors.InvalidGrant('the grant has ended'),
         alreadyResumed: () => new errors.SessionNotFound('authorization request was answered already'),
@@ -163,7 +165,7 @@ export async function buildProvider(server: ServerDependencies): Promise<BuiltPr
   // What is believed of a proxy is settled before: here it is what the exchange sets.
   provider.proxy = true;
   provider.silent = true;
-  connectProvider(provider, { server, issuer, sessionCookie: cookieOf('session') });
+  connectProvider(provider, { server, issuer, endGrant, sessionCookie: cookieOf('session') });
   compareHashedSecrets(provider);
   prefixTokens(provider);
   return { provider, close: outgoing.close };

@@ -13,7 +13,7 @@ export const requestEvents = {
       reason: z
         .enum(['missing', 'malformed', 'unknown', 'wrong_secret', 'access_token'])
         .describe(
-          'there was no header; it was not of the form of a token; no token has the id; the token has another secret; it was an access token of OAuth that there is not, or that is over, as each is after ten minutes',
+          'there was no header; it was not of the form of a token; no token has the id; the token has another secret; it was an unknown or expired OAuth access token; each expires after an hour',
         ),
       account_id: field.accountId.optional(),
       token_id: field.tokenId.optional(),

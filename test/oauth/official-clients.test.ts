@@ -1,14 +1,9 @@
-import { Client, StreamableHTTPClientTransport, UnauthorizedError } from '@modelcontextprotocol/client';
-import { UnauthorizedError as OldUnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
-import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
-import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { signedIn, type Visitor } from '../admin/visitor.ts';
 import { createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
 import { startPublicServer } from '../helpers/public-server.ts';
 import type { TestServer } from '../helpers/server.ts';
-import { callback, finish, levelFields } from './program.ts';
-import { Remembering } from './remembering.ts';
+import { connectClient, HeldRefreshes, versions } from './official-client.ts';
 
 let server: TestServer;
 let world: World;
@@ -22,60 +17,14 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-const identity = { name: 'a client', version: '1' };
-
-/** The two versions of the SDK, as far as they are different. */
-const versions = [
-  {
-    name: '2.4',
-    Unauthorized: UnauthorizedError,
-    open(authProvider: Remembering) {
-      const transport = new StreamableHTTPClientTransport(new URL(`${server.config.BASE_URL}/api/v1/mcp`), {
-        authProvider,
-      });
-      const client = new Client(identity);
-      return {
-        connect: () => client.connect(transport),
-        finish: (answer: URL) => transport.finishAuth(answer.searchParams),
-        call: (name: string, given: Record<string, unknown>) => client.callTool({ name, arguments: given }),
-        close: () => client.close(),
-      };
-    },
-  },
-  {
-    name: '1.32',
-    Unauthorized: OldUnauthorizedError,
-    open(authProvider: Remembering) {
-      const transport = new OldTransport(new URL(`${server.config.BASE_URL}/api/v1/mcp`), { authProvider });
-      const client = new OldClient(identity);
-      return {
-        connect: () => client.connect(transport as never),
-        finish: (answer: URL) => transport.finishAuth(answer.searchParams.get('code') ?? ''),
-        call: (name: string, given: Record<string, unknown>) => client.callTool({ name, arguments: given }),
-        close: () => client.close(),
-      };
-    },
-  },
-];
+const expireAccessTokens = () =>
+  server.sql(`update oauth_records set expires_at = now() - interval '1 second' where model = 'AccessToken'`);
 
 test.each(versions)(
   'the official client $name gets from nothing to calls of tools, refreshes, and is refused when it is revoked',
-  async ({ open, Unauthorized }) => {
-    const memory = new Remembering(callback);
-    const first = open(memory);
-    // 401, discovery, registration: the person has to be asked.
-    await expect(first.connect()).rejects.toBeInstanceOf(Unauthorized);
-    const { pathname = '', search = '' } = memory.sentTo ?? {};
-    const { location } = await visitor.get(pathname + search);
-    const page = location ?? '';
-    const answer = await visitor.submit(page, page, {
-      ...levelFields({ [world.boardId]: 'write' }),
-      decision: 'connect',
-    });
-    await first.finish(await finish(visitor, answer));
-    await first.close();
-
-    const client = open(memory);
+  async version => {
+    const memory = await connectClient(version, { server, visitor, world });
+    const client = version.open(server, memory);
     await client.connect();
     const listed = await client.call('list_ideas', { q: 'dark' });
     expect(listed.structuredContent).toMatchObject({ data: [{ title: 'Dark mode' }] });
@@ -83,7 +32,7 @@ test.each(versions)(
     expect(created.structuredContent).toMatchObject({ title: 'Light mode', author: { id: world.ownerId } });
 
     const before = memory.held;
-    await server.sql(`update oauth_records set expires_at = now() - interval '1 second' where model = 'AccessToken'`);
+    await expireAccessTokens();
     const again = await client.call('list_ideas', { q: 'dark' });
     expect(again.structuredContent).toMatchObject({ data: [{}] });
     expect(memory.held?.access_token).not.toBe(before?.access_token);
@@ -92,10 +41,35 @@ test.each(versions)(
     const [token] = await server.sql<{ id: number }>('select max(id) as id from api_tokens');
     const path = `/admin/tokens/${token?.id}/revoke`;
     expect((await visitor.submit(path, path)).status).toBe(303);
-    memory.sentTo = undefined;
     // It asks for consent anew: nothing that it has is good for anything.
-    await expect(client.call('list_ideas', {})).rejects.toBeInstanceOf(Unauthorized);
+    await expect(client.call('list_ideas', {})).rejects.toBeInstanceOf(version.Unauthorized);
     expect(memory.sentTo).toBeDefined();
     await client.close();
+  },
+);
+
+test.each(versions.flatMap(version => [2, 3, 5].map(count => ({ ...version, count }))))(
+  'the official client $name loses no call and no connection when $count parallel calls find the access token expired',
+  async ({ count, ...version }) => {
+    const memory = await connectClient(version, { server, visitor, world });
+    const refreshes = new HeldRefreshes();
+    const client = version.open(server, memory, refreshes.send);
+    await client.connect();
+    for (let round = 0; round < 20; round++) {
+      await expireAccessTokens();
+      refreshes.reset(count);
+      const calls = Array.from({ length: count }, () => client.call('list_ideas', { q: 'dark' }));
+      for (const { structuredContent } of await Promise.all(calls)) {
+        expect(structuredContent).toMatchObject({ data: [{ title: 'Dark mode' }] });
+      }
+    }
+    await client.close();
+    expect(memory.sentTo).toBeUndefined();
+    const [token] = await server.sql<{ is_live: boolean; siblings: number; parents: number }>(
+      `select t.revoked_at is null as is_live, count(*)::int as siblings, count(distinct r.parent_hash)::int as parents
+      from api_tokens t join oauth_records r on r.token_id = t.id and r.parent_hash is not null
+      group by t.id order by t.id desc limit 1`,
+    );
+    expect(token).toEqual({ is_live: true, siblings: 20 * count, parents: 20 });
   },
 );

@@ -36,9 +36,9 @@ export async function storeRecord(
 }
 
 /**
- * Under the lock of the grant, so that a token which is issued while the grant ends is either gone with it or not
- * issued at all. The grant, its row among the tokens and its client live as long as what was last issued: so whatever
- * nobody uses any more ends by itself, and nothing has to look for it.
+ * Locks the grant and its row among the tokens. So a token is not issued once the grant has ended or its person has been
+ * removed, and redemptions under one grant wait for each other. The grant, its row among the tokens and its client live as
+ * long as what was last issued, so that unused ones expire by themselves.
  */
 const insertUnderGrant = statement<{ token_id: number }>(
   'store_oauth_record_under_grant',
@@ -46,7 +46,7 @@ const insertUnderGrant = statement<{ token_id: number }>(
     select g.id_hash, g.token_id, g.user_id
     from oauth_records g join api_tokens t on t.id = g.token_id
     where g.model = 'Grant' and g.id_hash = $6 and t.revoked_at is null and t.expires_at > $4
-    for update of g
+    for no key update of g, t
   ), grant_kept as (
     update oauth_records r set expires_at = greatest(r.expires_at, $5) from of_grant g
     where r.model = 'Grant' and r.id_hash = g.id_hash
@@ -56,8 +56,8 @@ const insertUnderGrant = statement<{ token_id: number }>(
     update oauth_records r set expires_at = greatest(r.expires_at, $9) from of_grant
     where r.model = 'Client' and r.id_hash = $8
   )
-  insert into oauth_records (model, id_hash, payload, user_id, token_id, grant_id, created_at, expires_at)
-  select $1, $2, $3, user_id, token_id, $7, $4, $5 from of_grant
+  insert into oauth_records (model, id_hash, payload, user_id, token_id, grant_id, parent_hash, created_at, expires_at)
+  select $1, $2, $3, user_id, token_id, $7, $10, $4, $5 from of_grant
   returning token_id`,
 );
 
@@ -74,7 +74,11 @@ export interface RecordUnderGrant {
 }
 
 /** Stores a code or a token under its grant. Answers whether the grant is there still. */
-export async function storeUnderGrant(db: Queryable, record: RecordUnderGrant): Promise<boolean> {
+export async function storeUnderGrant(
+  db: Queryable,
+  record: RecordUnderGrant,
+  parentId: string | null = null,
+): Promise<boolean> {
   const stored = await db.query(insertUnderGrant, [
     record.model,
     hashOfId(record.id),
@@ -85,6 +89,7 @@ export async function storeUnderGrant(db: Queryable, record: RecordUnderGrant): 
     record.grantId,
     hashOfId(record.clientId),
     record.clientKeptUntil,
+    parentId === null ? null : hashOfId(parentId),
   ]);
   return stored.length > 0;
 }
@@ -123,6 +128,35 @@ const markConsumed = statement<{ model: string }>(
 /** Redeems a code or a refresh token. Of two that do so at once one is answered true. */
 export async function consumeRecord(db: Queryable, model: string, id: string, now: Date): Promise<boolean> {
   return (await db.query(markConsumed, [model, hashOfId(id), now])).length > 0;
+}
+
+/** Finds the issued tokens by the index on grant_id: a grant has few, so parent_hash needs no index. */
+const selectRepetition = statement<Repetition>(
+  'judge_oauth_repetition',
+  `select
+    r.consumed_at > $2 and not exists (
+      select from oauth_records c
+      where c.grant_id = r.grant_id and c.parent_hash = r.id_hash and c.consumed_at is not null
+    ) as is_in_leeway,
+    (
+      select count(*)::int from oauth_records c where c.grant_id = r.grant_id and c.parent_hash = r.id_hash
+    ) as issued_count
+  from oauth_records r
+  where r.model = 'RefreshToken' and r.id_hash = $1`,
+);
+
+/** What is known of a refresh token that was redeemed before. */
+export interface Repetition {
+  /** It was redeemed a moment ago, and none of the refresh tokens that it issued has been redeemed. */
+  is_in_leeway: boolean;
+  /** How many refresh tokens it has issued. */
+  issued_count: number;
+}
+
+/** Undefined where the refresh token has expired and is gone. */
+export async function judgeRepetition(db: Queryable, id: string, redeemedAfter: Date): Promise<Repetition | undefined> {
+  const [repetition] = await db.query(selectRepetition, [hashOfId(id), redeemedAfter]);
+  return repetition;
 }
 
 const deleteRecord = statement<{ model: string }>(

@@ -1,0 +1,95 @@
+import { Client, StreamableHTTPClientTransport, UnauthorizedError } from '@modelcontextprotocol/client';
+import { UnauthorizedError as OldUnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
+import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { expect } from 'vitest';
+import type { Visitor } from '../admin/visitor.ts';
+import type { World } from '../helpers/fixtures.ts';
+import type { TestServer } from '../helpers/server.ts';
+import { callback, finish, levelFields } from './program.ts';
+import { Remembering } from './remembering.ts';
+
+const identity = { name: 'a client', version: '1' };
+
+/** The two versions of the SDK, as far as they are different. */
+export const versions = [
+  {
+    name: '2.4',
+    Unauthorized: UnauthorizedError,
+    open(server: TestServer, authProvider: Remembering, send = fetch) {
+      const transport = new StreamableHTTPClientTransport(addressOf(server), { authProvider, fetch: send });
+      const client = new Client(identity);
+      return {
+        connect: () => client.connect(transport),
+        finish: (answer: URL) => transport.finishAuth(answer.searchParams),
+        call: (name: string, given: Record<string, unknown>) => client.callTool({ name, arguments: given }),
+        close: () => client.close(),
+      };
+    },
+  },
+  {
+    name: '1.32',
+    Unauthorized: OldUnauthorizedError,
+    open(server: TestServer, authProvider: Remembering, send = fetch) {
+      const transport = new OldTransport(addressOf(server), { authProvider, fetch: send });
+      const client = new OldClient(identity);
+      return {
+        connect: () => client.connect(transport as never),
+        finish: (answer: URL) => transport.finishAuth(answer.searchParams.get('code') ?? ''),
+        call: (name: string, given: Record<string, unknown>) => client.callTool({ name, arguments: given }),
+        close: () => client.close(),
+      };
+    },
+  },
+];
+
+type Version = (typeof versions)[number];
+
+/** Has a client ask for consent, and a person give it. Returns what the client remembers. */
+export async function connectClient(
+  { open, Unauthorized }: Version,
+  { server, visitor, world }: { server: TestServer; visitor: Visitor; world: World },
+): Promise<Remembering> {
+  const memory = new Remembering(callback);
+  const client = open(server, memory);
+  // 401, discovery, registration: the person has to be asked.
+  await expect(client.connect()).rejects.toBeInstanceOf(Unauthorized);
+  const { pathname = '', search = '' } = memory.sentTo ?? {};
+  const { location } = await visitor.get(pathname + search);
+  const page = location ?? '';
+  const answer = await visitor.submit(page, page, {
+    ...levelFields({ [world.boardId]: 'write' }),
+    decision: 'connect',
+  });
+  await client.finish(await finish(visitor, answer));
+  await client.close();
+  memory.sentTo = undefined;
+  return memory;
+}
+
+/**
+ * Sends requests, but no refresh before so many calls got 401 since the last reset. So each of these calls sends its own
+ * refresh with the same token. Without it the client 1.32 may lose a call by itself: it gives up at a 401 that arrives
+ * after the refresh of another call.
+ */
+export class HeldRefreshes {
+  #missing = 0;
+  #all = Promise.withResolvers<void>();
+
+  reset(count: number) {
+    this.#missing = count;
+    this.#all = Promise.withResolvers<void>();
+  }
+
+  send: typeof fetch = async (url, init) => {
+    if (String(url).endsWith('/oauth/token')) await this.#all.promise;
+    const response = await fetch(url, init);
+    if (response.status === 401) this.#missing -= 1;
+    if (this.#missing === 0) this.#all.resolve();
+    return response;
+  };
+}
+
+function addressOf({ config }: TestServer): URL {
+  return new URL(`${config.BASE_URL}/api/v1/mcp`);
+}
