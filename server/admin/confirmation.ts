@@ -14,6 +14,8 @@ export interface Confirmation {
   explanation: string;
   /** More about it: a template's output. */
   details?: Html;
+  /** An optional part of the operation: a checkbox, ticked at first. */
+  choice?: { name: string; label: string } | undefined;
   /** Where the form is sent. */
   action: string;
   button: string;

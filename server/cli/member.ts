@@ -20,6 +20,10 @@ interface RoleOptions extends MemberOptions {
   role: Role;
 }
 
+interface RemoveOptions extends MemberOptions {
+  keepTokens?: boolean;
+}
+
 interface InviteOptions extends OutputOptions {
   account?: string;
   email: string;
@@ -81,11 +85,12 @@ export function addMemberCommands(program: Command) {
   addVerb(
     noun,
     'remove',
-    'Ends a membership; what the user wrote stays. The last owner cannot be removed.',
+    'Ends a membership, with the OAuth connections and API tokens that the user issued. What the user wrote stays. The last owner cannot be removed.',
     'member remove --account acme --user grace@example.com',
   )
     .addOption(accountOption())
     .addOption(userOption())
+    .option('--keep-tokens', 'keep the API tokens that the user issued')
     .action(remove);
 }
 
@@ -132,11 +137,11 @@ async function list({ account: slug, limit, ...output }: ListOptions) {
   );
 }
 
-async function remove({ account, user, ...output }: MemberOptions) {
+async function remove({ account, user, keepTokens: keepsTokens = false, ...output }: RemoveOptions) {
   const view = await administer(async admin => {
     const member = await chooseMember(admin, account, user);
     const before = await readMember(admin, member);
-    await removeMember(admin, member);
+    await removeMember(admin, member, { keepsTokens });
     return before;
   });
   print(output, view, () => `Removed ${user}.`);

@@ -67,7 +67,7 @@ export function addUserCommands(program: Command) {
   addVerb(
     noun,
     'block',
-    'Keeps a user, and the tokens that the user issued, from writing in an account.',
+    'Keeps a user, and the API tokens that the user issued, from writing in an account. Ends the OAuth connections of the user there.',
     'user block --account acme --user mallory@example.com --reason "Spam"',
   )
     .addOption(accountOption())

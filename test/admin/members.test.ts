@@ -136,28 +136,45 @@ describe('a member', () => {
     expect(await roleOf(adminId)).toBe('admin');
   });
 
-  test('is removed after a question that says what stays: the pages are closed, tokens go on without moderating', async () => {
-    const userId = await createMember(server, world.accountId, 'admin', 'Grace');
-    const visitor = await signedIn(server, userId);
-    const { token } = await issueToken(server, world, 'moderate', { issuerId: userId });
-    const path = `/admin/members/${userId}/remove`;
-    const question = await admin.get(path);
-    expect(question.html).toContain('Remove <bdi>Grace</bdi>?');
-    expect(question.html).toContain('Tokens that they issued stay');
-    expect(question.html).toContain('moderate with nothing any more');
-    expect((await request(server, 'GET /api/v1/ideas?moderation_state=pending', { token })).status).toBe(200);
-    server.auditLines.length = 0;
-    expect((await admin.submit(path, path)).location).toBe('/admin/members?notice=removed');
-    expect(await roleOf(userId)).toBeUndefined();
-    expect((await visitor.get('/admin')).html).toContain('You are not a member of any account');
-    expect((await request(server, 'GET /api/v1/ideas', { token })).status).toBe(200);
-    const refused = await request(server, 'GET /api/v1/ideas?moderation_state=pending', { token });
-    expect(refused.key).toBe('token_issuer_not_moderator');
-    expect(readAudit(server.auditLines)).toContainEqual(
-      expect.objectContaining({ event: 'member.removed', by_user_id: adminId, user_id: userId, role: 'admin' }),
-    );
-    expect((await admin.get(path)).status).toBe(404);
-    expect((await send(admin, path)).status).toBe(404);
+  test('a member is removed after a question that offers, ticked, to revoke the API tokens that they issued', async () => {
+    for (const isRevoked of [true, false]) {
+      const userId = await createMember(server, world.accountId, 'admin', 'Grace');
+      const visitor = await signedIn(server, userId);
+      const { token, id } = await issueToken(server, world, 'moderate', { issuerId: userId });
+      const path = `/admin/members/${userId}/remove`;
+      const question = await admin.get(path);
+      expect(question.html).toContain('Remove <bdi>Grace</bdi>?');
+      expect(question.html).toContain(
+        '<input type="checkbox" name="revoke_tokens" value="yes" checked> <span>Revoke the API tokens that they issued</span>',
+      );
+      server.auditLines.length = 0;
+      const answer = await admin.submit(path, path, isRevoked ? { revoke_tokens: 'yes' } : {});
+      expect(answer.location).toBe('/admin/members?notice=removed');
+      expect(await roleOf(userId)).toBeUndefined();
+      expect((await visitor.get('/admin')).html).toContain('You are not a member of any account');
+      const status = async (path: string) => (await request(server, `GET /api/v1/ideas${path}`, { token })).status;
+      expect([await status(''), await status('?moderation_state=pending')]).toEqual(
+        isRevoked ? [401, 401] : [200, 403],
+      );
+      const told = readAudit(server.auditLines).filter(({ by_user_id }) => by_user_id === adminId);
+      const removal = { event: 'member.removed', user_id: userId, role: 'admin' };
+      expect(told).toMatchObject(isRevoked ? [removal, { event: 'token.revoked', token_id: id }] : [removal]);
+      expect((await admin.get(path)).status).toBe(404);
+      expect((await send(admin, path)).status).toBe(404);
+    }
+  });
+
+  test('an admin who leaves may revoke the API tokens that they issued, and a plain member may not', async () => {
+    for (const role of ['admin', 'member'] as const) {
+      const userId = await createMember(server, world.accountId, role);
+      const visitor = await signedIn(server, userId);
+      const { token } = await issueToken(server, world, 'read', { issuerId: userId });
+      const path = '/admin/members/leave';
+      const { html } = await visitor.get(path);
+      expect(html.includes('name="revoke_tokens" value="yes" checked')).toBe(role === 'admin');
+      expect((await visitor.submit(path, path, { revoke_tokens: 'yes' })).status).toBe(303);
+      expect((await request(server, 'GET /api/v1/ideas', { token })).status).toBe(role === 'admin' ? 401 : 200);
+    }
   });
 
   test('leaves an account of their own accord, whatever the role; the last owner does not', async () => {

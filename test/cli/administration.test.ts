@@ -129,6 +129,28 @@ test.concurrent('people, their roles and their blocks are kept', async ({ db, cl
   expect(await db.sql('select * from user_blocks')).toEqual([]);
 });
 
+test.concurrent('member remove revokes the API tokens that the user issued, and --keep-tokens keeps them', async ({
+  db,
+  cli,
+}) => {
+  await createInstallation(db);
+  for (const [option, state] of [
+    [[], 'revoked'],
+    [['--keep-tokens'], 'active'],
+  ] as const) {
+    const user = ['--user', 'grace@example.com'];
+    if (option.length === 0) await cli.json('user', 'create', '--email', 'grace@example.com', '--name', 'Grace');
+    await cli.json('member', 'add', ...user, '--role', 'admin');
+    await cli.json('token', 'create', '--name', `Bot ${state}`, '--issuer', 'grace@example.com');
+    await cli.json('member', 'remove', ...user, ...option);
+  }
+  const tokens = await cli.json<{ name: string; state: string }[]>('token', 'list');
+  expect(tokens.filter(({ name }) => name.startsWith('Bot')).map(({ name, state }) => [name, state])).toEqual([
+    ['Bot revoked', 'revoked'],
+    ['Bot active', 'active'],
+  ]);
+});
+
 test.concurrent('somebody is invited by a link that is printed where no mail is sent, mailed where it is, and taken back', async ({
   db,
   cli,

@@ -158,23 +158,6 @@ describe('what ends a token of the API ends a grant, from the next call on', () 
     await server.sql(statement, [userId]);
     expect([await statusOf(tokens), await refresh()]).toEqual([401, 'invalid_grant']);
   });
-
-  test('the role of an admin: what is moderated is refused, and the rest goes on', async () => {
-    await connectOwn();
-    const ideaId = await insertIdea(server, own);
-    await server.sql(`update memberships set role = 'member' where user_id = $1`, [userId]);
-    const moderated = await callTool(server, tokens.access_token, 'set_idea_status', { id: ideaId, status: 'planned' });
-    expect(moderated.body.result.content[0].text).toContain('token_issuer_not_moderator');
-    expect([await statusOf(tokens), await refresh()]).toEqual([200, 200]);
-  });
-
-  test('a block: nothing is written any more', async () => {
-    await connectOwn();
-    await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [own.accountId, userId]);
-    const written = await callTool(server, tokens.access_token, 'create_idea', { title: 'T', body: 'B' });
-    expect(written.body.result.content[0].text).toContain('user_blocked');
-    expect(await statusOf(tokens)).toBe(200);
-  });
 });
 
 describe('a code', () => {

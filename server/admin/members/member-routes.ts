@@ -129,7 +129,9 @@ export function serveMemberPages(app: FastifyInstance, server: ServerDependencie
       title: 'Remove a member',
       verb: 'Remove',
       name: shownName(member.name),
-      explanation: `${whatEnds} Tokens that they issued stay: they go on working for them, but moderate with nothing any more. An invitation brings them back.`,
+      explanation:
+        'What they wrote stays, and their votes still count. Their invitations stop working, and programs that they connected by OAuth are disconnected. API tokens that you keep go on working, but can no longer moderate. An invitation brings them back.',
+      choice: { name: revokeField, label: 'Revoke the API tokens that they issued' },
       action: pathIn(request, account, `/admin/members/${member.user_id}/remove`),
       button: 'Remove the member',
       isDangerous: true,
@@ -140,7 +142,8 @@ export function serveMemberPages(app: FastifyInstance, server: ServerDependencie
   app.post('/admin/members/:id/remove', { onRequest }, async (request, reply) => {
     const account = requireAdminAccount(request);
     const userId = idIn(request);
-    await administer(server, request, admin => removeMember(admin, { accountId: account.id, userId }));
+    const keepsTokens = fieldOf(request.body, revokeField) === '';
+    await administer(server, request, admin => removeMember(admin, { accountId: account.id, userId }, { keepsTokens }));
     if (userId === sessionOf(request).user.id) return reply.redirect('/admin?notice=left', 303);
     return reply.redirect(pathIn(request, account, '/admin/members', { notice: 'removed' }), 303);
   });
@@ -152,7 +155,8 @@ export function serveMemberPages(app: FastifyInstance, server: ServerDependencie
       verb: 'Leave',
       name: shownName(account.name),
       explanation:
-        'Its boards and pages are closed to you from then on. What you wrote stays, and your votes count on. Tokens that you issued stay, too, but moderate with nothing any more. Only an invitation brings you back.',
+        'You can no longer open its boards and pages. What you wrote stays, and your votes still count. Programs that you connected by OAuth are disconnected. API tokens that stay go on working, but can no longer moderate. Only an invitation brings you back.',
+      choice: isAdmin(account) ? { name: revokeField, label: 'Revoke the API tokens that you issued' } : undefined,
       action: pathIn(request, account, '/admin/members/leave'),
       button: 'Leave the account',
       isDangerous: true,
@@ -163,12 +167,14 @@ export function serveMemberPages(app: FastifyInstance, server: ServerDependencie
   app.post('/admin/members/leave', { onRequest }, async (request, reply) => {
     const account = requireAccount(request);
     const userId = sessionOf(request).user.id;
-    await administer(server, request, admin => removeMember(admin, { accountId: account.id, userId }));
+    // Owners and admins alone revoke tokens of the API.
+    const keepsTokens = !isAdmin(account) || fieldOf(request.body, revokeField) === '';
+    await administer(server, request, admin => removeMember(admin, { accountId: account.id, userId }, { keepsTokens }));
     return reply.redirect('/admin?notice=left', 303);
   });
 }
 
-const whatEnds = 'What they wrote stays, and their votes count on. Invitations that they made work no more.';
+const revokeField = 'revoke_tokens';
 
 async function requireMember(admin: Administration, account: AccountOfUser, userId: number): Promise<MemberView> {
   const member = await readMember(admin, { accountId: account.id, userId });

@@ -2,6 +2,7 @@ import { statement } from '../../database/statement.ts';
 import { Membership, type Role } from '../../entities/membership.ts';
 import { type Administration, AdministrationError, actingUserOf } from '../administration.ts';
 import { explainViolations } from '../constraint-violation.ts';
+import { revokeTokensOf } from '../tokens/revoke-token.ts';
 import { lockMembers } from './may-manage.ts';
 import { hasOtherOwner } from './other-owner.ts';
 
@@ -46,10 +47,15 @@ export async function setMemberRole(admin: Administration, member: Member, role:
 }
 
 /**
- * Ends a membership: another's, or one's own, whatever the role. What the user wrote stays, and so do tokens that the user
- * issued. Invitations that the user made do not work any more.
+ * Ends a membership: another's, or one's own, whatever the role. What the user wrote stays. Invitations that the user made
+ * do not work any more. The user's OAuth grants end, because they act as the user. API tokens belong to the account:
+ * whoever removes the member decides whether those that the user issued are kept.
  */
-export async function removeMember(admin: Administration, member: Member): Promise<void> {
+export async function removeMember(
+  admin: Administration,
+  member: Member,
+  { keepsTokens = false }: { keepsTokens?: boolean } = {},
+): Promise<void> {
   const authority = await lockMembers(admin, member.accountId);
   const membership = await requireMembership(admin, member);
   const { role } = membership;
@@ -57,6 +63,7 @@ export async function removeMember(admin: Administration, member: Member): Promi
   await checkNotLastOwner(admin, membership, 'removed');
   await admin.em.remove(membership).flush();
   admin.audit.record('member.removed', { ...describe(member), role });
+  await revokeTokensOf(admin, member, keepsTokens ? ['oauth'] : ['oauth', 'api']);
 }
 
 /** Nobody whose erasure has begun becomes a member, and so an owner who would hold it up. */

@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { Grant } from '../../../contract/grants.ts';
+import { statement } from '../../database/statement.ts';
 import { Account } from '../../entities/account.ts';
 import { ApiToken } from '../../entities/api-token.ts';
 import { ApiTokenBoard } from '../../entities/api-token-board.ts';
 import { Board } from '../../entities/board.ts';
-import { Membership } from '../../entities/membership.ts';
+import type { Role } from '../../entities/membership.ts';
 import { Voter } from '../../entities/voter.ts';
+import { lockAccount } from '../accounts/find-account.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { checkName } from '../fields.ts';
 import { formatToken, makeSecret } from './token-text.ts';
@@ -28,7 +30,8 @@ export interface IssuedToken {
 
 /**
  * Creates a token (Token; Authentication, rules 8 and 11): by an owner or admin of the account, whose plan must have
- * the Agent API, for some of its boards.
+ * the Agent API, for some of its boards. Removing, demoting and blocking the issuer lock the account too: either they find
+ * the token, or it is refused.
  */
 export async function createToken(
   admin: Administration,
@@ -36,6 +39,7 @@ export async function createToken(
   plansWithoutAgentApi: readonly string[] = [],
 ): Promise<IssuedToken> {
   const name = checkName(input.name, 100);
+  await lockAccount(admin, input.accountId);
   await checkPlanHasAgentApi(admin, input.accountId, plansWithoutAgentApi);
   await checkIssuer(admin, input);
   await checkBoards(admin, input);
@@ -86,9 +90,20 @@ async function checkPlanHasAgentApi(admin: Administration, accountId: number, wi
   throw new AdministrationError('forbidden', `The plan ${account.plan} of the account does not allow the Agent API`);
 }
 
+/** Locks the membership for the erasure of a user, which locks no account. */
+const selectIssuer = statement<{ role: Role; is_blocked: boolean }>(
+  'select_token_issuer',
+  `select m.role,
+    exists (select from user_blocks b where b.account_id = m.account_id and b.user_id = m.user_id) as is_blocked
+  from memberships m
+  where m.account_id = $1 and m.user_id = $2
+  for key share of m`,
+);
+
 async function checkIssuer(admin: Administration, { accountId, issuerId }: NewToken) {
-  const membership = await admin.em.findOne(Membership, { accountId, userId: issuerId });
-  if (membership?.role === 'owner' || membership?.role === 'admin') return;
+  const [issuer] = await admin.query(selectIssuer, [accountId, issuerId]);
+  if (issuer?.is_blocked) throw new AdministrationError('forbidden', 'A blocked user cannot issue a token');
+  if (issuer?.role === 'owner' || issuer?.role === 'admin') return;
   throw new AdministrationError(
     'forbidden',
     'A token is issued by an owner or admin of the account; this user is neither',

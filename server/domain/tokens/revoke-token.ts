@@ -1,3 +1,4 @@
+import { statement } from '../../database/statement.ts';
 import { ApiToken } from '../../entities/api-token.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 
@@ -9,4 +10,24 @@ export async function revokeToken(admin: Administration, accountId: number, toke
   token.revokedAt = admin.now;
   await admin.em.flush();
   admin.audit.record('token.revoked', { account_id: accountId, token_id: tokenId });
+}
+
+const revokeOfIssuer = statement<{ id: number }>(
+  'revoke_tokens_of_issuer',
+  `update api_tokens set revoked_at = $4
+  where account_id = $1 and issuer_id = $2 and kind = any ($3) and revoked_at is null
+  returning id`,
+);
+
+/**
+ * Revokes the tokens that a user issued in an account: grants of OAuth, which act as the person, or those of the API too,
+ * which belong to the account. The account is locked, as it is where tokens are made.
+ */
+export async function revokeTokensOf(
+  admin: Administration,
+  { accountId, userId }: { accountId: number; userId: number },
+  kinds: readonly ApiToken['kind'][],
+): Promise<void> {
+  const revoked = await admin.query(revokeOfIssuer, [accountId, userId, kinds, admin.now]);
+  for (const { id } of revoked) admin.audit.record('token.revoked', { account_id: accountId, token_id: id });
 }

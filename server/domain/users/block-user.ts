@@ -5,6 +5,7 @@ import { lockAccount } from '../accounts/find-account.ts';
 import { type Administration, AdministrationError, actingUserOf } from '../administration.ts';
 import { checkText } from '../fields.ts';
 import { hasOtherOwner } from '../members/other-owner.ts';
+import { revokeTokensOf } from '../tokens/revoke-token.ts';
 
 interface Blocking {
   accountId: number;
@@ -12,8 +13,8 @@ interface Blocking {
 }
 
 /**
- * Keeps a user from writing in an account, and from its pages. Blocking again changes the reason, where one is given. The
- * operator of the server may block everybody but the last owner.
+ * Keeps a user from writing in an account, and from its pages, and ends their OAuth grants for good. Blocking again changes
+ * the reason, where one is given. The operator of the server may block everybody but the last owner.
  */
 export async function blockUser(admin: Administration, { accountId, userId }: Blocking, reason?: string) {
   const checked = reason === undefined ? undefined : checkText(reason, 0, 500, 'reason');
@@ -28,6 +29,7 @@ export async function blockUser(admin: Administration, { accountId, userId }: Bl
   if (checked !== undefined) block.reason = checked;
   await admin.em.flush();
   if (!known) admin.audit.record('user.blocked', { account_id: accountId, user_id: userId });
+  await revokeTokensOf(admin, { accountId, userId }, ['oauth']);
 }
 
 /** Ends a block. Without one nothing changes. Whoever may block a user may unblock them. */

@@ -1,11 +1,15 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Administration } from '../../../server/domain/administration.ts';
+import { removeMember, setMemberRole } from '../../../server/domain/members/change-members.ts';
 import { createToken, type NewToken } from '../../../server/domain/tokens/create-token.ts';
 import { listTokens } from '../../../server/domain/tokens/list-tokens.ts';
 import { revokeToken } from '../../../server/domain/tokens/revoke-token.ts';
+import { blockUser } from '../../../server/domain/users/block-user.ts';
+import { Membership } from '../../../server/entities/membership.ts';
 import { createTestDatabase, type TestDatabase } from '../../helpers/database.ts';
 import { createBoard, createMember, createUser, createWorld, type World } from '../../helpers/fixtures.ts';
-import { administer, expectRefusal } from './administer.ts';
+import { administer, administerAtOnce, expectRefusal } from './administer.ts';
 
 let db: TestDatabase;
 let world: World;
@@ -37,6 +41,70 @@ test('only an owner or admin of the account issues a token', async () => {
     other.ownerId,
   ];
   for (const issuerId of others) await refuse({ issuerId }, 'forbidden', 'issued by an owner or admin of the account');
+});
+
+type Member = { accountId: number; userId: number };
+
+const ways: [string, (admin: Administration, member: Member) => Promise<void>][] = [
+  ['removed', (admin, member) => removeMember(admin, member)],
+  ['demoted', (admin, member) => setMemberRole(admin, member, 'moderator')],
+  ['blocked', (admin, member) => blockUser(admin, member)],
+  // It locks the membership and not the account.
+  ['erased', async (admin, { userId }) => void (await admin.em.nativeDelete(Membership, { userId }))],
+];
+
+test.each(ways)('a token is refused to an admin who is being %s', async (_, leave) => {
+  const member = { accountId: world.accountId, userId: await createMember(db, world.accountId, 'admin') };
+  for (const kind of ['api', 'oauth'] as const) {
+    const results = await administerAtOnce(
+      db,
+      admin => leave(admin, member),
+      admin => createToken(admin, { ...input, issuerId: member.userId, kind }),
+    );
+    expect(results).toMatchObject([{ status: 'fulfilled' }, { reason: { reason: 'forbidden' } }]);
+    await db.sql('delete from user_blocks where user_id = $1', [member.userId]);
+    await db.sql(
+      `insert into memberships (account_id, user_id, role) values ($1, $2, 'admin')
+      on conflict (account_id, user_id) do update set role = 'admin'`,
+      [member.accountId, member.userId],
+    );
+  }
+  expect(await db.sql('select from api_tokens where issuer_id = $1', [member.userId])).toEqual([]);
+});
+
+test.each([
+  ['removed', 'removed', ['api', 'oauth']],
+  ['removed with their tokens kept', 'kept', ['oauth']],
+  ['blocked', 'blocked', ['oauth']],
+  ['demoted', 'demoted', []],
+] as const)('an admin who is %s while a token is made loses what the operation revokes', async (_, way, expected) => {
+  const member = { accountId: world.accountId, userId: await createMember(db, world.accountId, 'admin') };
+  const leave = (admin: Administration) => {
+    if (way === 'blocked') return blockUser(admin, member);
+    if (way === 'demoted') return setMemberRole(admin, member, 'member');
+    return removeMember(admin, member, { keepsTokens: way === 'kept' });
+  };
+  const results = await administerAtOnce(
+    db,
+    async admin => {
+      for (const kind of ['api', 'oauth'] as const) {
+        await createToken(admin, { ...input, issuerId: member.userId, kind });
+      }
+    },
+    leave,
+  );
+  expect(results).toMatchObject([{ status: 'fulfilled' }, { status: 'fulfilled' }]);
+  const revoked = await db.sql<{ kind: string }>(
+    'select kind from api_tokens where issuer_id = $1 and revoked_at is not null order by kind',
+    [member.userId],
+  );
+  expect(revoked.map(({ kind }) => kind)).toEqual(expected);
+});
+
+test('a blocked admin issues no token', async () => {
+  const issuerId = await createMember(db, world.accountId, 'admin');
+  await administer(db, admin => blockUser(admin, { accountId: world.accountId, userId: issuerId }));
+  await refuse({ issuerId }, 'forbidden', 'A blocked user cannot issue a token');
 });
 
 test('a token grants at least one board, each once, and only boards of its account', async () => {

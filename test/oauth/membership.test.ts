@@ -1,0 +1,233 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { removeMember } from '../../server/domain/members/change-members.ts';
+import { createToken } from '../../server/domain/tokens/create-token.ts';
+import { blockUser } from '../../server/domain/users/block-user.ts';
+import { emailOf, signedIn, type Visitor } from '../admin/visitor.ts';
+import { cliOn } from '../cli/run-cli.ts';
+import { administer, administerAtOnce } from '../domain/administration/administer.ts';
+import { requestDeletion } from '../domain/erasure/populate.ts';
+import { runCleanUp } from '../domain/erasure/run.ts';
+import { readAudit } from '../helpers/audit.ts';
+import { createMember, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
+import { startPublicServer } from '../helpers/public-server.ts';
+import { request } from '../helpers/request.ts';
+import { type TestServer, testAppKey } from '../helpers/server.ts';
+import { callTool, finish, levelFields, Program, type Tokens } from './program.ts';
+
+let server: TestServer;
+let world: World;
+let slug: string;
+let owner: Visitor;
+let program: Program;
+let cli: ReturnType<typeof cliOn>;
+
+beforeAll(async () => {
+  server = await startPublicServer({ environment: { RATE_LIMIT_OAUTH_CLIENT: '1000' } });
+  world = await createWorld(server);
+  owner = await signedIn(server, world.ownerId);
+  program = await Program.register(server);
+  const [account] = await server.sql<{ slug: string }>('select slug from accounts where id = $1', [world.accountId]);
+  slug = account?.slug ?? '';
+  cli = cliOn(server.url, { APP_KEY: testAppKey.toString('base64') });
+});
+afterAll(() => server.close());
+
+interface Connected {
+  userId: number;
+  visitor: Visitor;
+  tokens: Tokens;
+  tokenId: number;
+}
+
+/** An admin of the account who has connected a program. */
+async function connectAdmin(): Promise<Connected> {
+  const userId = await createMember(server, world.accountId, 'admin');
+  const visitor = await signedIn(server, userId);
+  const tokens = await program.connect(visitor, { [world.boardId]: 'moderate' });
+  const [token] = await server.sql<{ id: number }>('select max(id) as id from api_tokens');
+  return { userId, visitor, tokens, tokenId: token?.id ?? 0 };
+}
+
+const outcomesOf = async ({ tokens }: Pick<Connected, 'tokens'>) => {
+  const refresh = await program.refresh(tokens.refresh_token);
+  return [(await callTool(server, tokens.access_token)).status, refresh.body.error ?? refresh.status];
+};
+const memberOf = ({ userId }: Pick<Connected, 'userId'>) => ({ accountId: world.accountId, userId });
+const stateOf = async (tokenId: number) => {
+  const tokens = await cli.json<{ id: number; state: string }[]>('token', 'list', '--account', slug);
+  return tokens.find(({ id }) => id === tokenId)?.state;
+};
+/** What the audit log of the server tells of a user and of a token, the command line's own aside. */
+const toldOf = ({ userId, tokenId }: Connected) =>
+  readAudit(server.auditLines)
+    .filter(line => line.token_id === tokenId || line.user_id === userId)
+    .map(({ event, by, by_user_id }) => ({ event, by, by_user_id }));
+const byOwner = (event: string) => ({ event, by: 'user', by_user_id: world.ownerId });
+
+test.each<[string, (one: Connected) => Promise<unknown>, string | undefined]>([
+  [
+    'an owner removes in the admin area',
+    async ({ userId }) => {
+      const path = `/admin/members/${userId}/remove`;
+      expect((await owner.submit(path, path)).status).toBe(303);
+    },
+    'member.removed',
+  ],
+  [
+    'an owner blocks in the admin area',
+    async ({ userId }) => {
+      const path = `/admin/blocks/${userId}`;
+      expect((await owner.submit(path, path, { reason: 'Spam' })).status).toBe(303);
+    },
+    'user.blocked',
+  ],
+  [
+    'the operator removes on the command line',
+    async ({ userId }) =>
+      cli.json('member', 'remove', '--account', slug, '--user', await emailOf(server, userId), '--keep-tokens'),
+    undefined,
+  ],
+  [
+    'the operator blocks on the command line',
+    async ({ userId }) => cli.json('user', 'block', '--account', slug, '--user', await emailOf(server, userId)),
+    undefined,
+  ],
+  [
+    'a clean-up erases',
+    async ({ userId }) => {
+      await requestDeletion(server, userId);
+      expect((await runCleanUp(server)).users).toMatchObject([{ id: userId }]);
+    },
+    undefined,
+  ],
+])('the OAuth grant of a member whom %s ends at the next request', async (_, leave, event) => {
+  const other = await connectAdmin();
+  const one = await connectAdmin();
+  server.auditLines.length = 0;
+  await leave(one);
+  if (event) expect(toldOf(one)).toEqual([byOwner(event), byOwner('token.revoked')]);
+  expect(await outcomesOf(one)).toEqual([401, 'invalid_grant']);
+  expect([await stateOf(one.tokenId), await stateOf(other.tokenId)]).toEqual(['revoked', 'active']);
+  expect(await outcomesOf(other)).toEqual([200, 200]);
+});
+
+test('the OAuth grant of a member who leaves of their own accord ends at the next request', async () => {
+  const one = await connectAdmin();
+  server.auditLines.length = 0;
+  const path = '/admin/members/leave';
+  expect((await one.visitor.submit(path, path)).status).toBe(303);
+  const byThem = (event: string) => ({ event, by: 'user', by_user_id: one.userId });
+  expect(toldOf(one)).toEqual([byThem('member.removed'), byThem('token.revoked')]);
+  expect(await outcomesOf(one)).toEqual([401, 'invalid_grant']);
+  expect(await stateOf(one.tokenId)).toBe('revoked');
+});
+
+test('an OAuth grant stays ended when its person is unblocked or becomes a member again', async () => {
+  const [blocked, removed] = [await connectAdmin(), await connectAdmin()];
+  const [of, back] = [await emailOf(server, blocked.userId), await emailOf(server, removed.userId)];
+  await cli.json('user', 'block', '--account', slug, '--user', of);
+  await cli.json('user', 'unblock', '--account', slug, '--user', of);
+  await cli.json('member', 'remove', '--account', slug, '--user', back);
+  await cli.json('member', 'add', '--account', slug, '--user', back, '--role', 'owner');
+  for (const one of [blocked, removed]) expect(await outcomesOf(one)).toEqual([401, 'invalid_grant']);
+});
+
+test('the OAuth grant of a demoted admin goes on as the person, who moderates no more', async () => {
+  const one = await connectAdmin();
+  const id = await insertIdea(server, world);
+  await cli.json(
+    'member',
+    'set-role',
+    '--account',
+    slug,
+    '--user',
+    await emailOf(server, one.userId),
+    '--role',
+    'member',
+  );
+  const moderated = await callTool(server, one.tokens.access_token, 'set_idea_status', { id, status: 'planned' });
+  expect(moderated.body.result.content[0].text).toContain('token_issuer_not_moderator');
+  expect(await outcomesOf(one)).toEqual([200, 200]);
+});
+
+test.each<[string, (one: Connected) => Promise<unknown>]>([
+  ['a removal', one => administerAtOnceWith(one, admin => removeMember(admin, memberOf(one)))],
+  ['a block', one => administerAtOnceWith(one, admin => blockUser(admin, memberOf(one)))],
+])('a refresh that waits for %s is refused and issues nothing', async (_, race) => {
+  const one = await connectAdmin();
+  const records = () =>
+    server.sql('select count(*)::int as count from oauth_records where token_id = $1', [one.tokenId]);
+  const before = await records();
+  const answer = await race(one);
+  expect(answer).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
+  expect(await records()).toEqual(before);
+  expect(await outcomesOf(one)).toEqual([401, 'invalid_grant']);
+});
+
+/** Sends a refresh when the work is done and not committed. Returns the answer. */
+async function administerAtOnceWith(
+  { tokens }: Connected,
+  work: Parameters<typeof administerAtOnce>[1],
+): Promise<unknown> {
+  const [, refreshed] = await administerAtOnce(server, work, () => program.refresh(tokens.refresh_token));
+  return refreshed?.status === 'fulfilled' ? refreshed.value : refreshed?.reason;
+}
+
+test('a consent that waits for a removal is refused and makes no token', async () => {
+  const userId = await createMember(server, world.accountId, 'admin');
+  const visitor = await signedIn(server, userId);
+  const page = await program.ask(visitor);
+  const fields = { ...levelFields({ [world.boardId]: 'write' }), decision: 'connect' };
+  const [, consented] = await administerAtOnce(
+    server,
+    admin => removeMember(admin, memberOf({ userId })),
+    () => visitor.submit(page, page, fields),
+  );
+  expect(consented).toMatchObject({ status: 'fulfilled', value: { status: 403 } });
+  expect(await server.sql('select from api_tokens where issuer_id = $1', [userId])).toEqual([]);
+});
+
+test('a removal after the consent denies the code, and after the code denies the tokens', async () => {
+  for (const isCodeMade of [false, true]) {
+    const userId = await createMember(server, world.accountId, 'admin');
+    const visitor = await signedIn(server, userId);
+    const page = await program.ask(visitor);
+    const fields = { ...levelFields({ [world.boardId]: 'write' }), decision: 'connect' };
+    const given = await visitor.submit(page, page, fields);
+    const remove = () => administer(server, admin => removeMember(admin, memberOf({ userId })));
+    if (!isCodeMade) await remove();
+    const { searchParams } = await finish(visitor, given);
+    if (isCodeMade) await remove();
+    const code = searchParams.get('code') ?? '';
+    const outcome = isCodeMade ? (await program.redeem(code)).body.error : searchParams.get('error');
+    expect([isCodeMade, outcome]).toEqual([isCodeMade, isCodeMade ? 'invalid_grant' : 'access_denied']);
+    const made = await server.sql('select revoked_at is not null as is_revoked from api_tokens where issuer_id = $1', [
+      userId,
+    ]);
+    expect(made).toEqual([{ is_revoked: true }]);
+  }
+});
+
+test('removing a member revokes the API tokens that they issued in the account, unless they are kept', async () => {
+  const other = await createWorld(server);
+  for (const keepsTokens of [false, true]) {
+    const userId = await createMember(server, world.accountId, 'admin');
+    await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'admin')`, [
+      other.accountId,
+      userId,
+    ]);
+    const [here, elsewhere] = await Promise.all(
+      [world, other].map(({ accountId, boardId }) =>
+        administer(server, admin =>
+          createToken(admin, { accountId, issuerId: userId, name: 'Bot', boards: [{ boardId, grant: 'read' }] }),
+        ),
+      ),
+    );
+    await administer(server, admin => removeMember(admin, memberOf({ userId }), { keepsTokens }));
+    const statusOf = async (token = '') => (await request(server, 'GET /api/v1/ideas', { token })).status;
+    expect([await statusOf(here?.plaintext), await statusOf(elsewhere?.plaintext)]).toEqual([
+      keepsTokens ? 200 : 401,
+      200,
+    ]);
+  }
+});
