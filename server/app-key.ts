@@ -1,13 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { type Config, ConfigError } from './config.ts';
+import { decodeSecret, makeKeptSecret, readKeptSecret } from './kept-secret.ts';
 
 type KeyConfig = Pick<Config, 'APP_KEY' | 'DATABASE_URL' | 'DATA_DIR'>;
 
 const keyBytes = 32;
+
+/** Begins the sentence of an error about the file. */
+const fileName = 'The application key';
 
 /**
  * The application key: of APP_KEY, else the one kept in DATA_DIR, which is made the first time. With a database of its
@@ -49,42 +52,18 @@ export function appKeyWhenKept(config: Pick<Config, 'APP_KEY' | 'DATA_DIR'>): ()
 
 function readKeySync(config: Pick<Config, 'DATA_DIR'>): Buffer | undefined {
   try {
-    const key = Buffer.from(readFileSync(keyFile(config), 'utf8').trim(), 'base64');
-    return key.length === keyBytes ? key : undefined;
+    return decodeSecret(readFileSync(keyFile(config), 'utf8'));
   } catch {
     return undefined;
   }
 }
 
-async function readKey(config: KeyConfig): Promise<Buffer | undefined> {
-  let text: string;
-  try {
-    text = await readFile(keyFile(config), 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw new ConfigError(`The application key cannot be read: ${(error as Error).message}`, { cause: error });
-  }
-  const key = Buffer.from(text.trim(), 'base64');
-  if (key.length !== keyBytes) throw new ConfigError(`${keyFile(config)} is not 32 bytes in base64`);
-  return key;
+function readKey(config: KeyConfig): Promise<Buffer | undefined> {
+  return readKeptSecret(keyFile(config), fileName);
 }
 
-/** Makes the key under another name first, so that the file is whole from the start; of two makers one wins. */
-async function makeKey(config: KeyConfig): Promise<Buffer> {
-  const file = keyFile(config);
-  await mkdir(config.DATA_DIR, { recursive: true });
-  const draft = `${file}.${process.pid}.${randomBytes(4).toString('hex')}`;
-  try {
-    await writeFile(draft, `${randomBytes(keyBytes).toString('base64')}\n`, { mode: 0o600, flag: 'wx' });
-    await link(draft, file).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EEXIST') throw error;
-    });
-  } finally {
-    await rm(draft, { force: true });
-  }
-  const key = await readKey(config);
-  if (!key) throw new ConfigError(`${file} was removed while it was made`);
-  return key;
+function makeKey(config: KeyConfig): Promise<Buffer> {
+  return makeKeptSecret(keyFile(config), fileName);
 }
 
 function keyFile({ DATA_DIR }: Pick<Config, 'DATA_DIR'>): string {

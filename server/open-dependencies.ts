@@ -20,7 +20,7 @@ export async function openDependencies(
   extensions: readonly Extension[] = [],
 ): Promise<{ server: ServerDependencies; close: () => Promise<void> }> {
   const appKey = await loadAppKey(config, logger);
-  const redactor = buildRedactor({ appKey, settings: { ...config, APP_KEY: appKey }, extensions });
+  const redactor = buildRedactor({ appKey, settings: { ...config, DATABASE_URL: url, APP_KEY: appKey }, extensions });
   const { audit, close: closeAuditLog } = openAuditLog(config, redactor, logger);
   const database = await openDatabase({
     url,

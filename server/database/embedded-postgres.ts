@@ -1,10 +1,19 @@
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, type DatabaseError } from 'pg';
+import { isSecured, loadPassword, secureCluster } from './cluster-access.ts';
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
-import { locatePostgresBinaries } from './postgres-binaries.ts';
-import { applicationName, type Cluster, createCluster, findCluster } from './postgres-cluster.ts';
-import { awaitPostmaster, type Launched, launchPostmaster, type Postmaster, stopPostmaster } from './postmaster.ts';
+import { locatePostgresBinaries, type PostgresBinaries } from './postgres-binaries.ts';
+import { type Cluster, createCluster, findCluster, makeDirectory } from './postgres-cluster.ts';
+import { applicationName } from './postgres-program.ts';
+import {
+  awaitPostmaster,
+  type Launched,
+  launchPostmaster,
+  type Postmaster,
+  removeLeftovers,
+  stopPostmaster,
+} from './postmaster.ts';
 
 export { EmbeddedPostgresError } from './embedded-postgres-error.ts';
 
@@ -19,9 +28,9 @@ export interface EmbeddedPostgresOptions {
 
 export interface EmbeddedPostgres {
   /** The application's database, for `pg`. The host is a socket's directory. */
-  connection: { host: string; port: number; user: string; database: string };
+  connection: { host: string; port: number; user: string; password: string; database: string };
   /**
-   * `postgresql://idea_board@%2Ftmp%2F<directory>:5432/<database>?sslmode=disable`, for pg, psql and MikroORM. The directory stands in
+   * `postgresql://idea_board:<password>@%2Ftmp%2F<directory>:5432/<database>?sslmode=disable`, for pg, psql and MikroORM. The directory stands in
    * the host's place, percent-encoded, because `new URL` refuses the other form, an empty host with `?host=`.
    */
   url(database?: string): string;
@@ -41,25 +50,18 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const dataDir = resolve(options.dataDir);
   const { durable: isDurable = true, settings = {} } = options;
   const binaries = await locatePostgresBinaries();
-  const cluster = await useDataDir(
-    dataDir,
-    async () => (await findCluster(dataDir)) ?? (await createCluster(dataDir, binaries, isDurable)),
-  );
+  const { cluster, password } = await useDataDir(dataDir, () => prepareCluster(dataDir, binaries, isDurable));
   const launch = () => launchPostmaster(cluster, binaries, { isDurable, settings });
-  const session = await useDataDir(dataDir, () => openSession(cluster, takeOwnership, launch));
-  const { client, postmaster, outcome: isOwner } = session as Session<boolean>;
-  if (!isOwner) {
-    await client.end();
-    throw new EmbeddedPostgresError('in_use', `another Idea-Board server is using ${dataDir}`);
-  }
-  const ownership = keepOwnership(client, postmaster);
+  const session = await useDataDir(dataDir, () => openSession(cluster, password, takeOwnership, launch));
+  const { client, postmaster } = await requireOwnership(session as Session<boolean>, dataDir);
+  const ownership = keepOwnership(client, postmaster, password);
   const stop = async () => {
     ownership.release();
     if (ownership.isHeld()) await stopPostmaster(postmaster, cluster);
   };
   let stopped: Promise<void> | undefined;
   return {
-    ...describeConnection(postmaster),
+    ...describeConnection(postmaster, password),
     get isOwner() {
       return ownership.isHeld();
     },
@@ -90,12 +92,36 @@ export async function connectOrStart(options: EmbeddedPostgresOptions): Promise<
 async function useRunning(dataDir: string): Promise<EmbeddedPostgres | undefined> {
   return useDataDir(dataDir, async () => {
     const cluster = await findCluster(dataDir);
+    if (cluster === undefined) return undefined;
+    const password = await loadPassword(dataDir, cluster.runAs);
     // A server that has only just started may not have come to making the database yet.
-    const session = cluster && (await openSession(cluster, createApplicationDatabase));
+    const session = await openSession(cluster, password, createApplicationDatabase);
     if (session === undefined) return undefined;
     await session.client.end();
-    return { ...describeConnection(session.postmaster), isOwner: false, stop: async () => {} };
+    return { ...describeConnection(session.postmaster, password), isOwner: false, stop: async () => {} };
   });
+}
+
+/** Finds or makes the cluster, and leaves none that lets a client in without a password. */
+async function prepareCluster(dataDir: string, binaries: PostgresBinaries, isDurable: boolean) {
+  const found = await findCluster(dataDir);
+  if (found === undefined) await makeDirectory(dataDir);
+  const password = await loadPassword(dataDir, found?.runAs);
+  const cluster = found ?? (await createCluster(dataDir, binaries, { isDurable, password }));
+  while (!(await isSecured(cluster.directory, password))) {
+    // A killed server may have left its PostgreSQL running.
+    const running = await openSession(cluster, password, lockCluster);
+    if (running !== undefined) await stopPostmaster((await requireOwnership(running, dataDir)).postmaster, cluster);
+    await removeLeftovers(cluster);
+    if (await secureCluster(cluster, binaries, password)) break;
+  }
+  return { cluster, password };
+}
+
+async function requireOwnership(session: Session<boolean>, dataDir: string): Promise<Session<boolean>> {
+  if (session.outcome) return session;
+  await session.client.end();
+  throw new EmbeddedPostgresError('in_use', `another Idea-Board server is using ${dataDir}`);
 }
 
 function isInUse(error: unknown) {
@@ -117,6 +143,7 @@ const shutdownCodes = ['57P01', '57P03'];
 /** Connects and does the first thing on the connection, both again if PostgreSQL was just being stopped. */
 async function openSession<Outcome>(
   cluster: Cluster,
+  password: string,
   begin: (client: Client) => Promise<Outcome>,
   launch?: () => Promise<Launched>,
 ): Promise<Session<Outcome> | undefined> {
@@ -127,7 +154,7 @@ async function openSession<Outcome>(
     if (found === undefined) return undefined;
     child = found.child ?? child;
     const postmaster = { ...found, ...(child?.pid === found.pid && { child }) };
-    const client = createMaintenanceClient(postmaster);
+    const client = createMaintenanceClient(postmaster, password);
     try {
       await client.connect();
       return { postmaster, client, outcome: await begin(client) };
@@ -150,11 +177,12 @@ async function openSession<Outcome>(
 }
 
 /** A client of the database `postgres`, which exists from the beginning and which nobody drops or copies. */
-function createMaintenanceClient({ socketDir, port }: Postmaster): Client {
+function createMaintenanceClient({ socketDir, port }: Postmaster, password: string): Client {
   const client = new Client({
     host: socketDir,
     port,
     user: applicationName,
+    password,
     database: 'postgres',
     ssl: false, // whatever PGSSLMODE says: that is for another server
     connectionTimeoutMillis: 5_000,
@@ -191,7 +219,7 @@ const relockIntervalMs = 250;
  * Holds the lock for as long as PostgreSQL runs. It goes with its session, and sessions end without PostgreSQL ending:
  * if one backend crashes, all are restarted.
  */
-function keepOwnership(first: Client, postmaster: Postmaster) {
+function keepOwnership(first: Client, postmaster: Postmaster, password: string) {
   let isHeld = true;
   let isReleased = false;
 
@@ -199,7 +227,7 @@ function keepOwnership(first: Client, postmaster: Postmaster) {
   const retryLater = () => void setTimeout(() => relock().catch(retryLater), relockIntervalMs).unref();
   const relock = async () => {
     if (isReleased) return;
-    const client = createMaintenanceClient(postmaster);
+    const client = createMaintenanceClient(postmaster, password);
     await client.connect();
     isHeld = await lockCluster(client);
     if (isHeld) relockAtEnd(client);
@@ -225,12 +253,14 @@ async function createApplicationDatabase(client: Client) {
   });
 }
 
-function describeConnection({ socketDir, port }: Postmaster) {
+function describeConnection({ socketDir, port }: Postmaster, password: string) {
   return {
-    connection: { host: socketDir, port, user: applicationName, database: applicationName },
-    url: (database: string = applicationName) =>
+    connection: { host: socketDir, port, user: applicationName, password, database: applicationName },
+    url: (database: string = applicationName) => {
+      const authority = `${applicationName}:${encodeURIComponent(password)}@${encodeURIComponent(socketDir)}:${port}`;
       // No TLS on a socket, whatever PGSSLMODE says: that is for another server.
-      `postgresql://${applicationName}@${encodeURIComponent(socketDir)}:${port}/${encodeURIComponent(database)}?sslmode=disable`,
+      return `postgresql://${authority}/${encodeURIComponent(database)}?sslmode=disable`;
+    },
   };
 }
 

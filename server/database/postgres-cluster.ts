@@ -4,8 +4,10 @@ import { access, chown, lchown, lstat, mkdir, readdir, realpath, rm, stat, symli
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { buildDirectory } from './build-directory.ts';
+import { secureCluster } from './cluster-access.ts';
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
 import { isRoot, makeSharedDirectory, type PostgresBinaries, sharedDirectory } from './postgres-binaries.ts';
+import { pickReason, postgresEnvironment, superuserName, type UserIds, unprivileged } from './postgres-program.ts';
 
 export interface Cluster {
   /** What the operator named: messages speak of it. */
@@ -19,20 +21,6 @@ export interface Cluster {
   /** Who runs PostgreSQL, when that is not ourselves. */
   runAs: UserIds | undefined;
 }
-
-export interface UserIds {
-  uid: number;
-  gid: number;
-}
-
-/** PostgreSQL's superuser, the application's user and its database. */
-export const applicationName = 'idea_board';
-
-/** The environment of PostgreSQL's programs: English messages and UTC, and nothing of the caller's PG* variables. */
-export const postgresEnvironment = { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' };
-
-/** `nobody`, who exists nearly everywhere: initdb looks its user up and fails if there is none. */
-const unprivileged: UserIds = { uid: 65534, gid: 65534 };
 
 const run = promisify(execFile);
 
@@ -69,14 +57,26 @@ export async function findCluster(dataDir: string): Promise<Cluster | undefined>
   return { ...cluster, runAs: unprivileged };
 }
 
+export interface NewCluster {
+  isDurable: boolean;
+  /** The password of the application role. */
+  password: string;
+}
+
 /**
- * Makes the cluster of a data directory: below it where PostgreSQL's user can get there, else in the shared directory
+ * Makes the cluster of a data directory that exists: below it where PostgreSQL's user can get there, else in the shared directory
  * with a link to it, because the modes of what is above are not ours to change.
  */
-export async function createCluster(dataDir: string, binaries: PostgresBinaries, isDurable: boolean): Promise<Cluster> {
+export async function createCluster(
+  dataDir: string,
+  binaries: PostgresBinaries,
+  { isDurable, password }: NewCluster,
+): Promise<Cluster> {
   const path = join(dataDir, 'postgres');
-  await makeDirectory(dataDir);
-  const initialize = (directory: string) => initializeCluster(directory, binaries, isDurable);
+  const initialize = async (directory: string) => {
+    await initializeCluster(directory, binaries, isDurable);
+    await secureCluster({ directory, runAs: isRoot() ? unprivileged : undefined }, binaries, password);
+  };
   const occupants = await readdir(path).catch(() => []);
   if (occupants.length > 0) {
     // Another process has just made it; or it is no cluster at all, which is reported below.
@@ -99,7 +99,7 @@ export async function createCluster(dataDir: string, binaries: PostgresBinaries,
 }
 
 /** Node's own recursive mkdir never returns where a directory exists but none can be made in it, as in /proc. */
-async function makeDirectory(path: string): Promise<void> {
+export async function makeDirectory(path: string): Promise<void> {
   const make = () =>
     mkdir(path).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error;
@@ -119,7 +119,7 @@ async function initializeCluster(directory: string, binaries: PostgresBinaries, 
   for (const [index, characterType] of characterTypes.entries()) {
     const args = [
       ['--pgdata', directory],
-      ['--username', applicationName, '--auth-local', 'trust', '--auth-host', 'reject'],
+      ['--username', superuserName, '--auth', 'reject'],
       ['--encoding', 'UTF8', '--locale-provider', 'builtin', '--builtin-locale', 'C.UTF-8'],
       ['--locale', 'C', '--lc-ctype', characterType, '--no-instructions'],
       isDurable ? [] : ['--no-sync'],
@@ -137,13 +137,6 @@ async function initializeCluster(directory: string, binaries: PostgresBinaries, 
       throw new EmbeddedPostgresError('failed', `initdb failed: ${pickReason(stderr) ?? message}`, { cause: error });
     }
   }
-}
-
-/** The line of PostgreSQL's output that says why it gave up, without its time and process id. */
-export function pickReason(output: string): string | undefined {
-  const lines = output.split('\n').filter(line => line.trim() !== '');
-  const reason = lines.findLast(line => /\b(FATAL|PANIC|error):/.test(line)) ?? lines.at(-1);
-  return reason?.replace(/^.*?\b(?=FATAL:|PANIC:|error:)/, '');
 }
 
 /** Asks the kernel instead of reading modes, which tell nothing of access control lists or mount options. */

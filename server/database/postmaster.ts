@@ -8,7 +8,8 @@ import { promisify } from 'node:util';
 import { isAlive } from './build-directory.ts';
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
 import type { PostgresBinaries } from './postgres-binaries.ts';
-import { type Cluster, canEnter, pickReason, postgresEnvironment } from './postgres-cluster.ts';
+import { type Cluster, canEnter } from './postgres-cluster.ts';
+import { isLockConflict, pickReason, postgresEnvironment } from './postgres-program.ts';
 
 /** A running PostgreSQL, as its `postmaster.pid` describes it. */
 export interface Postmaster {
@@ -66,7 +67,9 @@ export async function awaitPostmaster(
     if (launched !== undefined && hasExited(launched.child)) {
       await removeSocketDir(launched.socketDir);
       // Another process may have launched one in the same instant, and PostgreSQL let only that one live.
-      if (postmaster === undefined) throw await explainExit(cluster, launched);
+      // One that worked alone in the cluster may have ended by now: then it is free.
+      const reason = postmaster === undefined ? await explainExit(cluster, launched) : undefined;
+      if (reason !== undefined && !isLockConflict(reason.message)) throw reason;
       launched = undefined;
     } else if (launched === undefined && postmaster === undefined) {
       if (launch === undefined) return undefined;
@@ -95,7 +98,8 @@ async function readPostmasterFile(cluster: Cluster): Promise<Postmaster | undefi
   );
   // pid, data directory, start time, port, socket directory, listen address, shared memory, status
   const lines = text.split('\n').map(line => line.trim());
-  const pid = Number(lines[0]);
+  // Negative for a process that works alone in the cluster. It never becomes ready, so others wait for its end.
+  const pid = Math.abs(Number(lines[0]));
   if (!Number.isSafeInteger(pid) || pid <= 0) return undefined;
   return { pid, port: Number(lines[3]), socketDir: lines[4] ?? '', status: lines[7] as Postmaster['status'] };
 }
@@ -171,7 +175,7 @@ async function openLog({ logFile, runAs }: Cluster) {
   return { handle, offset: (await handle.stat()).size };
 }
 
-/** The directory is what guards the cluster: PostgreSQL trusts whoever can open the socket. */
+/** Only PostgreSQL's user can enter the directory. Every client needs a password besides. */
 async function makeSocketDir({ runAs }: Cluster) {
   const parent = tmpdir();
   const isUsable =
@@ -189,7 +193,7 @@ async function removeSocketDir(socketDir: string) {
 }
 
 /** Clears away what a PostgreSQL left that was killed or lost its machine. */
-async function removeLeftovers(cluster: Cluster) {
+export async function removeLeftovers(cluster: Cluster) {
   const recorded = await readPostmasterFile(cluster);
   if (recorded === undefined || (await isPostmaster(recorded.pid, cluster))) return;
   await removeSocketDir(recorded.socketDir);

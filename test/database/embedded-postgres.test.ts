@@ -69,7 +69,7 @@ describe('a first start', () => {
     const socketDir = await stat(postgres.connection.host);
     expect(socketDir.mode & 0o777).toBe(0o700);
     expect(socketDir.uid).toBe((await stat(join(fresh, 'postgres'))).uid);
-    expect((await readdir(fresh)).sort()).toEqual(['postgres', 'postgres.log']);
+    expect((await readdir(fresh)).sort()).toEqual(['postgres', 'postgres.log', 'postgres.password']);
   });
 
   test('happens once when two processes begin at the same instant, and one of them owns the result', async () => {
@@ -77,7 +77,7 @@ describe('a first start', () => {
     const outcomes = await Promise.allSettled([start(fresh), start(fresh)]);
     expect(outcomes.map(outcome => outcome.status).sort()).toEqual(['fulfilled', 'rejected']);
     expect(outcomes.find(outcome => outcome.status === 'rejected')?.reason).toMatchObject({ code: 'in_use' });
-    expect((await readdir(fresh)).sort()).toEqual(['postgres', 'postgres.log']);
+    expect((await readdir(fresh)).sort()).toEqual(['postgres', 'postgres.log', 'postgres.password']);
   });
 
   test('that was killed during initdb does not break the next one, which clears its remains away', async () => {
@@ -90,7 +90,7 @@ describe('a first start', () => {
     expect(await findUnfinished()).toBeDefined();
 
     await query(await start(fresh), 'select 1');
-    expect((await readdir(fresh)).sort()).toEqual(['postgres', 'postgres.log']);
+    expect((await readdir(fresh)).sort()).toEqual(['postgres', 'postgres.log', 'postgres.password']);
   });
 });
 
@@ -130,20 +130,20 @@ describe('ownership', () => {
   test('a command line tool starts PostgreSQL if it has to, and stops it', async () => {
     const tool = await connectOrStart({ dataDir, durable: false });
     running.add(tool);
-    const [row] = await query(tool, readPid);
+    const pid = await readPid(dataDir);
     expect(tool.isOwner).toBe(true);
     await tool.stop();
-    expect(isAlive(row?.pid)).toBe(false);
+    expect(isAlive(pid)).toBe(false);
   });
 });
 
 describe('the end', () => {
   test('stop() leaves no process, no socket and no pid file, and the data are there at the next start', async () => {
     const first = await start(dataDir);
-    const [row] = await query(first, readPid);
+    const pid = await readPid(dataDir);
     await query(first, `create table kept as select 42 as answer`);
     await first.stop();
-    expect(isAlive(row?.pid)).toBe(false);
+    expect(isAlive(pid)).toBe(false);
     expect(existsSync(first.connection.host)).toBe(false);
     expect(existsSync(join(dataDir, 'postgres/postmaster.pid'))).toBe(false);
     expect(await query(await start(dataDir), 'select answer from kept')).toEqual([{ answer: 42 }]);
@@ -151,13 +151,12 @@ describe('the end', () => {
 
   test('a start in the middle of it waits, and then succeeds', async () => {
     const first = await start(dataDir);
-    const [before] = await query(first, readPid);
+    const before = await readPid(dataDir);
     const stopped = first.stop();
     const second = await start(dataDir);
     await stopped;
-    const [after] = await query(second, readPid);
     expect(second.isOwner).toBe(true);
-    expect(after?.pid).not.toBe(before?.pid);
+    expect(await readPid(dataDir)).not.toBe(before);
   });
 
   test('a process exits by itself after stop()', async () => {
@@ -173,16 +172,16 @@ describe('the end', () => {
       const client = new pg.Client(postgres.url());
       await client.connect();
       await client.query('create table committed as select 7 as answer');
-      const { rows } = await client.query(${JSON.stringify(readPid)});
-      console.log(rows[0].pid);`);
-    const pid = Number(await readLine(child));
+      console.log('committed');`);
+    await readLine(child);
+    const pid = await readPid(dataDir);
     process.kill(child.pid as number, 'SIGKILL');
     await once(child, 'exit');
     expect(isAlive(pid)).toBe(true);
 
     const adopted = await start(dataDir);
     expect(adopted.isOwner).toBe(true);
-    expect(await query(adopted, readPid)).toEqual([{ pid }]);
+    expect(await readPid(dataDir)).toBe(pid);
     expect(await query(adopted, 'select answer from committed')).toEqual([{ answer: 7 }]);
     await adopted.stop();
     await until(async () => !isAlive(pid)); // at once, but for the instant between its last word and its end
@@ -195,21 +194,21 @@ describe('the end', () => {
       const postgres = await startEmbeddedPostgres({ dataDir: ${JSON.stringify(dataDir)}, durable: false });
       const client = new pg.Client(postgres.url());
       await client.connect();
-      const ask = async () => (await client.query(${JSON.stringify(readPid)})).rows[0].pid;
       process.once('SIGINT', async () => {
-        const pid = await ask();
+        const { rows } = await client.query('select 1 as served');
         await client.end();
         await postgres.stop();
-        console.log(pid);
+        console.log(rows[0].served);
       });
-      console.log(await ask());`,
+      console.log('ready');`,
       { detached: true },
     );
-    const pid = Number(await readLine(child));
+    await readLine(child);
+    const pid = await readPid(dataDir);
     // It leads a group of its own, which no signal to the owner's reaches.
     expect(process.kill(-pid, 0)).toBe(true);
     process.kill(-(child.pid as number), 'SIGINT');
-    expect(Number(await readLine(child))).toBe(pid);
+    expect(await readLine(child)).toBe('1');
     expect(isAlive(pid)).toBe(false);
     expect(await once(child, 'exit')).toEqual([0, null]);
   });
@@ -218,10 +217,10 @@ describe('the end', () => {
 describe('what a killed PostgreSQL leaves', () => {
   test('is recovered from, and its socket directory is removed', async () => {
     const first = await start(dataDir, { durable: true });
-    const [row] = await query(first, readPid);
+    const pid = await readPid(dataDir);
     await query(first, `create table replayed as select 3 as answer`);
-    process.kill(row?.pid as number, 'SIGKILL');
-    await until(async () => !isAlive(row?.pid));
+    process.kill(pid, 'SIGKILL');
+    await until(async () => !isAlive(pid));
     running.delete(first);
     await first.stop();
 
@@ -235,8 +234,7 @@ describe('what a killed PostgreSQL leaves', () => {
     const lines = [process.pid, cluster, 1, 5432, '/tmp/idea-board-gone', '', '1 1', 'ready'];
     await writeFile(join(cluster, 'postmaster.pid'), `${lines.join('\n')}\n`, { mode: 0o600 });
     const postgres = await start(dataDir);
-    const [row] = await query(postgres, readPid);
-    expect(row?.pid).not.toBe(process.pid);
+    expect(await readPid(dataDir)).not.toBe(process.pid);
     await postgres.stop();
     expect(isAlive(process.pid)).toBe(true);
   });
@@ -270,7 +268,7 @@ describe('a failure is one line', () => {
     const error = await refused({ dataDir: occupied });
     expect(error.message).toBe(`${join(occupied, 'postgres')} exists but is not a PostgreSQL database: remove it`);
     expect(await readFile(join(occupied, 'postgres/notes.txt'), 'utf8')).toBe('mine');
-    expect(await readdir(occupied)).toEqual(['postgres']);
+    expect(await readdir(join(occupied, 'postgres'))).toEqual(['notes.txt']);
   });
 
   test('when PostgreSQL exits at start: its last words', async () => {
@@ -283,12 +281,12 @@ describe('a failure is one line', () => {
 if (isRoot)
   describe('as root', () => {
     test('PostgreSQL runs as nobody, in the data directory where nobody can get there', async () => {
-      const postgres = await start(dataDir);
-      const [row] = await query(postgres, readPid);
+      await start(dataDir);
+      const pid = await readPid(dataDir);
       expect((await lstat(join(dataDir, 'postgres'))).isDirectory()).toBe(true);
       expect(await stat(join(dataDir, 'postgres'))).toMatchObject({ uid: nobody, gid: nobody });
       expect(await stat(dataDir)).toMatchObject({ uid: 0, gid: 0 });
-      const status = await readFile(`/proc/${row?.pid}/status`, 'utf8').catch(() => undefined);
+      const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => undefined);
       if (status === undefined) return; // no /proc, so not Linux
       expect(status).toMatch(/^Uid:\s+65534\s+65534\s+65534\s+65534$/m);
       expect(status).toMatch(/^Groups:\s*$/m);
@@ -330,18 +328,15 @@ if (isRoot)
         const child = runScript(
           `
       const postgres = await startEmbeddedPostgres({ dataDir: ${JSON.stringify(join(own, 'data'))}, durable: false });
-      const client = new pg.Client(postgres.url());
-      await client.connect();
-      const { rows } = await client.query(${JSON.stringify(readPid)});
-      await client.end();
-      console.log(rows[0].pid);
+      console.log('ready');
       process.stdin.once('data', async () => {
         await postgres.stop();
         process.exit();
       });`,
           asNobody(),
         );
-        const pid = Number(await readLine(child));
+        await readLine(child);
+        const pid = await readPid(join(own, 'data'));
         if (process.platform === 'linux') expect(await readlink(`/proc/${pid}/exe`)).toContain('node_modules');
         child.stdin?.write('stop\n');
         expect(await once(child, 'exit')).toEqual([0, null]);
@@ -349,7 +344,10 @@ if (isRoot)
       });
   });
 
-const readPid = `select split_part(pg_read_file('postmaster.pid'), E'\\n', 1)::int as pid`;
+/** The process id of the PostgreSQL of a data directory. */
+async function readPid(directory: string) {
+  return Number((await readFile(join(directory, 'postgres/postmaster.pid'), 'utf8')).split('\n')[0]);
+}
 
 /** A new data directory that every user can enter, unless its parent has another mode. */
 async function makeDataDir(parentMode = 0o755) {

@@ -13,6 +13,8 @@ export interface OwnPostgres {
   /** fast: as an operator stops it. immediate: it ends at once, and recovers when it starts. kill: kill -9. */
   stop(how?: 'fast' | 'immediate' | 'kill'): Promise<void>;
   start(options?: { isStandby?: boolean }): Promise<void>;
+  /** Sets or resets a setting for every session, as an operator does in the configuration. */
+  configure(setting: string, value?: string): Promise<void>;
   /** Sends a signal to PostgreSQL's first process. */
   signal(signal: NodeJS.Signals): Promise<void>;
   /** Stands still, with every connection open and nobody answering, until it is resumed. */
@@ -76,6 +78,11 @@ export async function startOwnPostgres(settings: Record<string, string> = {}, da
     url: url.href,
     start,
     stop,
+    async configure(setting, value) {
+      // What `alter system` does, for which the application role would have to be a superuser.
+      await writeFile(join(cluster, 'postgresql.auto.conf'), value === undefined ? '' : `${setting} = '${value}'\n`);
+      process.kill(await postmaster(), 'SIGHUP');
+    },
     signal: async signal => void process.kill(await postmaster(), signal),
     async pause() {
       const first = await postmaster();

@@ -197,14 +197,11 @@ describe('a PostgreSQL that has become read only', () => {
         ({ pid }) => pid,
       );
     const before = await backends();
-    await admin.query('alter system set default_transaction_read_only = on');
-    await admin.query('select pg_reload_conf()');
+    await postgres.configure('default_transaction_read_only', 'on');
     await eventually(async () => expectUnavailable(await create('Into the void')));
     for (let turn = 0; turn < 4; turn++) await expectAway();
     await eventually(async () => expect((await backends()).filter(pid => before.includes(pid))).toEqual([]));
-    await admin.query('set default_transaction_read_only = off');
-    await admin.query('alter system reset default_transaction_read_only');
-    await admin.query('select pg_reload_conf()');
+    await postgres.configure('default_transaction_read_only');
     await expectRecovered();
   });
 });

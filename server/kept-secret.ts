@@ -1,0 +1,46 @@
+import { randomBytes } from 'node:crypto';
+import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { ConfigError } from './config.ts';
+
+const secretBytes = 32;
+
+/** Reads 32 bytes in base64. Returns undefined if there is no such file. `name` starts the sentence of an error. */
+export async function readKeptSecret(file: string, name: string): Promise<Buffer | undefined> {
+  let text: string;
+  try {
+    text = await readFile(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw new ConfigError(`${name} cannot be read: ${(error as Error).message}`, { cause: error });
+  }
+  const secret = decodeSecret(text);
+  if (secret === undefined) throw new ConfigError(`${file} is not 32 bytes in base64`);
+  return secret;
+}
+
+/** Decodes the text of a file that keeps a secret. */
+export function decodeSecret(text: string): Buffer | undefined {
+  const secret = Buffer.from(text.trim(), 'base64');
+  return secret.length === secretBytes ? secret : undefined;
+}
+
+/**
+ * Makes a secret that only this process's user can read. A draft is written first and then linked, so the file is never
+ * incomplete. If two processes make it at once, both get the secret of the first.
+ */
+export async function makeKeptSecret(file: string, name: string): Promise<Buffer> {
+  await mkdir(dirname(file), { recursive: true });
+  const draft = `${file}.${process.pid}.${randomBytes(4).toString('hex')}`;
+  try {
+    await writeFile(draft, `${randomBytes(secretBytes).toString('base64')}\n`, { mode: 0o600, flag: 'wx' });
+    await link(draft, file).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+    });
+  } finally {
+    await rm(draft, { force: true });
+  }
+  const secret = await readKeptSecret(file, name);
+  if (!secret) throw new ConfigError(`${file} was removed while it was made`);
+  return secret;
+}
