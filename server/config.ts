@@ -86,7 +86,7 @@ export const settings = z.object({
   BASE_URL: publicOrigin
     .optional()
     .describe(
-      'The origin at which people and programs reach the server, without a path. By default http://localhost and the port. Clients of OAuth are given it, and connect at no other address.',
+      'The origin at which people and programs reach the server, without a path. By default http://localhost and the port. Clients of OAuth are given it, and connect at no other address. Where it is set, forms of pages at another address are refused.',
     ),
   IDEA_URL: z
     .string()
@@ -219,6 +219,8 @@ type Settings = z.output<typeof settings>;
 
 export interface Config extends Settings {
   BASE_URL: string;
+  /** Whether the settings name BASE_URL. The default is a guess, which need not be how browsers reach the server. */
+  isBaseUrlSet: boolean;
 }
 
 export class ConfigError extends Error {}
@@ -227,8 +229,10 @@ export class ConfigError extends Error {}
 export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
   const result = settings.safeParse(given);
-  if (result.success)
-    return { ...result.data, BASE_URL: result.data.BASE_URL ?? `http://localhost:${result.data.PORT}` };
+  if (result.success) {
+    const { BASE_URL, PORT } = result.data;
+    return { ...result.data, BASE_URL: BASE_URL ?? `http://localhost:${PORT}`, isBaseUrlSet: BASE_URL !== undefined };
+  }
   const problems = result.error.issues.map(issue => `${issue.path.join('.')} ${issue.message}`);
   throw new ConfigError(`Settings are wrong: ${problems.join('; ')}`);
 }

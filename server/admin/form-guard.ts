@@ -23,13 +23,14 @@ declare module 'fastify' {
 export function guardForms(app: FastifyInstance, { audit, config, appKey }: ServerDependencies) {
   const key = Buffer.from(hkdfSync('sha256', appKey, '', 'idea-board form 1', 32));
   const ownOrigin = new URL(config.BASE_URL).origin;
+  const isFromHere = config.isBaseUrlSet ? isFromOrigin(ownOrigin) : isFromSameHostOr(ownOrigin);
   const macOf = (tokenHash: Buffer) => createHmac('sha256', key).update(tokenHash).digest();
 
   app.decorate('formTokenOf', (tokenHash: Buffer) => macOf(tokenHash).toString('base64url'));
 
   // Before the session is looked at, and the body read.
   app.addHook('onRequest', async request => {
-    if (request.method === 'POST' && !isFromHere(request, ownOrigin)) refuse(request, 'origin');
+    if (request.method === 'POST' && !isFromHere(request)) refuse(request, 'origin');
   });
   app.addHook('preHandler', async request => {
     const { browserSession, method, body, routeOptions } = request;
@@ -43,21 +44,33 @@ export function guardForms(app: FastifyInstance, { audit, config, appKey }: Serv
     const { id, ip, browserSession } = request;
     const user = browserSession ? { user_id: browserSession.user.id } : {};
     audit.record('form.refused', { request_id: id, ip, reason, ...user });
+    const isElsewhere = reason === 'origin' && config.isBaseUrlSet;
     throw new Refusal(
       403,
       'That form is not valid any more',
-      'You may have signed in anew since the page was opened, or the form is not from this site. Go back, reload the page, and try again.',
+      isElsewhere
+        ? `This server takes forms only from its pages at ${config.BASE_URL}. Open the page there and try again.`
+        : 'You may have signed in anew since the page was opened, or the form is not from this site. Go back, reload the page, and try again.',
     );
   }
 }
 
 /**
- * Whether a browser says that the request comes from a page of this server. Sec-Fetch-Site is not sent over plain HTTP,
- * Origin with every POST. The name by which the browser knows the server is as good as the one in the settings.
+ * Trusts no Host: a page whose name was made to lead to this server (DNS rebinding) is of the same site as its own forms.
  */
-function isFromHere({ headers }: FastifyRequest, ownOrigin: string): boolean {
-  const { origin, host, 'sec-fetch-site': site } = headers;
-  if (site !== undefined) return site === 'same-origin';
-  if (origin === undefined || !URL.canParse(origin)) return false;
-  return origin === ownOrigin || (host !== undefined && new URL(origin).host === host.toLowerCase());
+function isFromOrigin(expected: string) {
+  return ({ headers: { origin, 'sec-fetch-site': site } }: FastifyRequest): boolean =>
+    origin === expected && (site === undefined || site === 'same-origin');
+}
+
+/**
+ * Compares the page with the host that it was sent to, where no setting names the server's address. Browsers send
+ * Sec-Fetch-Site over HTTPS and to localhost only, and Origin with every POST.
+ */
+function isFromSameHostOr(expected: string) {
+  return ({ headers: { origin, host, 'sec-fetch-site': site } }: FastifyRequest): boolean => {
+    if (site !== undefined) return site === 'same-origin';
+    if (origin === undefined || !URL.canParse(origin)) return false;
+    return origin === expected || (host !== undefined && new URL(origin).host === host.toLowerCase());
+  };
 }

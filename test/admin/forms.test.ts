@@ -53,6 +53,10 @@ describe('a form of whoever is signed in', () => {
       { origin: 'https://evil.example' },
       { origin: 'null' },
       { origin: 'https://ideas.example.com.evil.example' },
+      { origin: 'http://ideas.example.com' },
+      { origin: 'https://ideas.example.com:8443' },
+      { origin: '' },
+      { origin: 'null', 'sec-fetch-site': 'same-origin' },
       { origin: 'https://ideas.example.com', 'sec-fetch-site': 'cross-site' },
       { origin: 'https://ideas.example.com', 'sec-fetch-site': 'same-site' },
     ];
@@ -64,16 +68,39 @@ describe('a form of whoever is signed in', () => {
     expect(readAudit(own.auditLines)).toMatchObject([{ event: 'form.refused', reason: 'origin' }]);
   });
 
-  test('is taken from a page of the address in the settings, and of the one in the browser', async () => {
-    for (const headers of [
-      { origin: 'https://ideas.example.com' },
-      { 'sec-fetch-site': 'same-origin', origin: 'null' },
-    ]) {
-      const again = await signedIn(server, world.ownerId);
-      const fields = hiddenFields((await again.get('/admin')).html, '/admin/sign-out');
-      expect((await again.post('/admin/sign-out', fields, { headers })).status).toBe(303);
+  test('a form has to come from exactly the origin of BASE_URL, whatever Host the request names', async () => {
+    const { host } = new URL(server.baseUrl);
+    // What a browser sends whose name for the server was made to lead there (DNS rebinding).
+    for (const headers of [{ origin: server.baseUrl }, { origin: server.baseUrl, 'sec-fetch-site': 'same-origin' }]) {
+      const answer = await visitor.post('/admin/sign-out', { form_token: formToken }, { headers });
+      expect([host, answer.status]).toEqual([host, 403]);
+      expect(answer.html).toContain('only from its pages at https://ideas.example.com.');
+      const stranger = new Visitor(server);
+      const owner = await givePassword(server, world.ownerId);
+      const signIn = await stranger.post('/admin/sign-in', { ...owner, next: '' }, { headers });
+      expect([signIn.status, stranger.cookies.size]).toEqual([403, 0]);
     }
-    expect((await visitor.post('/admin/sign-out', { form_token: formToken })).status).toBe(303);
+    visitor = await signedIn(server, world.ownerId);
+    const fields = hiddenFields((await visitor.get('/admin')).html, '/admin/sign-out');
+    const headers = { origin: 'https://ideas.example.com', 'sec-fetch-site': 'same-origin' };
+    expect((await visitor.post('/admin/sign-out', fields, { headers })).status).toBe(303);
+    expect(await isSignedIn()).toBe(false);
+  });
+
+  test('without BASE_URL a form is taken from the address in the browser, such as 127.0.0.1 or localhost', async () => {
+    const own = await startServerForTest({ on: server });
+    const person = await givePassword(server, world.ownerId);
+    for (const baseUrl of [own.baseUrl, own.baseUrl.replace('127.0.0.1', 'localhost')]) {
+      for (const headers of [{}, { 'sec-fetch-site': 'same-origin' }]) {
+        const there = new Visitor({ baseUrl });
+        const answer = await there.post('/admin/sign-in', { ...person, next: '' }, { headers });
+        expect([baseUrl, answer.status]).toEqual([baseUrl, 303]);
+      }
+      const elsewhere = new Visitor({ baseUrl });
+      const headers = { origin: 'https://evil.example' };
+      expect((await elsewhere.post('/admin/sign-in', { ...person, next: '' }, { headers })).status).toBe(403);
+      expect(elsewhere.cookies.size).toBe(0);
+    }
   });
 
   test('is no JSON, and no other body', async () => {

@@ -4,6 +4,8 @@ import { setPassword } from '../../server/domain/sign-in/set-password.ts';
 import { operatorIn } from '../helpers/administration.ts';
 import type { TestServer } from '../helpers/server.ts';
 
+type Visited = Pick<TestServer, 'baseUrl'> & Partial<Pick<TestServer, 'config'>>;
+
 /** An answer as a person sees it. */
 export interface Seen {
   status: number;
@@ -23,10 +25,10 @@ interface Sending {
 /** A browser without JavaScript: it keeps cookies, and sends forms with their hidden fields. */
 export class Visitor {
   readonly cookies = new Map<string, string>();
-  readonly #server: Pick<TestServer, 'baseUrl'>;
+  readonly #server: Visited;
   readonly #headers: Record<string, string>;
 
-  constructor(server: Pick<TestServer, 'baseUrl'>, headers: Record<string, string> = {}) {
+  constructor(server: Visited, headers: Record<string, string> = {}) {
     this.#server = server;
     this.#headers = headers;
   }
@@ -39,7 +41,7 @@ export class Visitor {
   post(path: string, fields: Fields, { headers = {} }: Sending = {}): Promise<Seen> {
     return this.#send(path, {
       method: 'POST',
-      headers: { origin: this.#server.baseUrl, ...headers },
+      headers: { origin: originOf(this.#server), ...headers },
       body: new URLSearchParams(fields),
     });
   }
@@ -72,6 +74,11 @@ export class Visitor {
     if (value === '') this.cookies.delete(name);
     else this.cookies.set(name, value);
   }
+}
+
+/** The origin of the server's pages, as a browser of its address in the settings has it. */
+function originOf({ baseUrl, config }: Visited): string {
+  return config?.isBaseUrlSet ? config.BASE_URL : baseUrl;
 }
 
 /** The hidden fields of the form that is sent to a path. */
