@@ -13,7 +13,7 @@ import {
   type RouteMetadata,
 } from './routes.ts';
 import { IdeaStatus, StatusKey } from './status.ts';
-import { text } from './text.ts';
+import { line, text } from './text.ts';
 
 const c = initContract();
 
@@ -29,7 +29,7 @@ export const IdeaList = listOf(Idea, 'IdeaList', 'A page of ideas.', ideaListExa
 
 export const IdeaInput = z
   .strictObject({
-    title: text(1, 200).describe('1 to 200 characters after trimming.'),
+    title: line(1, 200).describe('1 to 200 characters after trimming.'),
     body: text(1, 10_000).describe('1 to 10,000 characters after trimming.'),
   })
   .meta({

@@ -7,9 +7,18 @@ const length = (value: string) => [...value].length;
 
 /** Text of min to max characters, counted in code points as JSON Schema and PostgreSQL count them, after trimming. */
 export function text(min: number, max: number) {
-  return z
-    .string()
-    .trim()
+  return bounded(z.string().trim(), min, max);
+}
+
+/** Text on one line: line breaks and tabs become spaces before trimming. */
+export function line(min: number, max: number) {
+  return bounded(z.string().overwrite(onOneLine).trim(), min, max);
+}
+
+const onOneLine = (value: string) => value.replace(/\r\n|[\t\n\v\f\r\u0085\u2028\u2029]/g, ' ');
+
+function bounded(string: z.ZodString, min: number, max: number) {
+  return string
     .refine(storable, { error: 'Contains a NUL character or a lone surrogate', abort: true })
     .refine(value => value.length >= min && length(value) >= min, {
       error: min === 1 ? 'Must not be empty' : `Must have at least ${min} characters`,

@@ -5,6 +5,7 @@ import { createMember, createWorld, issueToken, type World } from '../helpers/fi
 import { expectInvariants } from '../helpers/invariants.ts';
 import { request } from '../helpers/request.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
+import { callTool } from '../mcp/call-tool.ts';
 
 const now = '2026-03-14T09:26:53.589Z';
 const clock = testClock(now);
@@ -62,6 +63,37 @@ describe('a created idea', () => {
     expect(
       await server.sql('select account_id, author_id, moderation_state from ideas where id = $1', [body.id]),
     ).toEqual([{ account_id: world.accountId, author_id: issuerId, moderation_state: 'published' }]);
+  });
+
+  test('a line break or tab in a title becomes a space before it is trimmed and counted, by REST and by MCP', async () => {
+    const ways = [
+      async (title: string) => (await create({ ...valid, title })).body.title,
+      async (title: string) => {
+        const answer = await callTool(server, { token, name: 'create_idea', args: { ...valid, title } });
+        return answer.body.result.structuredContent.title;
+      },
+    ];
+    const full = 'x'.repeat(99);
+    const titles = [
+      ['one\ntwo', 'one two'],
+      ['one\r\ntwo\rthree', 'one two three'],
+      ['one\ttwo\vthree\ffour', 'one two three four'],
+      ['one\u0085two\u2028three\u2029four', 'one two three four'],
+      ['one\n\ntwo', 'one  two'],
+      ['\u0085\r\n one \u2029\n', 'one'],
+      // 201 characters as sent, 200 as stored.
+      [`${full}\r\n${full}y`, `${full} ${full}y`],
+    ] as const;
+    for (const way of ways) {
+      for (const [title, expected] of titles) expect(await way(title)).toBe(expected);
+    }
+    const expected = titles.map(([, one]) => one);
+    expect((await stored()).map(({ title }) => title)).toEqual([...expected, ...expected]);
+    for (const title of ['\n\r\n', '\u0085\u2028', `${full}\r\n${full}yz`]) {
+      expect(await create({ ...valid, title })).toMatchObject({ status: 422, key: 'validation_failed' });
+    }
+    const { body } = await create({ ...valid, body: 'One.\nTwo.' });
+    expect(body.body).toBe('One.\nTwo.');
   });
 
   test('is followed by its author, and by nobody else', async () => {
@@ -143,7 +175,7 @@ describe('title and body', () => {
     ['what looks like SQL or a template', `'); drop table ideas; -- \${x} {{y}} %s \\0`],
     ['what looks like HTML', '<script>alert("1")</script> &amp;'],
     ['control characters', 'a\u0001b\u001b[31mc\u007f'],
-    ['quotes and backslashes', `"'\\\`\u2028\u2029`.concat('x')],
+    ['quotes and backslashes', `"'\\\``.concat('x')],
   ])('are stored exactly: %s', async (_, text) => {
     const { status, body } = await create({ title: text, body: text });
     expect(status).toBe(201);

@@ -127,7 +127,7 @@ describe('an extension that is subscribed', () => {
       results.push(await context.createIdea(by, { title: '', body: 'x' }).catch(error => error.issues[0].path));
       results.push(await context.readIdea({ ...by, board: 'none' }, idea.id).catch(error => error.message));
       const undone = context.transaction(async transaction => {
-        await transaction.createIdea(by, { title: 'Undone', body: 'With its job.' });
+        results.push((await transaction.createIdea(by, { title: 'On\r\none line', body: 'With its job.' })).title);
         await transaction.addJob('note', { n: 1 });
         throw new Error('undone');
       });
@@ -147,9 +147,10 @@ describe('an extension that is subscribed', () => {
       'consecutive_comment',
       ['body', 'title'],
       `The account ${slug} has no board none, or no such member to act on it`,
+      'On one line',
       'undone',
     ]);
-    expect(await server.sql(`select from ideas where title = 'Undone'`)).toEqual([]);
+    expect(await server.sql(`select from ideas where body = 'With its job.'`)).toEqual([]);
     expect((await waitingJobs(server)).map(({ task, payload }) => [task, payload])).toEqual([
       ['ext:listener:note', { n: 3 }],
     ]);
