@@ -190,6 +190,9 @@ export const settings = z.object({
     .optional()
     .describe('Where GET /metrics answers in the text format of Prometheus, without authentication. Unset: nowhere.'),
   METRICS_HOST: z.string().default('127.0.0.1').describe('The address on which METRICS_PORT listens.'),
+  METRICS_ALLOWED_HOSTS: list.describe(
+    'Names by which METRICS_PORT may be asked, such as the name of a service, with commas between. localhost and addresses always may. Others are refused, because a web page can make its own name lead to the port.',
+  ),
   ACCOUNT_DELETION_GRACE_DAYS: wholeNumber(0, 36_500)
     .default(30)
     .describe('How long an account stays after its deletion was scheduled; then npm run cleanup erases it.'),

@@ -93,9 +93,9 @@ async function startWorkerAlone(beginning: Beginning, stops: Stops): Promise<voi
 }
 
 async function startMetrics(server: ServerDependencies, stops: Stops): Promise<void> {
-  const { METRICS_HOST: host, METRICS_PORT: port } = server.config;
+  const { METRICS_HOST: host, METRICS_PORT: port, METRICS_ALLOWED_HOSTS: allowedHosts } = server.config;
   if (!server.metrics || port === undefined) return;
-  const metrics = await serveMetrics(server.metrics, server, { host, port });
+  const metrics = await serveMetrics(server.metrics, server, { host, port, allowedHosts });
   stops.push(() => metrics.close());
   server.logger.info({ url: metrics.url }, 'metrics are served');
 }

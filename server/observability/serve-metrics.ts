@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, isIP } from 'node:net';
 import { ConfigError } from '../config.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import type { Metrics } from './metrics.ts';
@@ -15,9 +15,15 @@ export interface MetricsServer {
 export async function serveMetrics(
   metrics: Metrics,
   server: Pick<ServerDependencies, 'database' | 'logger'>,
-  { host, port }: { host: string; port: number },
+  { host, port, allowedHosts = [] }: { host: string; port: number; allowedHosts?: readonly string[] },
 ): Promise<MetricsServer> {
+  const isAllowedHost = allowHosts(allowedHosts);
   const http = createServer(async (request, response) => {
+    if (!isAllowedHost(request.headers.host)) {
+      const text = 'This name is not allowed. Add it to METRICS_ALLOWED_HOSTS.\n';
+      response.writeHead(421, { 'Content-Type': 'text/plain; charset=utf-8' }).end(text);
+      return;
+    }
     const isKnown = request.url?.split('?', 1)[0] === '/metrics';
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     if (!isKnown || !isRead) {
@@ -45,5 +51,18 @@ export async function serveMetrics(
       http.close();
       await closed;
     },
+  };
+}
+
+/**
+ * Decides by the Host of a request whether it may be answered. A web page can make its own name lead to this port and
+ * read what it answers (DNS rebinding), but neither an address nor localhost nor a name that the operator chose.
+ */
+function allowHosts(names: readonly string[]) {
+  const allowed = new Set(['localhost', ...names.map(name => name.toLowerCase())]);
+  return (host: string | undefined): boolean => {
+    if (host === undefined || !URL.canParse(`http://${host}`)) return false;
+    const { hostname } = new URL(`http://${host}`);
+    return isIP(hostname.replace(/^\[|\]$/g, '')) !== 0 || allowed.has(hostname.replace(/\.$/, ''));
   };
 }

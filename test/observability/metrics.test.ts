@@ -1,10 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
+import { loadConfig } from '../../server/config.ts';
 import { buildMetrics, type Metrics } from '../../server/observability/metrics.ts';
 import { serveMetrics } from '../../server/observability/serve-metrics.ts';
 import { createWorld, issueToken } from '../helpers/fixtures.ts';
 import { startProxy } from '../helpers/proxy.ts';
+import { rawRequest } from '../helpers/raw-request.ts';
 import { startReceiver } from '../helpers/receiver.ts';
 import { request } from '../helpers/request.ts';
 import { startServerForTest, type TestServer } from '../helpers/server.ts';
@@ -133,6 +135,36 @@ test('the port answers nothing but GET /metrics, and is there only where it is a
   // Who starts a second one on it is told which setting to change.
   const taken = { host: '127.0.0.1', port: Number(new URL(url).port) };
   await expect(serveMetrics(metrics, server.dependencies, taken)).rejects.toThrow(/^METRICS_PORT .*EADDRINUSE/);
+});
+
+test('the port refuses a name that is neither an address, localhost nor allowed by a setting', async () => {
+  const { server, metrics, url } = await startWatched();
+  const METRICS_ALLOWED_HOSTS = loadConfig({
+    METRICS_ALLOWED_HOSTS: 'Ideas, metrics.example.com',
+  }).METRICS_ALLOWED_HOSTS;
+  const options = { host: '127.0.0.1', port: 0, allowedHosts: METRICS_ALLOWED_HOSTS };
+  const named = await serveMetrics(metrics, server.dependencies, options);
+  onTestFinished(() => named.close());
+  const ask = async (at: string, host: string) => {
+    const { status, text } = await rawRequest({ baseUrl: at }, 'GET', '/metrics', { headers: { host } });
+    return [host, status, text.includes('idea_board_')];
+  };
+  for (const host of ['127.0.0.1:9464', '[::1]:9464', '10.1.2.3', 'localhost:9464', 'LOCALHOST', 'localhost.']) {
+    expect(await ask(url, host)).toEqual([host, 200, true]);
+  }
+  const others = [
+    'evil.example',
+    'evil.example:9464',
+    'ideas',
+    'metrics.example.com',
+    'localhost.evil.example',
+    '127.0.0.1.evil.example',
+    'a b',
+  ];
+  for (const host of others) expect(await ask(url, host)).toEqual([host, 421, false]);
+  for (const host of ['ideas:9464', 'metrics.example.com'])
+    expect(await ask(named.url, host)).toEqual([host, 200, true]);
+  expect(await ask(named.url, 'evil.example')).toEqual(['evil.example', 421, false]);
 });
 
 test('every figure is documented, and what is documented is there', async () => {
