@@ -21,7 +21,9 @@ export default async function setup(project: TestProject) {
   findChromium();
   const dataDir = await makeScratchDirectory();
   // What a server needs that lives for long, or reads from a disk, costs here without being of use.
-  const settings = { max_connections: '300', max_wal_size: '256MB', autovacuum: 'off', io_method: 'sync' };
+  const savings = { max_connections: '300', max_wal_size: '256MB', autovacuum: 'off', io_method: 'sync' };
+  // A test of deadlocks would wait a second for each, and a session may not set this for itself.
+  const settings = { ...savings, deadlock_timeout: '100ms' };
   const postgres = await startEmbeddedPostgres({ dataDir, durable: false, settings });
   const stop = async () => {
     await postgres.stop();
