@@ -9,6 +9,7 @@ import fastify, {
 import { operations } from '../contract/index.ts';
 import { maxBodyBytes } from '../contract/limits.ts';
 import { serveAdmin } from './admin/serve-admin.ts';
+import type { Config } from './config.ts';
 import type { ServerDependencies } from './dependencies.ts';
 import { DomainError } from './domain/domain-error.ts';
 import { boardEndpoints } from './endpoints/board.ts';
@@ -24,18 +25,20 @@ import { admitRequests } from './http/admit.ts';
 import { answerConditionally } from './http/conditional.ts';
 import { shareWithOrigins } from './http/cors.ts';
 import { countAnswers } from './http/count-requests.ts';
-import { serveDocumentation } from './http/documentation.ts';
 import { drainConnections } from './http/draining.ts';
 import { answerErrors } from './http/error-handler.ts';
 import { readJsonBodies } from './http/json-body.ts';
 import { collectPaths, refuseOtherMethods } from './http/method-not-allowed.ts';
+import { serveOpenApiDocument } from './http/openapi-document.ts';
 import { buildOperator, chargeWhatIsNoReplay } from './http/operate.ts';
 import { requestIdOf } from './http/request-id.ts';
 import { logAnswers } from './http/request-log.ts';
+import { transportSecurityOf } from './http/transport-security.ts';
 import { answerUnroutable } from './http/unroutable.ts';
 import { refuseUndeclaredBody } from './http/validation.ts';
 import { serveTools } from './mcp/serve-tools.ts';
 import { buildOauth } from './oauth/serve-oauth.ts';
+import { serveDocumentation } from './pages/documentation/serve-documentation.ts';
 import { servePublicBoards } from './pages/public-board/serve-public-boards.ts';
 import { buildPages } from './pages/serve-pages.ts';
 import { serveUnsubscribe } from './pages/unsubscribe/serve-unsubscribe.ts';
@@ -44,6 +47,7 @@ import { serveUnsubscribe } from './pages/unsubscribe/serve-unsubscribe.ts';
 export async function buildApp(server: ServerDependencies): Promise<FastifyInstance> {
   const admit = admitRequests(server);
   const cors = shareWithOrigins(server.config.CORS_ORIGINS);
+  const setHeaders = headersOfAnswers(server.config);
   const answerError = answerErrors(server.reporter);
   const pages = await buildPages(server);
   const answerHooks = [logAnswers, ...(server.metrics ? [countAnswers(server.metrics)] : [])];
@@ -111,12 +115,13 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
     { logInitialization: false, responseValidation: true, requestValidationErrorHandler: answerError },
   );
   await app.register(serveTools(server, endpoints));
-  await app.register(serveDocumentation);
+  await app.register(serveOpenApiDocument);
   const oauth = buildOauth(server);
   await app.register(oauth.serveEndpoints);
   await app.register(
     pages.serve([
       servePublicBoards(server),
+      serveDocumentation(server.config),
       serveUnsubscribe(server, buildUnsubscribeTokens(server.appKey)),
       serveAdmin(server, oauth.consents),
       oauth.servePages,
@@ -127,9 +132,13 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
   return app;
 }
 
-/** The headers of every answer, whatever becomes of the request. */
-async function setHeaders(request: FastifyRequest, reply: FastifyReply) {
-  reply.header('X-Request-Id', request.id);
-  reply.header('X-Content-Type-Options', 'nosniff');
-  reply.header('Cache-Control', 'no-store');
+/** Sets the headers of every answer, whatever becomes of the request. */
+function headersOfAnswers(config: Config) {
+  const transportSecurity = transportSecurityOf(config);
+  return async (request: FastifyRequest, reply: FastifyReply) => {
+    reply.header('X-Request-Id', request.id);
+    reply.header('X-Content-Type-Options', 'nosniff');
+    reply.header('Cache-Control', 'no-store');
+    if (transportSecurity !== undefined) reply.header('Strict-Transport-Security', transportSecurity);
+  };
 }

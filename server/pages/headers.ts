@@ -1,13 +1,12 @@
 import helmet from '@fastify/helmet';
 import fastify from 'fastify';
-import type { Config } from '../config.ts';
 
 /**
  * The headers of every page: it runs nothing, loads nothing but what this server has, is framed by nobody, and sends its
  * forms to this server alone. Helmet writes them once, on a server of their own: its hook would come too late for a
  * request that a hook of the whole server refuses, and they are the same for every page.
  */
-export async function strictHeaders({ BASE_URL }: Pick<Config, 'BASE_URL'>): Promise<Record<string, string>> {
+export async function strictHeaders(): Promise<Record<string, string>> {
   const app = fastify();
   await app.register(helmet, {
     contentSecurityPolicy: {
@@ -25,8 +24,7 @@ export async function strictHeaders({ BASE_URL }: Pick<Config, 'BASE_URL'>): Pro
     frameguard: { action: 'deny' },
     // Not no-referrer: with it, browsers send the forms of this server with "Origin: null".
     referrerPolicy: { policy: 'same-origin' },
-    // Over plain HTTP browsers ignore it, and whoever tries the server out on localhost must not be locked into HTTPS.
-    hsts: BASE_URL.startsWith('https:') && { maxAge: 31_536_000, includeSubDomains: false },
+    hsts: false, // The whole server sends it.
     crossOriginResourcePolicy: { policy: 'same-origin' },
   });
   app.get('/', async () => '');

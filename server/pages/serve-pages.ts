@@ -24,7 +24,7 @@ const areas = ['/b', '/admin', '/assets'];
  * server.
  */
 export async function buildPages(server: ServerDependencies) {
-  const headers = Object.entries(await strictHeaders(server.config));
+  const headers = Object.entries(await strictHeaders());
   const answerError = answerErrorPages(server.reporter);
 
   function setHeaders(reply: FastifyReply) {

@@ -146,8 +146,8 @@ describe('another method', () => {
     }
   });
 
-  test.each(['/docs/', '/api/v1/openapi.json'])('on %s answers 405 as well', async path => {
-    const answer = await request(server, `POST ${path}`);
+  test('on the OpenAPI document answers 405 as well', async () => {
+    const answer = await request(server, 'POST /api/v1/openapi.json');
     expect(answer).toMatchObject({ status: 405, key: 'method_not_allowed' });
     expect(answer.headers.get('allow')).toBe('GET, HEAD');
   });

@@ -56,15 +56,18 @@ test('every page, every refusal and every asset has the strict headers, a reques
   expect(Object.fromEntries(headers)).toMatchObject(strict);
 });
 
-test('browsers are told to stay with HTTPS only where the server is reached by it', async () => {
-  const { headers } = await request(server, `GET ${boardPath()}`);
-  expect(headers.get('strict-transport-security')).toBe('max-age=31536000');
+test('pages and the API tell browsers to stay with HTTPS only where the server is reached by it', async () => {
   const plain = await startServerForTest({ environment: { BASE_URL: 'http://localhost:3000' } });
-  expect((await request(plain, 'GET /b/none')).headers.get('strict-transport-security')).toBeNull();
+  const paths = [boardPath(), '/b/none', '/docs/', '/health', '/api/v1/board', '/api/v1/openapi.json', '/none', '/%zz'];
+  for (const path of paths) {
+    const { headers } = await request(server, `GET ${path}`);
+    expect([path, headers.get('strict-transport-security')]).toEqual([path, 'max-age=31536000']);
+    expect((await request(plain, `GET ${path}`)).headers.get('strict-transport-security')).toBeNull();
+  }
 });
 
 test('the headers of pages are on nothing that programs ask for', async () => {
-  for (const path of ['/health', '/api/v1/board', '/docs']) {
+  for (const path of ['/health', '/api/v1/board', '/api/v1/openapi.json']) {
     expect((await request(server, `GET ${path}`)).headers.get('cross-origin-opener-policy')).toBeNull();
   }
 });
