@@ -39,6 +39,7 @@ import { refuseUndeclaredBody } from './http/validation.ts';
 import { serveTools } from './mcp/serve-tools.ts';
 import { buildOauth } from './oauth/serve-oauth.ts';
 import { serveDocumentation } from './pages/documentation/serve-documentation.ts';
+import { serveEntrance } from './pages/entrance/serve-entrance.ts';
 import { servePublicBoards } from './pages/public-board/serve-public-boards.ts';
 import { buildPages } from './pages/serve-pages.ts';
 import { serveUnsubscribe } from './pages/unsubscribe/serve-unsubscribe.ts';
@@ -122,6 +123,7 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
     pages.serve([
       servePublicBoards(server),
       serveDocumentation(server.config),
+      serveEntrance,
       serveUnsubscribe(server, buildUnsubscribeTokens(server.appKey)),
       serveAdmin(server, oauth.consents),
       oauth.servePages,

@@ -26,7 +26,7 @@ export function watchAnswers(server: Server): string[] {
     const path = (request.url ?? '').split('?', 1)[0] ?? '';
     if (path.startsWith('/docs') || path === '/api/v1/openapi.json' || path === '/unsubscribe') return;
     // Pages are for people, and no part of the contract.
-    if (/^\/(b|admin|assets)(\/|$)/.test(path)) return;
+    if (/^\/((b|admin|assets)(\/|$)|$)/.test(path)) return;
     // OAuth has shapes of its own.
     if (/^(https?:\/\/[^/]+)?\/(oauth|\.well-known)(\/|$)/.test(path)) return;
     // What an extension answers is its own.

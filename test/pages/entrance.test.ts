@@ -1,0 +1,60 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { rawRequest } from '../helpers/raw-request.ts';
+import { startServer, type TestServer } from '../helpers/server.ts';
+import { openPage, overflowOf, screens, startChromium, violationsOf } from './in-browser.ts';
+
+let server: TestServer;
+
+beforeAll(async () => {
+  server = await startServer();
+});
+afterAll(() => server.close());
+
+const browserAccept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
+
+test('a browser at / gets a page that leads to signing in and to the documentation', async () => {
+  const { status, headers, text } = await rawRequest(server, 'GET', '/', { headers: { accept: browserAccept } });
+  expect(status).toBe(200);
+  expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
+  expect(headers.get('vary')).toBe('Accept');
+  expect(headers.get('content-security-policy')).toContain("default-src 'none'");
+  for (const [, path = ''] of text.matchAll(/<a [^>]*href="(\/[^"]*)"/g)) {
+    const answer = await rawRequest(server, 'GET', path, { headers: { accept: browserAccept } });
+    expect([path, [200, 303].includes(answer.status)]).toEqual([path, true]);
+  }
+  expect(text).toContain('href="/admin"');
+  expect(text).toContain('href="/docs/"');
+  const head = await rawRequest(server, 'HEAD', '/', { headers: { accept: browserAccept } });
+  expect([head.status, head.text, head.headers.get('vary')]).toEqual([200, '', 'Accept']);
+  expect(head.headers.get('content-length')).toBe(headers.get('content-length'));
+});
+
+test('a program at / gets the 404 of the API', async () => {
+  for (const accept of [undefined, '*/*', 'application/json']) {
+    for (const method of ['GET', 'HEAD']) {
+      const answer = await rawRequest(server, method, '/', { headers: accept ? { accept } : {} });
+      expect([accept, answer.status, answer.headers.get('vary')]).toEqual([accept, 404, 'Accept']);
+      expect(answer.headers.get('content-type')).toMatch(/^application\/json/);
+      if (method === 'GET') expect(answer.key).toBe('not_found');
+    }
+  }
+});
+
+test('axe-core finds nothing on the page at /, narrow and wide', async () => {
+  const browser = await startChromium();
+  if (!browser) return;
+  try {
+    for (const screen of screens) {
+      const { page, complaints, close } = await openPage(browser, screen);
+      await page.goto(`${server.baseUrl}/`);
+      expect(await violationsOf(page)).toEqual([]);
+      expect(await overflowOf(page)).toBe(0);
+      expect(complaints).toEqual([]);
+      await page.getByRole('link', { name: 'Sign in' }).click();
+      await page.waitForURL(/\/admin\/sign-in/);
+      await close();
+    }
+  } finally {
+    await browser.close();
+  }
+});
