@@ -41,6 +41,7 @@ const rules: { part: string; may: string[] }[] = [
     may: [
       'server/database/',
       'server/entities/',
+      'server/kept-secret.ts',
       '@mikro-orm/',
       'kysely',
       'pg',
@@ -153,6 +154,7 @@ const rules: { part: string; may: string[] }[] = [
       'type server/',
       'eta',
       '@fastify/helmet',
+      '@scalar/fastify-api-reference',
       'fastify',
       'zod',
       'node:',
@@ -169,7 +171,6 @@ const rules: { part: string; may: string[] }[] = [
       'fastify',
       '@ts-rest/',
       'zod',
-      '@scalar/fastify-api-reference',
       'secure-json-parse',
       'node:',
     ],
