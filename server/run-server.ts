@@ -10,6 +10,7 @@ import { requireSupportedPostgres } from './database/server-version.ts';
 import { type DemoTokens, loadDemo } from './demo/load-demo.ts';
 import { describeDemo } from './demo/welcome.ts';
 import type { ServerDependencies } from './dependencies.ts';
+import { fillCanonicalAddresses } from './domain/users/fill-canonical-addresses.ts';
 import type { Extension } from './extensions/extension.ts';
 import { loadExtensions } from './extensions/load-extensions.ts';
 import { streamsOf } from './extensions/streams.ts';
@@ -56,6 +57,7 @@ async function startServer(beginning: Beginning, stops: Stops): Promise<void> {
   const { server, close } = await openDependencies(url, config, logger, extensions);
   stops.push(close);
   beginning.tellFaults(server.reporter);
+  await fillCanonicalAddresses(server.database);
   const isDemo = config.DEMO ?? config.DATABASE_URL === undefined;
   const tokens = isDemo ? await loadDemo(server) : undefined;
   await startMetrics(server, stops);
@@ -85,6 +87,7 @@ async function startWorkerAlone(beginning: Beginning, stops: Stops): Promise<voi
   const { server, close } = await openDependencies(url, config, logger, extensions);
   stops.push(close);
   beginning.tellFaults(server.reporter);
+  await fillCanonicalAddresses(server.database);
   await renewSubscriptions(server.database, extensions);
   const worker = await startWorker({ ...server, url });
   stops.push(() => worker.stop());

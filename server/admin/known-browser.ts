@@ -1,6 +1,7 @@
 import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../dependencies.ts';
+import { canonicalAddress } from '../domain/users/canonical-address.ts';
 import { cookieName, cookieOptions } from './browser-session.ts';
 
 /*
@@ -15,7 +16,9 @@ const keptSeconds = 90 * 86_400;
 export function buildKnownBrowsers({ config, appKey }: Pick<ServerDependencies, 'config' | 'appKey'>) {
   const key = Buffer.from(hkdfSync('sha256', appKey, '', 'idea-board known browser 1', 32));
   const macOf = (id: string, email: string) =>
-    createHmac('sha256', key).update(`${id} ${email.trim().toLowerCase()}`).digest();
+    createHmac('sha256', key)
+      .update(`${id} ${canonicalAddress(email)}`)
+      .digest();
 
   /** Under which the tries of a browser are counted; undefined where nobody has signed in with the address in it. */
   function find({ cookies }: FastifyRequest, email: string): string | undefined {

@@ -1,6 +1,7 @@
 import { createHmac, hkdfSync } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../dependencies.ts';
+import { canonicalAddress } from '../domain/users/canonical-address.ts';
 import { auditLimit } from '../http/audit-refusals.ts';
 import {
   type BucketState,
@@ -29,8 +30,8 @@ export type Charge = { giveBack(): Promise<void> } | { retrySeconds: number };
 export function buildThrottle({ database, clock, config, appKey, audit }: ServerDependencies) {
   const knownBrowsers = buildKnownBrowsers({ config, appKey });
   const key = Buffer.from(hkdfSync('sha256', appKey, '', 'idea-board throttle 1', 32));
-  const identityOf = (email: string) =>
-    createHmac('sha256', key).update(email.trim().toLowerCase()).digest('base64url').slice(0, 22);
+  const identityOfText = (text: string) => createHmac('sha256', key).update(text).digest('base64url').slice(0, 22);
+  const identityOf = (email: string) => identityOfText(canonicalAddress(email));
 
   async function chargeAll(request: FastifyRequest, reply: FastifyReply, limits: Limit[]): Promise<Charge> {
     const now = clock.now();
@@ -107,7 +108,11 @@ export function buildThrottle({ database, clock, config, appKey, audit }: Server
           windowSeconds: hour,
         },
         perDay('invitation:account', String(accountId), config.RATE_LIMIT_INVITATIONS_ACCOUNT),
-        perDay('invitation:address', identityOf(`${accountId} ${email.trim()}`), config.RATE_LIMIT_INVITATIONS_ADDRESS),
+        perDay(
+          'invitation:address',
+          identityOfText(`${accountId} ${canonicalAddress(email)}`),
+          config.RATE_LIMIT_INVITATIONS_ADDRESS,
+        ),
       ]),
   };
 }

@@ -54,20 +54,29 @@ export async function withInstallation<T>(work: (installation: Installation) => 
     if (pending.length > 0) {
       throw new CliError(`The database has ${pending.length} pending migration(s): run npm run cli -- migrate`);
     }
-    const database = await openDatabase({
-      url,
-      poolSize,
-      connectTimeoutMs: config.DATABASE_CONNECT_TIMEOUT_MS,
-      statementTimeoutMs: config.DATABASE_STATEMENT_TIMEOUT_MS,
-      // A connection that is lost fails the query on it, and so the command.
-      logger: { warn: () => {} },
-    });
-    try {
-      return await work({ database, config, extensions });
-    } finally {
-      await database.close();
-    }
+    return openForCommand(url, config, database => work({ database, config, extensions }));
   });
+}
+
+/** Opens the database for the time of a command's work. */
+export async function openForCommand<T>(
+  url: string,
+  config: Config,
+  work: (database: Database) => Promise<T>,
+): Promise<T> {
+  const database = await openDatabase({
+    url,
+    poolSize,
+    connectTimeoutMs: config.DATABASE_CONNECT_TIMEOUT_MS,
+    statementTimeoutMs: config.DATABASE_STATEMENT_TIMEOUT_MS,
+    // A connection that is lost fails the query on it, and so the command.
+    logger: { warn: () => {} },
+  });
+  try {
+    return await work(database);
+  } finally {
+    await database.close();
+  }
 }
 
 /**

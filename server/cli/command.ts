@@ -23,7 +23,7 @@ export const accountOption = () =>
 export const boardOption = () =>
   new Option('--board <slug>', 'the board; may be left out when the account has only one');
 
-export const userOption = () => new Option('--user <email>', 'the user, by address').makeOptionMandatory();
+export const userOption = () => new Option('--user <email>', 'the user, by address or id').makeOptionMandatory();
 
 export const limitOption = () =>
   new Option('--limit <number>', 'how many to list at most').argParser(parsePositive).default(500);

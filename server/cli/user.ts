@@ -38,7 +38,7 @@ export function addUserCommands(program: Command) {
   const noun = program.command('user').description('people: each may be a member of several accounts');
 
   addVerb(noun, 'create', 'Creates a user.', 'user create --email grace@example.com --name "Grace"')
-    .requiredOption('--email <email>', 'the address, which identifies the user whatever its case')
+    .requiredOption('--email <email>', 'the address, which identifies the user whatever its spelling')
     .requiredOption('--name <name>', 'what the user is called')
     .action(create);
 
@@ -101,7 +101,7 @@ export function addUserCommands(program: Command) {
     `Prints a link by which a user chooses a password for the pages: it works once, within ${passwordLinkMinutes} minutes. Whoever has it can sign in as the user.`,
     'user password-link --email grace@example.com',
   )
-    .requiredOption('--email <email>', 'the user, by address')
+    .requiredOption('--email <email>', 'the user, by address or id')
     .action(makePasswordLink);
 
   addVerb(noun, 'unblock', 'Lets a blocked user write again.', 'user unblock --account acme --user mallory@example.com')

@@ -7,6 +7,7 @@ import { defaultStatuses } from '../domain/boards/create-board.ts';
 import type { Passwords } from '../domain/sign-in/passwords.ts';
 import { setPassword } from '../domain/sign-in/set-password.ts';
 import { createToken } from '../domain/tokens/create-token.ts';
+import { canonicalAddress } from '../domain/users/canonical-address.ts';
 import { Account } from '../entities/account.ts';
 import { Board } from '../entities/board.ts';
 import { Comment } from '../entities/comment.ts';
@@ -83,7 +84,9 @@ class DemoLoad {
   async #loadPeople() {
     const { em } = this.#transaction;
     const account = em.create(Account, { slug: demoData.account.slug, name: demoData.account.name });
-    const users = demoData.people.map(({ email, name }) => em.create(User, { email, name, notificationEmail: email }));
+    const users = demoData.people.map(({ email, name }) =>
+      em.create(User, { email, canonicalEmail: canonicalAddress(email), name, notificationEmail: email }),
+    );
     await em.flush();
     this.#accountId = account.id;
     const accountId = account.id;

@@ -1,4 +1,5 @@
 import { AdministrationError } from './administration.ts';
+import { canonicalAddress, domainInAscii, maxAddressLength, splitAddress } from './users/canonical-address.ts';
 
 /*
  * The forms of what an administrator enters, with the bounds of the schema's constraints: so that the refusal is a
@@ -38,16 +39,37 @@ export function checkColor(value: string): string {
   throw invalid(`The color ${quote(value)} must be # and six hexadecimal digits, such as #0f766e`);
 }
 
-/** The longest path that SMTP carries (RFC 5321, section 4.5.3.1.3), less its angle brackets. */
-const maxEmailLength = 254;
+/**
+ * Characters that nobody sees: controls, format characters, what fonts leave out, the blank of Braille, and code points that
+ * have no character yet.
+ */
+const invisible = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Default_Ignorable_Code_Point}\u2800]/u;
 
-/** An address that could be one: only mail sent to it tells more. */
+/**
+ * An address that could be one: only mail sent to it tells more. It stays as it was typed, but in NFKC: the mailbox that
+ * confirms an address must be the one that its canonical form names.
+ */
 export function checkEmail(value: string): string {
-  const email = value.trim();
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what an address must not have.
-  const isAddress = /^[^\s@\u0000-\u001f\u007f]+@[^\s@\u0000-\u001f\u007f]+$/.test(email) && email.isWellFormed();
-  if (isAddress && email.length <= maxEmailLength) return email;
+  const typed = value.trim();
+  const [unseen] = (typed.length <= maxAddressLength && invisible.exec(typed)) || [];
+  if (unseen !== undefined) {
+    throw invalid(`The address has an invisible character, ${codePointOf(unseen)}: type it without`);
+  }
+  if (typed.length <= maxAddressLength && isAddress(typed)) return typed.normalize('NFKC');
   throw invalid(`${quote(value)} is not an e-mail address`);
+}
+
+function isAddress(typed: string): boolean {
+  const email = typed.normalize('NFKC');
+  const hasForm = [email, canonicalAddress(email)].every(
+    text => text.length <= maxAddressLength && /^[^\s@]+@[^\s@]+$/.test(text),
+  );
+  return hasForm && typed.isWellFormed() && domainInAscii(splitAddress(email).domain) !== undefined;
+}
+
+/** `U+200B` */
+function codePointOf(character: string): string {
+  return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
 }
 
 /** What a thing is called, on one line. */

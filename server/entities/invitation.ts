@@ -13,6 +13,8 @@ export const Invitation = defineEntity({
     id: bigint().primary().autoincrement(),
     accountId: bigint(),
     email: p.text(),
+    /** The form by which the invitation is found; null as that of a user. */
+    canonicalEmail: p.text().nullable(),
     role: p.text().$type<Role>(),
     /** Null for the operator of the server. */
     inviterId: bigint().nullable(),

@@ -8,6 +8,8 @@ export const User = defineEntity({
     id: bigint().primary().autoincrement(),
     /** Null for the placeholder alone. */
     email: p.text().nullable(),
+    /** The form by which the user is found; null where an older user has it, and until the server has filled it. */
+    canonicalEmail: p.text().nullable(),
     name: p.text(),
     avatarUrl: p.text().nullable(),
     notificationEmail: p.text().nullable(),

@@ -1,6 +1,7 @@
 import type { Queryable } from '../database/database.ts';
 import { statement } from '../database/statement.ts';
 import { type Actor, noVoter } from '../domain/operation.ts';
+import { canonicalAddress } from '../domain/users/canonical-address.ts';
 import type { Role } from '../entities/membership.ts';
 
 /** A member of an account, and the board on which they act. */
@@ -9,7 +10,7 @@ export interface ActingUser {
   readonly account: string;
   /** The board's slug. */
   readonly board: string;
-  /** The member's address, whatever its case. */
+  /** The member's address, whatever its spelling. */
   readonly user: string;
 }
 
@@ -32,7 +33,7 @@ const selectActor = statement<ActorRow>(
     ub.user_id is not null as is_blocked
   from accounts a
   join boards b on b.account_id = a.id and b.slug = $2
-  join users u on lower(u.email) = lower($3)
+  join users u on u.canonical_email = $3
   join memberships m on m.account_id = a.id and m.user_id = u.id
   left join voters v on v.account_id = a.id and v.user_id = u.id
   left join user_blocks ub on ub.account_id = a.id and ub.user_id = u.id
@@ -41,7 +42,7 @@ const selectActor = statement<ActorRow>(
 
 /** Who acts, as a person: in the role that they have now, and with a vote of their own. */
 export async function findActor(queryable: Queryable, { account, board, user }: ActingUser): Promise<ExtensionActor> {
-  const [row] = await queryable.query(selectActor, [account, board, user]);
+  const [row] = await queryable.query(selectActor, [account, board, canonicalAddress(user)]);
   // Not a refusal that a client is told: whoever configured the extension has to know.
   if (!row) throw new Error(`The account ${account} has no board ${board}, or no such member to act on it`);
   return {

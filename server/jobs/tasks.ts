@@ -1,6 +1,7 @@
 import type { TaskList } from 'graphile-worker';
 import type { Queryable } from '../database/database.ts';
 import type { ServerDependencies } from '../dependencies.ts';
+import { fillCanonicalAddresses } from '../domain/users/fill-canonical-addresses.ts';
 import { clearOldEvents } from '../events/clear-old-events.ts';
 import type { OutgoingRequests } from '../events/outgoing-request.ts';
 import type { AddressTokens } from '../events/people/address-token.ts';
@@ -49,6 +50,7 @@ export function buildTasks(deps: TaskDependencies): TaskList {
     },
 
     clear_expired: () => clearExpired(deps.queue, deps.stopping),
+    fill_canonical_addresses: () => fillCanonicalAddresses(deps.database),
     record_audit_event: recordAuditEvent(deps.audit),
     deliver_webhooks: deliverWebhooks(deps),
     wake_overdue_webhooks: () => wakeOverdueLanes(deps.queue),
@@ -67,6 +69,7 @@ export function buildTasks(deps: TaskDependencies): TaskList {
 const coreCrontab = `
 * * * * * heartbeat ?max=1
 */10 * * * * clear_expired ?max=1
+*/10 * * * * fill_canonical_addresses ?max=1
 */5 * * * * wake_overdue_webhooks ?max=1
 17 * * * * clear_old_events ?max=1
 `;

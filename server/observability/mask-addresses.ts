@@ -1,3 +1,4 @@
+import { canonicalAddress } from '../domain/users/canonical-address.ts';
 import { redacted } from './redact-secrets.ts';
 
 /** The 12 hexadecimal digits that stand for a text in a log: the same for the same text, and no way back to it. */
@@ -12,7 +13,7 @@ const atSigns = new RegExp(atSign, 'gi');
 
 /**
  * Masks every e-mail address in a text as `j***@e***.com#3f9a0c1d2b4e` (Limits, operational rule 3): the first character
- * of the local part and of the domain, the last label, and the hash of the lower-cased address. What is masked already
+ * of the local part and of the domain, the last label, and the hash of the address's canonical form. What is masked already
  * stays as it is.
  *
  * From each sign it reads to the left and to the right, and no character twice: the time is linear in the text's length.
@@ -149,7 +150,7 @@ function describe({ local, domain }: Address, hash: HashText): string {
   const [plainLocal = '', plainDomain = ''] = [local, domain].map(part => decode(part).replace(invisible, ''));
   const last = /\.([\p{L}\p{N}-]{1,63})$/u.exec(plainDomain)?.[1];
   const suffix = last === undefined ? '' : `.${last}`;
-  const digest = hash(`${plainLocal}@${plainDomain}`.toLowerCase());
+  const digest = hash(canonicalAddress(`${plainLocal}@${plainDomain}`));
   return `${firstOf(plainLocal)}***@${firstOf(plainDomain)}***${suffix}#${digest}`;
 }
 

@@ -362,7 +362,7 @@ describe('an invitation', () => {
     const hostile = `"><img src=x onerror='alert(1)'>\u202e`;
     await server.sql('update accounts set name = $2 where id = $1', [world.accountId, hostile]);
     await server.sql('update users set name = $2 where id = $1', [adminId, hostile]);
-    const address = `<img\u202e-${++count}@example.com`;
+    const address = `<img-${++count}@example.com`;
     const path = await invited(address);
     const { id } = (await rows(address))[0] ?? {};
     const seen = [

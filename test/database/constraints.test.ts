@@ -284,6 +284,13 @@ const promises: Promised[] = [
     accepted: ['ada@example.org'],
   },
   {
+    constraint: 'users_canonical_email_key',
+    promise: 'an address belongs to one user, whatever its spelling',
+    statement: `insert into users (name, email) values ('Ada', $1)`,
+    refused: ['ada@example.com.'],
+    accepted: ['ada@example.org.'],
+  },
+  {
     constraint: 'users_name_check',
     promise: 'the name of a user has 1 to 100 characters',
     statement: 'update users set name = $1 where id = :member',
@@ -498,6 +505,15 @@ const promises: Promised[] = [
     statement: `insert into invitations (account_id, email, role, delivery, expires_at)
       values (:account, 'grace@example.com', 'member', 'waiting', now() + interval '7 days'),
         ($1, 'Grace@Example.com', 'admin', 'waiting', now() + interval '7 days')`,
+    refused: [':account'],
+    accepted: [':stranger_account'],
+  },
+  {
+    constraint: 'invitations_canonical_email_account_id_key',
+    promise: 'an address is invited once to an account, whatever its spelling',
+    statement: `insert into invitations (account_id, email, role, delivery, expires_at)
+      values (:account, 'grace@example.com', 'member', 'waiting', now() + interval '7 days'),
+        ($1, 'grace@example.com.', 'admin', 'waiting', now() + interval '7 days')`,
     refused: [':account'],
     accepted: [':stranger_account'],
   },

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { canonicalAddress } from '../../server/domain/users/canonical-address.ts';
 import { buildRedactor } from '../../server/observability/redactor.ts';
 import { testAppKey } from '../helpers/server.ts';
 
@@ -8,7 +9,7 @@ const { text: mask } = buildRedactor({ appKey: testAppKey });
 
 /** As an operator computes it, to find somebody's lines. */
 const hashOf = (address: string) =>
-  createHmac('sha256', testAppKey).update(address.toLowerCase()).digest('hex').slice(0, 12);
+  createHmac('sha256', testAppKey).update(canonicalAddress(address)).digest('hex').slice(0, 12);
 
 const ada = `a***@e***.com#${hashOf('ada@example.com')}`;
 
@@ -22,6 +23,14 @@ test('the digits tell addresses apart and are the same in any case', () => {
   expect(mask('amy@example.com').slice(-12)).not.toBe(hashOf('ada@example.com'));
   const other = buildRedactor({ appKey: Buffer.alloc(32, 8) });
   expect(other.text('ada@example.com')).toMatch(/^a\*\*\*@e\*\*\*\.com#(?!c7f22a2b3094)[0-9a-f]{12}$/);
+});
+
+test('every spelling of one address has the same digits in the log, and an address that looks alike has others', () => {
+  const digits = (address: string) => mask(address).slice(-12);
+  for (const spelling of ['ｋATE@bücher.example', '\u212aate@XN--BCHER-KVA.example', 'kate@BÜCHER.example']) {
+    expect(digits(spelling)).toBe(digits('kate@xn--bcher-kva.example'));
+  }
+  expect(digits('İris@example.com')).not.toBe(digits('iris@example.com'));
 });
 
 test.each([

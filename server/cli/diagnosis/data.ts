@@ -2,6 +2,7 @@ import type pg from 'pg';
 import type { Config } from '../../config.ts';
 import { statementTimeout } from '../../database/explain-unreachable.ts';
 import { invocation } from '../command.ts';
+import { diagnoseAddresses } from './addresses.ts';
 import { diagnoseAppKey } from './app-key.ts';
 import { diagnoseErasure } from './erasure.ts';
 import { error, type Finding, ok, warning } from './finding.ts';
@@ -13,6 +14,7 @@ export async function diagnoseData(client: pg.Client, config: Config): Promise<F
     ...(await diagnoseBoards(client)),
     ...(await diagnoseTokens(client)),
     await diagnoseTallies(client),
+    ...(await diagnoseAddresses(client)),
     await diagnoseErasure(client, config),
     await diagnoseAppKey(client, config),
     ...(await diagnoseHeartbeat(client, config.READINESS_CRON_MAX_AGE_MINUTES)),

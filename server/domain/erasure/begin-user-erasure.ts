@@ -1,5 +1,6 @@
 import type { Database } from '../../database/database.ts';
 import { plannedStatement, statement } from '../../database/statement.ts';
+import { mailboxOf } from '../users/canonical-address.ts';
 import { addCount, type RowCounts } from './batches.ts';
 import type { ErasureOptions } from './erasure.ts';
 import { findHolds } from './find-holds.ts';
@@ -8,6 +9,7 @@ import { placeholderName } from './placeholder.ts';
 
 interface LockedUser {
   email: string | null;
+  canonical_email: string | null;
   name: string;
   notification_email: string | null;
   is_begun: boolean;
@@ -22,7 +24,7 @@ const lockMemberships = statement<never>(
 
 const lockUser = statement<LockedUser>(
   'lock_user_for_erasure',
-  `select email, name, notification_email, erasure_began_at is not null as is_begun,
+  `select email, canonical_email, name, notification_email, erasure_began_at is not null as is_begun,
     coalesce(deletion_requested_at <= $2, false) as is_due
   from users where id = $1 and not is_placeholder for update`,
 );
@@ -33,8 +35,8 @@ const lockUser = statement<LockedUser>(
  */
 const clearProfile = statement<never>(
   'begin_user_erasure',
-  `update users set erasure_began_at = $2, name = $3, email = 'erased-' || id || '@erased.invalid', avatar_url = null,
-    notification_email = null
+  `update users set erasure_began_at = $2, name = $3, email = 'erased-' || id || '@erased.invalid',
+    canonical_email = 'erased-' || id || '@erased.invalid', avatar_url = null, notification_email = null
   where id = $1`,
 );
 
@@ -58,7 +60,8 @@ function accessOf(table: string, condition: string) {
 
 /** To the person, wherever they were invited, and by the person. */
 const removeInvitations = plannedStatement<{ count: number }>(`
-  with removed as (delete from invitations where inviter_id = $1 or lower(email) = lower($2) returning 1)
+  with removed as (delete from invitations where inviter_id = $1 or canonical_email = $2
+    or (canonical_email is null and email = $3) returning 1)
   select count(*)::int as count from removed`);
 
 const revokeTokens = plannedStatement<never>(
@@ -93,12 +96,11 @@ export function beginUserErasure(
       addCount(counts, table, removed?.count ?? 0);
     }
     addCount(counts, 'jobs', await removeUserJobs({ query }, userId));
-    const [invitations] = await query(removeInvitations, [userId, user.email]);
+    const [invitations] = await query(removeInvitations, [userId, user.canonical_email, user.email]);
     addCount(counts, 'invitations', invitations?.count ?? 0);
-    await forgetErrorsNaming(
-      { query },
-      [user.email, user.notification_email, user.name].filter(word => word !== null),
-    );
+    const addresses = [user.email, user.notification_email].filter(address => address !== null);
+    // A mail server may name the mailbox that it was told.
+    await forgetErrorsNaming({ query }, [user.name, ...addresses, ...addresses.map(mailboxOf)]);
     return { isResumed: false, counts };
   });
 }

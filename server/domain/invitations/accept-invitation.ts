@@ -78,7 +78,7 @@ const takeInvitation = statement<TakenInvitation>(
   'take_invitation',
   `delete from invitations i
   where i.token_hash = $1 and ${invitationStands('$2')}
-    and ($3::bigint is null or exists (select from users u where u.id = $3 and lower(u.email) = lower(i.email)))
+    and ($3::bigint is null or exists (select from users u where u.id = $3 and u.canonical_email = i.canonical_email))
   returning i.id, i.account_id, i.email, i.role`,
 );
 

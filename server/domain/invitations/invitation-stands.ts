@@ -2,12 +2,13 @@ import { mayManageIn } from '../members/may-manage.ts';
 
 /**
  * The condition, in a statement whose invitation is i, on which it can be accepted, is listed and is mailed: its time is
- * not over, its account is not being erased, whoever made it may still make it, and nobody who is blocked would get in by
+ * not over, its address has its canonical form, its account is not being erased, whoever made it may still make it, and nobody who is blocked would get in by
  * it. So it ends with what it rests on, whichever way that ends, and no such way has to know of invitations.
  */
 export function invitationStands(now: string): string {
   return `(
   i.expires_at > ${now}
+  and i.canonical_email is not null
   and exists (select from accounts a where a.id = i.account_id and a.erasure_began_at is null)
   and (i.inviter_id is null or exists (
     select from memberships m
@@ -16,7 +17,7 @@ export function invitationStands(now: string): string {
   ))
   and not exists (
     select from users v join user_blocks b on b.user_id = v.id
-    where lower(v.email) = lower(i.email) and b.account_id = i.account_id
+    where v.canonical_email = i.canonical_email and b.account_id = i.account_id
   )
 )`;
 }

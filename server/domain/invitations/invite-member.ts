@@ -5,6 +5,7 @@ import { type Administration, AdministrationError, actingUserOf } from '../admin
 import { checkEmail } from '../fields.ts';
 import { lockMembers } from '../members/may-manage.ts';
 import { makeSecret } from '../sign-in/secret-text.ts';
+import { canonicalAddress } from '../users/canonical-address.ts';
 import { invitationStands } from './invitation-stands.ts';
 
 /** How long an invitation can be accepted. */
@@ -35,22 +36,36 @@ const selectInvited = statement<Invited>(
   'select_invited',
   `select
     (select m.role from memberships m join users u on u.id = m.user_id
-      where m.account_id = $1 and lower(u.email) = lower($2)) as role,
+      where m.account_id = $1 and u.canonical_email = $2) as role,
     exists (select from user_blocks b join users u on u.id = b.user_id
-      where b.account_id = $1 and lower(u.email) = lower($2)) as is_blocked,
+      where b.account_id = $1 and u.canonical_email = $2) as is_blocked,
     (select i.role from invitations i
-      where i.account_id = $1 and lower(i.email) = lower($2) and ${invitationStands('$3')}) as open_role`,
+      where i.account_id = $1 and i.canonical_email = $2 and ${invitationStands('$3')}) as open_role`,
 );
 
 const upsertInvitation = statement<{ id: number }>(
   'upsert_invitation',
-  `insert into invitations as i (account_id, email, role, inviter_id, token_hash, delivery, created_at, expires_at)
-  values ($1, $2, $3, $4, $5, $6, $7, $8)
-  on conflict (lower(email), account_id) do update
+  `insert into invitations as i
+    (account_id, email, role, inviter_id, token_hash, delivery, created_at, expires_at, canonical_email)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+  on conflict (canonical_email, account_id) do update
     set email = excluded.email, role = excluded.role, inviter_id = excluded.inviter_id,
         token_hash = excluded.token_hash, delivery = excluded.delivery, created_at = excluded.created_at,
         expires_at = excluded.expires_at
   returning id`,
+);
+
+/** After the address: for the version before, a trigger clears the form where only the address is written. */
+const setCanonicalEmail = statement<never>(
+  'set_canonical_email_of_invitation',
+  'update invitations set canonical_email = $2 where id = $1 and canonical_email is distinct from $2',
+);
+
+/** The index of the version before takes these for the same address: the later invitation stands. */
+const deleteLookalikes = statement<never>(
+  'delete_lookalike_invitations',
+  `delete from invitations
+  where account_id = $1 and lower(email) = lower($2) and canonical_email is distinct from $3`,
 );
 
 /** Under a key, so that of several invitations in a row one is mailed. A day of tries: it is good for a week. */
@@ -72,7 +87,8 @@ export async function inviteMember(
   const email = checkEmail(input.email);
   const authority = await lockMembers(admin, accountId);
   authority.require(role);
-  const [invited] = await admin.query(selectInvited, [accountId, email, admin.now]);
+  const canonical = canonicalAddress(email);
+  const [invited] = await admin.query(selectInvited, [accountId, canonical, admin.now]);
   if (invited?.role) throw new AdministrationError('conflict', `${email} is a member of the account already`);
   if (invited?.is_blocked) throw new AdministrationError('conflict', `${email} is blocked in the account`);
   // Another role in its place is the end of that one.
@@ -82,9 +98,11 @@ export async function inviteMember(
   const delivery: InvitationDelivery = isMailed ? 'waiting' : 'by_hand';
   const expiresAt = new Date(admin.now.getTime() + invitationDays * 86_400_000);
   const inviterId = actingUserOf(admin);
-  const values = [accountId, email, role, inviterId, secret?.hash ?? null, delivery, admin.now, expiresAt];
+  const values = [accountId, email, role, inviterId, secret?.hash ?? null, delivery, admin.now, expiresAt, canonical];
+  await admin.query(deleteLookalikes, [accountId, email, canonical]);
   const [invitation] = await admin.query(upsertInvitation, values);
   if (!invitation) throw new Error('The invitation was not stored');
+  await admin.query(setCanonicalEmail, [invitation.id, canonical]);
   if (isMailed) await admin.query(leaveMail, [invitation.id, accountId]);
   admin.audit.record('invitation.created', { account_id: accountId, invitation_id: invitation.id, email, role });
   return { id: invitation.id, email, role, expiresAt, token: secret?.text };

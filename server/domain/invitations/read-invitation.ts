@@ -26,7 +26,7 @@ const selectInvitation = statement<FollowedInvitation>(
   from invitations i
   join accounts o on o.id = i.account_id
   left join users n on n.id = i.inviter_id
-  left join users u on lower(u.email) = lower(i.email)
+  left join users u on u.canonical_email = i.canonical_email
   where i.token_hash = $1 and ${invitationStands('$2')}`,
 );
 

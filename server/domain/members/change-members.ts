@@ -22,7 +22,7 @@ export async function addMember(admin: Administration, member: Member, role: Rol
 const deleteInvitation = statement<never>(
   'delete_invitation_of_member',
   `delete from invitations i using users u
-  where u.id = $2 and i.account_id = $1 and lower(i.email) = lower(u.email)`,
+  where u.id = $2 and i.account_id = $1 and i.canonical_email = u.canonical_email`,
 );
 
 /** The same, where it is settled already that the user may be one. The account is locked. */

@@ -13,7 +13,7 @@ export function checkPassword(password: string, email: string): void {
   // It would be stored as another one.
   if (!password.isWellFormed()) throw invalid('The password has a character that cannot be stored');
   const plain = password.normalize('NFKC').toLowerCase();
-  const address = email.toLowerCase();
+  const address = email.normalize('NFKC').toLowerCase();
   if (plain === address || plain === address.split('@', 1)[0]) {
     throw invalid('The password must not be the e-mail address');
   }

@@ -1,6 +1,7 @@
 import type { Queryable } from '../../database/database.ts';
 import { plannedStatement, statement } from '../../database/statement.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
+import { canonicalAddress } from '../users/canonical-address.ts';
 import { maySignIn } from './may-sign-in.ts';
 import { hashOfSecret, makeSecret } from './secret-text.ts';
 
@@ -13,15 +14,14 @@ export const passwordLinkMinutes = 30;
  * Answers whose address it is, for the audit log.
  */
 export async function requestPasswordLink(db: Queryable, email: string): Promise<number | undefined> {
-  const isStorable = !email.includes('\0') && email.isWellFormed();
-  const [row] = await db.query(leaveMail, [isStorable ? email.trim() : '']);
+  const [row] = await db.query(leaveMail, [canonicalAddress(email)]);
   return row?.user_id ?? undefined;
 }
 
 /** A few tries: a link that comes much later than it was asked for is of no use. */
 const leaveMail = plannedStatement<{ user_id: number | null }>(`
   with asking as (
-    select (select u.id from users u where lower(u.email) = lower($1) and ${maySignIn}) as user_id
+    select (select u.id from users u where u.canonical_email = $1 and ${maySignIn}) as user_id
   )
   select user_id,
     graphile_worker.add_job('mail_password_link', json_build_object('user_id', user_id), max_attempts => 5) as job

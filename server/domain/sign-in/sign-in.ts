@@ -1,5 +1,6 @@
 import type { Database } from '../../database/database.ts';
 import { statement } from '../../database/statement.ts';
+import { canonicalAddress } from '../users/canonical-address.ts';
 import { maySignIn } from './may-sign-in.ts';
 import type { Passwords } from './passwords.ts';
 import { type SessionTerms, startSession } from './start-session.ts';
@@ -24,7 +25,7 @@ const selectCandidate = statement<Candidate>(
   'select_sign_in_candidate',
   `select u.id, ${maySignIn} as may_sign_in, m.credential, m.updated_at as set_at
   from users u left join sign_in_methods m on m.user_id = u.id and m.kind = 'password'
-  where lower(u.email) = lower($1)`,
+  where u.canonical_email = $1`,
 );
 
 /**
@@ -36,7 +37,7 @@ export async function signIn(
   { email, password }: SignInAttempt,
   terms: SessionTerms,
 ): Promise<SignInOutcome> {
-  const [user] = isStorable(email) ? await database.query(selectCandidate, [email.trim()]) : [];
+  const [user] = await database.query(selectCandidate, [canonicalAddress(email)]);
   const { isRight, isOutdated } = await passwords.verify(user?.credential ?? undefined, password);
   if (!user) return { refused: 'unknown_user' };
   if (user.credential === null) return { refused: 'no_password', userId: user.id };
@@ -45,11 +46,6 @@ export async function signIn(
   if (token === undefined) return { refused: 'blocked', userId: user.id };
   if (isOutdated) await rehash({ database, passwords }, user, password);
   return { userId: user.id, token };
-}
-
-/** PostgreSQL takes no NUL, and a lone surrogate is no character: no address has them. */
-function isStorable(email: string): boolean {
-  return !email.includes('\0') && email.isWellFormed();
 }
 
 /** The password is the same, and so is the time at which it was set. */

@@ -2,11 +2,17 @@ import { User } from '../../entities/user.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { explainViolations } from '../constraint-violation.ts';
 import { checkEmail, checkName } from '../fields.ts';
+import { canonicalAddress } from './canonical-address.ts';
 import { findUser } from './find-user.ts';
 
 export async function createUser(admin: Administration, input: { email: string; name: string }): Promise<User> {
   const email = checkEmail(input.email);
-  const user = admin.em.create(User, { email, name: checkName(input.name, 100), createdAt: admin.now });
+  const user = admin.em.create(User, {
+    email,
+    canonicalEmail: canonicalAddress(email),
+    name: checkName(input.name, 100),
+    createdAt: admin.now,
+  });
   await explainViolations(emailTaken(email), () => admin.em.flush());
   admin.audit.record('user.created', { user_id: user.id, email });
   return user;
@@ -25,5 +31,6 @@ export async function findOrCreateUser(admin: Administration, input: { email: st
 }
 
 export function emailTaken(email: string) {
-  return { users_email_key: `Another user has the address ${email}` };
+  const message = `Another user has the address ${email}`;
+  return { users_canonical_email_key: message, users_email_key: message };
 }

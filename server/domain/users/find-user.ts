@@ -3,21 +3,25 @@ import { statement } from '../../database/statement.ts';
 import { User } from '../../entities/user.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { quote } from '../fields.ts';
+import { canonicalAddress } from './canonical-address.ts';
 
 const selectUserByEmail = statement<{ id: number }>(
   'select_user_by_email',
-  'select id from users where lower(email) = lower($1)',
+  'select id from users where canonical_email = $1',
 );
 
-/** Finds a user by address, whatever its case. */
+/** Finds a user by address, whatever its spelling. */
 export async function findUser(admin: Administration, email: string): Promise<User | undefined> {
-  const [row] = await admin.query(selectUserByEmail, [email.trim()]);
+  const [row] = await admin.query(selectUserByEmail, [canonicalAddress(email)]);
   return row && (await admin.em.findOneOrFail(User, row.id));
 }
 
-export async function requireUser(admin: Administration, email: string): Promise<User> {
-  const user = await findUser(admin, email);
-  if (!user) throw new AdministrationError('not_found', `There is no user ${quote(email)}`);
+/** By address, or by id: no address finds a user whose address an older user has in another spelling. */
+export async function requireUser(admin: Administration, addressOrId: string): Promise<User> {
+  const user = /^[0-9]{1,15}$/.test(addressOrId)
+    ? await admin.em.findOne(User, { id: Number(addressOrId), isPlaceholder: false })
+    : await findUser(admin, addressOrId);
+  if (!user) throw new AdministrationError('not_found', `There is no user ${quote(addressOrId)}`);
   return user;
 }
 

@@ -1,9 +1,11 @@
+import { statement } from '../../database/statement.ts';
 import type { User } from '../../entities/user.ts';
 import type { Administration } from '../administration.ts';
 import { noteFields } from '../changed-fields.ts';
 import { explainViolations } from '../constraint-violation.ts';
 import { checkEmail, checkName } from '../fields.ts';
 import { endPasswordLinks } from '../sign-in/password-links.ts';
+import { canonicalAddress } from './canonical-address.ts';
 import { emailTaken } from './create-user.ts';
 
 export interface UserChanges {
@@ -13,6 +15,12 @@ export interface UserChanges {
   notificationEmail?: string | null;
 }
 
+/** After the address: for the version before, a trigger clears the form where only the address is written. */
+const setCanonicalEmail = statement<never>(
+  'set_canonical_email',
+  'update users set canonical_email = $2 where id = $1 and canonical_email is distinct from $2',
+);
+
 export async function updateUser(admin: Administration, user: User, changes: UserChanges): Promise<void> {
   const { notificationEmail } = changes;
   const changedFields = noteFields(user, ['name', 'email', 'notificationEmail']);
@@ -21,7 +29,11 @@ export async function updateUser(admin: Administration, user: User, changes: Use
   if (notificationEmail !== undefined) {
     user.notificationEmail = notificationEmail === null ? null : checkEmail(notificationEmail);
   }
-  await explainViolations(emailTaken(user.email ?? ''), () => admin.em.flush());
+  const { email: address } = changes;
+  await explainViolations(emailTaken(user.email ?? ''), async () => {
+    await admin.em.flush();
+    if (address !== undefined) await admin.query(setCanonicalEmail, [user.id, canonicalAddress(address)]);
+  });
   const changed = changedFields();
   if (changed.length === 0) return;
   const email = changed.includes('email') && user.email ? { email: user.email } : {};

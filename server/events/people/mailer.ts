@@ -1,5 +1,6 @@
 import nodemailer, { type NodemailerError } from 'nodemailer';
 import type { Config } from '../../config.ts';
+import { mailboxOf } from '../../domain/users/canonical-address.ts';
 
 interface Mail {
   to: string;
@@ -51,7 +52,7 @@ export function buildMailer(config: MailConfig): Mailer | undefined {
         await transport.sendMail({
           from,
           // As an address alone, so that no comma or bracket in it makes two.
-          to: { name: '', address: to },
+          to: { name: '', address: mailboxOf(to) },
           ...content,
           messageId: `<${messageId}>`,
           references: references.map(id => `<${id}>`),

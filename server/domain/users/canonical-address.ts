@@ -1,0 +1,47 @@
+import { domainToASCII } from 'node:url';
+
+/** The longest path that SMTP carries (RFC 5321, section 4.5.3.1.3), less its angle brackets. */
+export const maxAddressLength = 254;
+
+/**
+ * The form in which e-mail addresses are compared, counted and hashed: NFKC, the domain as DNS has it (IDNA), and
+ * lower case in ASCII alone. The case rules of other letters differ between PostgreSQL and JavaScript. So nothing else may
+ * decide whether two texts are one address, and no SQL may compute this form.
+ *
+ * Every text has a form that PostgreSQL can store. A text too long for an address stays as it is: expanding it costs time.
+ */
+export function canonicalAddress(text: string): string {
+  const trimmed = text.trim().toWellFormed().replaceAll('\0', '\ufffd');
+  if (trimmed.length > maxAddressLength) return trimmed;
+  // Lower case may leave a letter before a mark that NFKC joins to it.
+  const plain = lowerAscii(trimmed.normalize('NFKC')).normalize('NFKC');
+  const { local, domain } = splitAddress(plain);
+  return `${local}${(domainInAscii(domain) ?? domain).replace(/\.+$/, '')}`;
+}
+
+/** The mailbox of an address, as mail servers are told it: its local part as it was typed, at the canonical domain. */
+export function mailboxOf(address: string): string {
+  return splitAddress(address).local + splitAddress(canonicalAddress(address)).domain;
+}
+
+/** A domain in lower case and ASCII; undefined for one that DNS cannot hold. */
+export function domainInAscii(domain: string): string | undefined {
+  if (isAscii(domain)) return lowerAscii(domain);
+  // Node reads a domain as a URL's: it would decode %41, and stop at a slash.
+  if (/[^a-z0-9._-]/i.test(domain.replace(/\P{ASCII}/gu, ''))) return undefined;
+  return domainToASCII(domain) || undefined;
+}
+
+/** The local part ends with the sign. */
+export function splitAddress(address: string): { local: string; domain: string } {
+  const end = address.lastIndexOf('@') + 1;
+  return { local: address.slice(0, end), domain: address.slice(end) };
+}
+
+function isAscii(text: string): boolean {
+  return /^\p{ASCII}*$/u.test(text);
+}
+
+function lowerAscii(text: string): string {
+  return text.replace(/[A-Z]+/g, letters => letters.toLowerCase());
+}

@@ -1,0 +1,182 @@
+import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { expect, onTestFinished, test } from 'vitest';
+import { type Database, openDatabase } from '../../server/database/database.ts';
+import { coreStream } from '../../server/database/migration-files.ts';
+import { migrate } from '../../server/database/migrator.ts';
+import { fillCanonicalAddresses } from '../../server/domain/users/fill-canonical-addresses.ts';
+import { createBareDatabase, createTestDatabase } from '../helpers/database.ts';
+
+interface Opened {
+  url: string;
+  database: Database;
+  rows<Row = Record<string, unknown>>(text: string, values?: unknown[]): Promise<Row[]>;
+}
+
+/** A database with the schema of the version before. */
+async function openVersionBefore(): Promise<Opened> {
+  const directory = await mkdtemp(join(tmpdir(), 'idea-board-migrations-'));
+  onTestFinished(() => rm(directory, { recursive: true }));
+  for (const name of await readdir(coreStream.directory)) {
+    if (name < '0012') await cp(join(coreStream.directory, name), join(directory, name));
+  }
+  const { url, drop } = await createBareDatabase();
+  await migrate(url, [{ name: 'core', directory }]);
+  const database = await openDatabase({
+    url,
+    poolSize: 8,
+    connectTimeoutMs: 10_000,
+    statementTimeoutMs: 10_000,
+    logger: pino({ level: 'silent' }),
+  });
+  onTestFinished(async () => {
+    await database.close();
+    await drop();
+  });
+  return { url, database, rows: async (text, values) => (await database.pool.query(text, values)).rows };
+}
+
+const addUsers = ({ rows }: Pick<Opened, 'rows'>, ...emails: string[]) =>
+  rows(`insert into users (email, name) select email, 'Somebody' from unnest($1::text[]) email`, [emails]);
+const forms = 'select email, canonical_email from users where not is_placeholder order by id';
+
+test('an upgrade gives every address its canonical form, and of two users with one address it goes to the older', async () => {
+  const db = await openVersionBefore();
+  await addUsers(
+    db,
+    'Ada@Example.com',
+    'bob@BÜCHER.example',
+    'ｃleo@example.com', // Older than the next one, which is plain.
+    'cleo@example.com',
+    'İris@Example.com',
+    'bob@xn--bcher-kva.example',
+    'ada@example.com.',
+    `${'ﷺ'.repeat(200)}@example.com`, // Too long for an index, once it is expanded.
+    'Zo\u200be@example.com', // It was accepted then.
+  );
+  await db.rows(`insert into users (name, is_placeholder) values ('Deleted user', true)`);
+  await migrate(db.url);
+  // Ten servers start at once.
+  await Promise.all(Array.from({ length: 10 }, () => fillCanonicalAddresses(db.database)));
+  const filled = [
+    { email: 'Ada@Example.com', canonical_email: 'ada@example.com' },
+    { email: 'bob@BÜCHER.example', canonical_email: 'bob@xn--bcher-kva.example' },
+    { email: 'ｃleo@example.com', canonical_email: 'cleo@example.com' },
+    { email: 'cleo@example.com', canonical_email: null },
+    { email: 'İris@Example.com', canonical_email: 'İris@example.com' },
+    { email: 'bob@xn--bcher-kva.example', canonical_email: null },
+    { email: 'ada@example.com.', canonical_email: null },
+    { email: `${'ﷺ'.repeat(200)}@example.com`, canonical_email: null },
+    { email: 'Zo\u200be@example.com', canonical_email: 'zo\u200be@example.com' },
+  ];
+  expect(await db.rows(forms)).toEqual(filled);
+  await fillCanonicalAddresses(db.database);
+  expect(await db.rows(forms)).toEqual(filled);
+});
+
+test('an upgrade fills addresses in batches, of which each may be the last before it is interrupted', async () => {
+  const db = await openVersionBefore();
+  await db.rows(
+    `insert into users (email, name) select 'Ada-' || n || '@BÜCHER.example', 'Ada' from generate_series(1, 2500) n`,
+  );
+  await migrate(db.url);
+  const { transaction } = db.database;
+  let left = 2;
+  const interrupted = {
+    transaction: (work: never) => (left-- > 0 ? transaction(work) : Promise.reject(new Error('Killed'))),
+  };
+  await expect(fillCanonicalAddresses(interrupted as Database)).rejects.toThrow('Killed');
+  const count = async () => (await db.rows('select from users where canonical_email is not null')).length;
+  expect(await count()).toBe(2000);
+  await fillCanonicalAddresses(db.database);
+  expect(await count()).toBe(2500);
+});
+
+test('an open invitation works after the upgrade, and of two to one address the older', async () => {
+  const db = await openVersionBefore();
+  const [account] = await db.rows<{ id: string }>(
+    `insert into accounts (slug, name) values ('acme', 'Acme') returning id`,
+  );
+  await db.rows(
+    `insert into invitations (account_id, email, role, delivery, expires_at)
+    select $1, email, 'member', 'mailed', now() + interval '1 day'
+    from unnest(array['Ada@BÜCHER.example', 'ada@xn--bcher-kva.example', 'Bob@example.com']) email`,
+    [account?.id],
+  );
+  await migrate(db.url);
+  await fillCanonicalAddresses(db.database);
+  expect(
+    (await db.rows<{ form: string }>('select canonical_email as form from invitations order by id')).map(
+      ({ form }) => form,
+    ),
+  ).toEqual(['ada@xn--bcher-kva.example', null, 'bob@example.com']);
+});
+
+test('a server of the version before adds and changes users on the new schema, and the forms follow', async () => {
+  const db = await createTestDatabase();
+  onTestFinished(() => db.drop());
+  const rows = db.sql;
+  await addUsers({ rows }, 'Ada@Example.com', 'bob@bücher.example');
+  const update = (from: string, to: string) =>
+    rows('update users set email = $2 where lower(email) = lower($1)', [from, to]);
+  expect(await rows(forms)).toEqual([
+    { email: 'Ada@Example.com', canonical_email: 'ada@example.com' },
+    { email: 'bob@bücher.example', canonical_email: null },
+  ]);
+  await expect(addUsers({ rows }, 'ADA@example.com')).rejects.toMatchObject({
+    constraint: expect.stringMatching(/^users_(canonical_)?email_key$/),
+  });
+  await fillCanonicalAddresses(db.database);
+  expect((await rows(forms))[1]).toEqual({ email: 'bob@bücher.example', canonical_email: 'bob@xn--bcher-kva.example' });
+  // The form of the address before must not go on finding the user.
+  await update('bob@bücher.example', 'bob@müller.example');
+  await update('ada@example.com', 'Ada.Lovelace@example.com');
+  expect(await rows(forms)).toEqual([
+    { email: 'Ada.Lovelace@example.com', canonical_email: 'ada.lovelace@example.com' },
+    { email: 'bob@müller.example', canonical_email: null },
+  ]);
+  await fillCanonicalAddresses(db.database);
+  expect((await rows(forms))[1]).toMatchObject({ canonical_email: 'bob@xn--mller-kva.example' });
+});
+
+test('a server of the version before invites an address again on the new schema', async () => {
+  const db = await createTestDatabase();
+  onTestFinished(() => db.drop());
+  const [account] = await db.sql<{ id: number }>(
+    `insert into accounts (slug, name) values ('acme', 'Acme') returning id`,
+  );
+  const invite = (email: string) =>
+    db.sql(
+      `insert into invitations as i (account_id, email, role, delivery, expires_at)
+      values ($1, $2, 'member', 'mailed', now() + interval '1 day')
+      on conflict (lower(email), account_id) do update set email = excluded.email
+      returning email, canonical_email`,
+      [account?.id, email],
+    );
+  await invite('ada@example.com');
+  expect(await invite('ADA@example.com')).toEqual([{ email: 'ADA@example.com', canonical_email: 'ada@example.com' }]);
+  expect(await db.sql('select from invitations')).toHaveLength(1);
+});
+
+test('an address that is taken while addresses are filled stays with who has taken it', async () => {
+  const db = await createTestDatabase();
+  onTestFinished(() => db.drop());
+  await addUsers({ rows: db.sql }, 'ada@bücher.example');
+  const taking = await db.database.pool.connect();
+  await taking.query('begin');
+  await taking.query(`insert into users (email, name) values ('ada@xn--bcher-kva.example', 'Faster')`);
+  const filling = fillCanonicalAddresses(db.database);
+  await expect
+    .poll(
+      async () =>
+        (await db.sql(`select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`))
+          .length,
+    )
+    .toBe(1);
+  await taking.query('commit');
+  taking.release();
+  await filling;
+  expect(await db.sql('select name from users where canonical_email is not null')).toEqual([{ name: 'Faster' }]);
+});

@@ -1,0 +1,137 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { checkEmail } from '../../server/domain/fields.ts';
+import { canonicalAddress, mailboxOf } from '../../server/domain/users/canonical-address.ts';
+
+describe('the canonical form of an address', () => {
+  test.each([
+    ['ADA@Example.COM', 'ada@example.com', 'case in ASCII'],
+    [' ada@example.com\n', 'ada@example.com', 'white space around it'],
+    ['ａｄａ＠ｅｘａｍｐｌｅ．ｃｏｍ', 'ada@example.com', 'the width of its letters'],
+    ['\u212Aate@example.com', 'kate@example.com', 'the Kelvin sign for a K'],
+    ['ﬁona@example.com', 'fiona@example.com', 'a ligature'],
+    ['zoe\u0308@example.com', 'zoë@example.com', 'how an accent is composed'],
+    ['H\u0331@example.com', '\u1e96@example.com', 'a mark that a small letter is composed with, and a capital is not'],
+    ['ada@BÜCHER.example', 'ada@xn--bcher-kva.example', 'a domain in Unicode or in ASCII'],
+    ['ada@XN--BCHER-KVA.example', 'ada@xn--bcher-kva.example', 'case in a domain in ASCII'],
+    ['ada@bücher。example', 'ada@xn--bcher-kva.example', 'the dot of another script'],
+    ['ada@example.com.', 'ada@example.com', 'the dot of the root'],
+    ['ada@bücher.example.', 'ada@xn--bcher-kva.example', 'the dot of the root behind a domain in Unicode'],
+  ])('%j has the canonical form %j, which does not depend on %s', (text, form) => {
+    expect(canonicalAddress(text)).toBe(form);
+  });
+
+  test.each([
+    ['İris@example.com', 'iris@example.com', 'a dotted capital İ is no i'],
+    ['ıris@example.com', 'iris@example.com', 'a dotless ı is no i'],
+    ['\u0430da@example.com', 'ada@example.com', 'a Cyrillic а is no a'],
+    ['Élise@example.com', 'élise@example.com', 'beyond ASCII, servers decide on case'],
+    ['ada@faß.example', 'ada@fass.example', 'DNS keeps ß apart from ss'],
+    ['ada@ex%61mple.com', 'ada@example.com', 'a domain is not decoded as in a URL'],
+    ['ada@ü.com/x', 'ada@ü.com', 'a domain does not end at a slash'],
+    ['ada@1.2.3', 'ada@1.2.0.3', 'a domain is not read as an IP address'],
+    ['ada\ud800@example.com', 'ada@example.com', 'a lone surrogate is not left out'],
+  ])('%j has another canonical form than %j: %s', (one, other) => {
+    expect(canonicalAddress(one)).not.toBe(canonicalAddress(other));
+  });
+
+  test('a canonical form is its own canonical form, can be stored, and has no capital of ASCII', () => {
+    const unit = fc.oneof(
+      fc.constantFrom('@', '.', 'İ', 'K', 'ß', '\u0331', '\u0307', 'xn--', '。', '\0'),
+      fc.string(),
+    );
+    fc.assert(
+      fc.property(fc.array(unit, { maxLength: 12 }), parts => {
+        const form = canonicalAddress(parts.join(''));
+        fc.pre(form.length <= 254 && !/\s/.test(form));
+        expect(canonicalAddress(form)).toBe(form);
+        expect(form).toMatch(/^[^A-Z\0]*$/);
+        expect(form.isWellFormed()).toBe(true);
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+
+  test('the canonical form of an accepted address is accepted', () => {
+    const letters = fc.constantFrom('a', 'Z', 'İ', 'ß', 'é', '用', 'Σ', '9', '-', '.', '＠', 'ﬁ', '%', '/');
+    const part = fc.string({ unit: letters, minLength: 1, maxLength: 12 });
+    fc.assert(
+      fc.property(part, part, (local, domain) => {
+        const accepted = attempt(`${local}@${domain}`);
+        fc.pre(accepted !== undefined);
+        expect(attempt(canonicalAddress(accepted))).toBe(canonicalAddress(accepted));
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+
+  test('a text that is too long for an address stays as it is', () => {
+    expect(canonicalAddress('ﷺ'.repeat(255))).toBe('ﷺ'.repeat(255));
+  });
+});
+
+test('mail goes to the domain that the canonical form names, where other rules of case name another one', () => {
+  // As a text in lower case, it would end with another letter: οδος.
+  expect(mailboxOf('Ada@ΟΔΟΣ.gr')).toBe(`Ada@${canonicalAddress('x@οδοσ.gr').slice(2)}`);
+  expect(mailboxOf("O'Brien+Ideas@Example.com")).toBe("O'Brien+Ideas@example.com");
+});
+
+describe('an entered address', () => {
+  test.each([
+    ['zero-width space', 'ada\u200b@example.com', 'U+200B'],
+    ['zero-width joiner', 'ada\u200d@example.com', 'U+200D'],
+    ['right-to-left override', 'ada\u202e@example.com', 'U+202E'],
+    ['soft hyphen', 'ada@exam\u00adple.com', 'U+00AD'],
+    ['byte order mark', 'a\ufeffda@example.com', 'U+FEFF'],
+    ['variation selector', 'ada\ufe0f@example.com', 'U+FE0F'],
+    ['Hangul filler', 'ada\u3164@example.com', 'U+3164'],
+    ['combining grapheme joiner', 'a\u034fda@example.com', 'U+034F'],
+    ['blank of Braille', 'ada\u2800@example.com', 'U+2800'],
+    ['tag character', 'ada\u{e0061}@example.com', 'U+E0061'],
+    ['character of private use', 'ada\ue000@example.com', 'U+E000'],
+    ['control character', 'ada\u0007@example.com', 'U+0007'],
+  ])('an address with a %s is refused, and the message names the character', (_, address, codePoint) => {
+    expect(() => checkEmail(address)).toThrow(`The address has an invisible character, ${codePoint}: type it without`);
+  });
+
+  test.each([
+    ['ada＠bob@example.com', 'has two signs, one of another width'],
+    ['a\u00a8da@example.com', 'has a space once it is in NFKC'],
+    ['ada@ü/x.example', 'has a domain that a URL would end'],
+    ['ada@ü%61.example', 'has a domain that a URL would decode'],
+    [`${'ﷺ'.repeat(60)}@example.com`, 'is longer in NFKC than SMTP carries'],
+    [
+      `ada@${'ü'.repeat(60)}.${'ü'.repeat(60)}.${'ü'.repeat(60)}.${'ü'.repeat(60)}.example`,
+      'has a domain that is longer in ASCII',
+    ],
+    ['ada\ud800@example.com', 'has half a character'],
+  ])('the address %j is refused: it %s', address => {
+    expect(() => checkEmail(address)).toThrow('is not an e-mail address');
+  });
+
+  test.each([
+    'Ada.Lovelace+ideas@Example.COM',
+    "o'brien@example.com",
+    'İris@example.com',
+    '用户@例子.测试',
+    'ada@BÜCHER.example',
+    'ada@[192.168.0.1]',
+    'ada@localhost',
+    'ada@exa_mple.com',
+    '😀@example.com',
+  ])('the address %s is kept as it was typed', address => {
+    expect(checkEmail(` ${address} `)).toBe(address);
+  });
+
+  test('an address is kept in NFKC, so that mail goes to the mailbox that the canonical form names', () => {
+    expect(checkEmail('Ａda＠Example.com')).toBe('Ada@Example.com');
+  });
+});
+
+function attempt(text: string): string | undefined {
+  try {
+    return checkEmail(text);
+  } catch {
+    return undefined;
+  }
+}
