@@ -136,6 +136,9 @@ export const settings = z.object({
     .describe(
       'Failed sign-ins with one e-mail address in 15 minutes, from wherever; a browser in which its owner has signed in before has as many of its own.',
     ),
+  RATE_LIMIT_SIGN_IN_SUCCESS: wholeNumber(0)
+    .default(60)
+    .describe('Successful sign-ins with one e-mail address in 15 minutes, from wherever.'),
   RATE_LIMIT_PASSWORD_LINK: wholeNumber(0)
     .default(5)
     .describe(

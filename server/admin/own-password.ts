@@ -24,10 +24,11 @@ export function askForOwnPassword(server: ServerDependencies) {
     }
     const proven = await checkOwnPassword(server, user.id, fieldOf(request.body, 'current_password'));
     if (!proven) {
+      await charged.fail();
       server.audit.record('password.refused', { request_id: request.id, ip: request.ip, user_id: user.id });
       return { status: 422, problem: 'That is not your password' };
     }
-    await charged.giveBack();
+    await charged.succeed();
     return { user: proven };
   };
 }

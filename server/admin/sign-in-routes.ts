@@ -55,11 +55,12 @@ export function serveSignIn(app: FastifyInstance, server: ServerDependencies) {
     const outcome = await signIn(server, { email, password }, terms);
     const client = clientOf(request);
     if ('refused' in outcome) {
+      await charged.fail();
       const user = outcome.userId === undefined ? {} : { user_id: outcome.userId };
       audit.record('sign_in.failed', { ...client, reason: outcome.refused, ...user });
       return show(reply, { email, next, problem: refused }, 422);
     }
-    await charged.giveBack();
+    await charged.succeed();
     audit.record('sign_in.succeeded', { ...client, user_id: outcome.userId });
     setSessionCookie(reply, config, outcome.token, terms.expiresAt);
     knownBrowsers.remember(request, reply, email);

@@ -21,6 +21,9 @@ const day = 24 * hour;
 /** What a try was charged, or when the next one is let in. */
 export type Charge = { giveBack(): Promise<void> } | { retrySeconds: number };
 
+/** A try to sign in was charged as a failure and as a success: the outcome gives one of them back. */
+export type SignInCharge = { succeed(): Promise<void>; fail(): Promise<void> } | { retrySeconds: number };
+
 /**
  * Bounds how often passwords are tried and mails asked for: from one network or by one person, and for one address,
  * whoever has it; in a browser in which they have signed in, whatever others do with their address elsewhere. A try is
@@ -73,15 +76,25 @@ export function buildThrottle({ database, clock, config, appKey, audit }: Server
   });
 
   return {
-    chargeSignIn: (request: FastifyRequest, reply: FastifyReply, email: string) => {
+    /**
+     * Successes are bounded by address alone, in known browsers too: only the owner of the password has any. A failure
+     * gives its charge back, so strangers cannot use them up.
+     */
+    chargeSignIn: async (request: FastifyRequest, reply: FastifyReply, email: string): Promise<SignInCharge> => {
       const browser = knownBrowsers.find(request, email);
       const limit = config.RATE_LIMIT_SIGN_IN_ACCOUNT;
-      return chargeAll(request, reply, [
+      const failure = await chargeAll(request, reply, [
         perQuarter('sign-in:ip', networkOf(request.ip), config.RATE_LIMIT_SIGN_IN_IP),
         browser === undefined
           ? perQuarter('sign-in:address', identityOf(email), limit)
           : perQuarter('sign-in:browser', browser, limit),
       ]);
+      if ('retrySeconds' in failure) return failure;
+      const success = await chargeAll(request, reply, [
+        perQuarter('sign-in:success', identityOf(email), config.RATE_LIMIT_SIGN_IN_SUCCESS),
+      ]);
+      if ('retrySeconds' in success) return success;
+      return { succeed: failure.giveBack, fail: success.giveBack };
     },
     chargePasswordLink: (request: FastifyRequest, reply: FastifyReply, email: string) =>
       chargeAll(request, reply, [

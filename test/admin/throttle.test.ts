@@ -95,7 +95,7 @@ describe('tries of passwords', () => {
     expect(await tries('nobody@example.com')).toEqual(await tries(owner.email));
   });
 
-  test('that succeed cost nothing', async () => {
+  test('that succeed leave as many failures as before', async () => {
     for (let n = 0; n < 10; n++) expect((await trySignIn('203.0.113.7', owner.email, owner.password)).status).toBe(303);
   });
 
@@ -104,7 +104,11 @@ describe('tries of passwords', () => {
     const keys = (await server.sql<{ key: string }>(`select key from rate_limits where key like 'sign-in:%'`)).map(
       ({ key }) => key,
     );
-    expect(keys.sort()).toEqual([expect.stringMatching(/^sign-in:address:[\w-]{22}$/), 'sign-in:ip:203.0.113.7']);
+    expect(keys.sort()).toEqual([
+      expect.stringMatching(/^sign-in:address:[\w-]{22}$/),
+      'sign-in:ip:203.0.113.7',
+      expect.stringMatching(/^sign-in:success:[\w-]{22}$/),
+    ]);
     expect(keys.join()).not.toContain('example');
   });
 
@@ -114,6 +118,49 @@ describe('tries of passwords', () => {
     server.auditLines.length = 0;
     for (let n = 0; n < 3; n++) await trySignIn('203.0.113.7', email);
     expect(readAudit(server.auditLines)).toHaveLength(1);
+  });
+});
+
+describe('successful sign-ins', () => {
+  beforeEach(async () => {
+    server = await startServerForTest({
+      clock,
+      environment: { TRUST_PROXY: 'true', RATE_LIMIT_SIGN_IN_ACCOUNT: '4', RATE_LIMIT_SIGN_IN_SUCCESS: '6' },
+    });
+    owner = await givePassword(server, (await createWorld(server)).ownerId);
+  });
+  const countSuccesses = () => readAudit(server.auditLines).filter(({ event }) => event === 'sign_in.succeeded').length;
+
+  test('successful sign-ins to one account are limited from wherever and in known browsers too', async () => {
+    const known = from('203.0.113.200');
+    expect((await known.signIn(owner.email, owner.password)).status).toBe(303);
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, (_, n) =>
+        n % 2
+          ? inNetwork(known, `203.0.113.${n}`).signIn(owner.email.toUpperCase(), owner.password)
+          : trySignIn(`203.0.113.${n}`, owner.email, owner.password),
+      ),
+    );
+    expect(answers.filter(({ status }) => status === 303).length).toBeLessThanOrEqual(5);
+    expect(answers.every(({ status }) => status === 303 || status === 429)).toBe(true);
+    for (let n = 0; n < 6; n++) await inNetwork(known, `192.0.2.${n}`).signIn(owner.email, owner.password);
+    expect(countSuccesses()).toBe(6);
+    const late = await trySignIn('203.0.113.99', owner.email, owner.password);
+    expect([late.status, late.headers.get('retry-after')]).toEqual([429, '900']);
+    const limits = readAudit(server.auditLines).filter(({ event }) => event === 'rate_limit.exceeded');
+    expect(limits).toContainEqual(expect.objectContaining({ bucket: 'sign-in:success', limit: 6 }));
+    clock.advance(15 * 60_000);
+    expect((await trySignIn('203.0.113.99', owner.email, owner.password)).status).toBe(303);
+  });
+
+  test('failures of strangers do not use up the successful sign-ins of an account', async () => {
+    const known = from('203.0.113.200');
+    expect((await known.signIn(owner.email, owner.password)).status).toBe(303);
+    await Promise.all(Array.from({ length: 20 }, (_, n) => trySignIn(`198.51.100.${n}`)));
+    for (let n = 0; n < 5; n++) {
+      expect((await inNetwork(known, `192.0.2.${n}`).signIn(owner.email, owner.password)).status).toBe(303);
+    }
+    expect(countSuccesses()).toBe(6);
   });
 });
 
