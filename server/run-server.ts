@@ -10,6 +10,7 @@ import { requireSupportedPostgres } from './database/server-version.ts';
 import { type DemoTokens, loadDemo } from './demo/load-demo.ts';
 import { describeDemo } from './demo/welcome.ts';
 import type { ServerDependencies } from './dependencies.ts';
+import { recordServerAddress } from './domain/server-address.ts';
 import { fillCanonicalAddresses } from './domain/users/fill-canonical-addresses.ts';
 import type { Extension } from './extensions/extension.ts';
 import { loadExtensions } from './extensions/load-extensions.ts';
@@ -70,7 +71,9 @@ async function startServer(beginning: Beginning, stops: Stops): Promise<void> {
   await renewSubscriptions(server.database, extensions);
   if (config.WORKER) worker = await startWorker({ ...server, url });
   await app.listen({ host: config.HOST, port: config.PORT });
-  greet(app, config.BASE_URL, tokens);
+  const address = addressOf(app);
+  await recordServerAddress(server.database, config.isBaseUrlSet ? config.BASE_URL : address, server.clock.now());
+  greet(address, config.BASE_URL, tokens);
 }
 
 /** Says at /ready that it will stop, goes on serving until that was noticed, and then finishes what is in flight. */
@@ -125,12 +128,16 @@ async function prepareDatabase(
   return url;
 }
 
-/** A person sees where the server is, and once the tokens of the demo; the log lines are for machines. */
-function greet(app: FastifyInstance, publicUrl: string, tokens: DemoTokens | undefined) {
+/** Where the server listens, as a browser on its machine reaches it. */
+function addressOf(app: FastifyInstance): string {
   const { address, family, port } = app.server.address() as AddressInfo;
   const isEverywhere = address === '0.0.0.0' || address === '::';
   const host = isEverywhere ? 'localhost' : family === 'IPv6' ? `[${address}]` : address;
-  const baseUrl = `http://${host}:${port}`;
+  return `http://${host}:${port}`;
+}
+
+/** A person sees where the server is, and once the tokens of the demo; the log lines are for machines. */
+function greet(baseUrl: string, publicUrl: string, tokens: DemoTokens | undefined) {
   process.stdout.write(`\nIdea-Board listens on ${baseUrl}, and its documentation is at ${baseUrl}/docs\n`);
   if (tokens) process.stdout.write(describeDemo(baseUrl, publicUrl, tokens));
   process.stdout.write('\n');

@@ -9,6 +9,7 @@ import { type Role, roles } from '../entities/membership.ts';
 import { administer } from './administer.ts';
 import { chooseAccount } from './choose.ts';
 import { accountOption, addVerb, limitOption, userOption } from './command.ts';
+import { findLinkBase } from './link-base.ts';
 import { formatFacts, formatTable, type OutputOptions, print } from './output.ts';
 
 interface MemberOptions extends OutputOptions {
@@ -115,7 +116,7 @@ async function invite({ account: slug, email, role, ...output }: InviteOptions) 
       { accountId: account.id, email, role },
       { isMailed },
     );
-    const url = token === undefined ? null : invitationUrl(config, token);
+    const url = token === undefined ? null : invitationUrl(await findLinkBase(admin, config), token);
     return { ...invitation, expires_at: expiresAt.toISOString(), url };
   });
   print(output, view, ({ url }) => url ?? `The invitation of ${view.email} is on its way.`);

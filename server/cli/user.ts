@@ -10,6 +10,7 @@ import { updateUser } from '../domain/users/update-user.ts';
 import { administer } from './administer.ts';
 import { chooseAccount } from './choose.ts';
 import { accountOption, addVerb, given, limitOption, nullForNone, userOption } from './command.ts';
+import { findLinkBase } from './link-base.ts';
 import { formatFacts, formatTable, type OutputOptions, print } from './output.ts';
 
 interface ListOptions extends OutputOptions {
@@ -168,7 +169,8 @@ async function makePasswordLink({ email, ...output }: { email: string } & Output
   const view = await administer(async (admin, config) => {
     const user = await requireUser(admin, email);
     const { token, expiresAt } = await createPasswordLink(admin, user.id);
-    return { email: user.email, url: passwordLinkUrl(config, token), expires_at: expiresAt.toISOString() };
+    const base = await findLinkBase(admin, config);
+    return { email: user.email, url: passwordLinkUrl(base, token), expires_at: expiresAt.toISOString() };
   });
   print(output, view, ({ url }) => url);
 }

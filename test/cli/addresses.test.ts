@@ -3,6 +3,7 @@ import { fillCanonicalAddresses } from '../../server/domain/users/fill-canonical
 import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
 import { createWorld } from '../helpers/fixtures.ts';
 import { testAppKey } from '../helpers/server.ts';
+import { type ServerProcess, startProcess } from '../helpers/server-process.ts';
 import { cliOn } from './run-cli.ts';
 
 const key = { APP_KEY: testAppKey.toString('base64') };
@@ -68,4 +69,34 @@ test.concurrent('a command finds a user by every spelling of the address, and no
   );
   await fillCanonicalAddresses(db.database);
   expect(await db.sql('select name from users order by id')).toEqual([{ name: 'Ada' }, { name: 'Deleted user' }]);
+});
+
+test('the links of user password-link and member invite lead to where the server listens, whatever its HOST and PORT', async () => {
+  const db = await openDatabase();
+  const start = async (settings: Record<string, string> = {}): Promise<ServerProcess> => {
+    const server = await startProcess('start', { DATABASE_URL: db.url, ...key, SHUTDOWN_DELAY_MS: '0', ...settings });
+    onTestFinished(() => server.kill());
+    return server;
+  };
+  const printed = async (settings: Record<string, string> = {}) => {
+    const cli = cliOn(db.url, { ...key, ...settings });
+    const link = await cli.json<{ url: string }>('user', 'password-link', '--email', 'ada@bücher.example');
+    const to = ['--email', 'grace@example.com', '--role', 'member'];
+    const invitation = await cli.json<{ url: string }>('member', 'invite', ...to);
+    expect(new URL(invitation.url).origin).toBe(new URL(link.url).origin);
+    return link.url;
+  };
+  // No server has been there yet.
+  expect(await printed()).toMatch(/^http:\/\/localhost:3000\/admin\/password\?token=/);
+  const first = await start();
+  const url = await printed();
+  expect(url.startsWith(`${first.baseUrl}/admin/password?token=`)).toBe(true);
+  expect((await fetch(url)).status).toBe(200);
+  // The port of the command itself is not where the server listens.
+  expect((await printed({ PORT: '4711' })).startsWith(first.baseUrl)).toBe(true);
+  expect(await printed({ BASE_URL: 'https://ideas.example.com' })).toMatch(/^https:\/\/ideas\.example\.com\//);
+  const second = await start({ HOST: '0.0.0.0' });
+  expect(new URL(await printed()).origin).toBe(`http://localhost:${new URL(second.baseUrl).port}`);
+  await start({ BASE_URL: 'https://feedback.example.com' });
+  expect(await printed()).toMatch(/^https:\/\/feedback\.example\.com\//);
 });
