@@ -11,6 +11,9 @@ const asModerator =
 const advice: Record<ErrorKey, string> = {
   malformed_json: 'Send one JSON-RPC message as UTF-8 JSON.',
   invalid_message: 'Send one message as the revision of the protocol has it that MCP-Protocol-Version names.',
+  bad_request: 'Send one complete HTTP/1.1 request with a Host header.',
+  invalid_content_length: 'Send the exact length of the body, or send it in chunks.',
+  unknown_method: 'Use POST.',
   board_required: 'Call get_token for the boards that the token grants, then call again with the slug of one as board.',
   unauthorized: 'The connection has to be authorized anew. Tell the user.',
   agent_api_unavailable: 'Do not try again: the plan of the account does not include this. Tell the user.',
@@ -23,10 +26,12 @@ const advice: Record<ErrorKey, string> = {
   not_found:
     'Check the id, and the board when the token grants several. list_ideas finds ideas by words of their titles. An idea that awaits approval is there for moderators alone, and one that was merged takes no votes: get_idea shows merged_into_id.',
   method_not_allowed: 'Use POST.',
+  request_timeout: 'Send the whole request at once.',
   idempotency_key_in_use:
     'The first call with this key is still running: wait a few seconds, then send the same call again.',
   payload_too_large: 'Send less: titles have at most 200 characters, bodies 10,000 and comments 500.',
-  unsupported_media_type: 'Send application/json.',
+  unsupported_media_type: 'Send application/json without a Content-Encoding.',
+  expectation_failed: 'Send no Expect header.',
   validation_failed:
     'Correct the arguments that issues names, as the input schema of the tool has them, and call again.',
   invalid_status: 'Call get_board and use the key of one of its statuses.',
@@ -46,6 +51,7 @@ const advice: Record<ErrorKey, string> = {
   voting_closed: 'The board takes no more votes (voting_close_at of get_board). Tell the user.',
   status_votes_closed: 'Ideas in this status take no votes (allow_votes of get_board). Tell the user.',
   status_comments_closed: 'Ideas in this status take no comments (allow_comments of get_board). Tell the user.',
+  headers_too_large: 'Send fewer or shorter headers.',
   rate_limited: 'Wait as many seconds as retry_after says, and make fewer calls: get_token shows what is left.',
   internal_error: 'The server failed. Try once more in a minute, then tell the user.',
   service_unavailable:

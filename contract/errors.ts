@@ -7,6 +7,12 @@ import { z } from 'zod';
 export const errors = {
   malformed_json: { status: 400, meaning: 'The request body is not valid JSON.' },
   invalid_message: { status: 400, meaning: 'The request is not one message as the Model Context Protocol has it.' },
+  bad_request: {
+    status: 400,
+    meaning: 'The request is not valid HTTP, has no Host header, or ended before it was complete.',
+  },
+  invalid_content_length: { status: 400, meaning: 'The Content-Length header is invalid.' },
+  unknown_method: { status: 400, meaning: 'The request starts with a method that the server does not know.' },
   board_required: { status: 400, meaning: 'The token grants more than one board: name one with the board parameter.' },
   unauthorized: { status: 401, meaning: 'The bearer token is missing, malformed, unknown, revoked or expired.' },
   agent_api_unavailable: { status: 403, meaning: "The account's plan does not include the Agent API." },
@@ -20,9 +26,14 @@ export const errors = {
   origin_not_allowed: { status: 403, meaning: 'The request comes from a web page of an origin that is not allowed.' },
   not_found: { status: 404, meaning: 'There is no such thing here, or not for this token.' },
   method_not_allowed: { status: 405, meaning: 'The path exists, but not with this method; see the Allow header.' },
+  request_timeout: { status: 408, meaning: 'The request did not arrive in time.' },
   idempotency_key_in_use: { status: 409, meaning: 'The first request with this Idempotency-Key is still running.' },
   payload_too_large: { status: 413, meaning: 'The request body is larger than 64 KiB.' },
-  unsupported_media_type: { status: 415, meaning: 'The request body must be sent as application/json.' },
+  unsupported_media_type: {
+    status: 415,
+    meaning: 'The request body must be sent as application/json, without a Content-Encoding.',
+  },
+  expectation_failed: { status: 417, meaning: 'The server supports no Expect header but 100-continue.' },
   validation_failed: { status: 422, meaning: 'The request does not match its schema; see issues.' },
   invalid_status: { status: 422, meaning: "The status is not a key of the board's status registry." },
   invalid_tag: { status: 422, meaning: 'The tag_id is not a tag of the board.' },
@@ -38,12 +49,23 @@ export const errors = {
   voting_closed: { status: 423, meaning: 'The voting window of the board has closed.' },
   status_votes_closed: { status: 423, meaning: "The idea's status does not allow votes." },
   status_comments_closed: { status: 423, meaning: "The idea's status does not allow comments." },
+  headers_too_large: { status: 431, meaning: 'The request line and the headers are larger than 16 KiB.' },
   rate_limited: { status: 429, meaning: 'A rate limit is exceeded; try again after Retry-After seconds.' },
   internal_error: { status: 500, meaning: 'The server failed; the request id identifies the failure in its log.' },
   service_unavailable: { status: 503, meaning: 'The database cannot be reached; try again after Retry-After seconds.' },
 } as const satisfies Record<string, { status: number; meaning: string }>;
 
 export type ErrorKey = keyof typeof errors;
+
+/** Keys of requests that are refused before a route is looked up: no operation lists them. */
+export const transportKeys = [
+  'bad_request',
+  'invalid_content_length',
+  'unknown_method',
+  'request_timeout',
+  'expectation_failed',
+  'headers_too_large',
+] as const satisfies ErrorKey[];
 type ErrorStatus<K extends ErrorKey = ErrorKey> = (typeof errors)[K]['status'];
 
 /** The keys among K that answer with status S. */

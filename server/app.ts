@@ -33,6 +33,7 @@ import { serveOpenApiDocument } from './http/openapi-document.ts';
 import { buildOperator, chargeWhatIsNoReplay } from './http/operate.ts';
 import { requestIdOf } from './http/request-id.ts';
 import { logAnswers } from './http/request-log.ts';
+import { boundedServer, guardTransport, refuseInvalidHead } from './http/transport.ts';
 import { transportSecurityOf } from './http/transport-security.ts';
 import { answerUnroutable } from './http/unroutable.ts';
 import { refuseUndeclaredBody } from './http/validation.ts';
@@ -58,6 +59,11 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
     trustProxy: server.config.TRUST_PROXY,
     bodyLimit: maxBodyBytes,
     genReqId: requestIdOf,
+    requestTimeout: server.config.REQUEST_TIMEOUT_MS,
+    // The hook below refuses a request without Host: Node would answer without a body.
+    http: { ...boundedServer(server.config), requireHostHeader: false },
+    // The listener of guardTransport answers instead of Fastify's.
+    clientErrorHandler() {},
     routerOptions: { ignoreTrailingSlash: false },
     // A request that still comes in on an open connection is answered as ever: Fastify's own 503 is of another shape.
     return503OnClosing: false,
@@ -71,6 +77,7 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
     ),
   });
   const paths = collectPaths(app);
+  guardTransport(app, server);
   drainConnections(app);
   readJsonBodies(app);
 
@@ -84,9 +91,10 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
   app.addHook('onRequest', setHeaders);
   app.addHook('onRequest', cors.allow);
   app.addHook('onRequest', admit);
+  app.addHook('onRequest', refuseInvalidHead);
   app.addHook('onRequest', cors.answerPreflight);
   app.addHook('onRequest', async ({ is404 }) => {
-    // Here, and not in the handler: by then the body was read, and refused if it was not to its liking.
+    // Not in the handler: it runs after the body was read, and refused if it is invalid.
     if (is404) throw new DomainError('not_found');
   });
   app.addHook('preHandler', refuseUndeclaredBody);

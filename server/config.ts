@@ -70,6 +70,12 @@ export const settings = z.object({
     ),
   HOST: z.string().default('127.0.0.1').describe('The address to listen on; 0.0.0.0 for every interface.'),
   PORT: wholeNumber(0, 65_535).default(3000).describe('The port to listen on; 0 takes a free one.'),
+  REQUEST_TIMEOUT_MS: wholeNumber(1, dayMs)
+    .default(30_000)
+    .describe('How long a request may take to arrive, its body included. A slower one gets 408.'),
+  MAX_CONNECTIONS: wholeNumber(1, 1_000_000)
+    .default(2000)
+    .describe('Open connections of clients at most. The server closes any further connection at once.'),
   DATABASE_URL: z
     .url({ protocol: /^postgres(ql)?$/ })
     .optional()

@@ -16,6 +16,7 @@ import type { Extension } from './extensions/extension.ts';
 import { loadExtensions } from './extensions/load-extensions.ts';
 import { streamsOf } from './extensions/streams.ts';
 import { renewSubscriptions } from './extensions/subscriptions.ts';
+import { boundedServer } from './http/transport.ts';
 import { startWorker, type Worker } from './jobs/worker.ts';
 import { buildLogger } from './observability/logger.ts';
 import { serveMetrics } from './observability/serve-metrics.ts';
@@ -101,7 +102,8 @@ async function startWorkerAlone(beginning: Beginning, stops: Stops): Promise<voi
 async function startMetrics(server: ServerDependencies, stops: Stops): Promise<void> {
   const { METRICS_HOST: host, METRICS_PORT: port, METRICS_ALLOWED_HOSTS: allowedHosts } = server.config;
   if (!server.metrics || port === undefined) return;
-  const metrics = await serveMetrics(server.metrics, server, { host, port, allowedHosts });
+  const http = boundedServer(server.config);
+  const metrics = await serveMetrics(server.metrics, server, { host, port, allowedHosts, http });
   stops.push(() => metrics.close());
   server.logger.info({ url: metrics.url }, 'metrics are served');
 }

@@ -4,6 +4,7 @@ import { type ErrorBody, type ErrorKey, errors } from '../../contract/errors.ts'
 import { isDatabaseUnavailable } from '../database/unavailable.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import type { ErrorReporter } from '../observability/error-reporter.ts';
+import { isAborted } from './transport.ts';
 import { refusalOf } from './validation.ts';
 
 /** How soon a client may ask again while the database is away, in seconds. */
@@ -24,7 +25,7 @@ export function answerErrors(reporter: ErrorReporter) {
  */
 export function noteErrors(reporter: ErrorReporter) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): DomainError => {
-    const refusal = refusalFor(error);
+    const refusal = isAborted(request, error) ? new DomainError('bad_request') : refusalFor(error);
     request.errorKey = refusal.key;
     if (refusal.key === 'internal_error') {
       request.log.error({ err: error }, 'a request failed');

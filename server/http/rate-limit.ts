@@ -35,7 +35,7 @@ export function tokenCounter(bucket: Bucket, tokenId: number, limits: Limits, no
   return openCounter(bucket, `${bucket}:${tokenId}`, limit, buckets[bucket].windowSeconds, now);
 }
 
-export function ipCounter(ip: string, limits: Limits, now: Date): Counter {
+export function ipCounter(ip: string | undefined, limits: Limits, now: Date): Counter {
   return openCounter('ip', `ip:${networkOf(ip)}`, limits.RATE_LIMIT_IP, ipWindowSeconds, now);
 }
 
@@ -53,8 +53,12 @@ export function openCounter(name: string, key: string, limit: number, windowSeco
   };
 }
 
-/** One customer of an IPv6 network has a /64 at least: counting single addresses would limit nobody. */
-export function networkOf(ip: string): string {
+/**
+ * One customer of an IPv6 network has a /64 at least: counting single addresses would limit nobody. The address is
+ * undefined if the client reset the connection before the server accepted it. All such requests share one counter.
+ */
+export function networkOf(ip: string | undefined): string {
+  if (ip === undefined) return 'unknown';
   if (isIPv4(ip)) return ip;
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1];
   if (mapped) return mapped;

@@ -37,6 +37,8 @@ const exchanges = new WeakMap<IncomingMessage, Exchange>();
  * errors, the log and the figures are those of every other answer.
  */
 export async function exchangeWith(provider: Provider, request: FastifyRequest, reply: FastifyReply): Promise<Outcome> {
+  // The provider would warn about a body that it cannot read.
+  if (request.raw.destroyed && !request.raw.complete) throw new DomainError('bad_request');
   const exchange: Exchange = { request, reply, redemption: { redeemed: [], issued: [] } };
   exchanges.set(request.raw, exchange);
   await provider.callback()(request.raw, reply.raw);

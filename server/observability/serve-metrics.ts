@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type ServerOptions } from 'node:http';
 import { type AddressInfo, isIP } from 'node:net';
 import { ConfigError } from '../config.ts';
 import type { ServerDependencies } from '../dependencies.ts';
@@ -11,14 +11,22 @@ export interface MetricsServer {
   close(): Promise<void>;
 }
 
+/** Far more than any monitoring opens. */
+const maxConnections = 100;
+
 /** Answers GET /metrics on a port of its own, which has no authentication: it is for the network of the monitoring. */
 export async function serveMetrics(
   metrics: Metrics,
   server: Pick<ServerDependencies, 'database' | 'logger'>,
-  { host, port, allowedHosts = [] }: { host: string; port: number; allowedHosts?: readonly string[] },
+  {
+    host,
+    port,
+    allowedHosts = [],
+    http: options = {},
+  }: { host: string; port: number; allowedHosts?: readonly string[]; http?: ServerOptions },
 ): Promise<MetricsServer> {
   const isAllowedHost = allowHosts(allowedHosts);
-  const http = createServer(async (request, response) => {
+  const http = createServer(options, async (request, response) => {
     if (!isAllowedHost(request.headers.host)) {
       const text = 'This name is not allowed. Add it to METRICS_ALLOWED_HOSTS.\n';
       response.writeHead(421, { 'Content-Type': 'text/plain; charset=utf-8' }).end(text);
@@ -38,6 +46,7 @@ export async function serveMetrics(
       response.writeHead(500).end();
     }
   });
+  http.maxConnections = maxConnections;
   http.listen(port, host);
   await once(http, 'listening').catch((error: Error) => {
     throw new ConfigError(`METRICS_PORT cannot be listened on: ${error.message}`, { cause: error });

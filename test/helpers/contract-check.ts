@@ -2,7 +2,7 @@ import type { Server, ServerResponse } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
 import { isAppRouteNoBody } from '@ts-rest/core';
 import { z } from 'zod';
-import { errors, raises } from '../../contract/errors.ts';
+import { errors, raises, transportKeys } from '../../contract/errors.ts';
 import { contract } from '../../contract/index.ts';
 
 const routes = Object.values(contract).map(route => ({
@@ -11,6 +11,9 @@ const routes = Object.values(contract).map(route => ({
   pattern: new RegExp(`^${route.path.replace(/:\w+/g, '[^/]*')}$`),
   responses: route.responses as Record<number, unknown>,
 }));
+
+/** The refusals of invalid HTTP, which no operation lists. */
+const ofTransport: Record<number, unknown> = raises(...transportKeys);
 
 /** What a path or a method that is no operation is answered with. */
 const outside = raises('not_found', 'method_not_allowed', 'rate_limited', 'service_unavailable', 'internal_error');
@@ -57,7 +60,8 @@ export function violationOf(
 ): string | undefined {
   const route = routes.find(one => one.method === method && one.pattern.test(path));
   const declared = (route ? route.responses : outside) as Record<number, unknown>;
-  return problemOf(declared[status], body, isHead);
+  const isOfTransport = transportKeys.some(key => body.includes(`"key":"${key}"`));
+  return problemOf((isOfTransport ? ofTransport : declared)[status], body, isHead);
 }
 
 function problemOf(schema: unknown, body: string, isHead: boolean): string | undefined {

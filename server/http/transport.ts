@@ -1,0 +1,157 @@
+import { type IncomingMessage, type ServerOptions, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { type ErrorKey, errors } from '../../contract/errors.ts';
+import type { Config } from '../config.ts';
+import type { ServerDependencies } from '../dependencies.ts';
+import { DomainError } from '../domain/domain-error.ts';
+import { loggedPath } from './logged-path.ts';
+import { newRequestId, requestIdOf } from './request-id.ts';
+
+type TransportConfig = Pick<Config, 'REQUEST_TIMEOUT_MS' | 'MAX_CONNECTIONS'>;
+
+/** Node looks for slow requests this many times per timeout, so that none outlives the timeout by more than this share. */
+const checksPerTimeout = 30;
+
+/** The options of an HTTP server whose requests must arrive in time. Node applies the timeout to idle connections too. */
+export function boundedServer({ REQUEST_TIMEOUT_MS }: Pick<TransportConfig, 'REQUEST_TIMEOUT_MS'>): ServerOptions {
+  return {
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    headersTimeout: REQUEST_TIMEOUT_MS,
+    connectionsCheckingInterval: Math.ceil(REQUEST_TIMEOUT_MS / checksPerTimeout),
+  };
+}
+
+const dropLogIntervalMs = 60_000;
+
+/** Limits the connections of a server, and answers the requests that Node refuses before they reach a route. */
+export function guardTransport(app: FastifyInstance, { config, logger, metrics }: ServerDependencies) {
+  app.server.maxConnections = config.MAX_CONNECTIONS;
+  let loggedAt = Number.NEGATIVE_INFINITY;
+  app.server.on('drop', () => {
+    if (performance.now() - loggedAt < dropLogIntervalMs) return;
+    loggedAt = performance.now();
+    logger.warn({ maxConnections: config.MAX_CONNECTIONS }, 'connections are refused: too many are open');
+  });
+  // Node asks the kernel for the address once and keeps it. After a reset the kernel no longer knows it.
+  app.server.on('connection', (socket: Socket) => void socket.remoteAddress);
+
+  function record(refused: Refused) {
+    const { id, method = 'none', url, status, key, durationMs = 0 } = refused;
+    logger.info({ reqId: id, method, path: url && loggedPath(url), status, key: key || undefined }, 'request');
+    metrics?.countRequest({ method, route: 'none', status, key, durationMs });
+  }
+
+  const exchanges = new WeakMap<Socket, Exchange>();
+  app.server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
+    const { socket, method, url } = request;
+    const startedAt = performance.now();
+    exchanges.set(socket, { request, response });
+    // The router's hooks record only answers that were sent.
+    response.once('close', () => {
+      if (response.writableFinished) return;
+      abandoned.add(response);
+      const { code } = (request.complete ? {} : (socket.errored ?? {})) as { code?: string };
+      const key = keysByCode[code ?? ''] ?? '';
+      const status = key ? errors[key].status : clientLeft;
+      record({ id: requestIdOf(request), method, url, status, key, durationMs: performance.now() - startedAt });
+    });
+  });
+
+  function refuse(socket: Socket, code: string | undefined, cause?: Error) {
+    const exchange = exchanges.get(socket);
+    // Browsers and balancers open connections ahead of need. Such a connection ends without an answer.
+    const isUnused = socket.bytesRead === 0;
+    if (code === 'ECONNRESET' || isUnused || !mayAnswer(socket, exchange)) return socket.destroy(cause);
+    const key = keyOfCode(code);
+    const isRouted = exchange !== undefined && !exchange.request.complete;
+    const id = isRouted ? requestIdOf(exchange.request) : newRequestId();
+    if (!isRouted) record({ id, status: errors[key].status, key });
+    return socket.end(rawAnswer(key, id), () => socket.destroy(cause));
+  }
+
+  // Without a listener Node closes the connection.
+  app.server.on('connect', (_request: IncomingMessage, socket: Socket) => refuse(socket, 'HPE_INVALID_METHOD'));
+  // Without a listener Node answers without a body.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
+  app.server.on('clientError', (error: ParserError, socket: Socket) => refuse(socket, error.code, error));
+}
+
+type ParserError = Error & { code?: string };
+
+interface Refused {
+  id: string;
+  method?: string | undefined;
+  url?: string | undefined;
+  status: number;
+  /** Empty for a request whose client left. */
+  key: ErrorKey | '';
+  durationMs?: number;
+}
+
+const abandoned = new WeakSet<ServerResponse>();
+
+/** Whether the client left before this answer. Such an answer is already recorded. */
+export function isAbandoned(response: ServerResponse): boolean {
+  return abandoned.has(response);
+}
+
+/** The status of nginx for a request whose client left before the answer. No client sees it. */
+const clientLeft = 499;
+
+interface Exchange {
+  request: IncomingMessage;
+  response: ServerResponse;
+}
+
+/** Whether the client would take an answer for that of the refused request, and not of one before it. */
+function mayAnswer(socket: Socket, exchange: Exchange | undefined): boolean {
+  if (!socket.writable) return false;
+  if (!exchange) return true;
+  const { request, response } = exchange;
+  if (request.complete) return response.writableFinished;
+  return !response.headersSent && response.socket === socket;
+}
+
+/** The hook that refuses requests which Node would refuse without a body. */
+export async function refuseInvalidHead({ raw }: FastifyRequest) {
+  const { host, expect } = raw.headers;
+  if (host === undefined && raw.httpVersion === '1.1') throw new DomainError('bad_request');
+  if (expect !== undefined && expect.toLowerCase() !== '100-continue') throw new DomainError('expectation_failed');
+}
+
+/** The key of an error of Node's HTTP parser. */
+const keysByCode: Record<string, ErrorKey> = {
+  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 'payload_too_large',
+  HPE_HEADER_OVERFLOW: 'headers_too_large',
+  HPE_INVALID_CONTENT_LENGTH: 'invalid_content_length',
+  HPE_INVALID_METHOD: 'unknown_method',
+  HPE_UNEXPECTED_CONTENT_LENGTH: 'invalid_content_length',
+};
+
+function keyOfCode(code: string | undefined): ErrorKey {
+  return (code !== undefined && keysByCode[code]) || 'bad_request';
+}
+
+function rawAnswer(key: ErrorKey, id: string): string {
+  const { status, meaning: message } = errors[key];
+  const body = JSON.stringify({ error: { key, message } });
+  return [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    `X-Request-Id: ${id}`,
+    'X-Content-Type-Options: nosniff',
+    'Cache-Control: no-store',
+    'Connection: close',
+    '',
+    body,
+  ].join('\r\n');
+}
+
+/** Whether a request failed because its client left or was too slow. Nobody reads the answer. */
+export function isAborted({ raw }: FastifyRequest, error: unknown): boolean {
+  const { code } = (error ?? {}) as { code?: unknown };
+  return !raw.complete && raw.destroyed && (code === 'ECONNRESET' || code === 'ECONNABORTED');
+}

@@ -1,0 +1,53 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
+import type { TestServer } from './server.ts';
+
+/** A connection to a server, for what no HTTP client sends. */
+export interface RawConnection {
+  socket: Socket;
+  /** Sends bytes, and resolves when the kernel has them. */
+  send(text: string): Promise<void>;
+  /** Resolves when the server has closed the connection, with everything that it sent. */
+  closed: Promise<string>;
+}
+
+export async function openConnection({ baseUrl }: Pick<TestServer, 'baseUrl'>): Promise<RawConnection> {
+  const { hostname, port } = new URL(baseUrl);
+  const socket = connect(Number(port), hostname);
+  onTestFinished(() => void socket.destroy());
+  let received = '';
+  socket.setEncoding('utf8');
+  socket.on('data', text => {
+    received += text;
+  });
+  socket.on('error', () => {});
+  const closed = new Promise<string>(resolve => socket.once('close', () => resolve(received)));
+  await once(socket, 'connect');
+  return {
+    socket,
+    send: text => new Promise((resolve, reject) => socket.write(text, error => (error ? reject(error) : resolve()))),
+    closed,
+  };
+}
+
+/** Sends bytes on a connection of their own, and reads until the server closes it. */
+export async function exchangeRaw(server: Pick<TestServer, 'baseUrl'>, text: string): Promise<RawAnswer> {
+  const connection = await openConnection(server);
+  await connection.send(text);
+  return readRaw(await connection.closed);
+}
+
+export interface RawAnswer {
+  status: number;
+  headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: a test says what it expects of a body by looking into it.
+  body: any;
+}
+
+export function readRaw(text: string): RawAnswer {
+  const [head = '', body = ''] = text.split('\r\n\r\n', 2);
+  const [statusLine = '', ...lines] = head.split('\r\n');
+  const headers = new Headers(lines.map(line => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)]));
+  return { status: Number(statusLine.split(' ')[1]), headers, body: body === '' ? undefined : JSON.parse(body) };
+}

@@ -1,0 +1,237 @@
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { type ErrorKey, errors } from '../../contract/errors.ts';
+import { boundedServer } from '../../server/http/transport.ts';
+import { buildMetrics } from '../../server/observability/metrics.ts';
+import { serveMetrics } from '../../server/observability/serve-metrics.ts';
+import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
+import { exchangeRaw, openConnection, readRaw } from '../helpers/raw-connection.ts';
+import { request } from '../helpers/request.ts';
+import { startServerForTest, type TestServer } from '../helpers/server.ts';
+
+let db: TestDatabase;
+beforeAll(async () => {
+  db = await createTestDatabase();
+  return () => db.drop();
+});
+
+const start = (environment: Record<string, string> = {}) => startServerForTest({ environment, on: db });
+
+interface Line {
+  level: number;
+  msg: string;
+  reqId?: string;
+  method?: string;
+  path?: string;
+  status?: number;
+  key?: string;
+}
+
+const linesOf = ({ logLines }: TestServer) => logLines.map(line => JSON.parse(line) as Line);
+const requestLines = (server: TestServer) => linesOf(server).filter(({ msg }) => msg === 'request');
+
+const json = 'Host: x\r\nContent-Type: application/json\r\n';
+const form = 'Host: x\r\nContent-Type: application/x-www-form-urlencoded\r\n';
+
+/** The beginning of a request, for every reader of bodies: the rest never comes. */
+const unfinished: [string, string][] = [
+  ['a body of the tools', `POST /api/v1/mcp HTTP/1.1\r\n${json}Content-Length: 100\r\n\r\n{`],
+  ['a chunked body of the tools', `POST /api/v1/mcp HTTP/1.1\r\n${json}Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n`],
+  ['a form for tokens', `POST /oauth/token HTTP/1.1\r\n${form}Content-Length: 100\r\n\r\ngrant_type=`],
+  ['a registration', `POST /oauth/register HTTP/1.1\r\n${json}Content-Length: 100\r\n\r\n{`],
+  ['a form of a page', `POST /unsubscribe?token=x HTTP/1.1\r\n${form}Content-Length: 100\r\n\r\na=`],
+  ['a request whose headers do not end', 'GET /health HTTP/1.1\r\nHost: x\r\n'],
+];
+
+describe('a slow request', () => {
+  test.each(unfinished)('that never ends gets 408 and is closed: %s', async (_, text) => {
+    const server = await start({ REQUEST_TIMEOUT_MS: '300' });
+    const answer = await exchangeRaw(server, text);
+    // A route may refuse before it reads the body.
+    if (answer.status !== 408) expect(answer.status).toBeGreaterThanOrEqual(400);
+    else expect(answer.body).toEqual({ error: { key: 'request_timeout', message: errors.request_timeout.meaning } });
+    await expect.poll(() => requestLines(server)).toHaveLength(1);
+    expect(requestLines(server)[0]).toMatchObject({ level: 30, reqId: answer.headers.get('x-request-id') });
+    expect(linesOf(server).filter(({ level }) => level > 30)).toEqual([]);
+  });
+
+  test('that sends a byte now and then is closed as well', async () => {
+    const server = await start({ REQUEST_TIMEOUT_MS: '400' });
+    const connection = await openConnection(server);
+    await connection.send(`POST /api/v1/mcp HTTP/1.1\r\n${json}Content-Length: 10000\r\n\r\n`);
+    const trickle = setInterval(() => connection.socket.writable && connection.socket.write(' '), 20);
+    const answer = readRaw(await connection.closed.finally(() => clearInterval(trickle)));
+    expect([answer.status, answer.body.error.key]).toEqual([408, 'request_timeout']);
+    await expect.poll(() => requestLines(server)).toMatchObject([{ method: 'POST', path: '/api/v1/mcp', status: 408 }]);
+  });
+
+  test('that was answered before its body came is closed without a second answer', async () => {
+    const server = await start({ REQUEST_TIMEOUT_MS: '300' });
+    const connection = await openConnection(server);
+    await connection.send(`POST /api/v1/ideas HTTP/1.1\r\n${json}Content-Length: 100\r\n\r\n{`);
+    const received = await connection.closed;
+    expect(received.match(/HTTP\/1\.1 /g)).toHaveLength(1);
+    expect(readRaw(received).status).toBe(401);
+  });
+
+  test('does not keep the connection of an answered request from being used again', async () => {
+    const server = await start({ REQUEST_TIMEOUT_MS: '300' });
+    const { send, closed } = await openConnection(server);
+    await send('GET /health HTTP/1.1\r\nHost: x\r\n\r\n');
+    await expect.poll(() => requestLines(server)).toHaveLength(1);
+    // The timeout closes another connection, which was opened later. It would close the idle one as well.
+    await exchangeRaw(server, 'GET /health HTTP/1.1\r\n');
+    await send('GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    expect((await closed).match(/HTTP\/1\.1 200 /g)).toHaveLength(2);
+  });
+
+  test('is closed on the port of the metrics as well', async () => {
+    const metrics = await serveMetrics(
+      buildMetrics(),
+      { database: db.database, logger: (await start()).dependencies.logger },
+      { host: '127.0.0.1', port: 0, http: boundedServer({ REQUEST_TIMEOUT_MS: 300 }) },
+    );
+    onTestFinished(() => metrics.close());
+    const connection = await openConnection({ baseUrl: metrics.url });
+    await connection.send('GET /metrics HTTP/1.1\r\nHost: x\r\n');
+    expect(await connection.closed).toMatch(/^HTTP\/1\.1 408 /);
+  });
+
+  test('may take 30 seconds unless a setting says otherwise', async () => {
+    const { config } = await start();
+    expect(config).toMatchObject({ REQUEST_TIMEOUT_MS: 30_000, MAX_CONNECTIONS: 2000 });
+    expect(boundedServer(config)).toEqual({
+      requestTimeout: 30_000,
+      headersTimeout: 30_000,
+      connectionsCheckingInterval: 1000,
+    });
+  });
+});
+
+test('the server closes a connection beyond the limit at once, and takes another when one has ended', async () => {
+  const server = await start({ MAX_CONNECTIONS: '3' });
+  const open = await Promise.all([1, 2, 3].map(() => openConnection(server)));
+  for (const { send } of open) await send('GET /health HTTP/1.1\r\nHost: x\r\n');
+  const refused = await openConnection(server);
+  expect(await refused.closed).toBe('');
+  expect(await (await openConnection(server)).closed).toBe('');
+  // The log tells once of all connections that are refused in a minute.
+  expect(linesOf(server).filter(({ level }) => level === 40)).toMatchObject([{ maxConnections: 3 }]);
+  open[0]?.socket.destroy();
+  await expect
+    .poll(async () => {
+      const answer = await exchangeRaw(server, 'GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+      return answer.status;
+    })
+    .toBe(200);
+});
+
+describe('a connection that is reset', () => {
+  const resets: [string, string][] = [
+    ['after a whole request', 'GET /no/such/path HTTP/1.1\r\nHost: x\r\n\r\n'],
+    ['after a whole request with a token', 'GET /api/v1/board HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer x\r\n\r\n'],
+    ...unfinished.slice(0, 5).map(([name, text]): [string, string] => [`in the middle of ${name}`, text]),
+  ];
+
+  test.each(resets)('%s is no error of the server, and counts against its address', async (_, text) => {
+    const reported: unknown[] = [];
+    const reporter = { report: (error: unknown) => void reported.push(error), async close() {} };
+    const metrics = buildMetrics();
+    const server = await startServerForTest({ on: db, dependencies: { reporter, metrics } });
+    await db.sql('delete from rate_limits');
+    const times = 20;
+    for (let n = 0; n < times; n++) {
+      const { send, socket } = await openConnection(server);
+      await send(text);
+      socket.resetAndDestroy();
+    }
+    await expect.poll(() => requestLines(server)).toHaveLength(times);
+    expect(linesOf(server).filter(({ level }) => level > 30)).toEqual([]);
+    expect(reported).toEqual([]);
+    const counted = await metrics.write(server.dependencies);
+    expect(counted.text).not.toMatch(/idea_board_http_requests_total\{[^}]*status="5/);
+    // The line is written when the client leaves, and the charge may still be under way.
+    const charged = async () => await db.sql(`select sum(count)::int as count from rate_limits where key like 'ip:%'`);
+    await expect.poll(charged).toEqual([{ count: times }]);
+    // The server goes on.
+    expect((await request(server, 'GET /health')).status).toBe(200);
+  });
+
+  test('leaves one line in the log, with the status 499', async () => {
+    const server = await start();
+    const { send, socket } = await openConnection(server);
+    await send(`POST /api/v1/mcp HTTP/1.1\r\n${json}X-Request-Id: left-1\r\nContent-Length: 100\r\n\r\n{`);
+    socket.resetAndDestroy();
+    await expect
+      .poll(() => requestLines(server))
+      .toMatchObject([{ level: 30, reqId: 'left-1', method: 'POST', path: '/api/v1/mcp', status: 499 }]);
+  });
+});
+
+describe('a request that reaches no route', () => {
+  const refused: [string, string, ErrorKey][] = [
+    ['unknown method', 'FROB /health HTTP/1.1\r\nHost: x\r\n\r\n', 'unknown_method'],
+    ['method in lower case', 'get /health HTTP/1.1\r\nHost: x\r\n\r\n', 'unknown_method'],
+    ['CONNECT', 'CONNECT example.com:80 HTTP/1.1\r\nHost: example.com\r\n\r\n', 'unknown_method'],
+    ['TLS', '\x16\x03\x01\x02\x00\x01', 'unknown_method'],
+    [
+      'Content-Length that is no number',
+      'POST /health HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n',
+      'invalid_content_length',
+    ],
+    [
+      'two Content-Lengths',
+      'POST /health HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n',
+      'invalid_content_length',
+    ],
+    ['header without a colon', 'GET /health HTTP/1.1\r\nHost: x\r\nbroken\r\n\r\n', 'bad_request'],
+    ['other version', 'GET /health HTTP/9.9\r\nHost: x\r\n\r\n', 'bad_request'],
+    [
+      'Content-Length beside chunks',
+      'POST /health HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n',
+      'invalid_content_length',
+    ],
+    [
+      'header of 17,000 characters',
+      `GET /health HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(17_000)}\r\n\r\n`,
+      'headers_too_large',
+    ],
+    ['path of 17,000 characters', `GET /${'x'.repeat(17_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 'headers_too_large'],
+    ['missing Host', 'GET /no/path HTTP/1.1\r\nConnection: close\r\n\r\n', 'bad_request'],
+    [
+      'unknown Expect',
+      'GET /no/path HTTP/1.1\r\nHost: x\r\nExpect: more\r\nConnection: close\r\n\r\n',
+      'expectation_failed',
+    ],
+  ];
+
+  test.each(refused)('because of its %s gets the error body of the contract and a request id', async (_, text, key) => {
+    const server = await start();
+    const { status, headers, body } = await exchangeRaw(server, text);
+    const { status: expected, meaning: message } = errors[key];
+    expect({ status, body }).toEqual({ status: expected, body: { error: { key, message } } });
+    expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+    expect(headers.get('cache-control')).toBe('no-store');
+    const id = headers.get('x-request-id');
+    expect(id).toMatch(/^[0-9a-f-]{36}$/);
+    await expect.poll(() => requestLines(server)).toMatchObject([{ level: 30, reqId: id, status: expected }]);
+    expect(linesOf(server).filter(({ level }) => level > 30)).toEqual([]);
+    // It quotes nothing of the request.
+    expect(server.logLines.join('')).not.toContain('xxx');
+  });
+
+  test('does not get the answer of the request before it on the same connection', async () => {
+    const server = await start();
+    const { send, closed } = await openConnection(server);
+    await send('GET /health HTTP/1.1\r\nHost: x\r\n\r\nbroken');
+    // Either the first request was answered in time or the connection ended: 400 would be taken for its answer.
+    expect((await closed).match(/^HTTP\/1\.1 \d+/)?.[0] ?? 'HTTP/1.1 200').toBe('HTTP/1.1 200');
+  });
+
+  test('ends without an answer if nothing was sent', async () => {
+    const server = await start({ REQUEST_TIMEOUT_MS: '200' });
+    const { closed } = await openConnection(server);
+    expect(await closed).toBe('');
+    expect(requestLines(server)).toEqual([]);
+  });
+});
