@@ -171,7 +171,7 @@ const rules: { part: string; may: string[] }[] = [
       'fastify',
       '@ts-rest/',
       'zod',
-      'secure-json-parse',
+      'find-my-way',
       'node:',
     ],
   },

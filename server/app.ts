@@ -28,7 +28,7 @@ import { countAnswers } from './http/count-requests.ts';
 import { drainConnections } from './http/draining.ts';
 import { answerErrors } from './http/error-handler.ts';
 import { readJsonBodies } from './http/json-body.ts';
-import { collectPaths, refuseOtherMethods } from './http/method-not-allowed.ts';
+import { collectPaths, knowPaths, refuseOtherMethods } from './http/method-not-allowed.ts';
 import { serveOpenApiDocument } from './http/openapi-document.ts';
 import { buildOperator, chargeWhatIsNoReplay } from './http/operate.ts';
 import { requestIdOf } from './http/request-id.ts';
@@ -76,6 +76,7 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
       answerHooks,
     ),
   });
+  knowPaths(app);
   const paths = collectPaths(app);
   guardTransport(app, server);
   drainConnections(app);
@@ -93,9 +94,13 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
   app.addHook('onRequest', admit);
   app.addHook('onRequest', refuseInvalidHead);
   app.addHook('onRequest', cors.answerPreflight);
-  app.addHook('onRequest', async ({ is404 }) => {
+  app.addHook('onRequest', async ({ is404, url }, reply) => {
     // Not in the handler: it runs after the body was read, and refused if it is invalid.
-    if (is404) throw new DomainError('not_found');
+    if (!is404) return;
+    const allow = app.allowOf(url);
+    if (allow === undefined) throw new DomainError('not_found');
+    reply.header('Allow', allow);
+    throw new DomainError('method_not_allowed');
   });
   app.addHook('preHandler', refuseUndeclaredBody);
   app.addHook('onSend', chargeWhatIsNoReplay(server));
