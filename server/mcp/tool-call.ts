@@ -3,6 +3,7 @@ import type { ValidationIssue } from '../../contract/errors.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import type { Charges } from '../http/authenticate.ts';
 import { type RouteInput, refusalOf, validateInput } from '../http/validation.ts';
+import type { ArgumentPlace } from './tool-schemas.ts';
 import type { Tool } from './tools.ts';
 
 /**
@@ -43,17 +44,22 @@ export function readCall(tool: Tool, given: Arguments, meta: Arguments): ToolCal
 
 function placeArguments({ places, route }: Tool, given: Arguments) {
   const hasBody = [...places.values()].some(({ part }) => part === 'body');
-  const input = {
-    params: {} as Record<string, unknown>,
-    query: {} as Record<string, unknown>,
-    body: {} as Record<string, unknown>,
-  };
+  const members: Record<ArgumentPlace['part'], [string, unknown][]> = { params: [], query: [], body: [] };
   for (const [name, value] of Object.entries(given)) {
-    // What is no argument goes where its schema refuses it.
+    // An unknown argument goes where a schema refuses it.
     const { part, field } = places.get(name) ?? { part: hasBody ? 'body' : 'query', field: name };
-    input[part][field] = value;
+    members[part].push([field, value]);
   }
-  return { ...input, params: route.pathParams ? input.params : undefined, body: hasBody ? input.body : undefined };
+  return {
+    params: route.pathParams ? fieldsOf(members.params) : undefined,
+    query: fieldsOf(members.query),
+    body: hasBody ? fieldsOf(members.body) : undefined,
+  };
+}
+
+/** Unlike an assignment, this makes an argument called `__proto__` a field, not the prototype. */
+function fieldsOf(members: [string, unknown][]): Record<string, unknown> {
+  return Object.fromEntries(members);
 }
 
 /** The path and the key of the request that the call is: sent there under the same key, it is the same request. */

@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import { rawRequest } from '../helpers/raw-request.ts';
+import { startServer, type TestServer } from '../helpers/server.ts';
+import { forms, modernHeaders } from '../mcp/call-tool.ts';
+
+let server: TestServer;
+let world: World;
+let token: string;
+let ideaId: number;
+
+beforeAll(async () => {
+  server = await startServer();
+  world = await createWorld(server);
+  ({ token } = await issueToken(server, world, 'moderate'));
+  ideaId = await insertIdea(server, world);
+});
+afterAll(() => server.close());
+
+const json = { 'content-type': 'application/json' };
+
+/** What JSON can say in the names of the prototype, in place of a value or beside it. */
+const members: [string, string][] = [
+  ['__proto__', '"__proto__":{"value":"up","polluted":1}'],
+  ['__proto__ in escapes', '"\\u005f_proto__":{"value":"up","polluted":1}'],
+  ['constructor', '"constructor":{"prototype":{"value":"up","polluted":1}}'],
+  ['prototype', '"prototype":{"polluted":1}'],
+  ['__proto__ and a valid value', '"value":"up","__proto__":{"polluted":1}'],
+  ['constructor and a valid value', '"value":"up","constructor":1'],
+  ['__proto__ as the value', '"value":{"__proto__":{"polluted":1}}'],
+  ['__proto__ deep in a field', '"value":"up","more":{"a":[{"__proto__":{"polluted":1}}]}'],
+];
+
+async function expectNothingDone() {
+  expect(({} as Record<string, unknown>).polluted).toBeUndefined();
+  expect(await server.sql('select from votes')).toEqual([]);
+}
+
+describe('a member with the name of a prototype', () => {
+  test.each(members)('is an unknown field in the body of a request: %s', async (_, text) => {
+    const path = `/api/v1/ideas/${ideaId}/vote`;
+    const answer = await rawRequest(server, 'POST', path, { token, headers: json, body: `{${text}}` });
+    expect([answer.status, answer.key]).toEqual([422, 'validation_failed']);
+    expect(answer.body.error.issues.length).toBeGreaterThan(0);
+    for (const issue of answer.body.error.issues) expect(issue.path[0]).toBe('body');
+    await expectNothingDone();
+  });
+
+  test.each(members)('is an unknown argument of a tool, in every form of a call: %s', async (_, text) => {
+    for (const form of forms) {
+      const isModern = form.startsWith('modern');
+      const meta = isModern
+        ? '"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}'
+        : '';
+      const unusual = form === 'modern-unusual' ? ',"io.modelcontextprotocol/logLevel":"error"' : '';
+      const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"vote_idea","arguments":{"id":${ideaId},${text}},"_meta":{${meta}${unusual}}}}`;
+      const headers = {
+        ...json,
+        accept: 'application/json, text/event-stream',
+        ...(isModern ? modernHeaders('tools/call', 'vote_idea') : {}),
+        ...(form === 'legacy-unusual' ? { 'mcp-method': 'tools/call' } : {}),
+      };
+      const answer = await rawRequest(server, 'POST', '/api/v1/mcp', { token, headers, body });
+      expect([form, answer.status, answer.body.result?.isError]).toEqual([form, 200, true]);
+      const { error } = JSON.parse(answer.body.result.content[0].text);
+      expect([form, error.key]).toEqual([form, 'validation_failed']);
+      for (const issue of error.issues) expect(issue.path[0]).toBe('arguments');
+    }
+    await expectNothingDone();
+  });
+
+  test('cannot name the board of a tool that reads', async () => {
+    const message = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_board","arguments":{"__proto__":{"board":"other"}}}}`;
+    const answer = await rawRequest(server, 'POST', '/api/v1/mcp', { token, headers: json, body: message });
+    expect(JSON.parse(answer.body.result.content[0].text).error.key).toBe('validation_failed');
+  });
+
+  test('is refused after the token and the grant, and before the idea is looked up', async () => {
+    const reader = await issueToken(server, world, 'read');
+    for (const [sent, path, expected] of [
+      ['ib_1_x', `/api/v1/ideas/${ideaId}/vote`, [401, 'unauthorized']],
+      [reader.token, `/api/v1/ideas/${ideaId}/vote`, [403, 'insufficient_scope']],
+      [token, '/api/v1/ideas/999999999/vote', [422, 'validation_failed']],
+    ] as const) {
+      const body = '{"__proto__":{"value":"up"}}';
+      const answer = await rawRequest(server, 'POST', path, { token: sent, headers: json, body });
+      expect([answer.status, answer.key]).toEqual(expected);
+    }
+  });
+});
