@@ -22,6 +22,7 @@ import { voteEndpoints } from './endpoints/votes.ts';
 import { buildUnsubscribeTokens } from './events/people/unsubscribe-token.ts';
 import { serveExtensions } from './extensions/serve-extensions.ts';
 import { admitRequests } from './http/admit.ts';
+import { refuseEncodedBody } from './http/body-encoding.ts';
 import { answerConditionally } from './http/conditional.ts';
 import { shareWithOrigins } from './http/cors.ts';
 import { countAnswers } from './http/count-requests.ts';
@@ -102,6 +103,7 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
     reply.header('Allow', allow);
     throw new DomainError('method_not_allowed');
   });
+  app.addHook('preParsing', refuseEncodedBody);
   app.addHook('preHandler', refuseUndeclaredBody);
   app.addHook('onSend', chargeWhatIsNoReplay(server));
   app.addHook('onSend', answerConditionally(server));
