@@ -49,14 +49,18 @@ function messageOf(error: Error): string {
   return isDataException ? message.replace(/"[\s\S]*"/, '"[Redacted]"') : message;
 }
 
+const maxRepeatedLength = 1_000;
+
 /** The stack begins with the message as it was when the error was made: it is written anew, over the frames. */
 function stackOf(error: Error, message: string): string | undefined {
   const { stack } = error;
   if (typeof stack !== 'string') return undefined;
   const start = stack.indexOf(error.message);
   const rest = start < 0 ? stack : stack.slice(start + error.message.length);
-  const frames = rest.search(/\n\s+at /);
-  return `${error.name}: ${message}${frames < 0 ? '' : rest.slice(frames)}`;
+  const frames = rest.search(/\n[ \t]+at /);
+  // The message has a field of its own. A long one would leave no room for the frames.
+  const told = message.length > maxRepeatedLength ? '[…]' : message;
+  return `${error.name}: ${told}${frames < 0 ? '' : rest.slice(frames)}`;
 }
 
 function isPlain(value: unknown): boolean {

@@ -1,4 +1,5 @@
 import { canonicalAddress } from '../domain/users/canonical-address.ts';
+import { cutOff } from './cut-text.ts';
 import { redacted } from './redact-secrets.ts';
 
 /** The 12 hexadecimal digits that stand for a text in a log: the same for the same text, and no way back to it. */
@@ -11,10 +12,15 @@ export type HashText = (text: string) => string;
 const atSign = String.raw`[@\uff20\ufe6b]|%(?:25)*40|\\u0040|&(?:#64|#x40|commat);`;
 const atSigns = new RegExp(atSign, 'gi');
 
+/** More than a line of our own tells of. */
+export const maxAddresses = 20;
+
 /**
  * Masks every e-mail address in a text as `j***@e***.com#3f9a0c1d2b4e` (Limits, operational rule 3): the first character
  * of the local part and of the domain, the last label, and the hash of the address's canonical form. What is masked already
  * stays as it is.
+ *
+ * Each hash takes as long as some hundred characters, so that the text ends after a number of addresses.
  *
  * From each sign it reads to the left and to the right, and no character twice: the time is linear in the text's length.
  */
@@ -23,6 +29,7 @@ export function maskAddresses(text: string, hash: HashText): string {
   let end = 0;
   // Nothing to the left of it belongs to the next address.
   let floor = 0;
+  let count = 0;
   for (const { 0: sign, index } of text.matchAll(atSigns)) {
     if (index < end) continue;
     const mask = endOfMask(text, floor, index);
@@ -30,6 +37,8 @@ export function maskAddresses(text: string, hash: HashText): string {
     if (mask !== undefined) {
       masked += text.slice(end, mask);
       end = mask;
+    } else if (address && ++count > maxAddresses) {
+      return `${masked}${text.slice(end, address.start)} ${cutOff}`;
     } else if (address) {
       masked += text.slice(end, address.start) + describe(address, hash);
       end = address.end;

@@ -14,6 +14,9 @@ const secretNames =
 /** Between a name and its value; in JSON that stands in a string, the quotation marks have backslashes before them. */
 const between = String.raw`\\{0,15}["']?\s{0,4}(?:[=:]|%(?:25)*3[AD])\s{0,4}`;
 
+/** The end of a text that was cut. */
+const cutEnd = String.raw`\[…\]$`;
+
 /** What is in quotation marks that have backslashes before them, up to where as many stand before the next one. */
 const escapedValue = String.raw`(?<escape>\\{1,15})"(?:[^"\\]|(?<!\\)(?!\k<escape>")\\+(?!\\)"?)*`;
 
@@ -67,11 +70,17 @@ const patterns: Pattern[] = [
   },
   {
     find: new RegExp(
-      String.raw`(${secretNames})([\w-]{0,32})(${between})(${escapedValue}|"(?:[^"\\]|\\.)*"|'[^']*'|\[(?!Redacted\])[^[\]]*\]|(?!\[Redacted\])["']?[^\s&;,"'<>()[\]{}\\]+)`,
+      String.raw`(${secretNames})([\w-]{0,32})(${between})(${escapedValue}|"(?:[^"\\]|\\.)*(?:"|$)|'[^']*(?:'|$)|\[(?!Redacted\]|…\])[^[\]]*(?:\]|${cutEnd})|(?!\[Redacted\])["']?[^\s&;,"'<>()[\]{}\\]+)`,
       'gi',
     ),
     replace: (whole, name = '', rest = '', sign = '', value = '') => {
-      const listed = value.startsWith('[') ? value.slice(1, -1).split(/\s*,\s*/) : value;
+      // Split at white space as well, this would take the square of its length.
+      const listed = value.startsWith('[')
+        ? value
+            .slice(1, -1)
+            .split(',')
+            .map(one => one.trim())
+        : value;
       if (isPlainId(name + rest, listed) || bucket.test(value)) return whole;
       if (value.startsWith('\\')) return name + rest + sign + value.slice(0, value.indexOf('"') + 1) + redacted;
       const quote = /^["']/.exec(value)?.[0];
@@ -96,12 +105,15 @@ const patterns: Pattern[] = [
   { find: /((?:\/|%(?:25)*2F)invitations(?:\/|%(?:25)*2F))[A-Za-z0-9_-]{43}/gi, replace: `$1${redacted}` },
   // What PostgreSQL quotes of a value that it could not read, to the last mark of the line.
   {
-    find: /((?:invalid input (?:syntax|value) for [^":\r\n]{1,80}|invalid value for parameter "[^"\r\n]{1,80}"|malformed \w{1,20} literal|field value out of range): )"[^\r\n]*"/gi,
+    find: new RegExp(
+      String.raw`((?:invalid input (?:syntax|value) for [^":\r\n]{1,80}|invalid value for parameter "[^"\r\n]{1,80}"|malformed \w{1,20} literal|field value out of range): )"(?:[^\r\n]*${cutEnd}|[^\r\n]*")`,
+      'gi',
+    ),
     replace: `$1"${redacted}"`,
   },
-  { find: /(\bvalue )"[^\r\n]*"( is out of range)/gi, replace: `$1"${redacted}"$2` },
+  { find: /(\bvalue )"[^\r\n]*(?:"( is out of range)|\[…\]$)/gi, replace: `$1"${redacted}"$2` },
   // The row that violates a constraint, which the ORM appends to PostgreSQL's message.
-  { find: /(\n - detail: )(?!\[Redacted\])[\s\S]*?(?=\n\s+at |$)/g, replace: `$1${redacted}` },
+  { find: /(\n - detail: )(?!\[Redacted\])[\s\S]*?(?=\n[ \t]+at |$)/g, replace: `$1${redacted}` },
 ];
 
 /** Where one of the patterns may apply: most lines of a log have nothing of it, and cost this alone. */

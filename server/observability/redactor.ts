@@ -1,12 +1,16 @@
 import { createHmac } from 'node:crypto';
 import { isNativeError } from 'node:util/types';
+import { cutOff, cutText, withoutHalfWord } from './cut-text.ts';
 import { describeError } from './describe-error.ts';
 import { type HashText, maskAddresses } from './mask-addresses.ts';
 import { isPlainId, isSecretHeader, isSecretName, redacted, redactSecrets } from './redact-secrets.ts';
 
 /** Takes out of what leaves the server for a log, or for an error monitor, what must never be in one. */
 export interface Redactor {
-  /** A text with its addresses masked and its secrets taken out. To do it again changes nothing. */
+  /**
+   * A text with its addresses masked and its secrets taken out. To do it again changes nothing, unless the text was cut:
+   * one that is too long, or has too many addresses, ends with a sign for the rest.
+   */
   text(text: string): string;
   /**
    * Any value as plain data that can be written as JSON, with every string in it, keys included, as text() has it, and
@@ -27,6 +31,9 @@ export interface RedactorOptions {
   extensions?: readonly { settings?: object | undefined }[];
 }
 
+/** The longest text that is read. A stack of ten frames has half of it. */
+const maxTextLength = 4_096;
+
 /** As many digits as the specification says. */
 const hashLength = 12;
 
@@ -38,7 +45,8 @@ export function buildRedactor({ appKey, settings = {}, extensions = [] }: Redact
       .slice(0, hashLength);
   const known = matchAny([settings, ...extensions.map(one => one.settings ?? {})].flatMap(secretsOf));
   const text = (given: string) => {
-    const withoutKnown = known ? given.replace(known, redacted) : given;
+    const short = withoutHalfWord(cutText(given, maxTextLength));
+    const withoutKnown = known ? short.replace(known, redacted) : short;
     return maskAddresses(redactSecrets(withoutKnown), hash);
   };
   const names = cacheNames(text);
@@ -70,7 +78,8 @@ function cacheNames(text: (text: string) => string): (name: string) => FieldName
 const maxDepth = 10;
 const maxValues = 5_000;
 const maxItems = 1_000;
-const cutOff = '[…]';
+/** The characters of all texts of a value. Only what is left of them is read of the next text. */
+const maxCharacters = 8 * maxTextLength;
 
 const unreadable = '[Unreadable]';
 
@@ -81,6 +90,7 @@ class Walk {
   /** What is being read, from the root to here: whoever turns up in it again goes in circles. */
   readonly #path = new Set<object>();
   #count = 0;
+  #characters = 0;
 
   constructor(text: (text: string) => string, nameOf: (name: string) => FieldName) {
     this.#text = text;
@@ -88,8 +98,8 @@ class Walk {
   }
 
   read(value: unknown, depth: number): unknown {
-    if (typeof value === 'string') return this.#text(value);
-    if (typeof value === 'bigint' || typeof value === 'symbol') return this.#text(String(value));
+    if (typeof value === 'string') return this.#readText(value);
+    if (typeof value === 'bigint' || typeof value === 'symbol') return this.#readText(String(value));
     if (typeof value === 'function') return undefined;
     if (typeof value !== 'object' || value === null) return value;
     if (this.#path.has(value)) return '[Circular]';
@@ -105,10 +115,16 @@ class Walk {
     }
   }
 
+  #readText(text: string): string {
+    this.#characters += Math.min(text.length, maxTextLength);
+    return this.#characters > maxCharacters ? cutOff : this.#text(text);
+  }
+
   #readObject(value: object, depth: number): unknown {
     if (isNativeError(value) || value instanceof Error)
       return this.#readEntries(Object.entries(describeError(value)), depth);
-    if (value instanceof String || value instanceof URL || value instanceof RegExp) return this.#text(String(value));
+    if (value instanceof String || value instanceof URL || value instanceof RegExp)
+      return this.#readText(String(value));
     if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString();
     if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return `[${value.byteLength} bytes]`;
     if (Array.isArray(value)) return this.#readItems(value, depth);

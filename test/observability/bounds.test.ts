@@ -1,0 +1,248 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { loggedPath } from '../../server/http/logged-path.ts';
+import { cutOff } from '../../server/observability/cut-text.ts';
+import { maskAddresses, maxAddresses } from '../../server/observability/mask-addresses.ts';
+import { buildRedactor } from '../../server/observability/redactor.ts';
+import { createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
+import { rawRequest } from '../helpers/raw-request.ts';
+import { startServerForTest, testAppKey } from '../helpers/server.ts';
+import { logStatements } from '../helpers/statement-log.ts';
+
+const { text, value } = buildRedactor({ appKey: testAppKey });
+
+/** The length after which a text is not read. */
+const maxLength = 4_096;
+
+/** How many addresses are hashed in a text, which is nearly all of the work. */
+function countHashes(given: string): number {
+  let count = 0;
+  maskAddresses(given, () => {
+    count++;
+    return '0123456789ab';
+  });
+  return count;
+}
+
+describe('the work of the redactor', () => {
+  test.each([
+    'a',
+    '@',
+    'a@',
+    '%40',
+    'a%40',
+    '"@',
+    ')@',
+    '))',
+    '://',
+    '://a:b',
+    '://a@',
+    'secret="',
+    `secret='x"`,
+    'token',
+    'token\\":\\"',
+    'token:["',
+    'bearer ',
+    'basic ',
+    'value "',
+    'invalid input syntax for ',
+    '/hooks/',
+    '1',
+    '1.all.',
+    'j***@e***.com#3f9a0c1d2b4e',
+    'ib_1_',
+    'password: ',
+    'authorization',
+    'a@b.',
+    '%',
+    'x@-',
+    '\u200ba@\u200b',
+    'a@\u200b',
+    'a@\u200bb@1.2.3',
+    '\\',
+    'token=[',
+    'cookie: a\r\n ',
+    'cookie= ',
+    '[Redacted]',
+    '***',
+    '😀',
+    '/a@a',
+    '\n',
+    'token:["',
+    'token:["\n',
+    '\n - detail: ',
+  ])('is that of the first 4,096 characters, for a text of any length made of %j', unit => {
+    const [short, long] = [maxLength + 1, 40 * maxLength].map(length => unit.repeat(length));
+    expect(text(long ?? '')).toBe(text(short ?? ''));
+    expect(text(long ?? '').length).toBeLessThan(4 * maxLength);
+    expect(countHashes(long ?? '')).toBeLessThanOrEqual(maxAddresses);
+  });
+
+  test('ends with a sign after twenty addresses, and shows none of the others', () => {
+    const given = Array.from({ length: 500 }, (_, n) => `person${n}@example.com`).join(' ');
+    const masked = text(given);
+    expect(masked.match(/p\*\*\*@e\*\*\*\.com#[0-9a-f]{12}/g)).toHaveLength(maxAddresses);
+    expect(masked.endsWith(`  ${cutOff}`)).toBe(true);
+    expect(masked).not.toContain('person');
+    expect(text(masked)).toBe(masked);
+    expect(countHashes(given)).toBe(maxAddresses);
+  });
+
+  test('has the same bound for addresses in any form, wherever they stand', () => {
+    const part = fc.constantFrom(
+      'a@a',
+      '/a@a',
+      'a%40b',
+      '"a b"@c',
+      'a@[1.2.3.4]',
+      'a\\u0040b',
+      'a&#64;b',
+      '用@例',
+      'a@b@c',
+      ' ',
+      ',',
+    );
+    fc.assert(
+      fc.property(fc.array(part, { minLength: 50, maxLength: 2_000 }), parts => {
+        expect(countHashes(parts.join(''))).toBeLessThanOrEqual(maxAddresses);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test('is bounded for a whole value, however many texts it has', () => {
+    const texts = Array.from({ length: 900 }, () => 'x'.repeat(10_000));
+    expect(JSON.stringify(value({ texts })).length).toBeLessThan(50_000);
+    const nested = new AggregateError(texts.map(one => new Error(one)));
+    expect(JSON.stringify(value({ err: nested })).length).toBeLessThan(100_000);
+  });
+
+  test('leaves the frames of an error whose message is long', () => {
+    const { err } = value({ err: new Error(`quoted: ${'input '.repeat(10_000)}`) }) as { err: Record<string, string> };
+    expect(err.message?.length).toBeLessThanOrEqual(maxLength + cutOff.length);
+    expect(err.stack).toMatch(/^Error: \[…\]\n +at .+:\d+:\d+/);
+  });
+});
+
+/** Secrets and addresses, each with the part that nobody may see. */
+const hidden: [string, string, string][] = [
+  ['an address', '/users/', 'grace.hopper@example.com'],
+  ['an address in a query', 'email=', 'grace.hopper@example.com'],
+  ['an encoded address', '/users/', 'grace.hopper%40example.com'],
+  ['an address in quotation marks', 'to ', '"grace brewster hopper"@example.com'],
+  ['a token', 'x ib_7_', 'Qm9hcmRUb2tlblNlY3JldFdpdGg0M0NoYXJhY3RlcnM'],
+  ['an access token', '/x/iba_', 'Qm9hcmRUb2tlblNlY3JldFdpdGg0M0NoYXJhY3RlcnM'],
+  ['a secret of a webhook', 'whsec_', 'Qm9hcmRU/b2tlblNlY3JldF+dpdGg0M0NoYXJhY3RlcnM='],
+  ['a password in a URL', 'postgres://ideas:', 'Qm9hcm/RUb2tlblNlY3Jl@db/ideas'],
+  ['a password', 'password=', 'Qm9hcmRUb2tlblNlY3Jl'],
+  ['a password in JSON', '{"password":"', 'Correct horse battery staple"}'],
+  ['a password in JSON in a string', '{\\"password\\":\\"', 'Correct horse battery staple\\"}'],
+  ['a password in single quotes', "password='", "Correct horse battery staple'"],
+  ['a list of tokens', '"tokens":[', '"Correct","horse","battery"]'],
+  ['a header', 'authorization: Bearer ', 'Qm9hcmRUb2tlblNlY3Jl'],
+  ['a cookie', 'cookie: ', 'first=Qm9hcmRU; second=b2tlblNlY3Jl'],
+  ['a link of an invitation', '/admin/invitations/', 'Qm9hcmRUb2tlblNlY3JldFdpdGg0M0NoYXJhY3RlcnM'],
+  ['a link that ends a subscription', '/unsubscribe/12.all.', 'Qm9hcmRUb2tlblNlY3JldFdpdGg0M0NoYXJhY3RlcnM'],
+  ['a chat URL', 'https://hooks.slack.com/services/', 'Qm9hcmRU/b2tlblN/lY3JldFdpdGg0M0No'],
+  ['a chat URL of another host', 'https://chat.example.com/hooks/', 'qm9hcmrub2tlblnly3jldfdpdg'],
+  ['a value that PostgreSQL quotes', 'invalid input syntax for type bigint: "', 'Correct "horse" battery staple"'],
+];
+
+describe('the first half of what is hidden', () => {
+  /** Words of the hidden part that are long enough to be one. */
+  const wordsOf = (half: string) => half.split(/[^A-Za-z0-9]+/).filter(word => word.length >= 3);
+
+  test.each(hidden)('is not visible where a text ends in the middle of %s', (_, before, secret) => {
+    for (let length = 1; length < secret.length; length++) {
+      const half = secret.slice(0, length);
+      const ways = [
+        // Cut by the redactor, by the log of requests, and in the middle of a sentence.
+        text(
+          `${'- '.repeat((maxLength - before.length - length) >> 1).padStart(maxLength - before.length - length)}${before}${secret} and more`,
+        ),
+        text(loggedPath(`${'/'.repeat(512 - before.length - length)}${before}${secret}`.replaceAll('?', '/'))),
+        text(`A sentence, then ${before}${half}${cutOff}`),
+      ];
+      for (const [way, shown] of ways.entries()) {
+        const seen = wordsOf(half).filter(word => shown.includes(word));
+        expect([way, half, seen]).toEqual([way, half, []]);
+      }
+    }
+  });
+
+  test('is not visible for any address and any cut', () => {
+    const local = fc.stringMatching(/^[a-zA-Z0-9][a-zA-Z0-9!$'*+.~^-]{2,20}$/);
+    fc.assert(
+      fc.property(
+        local,
+        fc.constantFrom('@', '%40'),
+        fc.nat(30),
+        fc.constantFrom(' ', '/', '=', '"', '<', ','),
+        (name, sign, at, before) => {
+          const cut = `${before}${name}${sign}example.com`.slice(0, Math.max(3, at) + 1);
+          expect(text(cut + cutOff)).not.toContain(cut.slice(1, name.length + 1));
+        },
+      ),
+      { numRuns: 1_000 },
+    );
+  });
+});
+
+describe('the log of a server', () => {
+  const lines = (logLines: string[]) => logLines.filter(line => line.includes('"msg":"request"'));
+
+  test('has a short line for a request that is as long as Node reads, also when its address is over the limit', async () => {
+    const server = await startServerForTest({ environment: { RATE_LIMIT_IP: '1' } });
+    const long = '/a@a'.repeat(3_750);
+    for (const path of [
+      long,
+      `/x?${long}`,
+      `/${'%40a'.repeat(3_500)}`,
+      `/${'token='.repeat(2_500)}`,
+      `/b/${'x'.repeat(15_000)}`,
+    ]) {
+      await rawRequest(server, 'GET', path, { headers: { 'x-request-id': 'x'.repeat(129) } });
+    }
+    for (const name of ['user-agent', 'referer', 'origin', 'cookie', 'authorization', 'x-forwarded-for', 'mcp-name']) {
+      await rawRequest(server, 'GET', '/x', { headers: { [name]: 'a@a '.repeat(3_500) } });
+    }
+    await expect.poll(() => lines(server.logLines)).toHaveLength(12);
+    for (const line of server.logLines) {
+      expect(line.length).toBeLessThan(1_000 + maxAddresses * 30);
+      expect(line.match(/#[0-9a-f]{12}/g)?.length ?? 0).toBeLessThanOrEqual(maxAddresses);
+    }
+    for (const line of server.auditLines) expect(line.length).toBeLessThan(1_000);
+  });
+
+  test('says nothing of the name of a tool or a client that does not exist', async () => {
+    const server = await startServerForTest();
+    const { token } = await issueToken(server, await createWorld(server), 'read');
+    const long = 'made-up-name '.repeat(1_000);
+    const message = {
+      jsonrpc: '2.0',
+      id: long,
+      method: 'tools/call',
+      params: { name: long, clientInfo: { name: long } },
+    };
+    const headers = { 'content-type': 'application/json' };
+    await rawRequest(server, 'POST', '/api/v1/mcp', { token, headers, body: JSON.stringify(message) });
+    await expect.poll(() => lines(server.logLines)).toHaveLength(1);
+    expect(server.logLines.join('')).not.toContain('made-up');
+  });
+});
+
+test('a request over the limit of its address costs one statement, fewer than a request that is served', async () => {
+  const server = await startServerForTest({ environment: { RATE_LIMIT_IP: '3' } });
+  const world = await createWorld(server);
+  const { token } = await issueToken(server, world, 'read');
+  await insertIdea(server, world);
+  const ask = () => logStatements(() => rawRequest(server, 'GET', '/api/v1/ideas', { token }));
+  // The first also notes that the token was used.
+  await ask();
+  const served = await ask();
+  await ask();
+  const refused = await ask();
+  expect([served.result.status, refused.result.status]).toEqual([200, 429]);
+  expect(refused.statements).toHaveLength(1);
+  expect(served.statements.length).toBeGreaterThan(1);
+});
