@@ -1,3 +1,4 @@
+import { transportKeys } from '../errors.ts';
 import { maxBodyBytes } from '../limits.ts';
 
 const description = `Feedback boards for machine clients: read, search and create ideas, vote and comment; as a moderator, set statuses, tag and merge.
@@ -8,7 +9,7 @@ Every request carries a bearer token, \`Authorization: Bearer ib_<id>_<secret>\`
 
 ## Errors
 
-An error is \`{ "error": { "key", "message" } }\`. Rely on the HTTP status and the key; the text of a message may change. Each response lists the keys that it can carry; \`x-error-keys\`, at the root of this document, has every key with its status and meaning. When several apply, the first of these wins: the limit of the client's address, the token, the limit of the token, the plan, the board, the grant, the issuer, the body's format, its fields, what is not there, what is closed, the rules of the domain. A path with a method that it does not have answers 405 \`method_not_allowed\` with \`Allow\`.
+An error is \`{ "error": { "key", "message" } }\`. Rely on the HTTP status and the key; the text of a message may change. Each response lists the keys that it can carry; \`x-error-keys\`, at the root of this document, has every key with its status and meaning. When several apply, the first of these wins: the limit of the client's address, the token, the limit of the token, the plan, the board, the grant, the issuer, the body's format, its fields, what is not there, what is closed, the rules of the domain. A path with a method that it does not have answers 405 \`method_not_allowed\` with \`Allow\`. A request that is not valid HTTP, or that does not arrive in time, gets a key that no operation lists: ${transportKeys.map(key => `\`${key}\``).join(', ')}.
 
 ## Limits
 

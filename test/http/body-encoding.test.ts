@@ -37,7 +37,11 @@ test.each(bodies)(
       for (const isChunked of [false, true]) {
         const answer = await rawRequest(server, 'POST', path.replace(':id', String(ideaId)), {
           token,
-          headers: { 'content-type': type, 'content-encoding': encoding, ...(path.startsWith('/admin') ? { origin: server.baseUrl } : {}) },
+          headers: {
+            'content-type': type,
+            'content-encoding': encoding,
+            ...(path.startsWith('/admin') ? { origin: server.baseUrl } : {}),
+          },
           body: encoding.toLowerCase() === 'gzip' ? gzipSync(text) : text,
           isChunked,
         });

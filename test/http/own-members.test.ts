@@ -36,8 +36,8 @@ async function expectNothingDone() {
   expect(await server.sql('select from votes')).toEqual([]);
 }
 
-describe('a member with the name of a prototype', () => {
-  test.each(members)('is an unknown field in the body of a request: %s', async (_, text) => {
+describe('prototype keys', () => {
+  test.each(members)('a prototype key in the body of a request is an unknown field: %s', async (_, text) => {
     const path = `/api/v1/ideas/${ideaId}/vote`;
     const answer = await rawRequest(server, 'POST', path, { token, headers: json, body: `{${text}}` });
     expect([answer.status, answer.key]).toEqual([422, 'validation_failed']);
@@ -46,36 +46,39 @@ describe('a member with the name of a prototype', () => {
     await expectNothingDone();
   });
 
-  test.each(members)('is an unknown argument of a tool, in every form of a call: %s', async (_, text) => {
-    for (const form of forms) {
-      const isModern = form.startsWith('modern');
-      const meta = isModern
-        ? '"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}'
-        : '';
-      const unusual = form === 'modern-unusual' ? ',"io.modelcontextprotocol/logLevel":"error"' : '';
-      const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"vote_idea","arguments":{"id":${ideaId},${text}},"_meta":{${meta}${unusual}}}}`;
-      const headers = {
-        ...json,
-        accept: 'application/json, text/event-stream',
-        ...(isModern ? modernHeaders('tools/call', 'vote_idea') : {}),
-        ...(form === 'legacy-unusual' ? { 'mcp-method': 'tools/call' } : {}),
-      };
-      const answer = await rawRequest(server, 'POST', '/api/v1/mcp', { token, headers, body });
-      expect([form, answer.status, answer.body.result?.isError]).toEqual([form, 200, true]);
-      const { error } = JSON.parse(answer.body.result.content[0].text);
-      expect([form, error.key]).toEqual([form, 'validation_failed']);
-      for (const issue of error.issues) expect(issue.path[0]).toBe('arguments');
-    }
-    await expectNothingDone();
-  });
+  test.each(members)(
+    'a prototype key in the arguments of a tool is an unknown argument, in every form of a call: %s',
+    async (_, text) => {
+      for (const form of forms) {
+        const isModern = form.startsWith('modern');
+        const meta = isModern
+          ? '"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}'
+          : '';
+        const unusual = form === 'modern-unusual' ? ',"io.modelcontextprotocol/logLevel":"error"' : '';
+        const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"vote_idea","arguments":{"id":${ideaId},${text}},"_meta":{${meta}${unusual}}}}`;
+        const headers = {
+          ...json,
+          accept: 'application/json, text/event-stream',
+          ...(isModern ? modernHeaders('tools/call', 'vote_idea') : {}),
+          ...(form === 'legacy-unusual' ? { 'mcp-method': 'tools/call' } : {}),
+        };
+        const answer = await rawRequest(server, 'POST', '/api/v1/mcp', { token, headers, body });
+        expect([form, answer.status, answer.body.result?.isError]).toEqual([form, 200, true]);
+        const { error } = JSON.parse(answer.body.result.content[0].text);
+        expect([form, error.key]).toEqual([form, 'validation_failed']);
+        for (const issue of error.issues) expect(issue.path[0]).toBe('arguments');
+      }
+      await expectNothingDone();
+    },
+  );
 
-  test('cannot name the board of a tool that reads', async () => {
+  test('a prototype key cannot name the board of a tool that reads', async () => {
     const message = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_board","arguments":{"__proto__":{"board":"other"}}}}`;
     const answer = await rawRequest(server, 'POST', '/api/v1/mcp', { token, headers: json, body: message });
     expect(JSON.parse(answer.body.result.content[0].text).error.key).toBe('validation_failed');
   });
 
-  test('is refused after the token and the grant, and before the idea is looked up', async () => {
+  test('a prototype key is refused after the token and the grant, and before the idea is looked up', async () => {
     const reader = await issueToken(server, world, 'read');
     for (const [sent, path, expected] of [
       ['ib_1_x', `/api/v1/ideas/${ideaId}/vote`, [401, 'unauthorized']],

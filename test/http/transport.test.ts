@@ -42,8 +42,8 @@ const unfinished: [string, string][] = [
   ['a request whose headers do not end', 'GET /health HTTP/1.1\r\nHost: x\r\n'],
 ];
 
-describe('a slow request', () => {
-  test.each(unfinished)('that never ends gets 408 and is closed: %s', async (_, text) => {
+describe('slow requests', () => {
+  test.each(unfinished)('a request that never ends is answered and closed after the timeout: %s', async (_, text) => {
     const server = await start({ REQUEST_TIMEOUT_MS: '300' });
     const answer = await exchangeRaw(server, text);
     // A route may refuse before it reads the body.
@@ -54,7 +54,7 @@ describe('a slow request', () => {
     expect(linesOf(server).filter(({ level }) => level > 30)).toEqual([]);
   });
 
-  test('that sends a byte now and then is closed as well', async () => {
+  test('a request that sends a byte now and then gets 408 and is closed', async () => {
     const server = await start({ REQUEST_TIMEOUT_MS: '400' });
     const connection = await openConnection(server);
     await connection.send(`POST /api/v1/mcp HTTP/1.1\r\n${json}Content-Length: 10000\r\n\r\n`);
@@ -64,7 +64,7 @@ describe('a slow request', () => {
     await expect.poll(() => requestLines(server)).toMatchObject([{ method: 'POST', path: '/api/v1/mcp', status: 408 }]);
   });
 
-  test('that was answered before its body came is closed without a second answer', async () => {
+  test('a request that was answered before its body came is closed without a second answer', async () => {
     const server = await start({ REQUEST_TIMEOUT_MS: '300' });
     const connection = await openConnection(server);
     await connection.send(`POST /api/v1/ideas HTTP/1.1\r\n${json}Content-Length: 100\r\n\r\n{`);
@@ -73,7 +73,7 @@ describe('a slow request', () => {
     expect(readRaw(received).status).toBe(401);
   });
 
-  test('does not keep the connection of an answered request from being used again', async () => {
+  test('the request timeout leaves the connection of an answered request open', async () => {
     const server = await start({ REQUEST_TIMEOUT_MS: '300' });
     const { send, closed } = await openConnection(server);
     await send('GET /health HTTP/1.1\r\nHost: x\r\n\r\n');
@@ -84,7 +84,7 @@ describe('a slow request', () => {
     expect((await closed).match(/HTTP\/1\.1 200 /g)).toHaveLength(2);
   });
 
-  test('is closed on the port of the metrics as well', async () => {
+  test('the port of the metrics closes a request that never ends', async () => {
     const metrics = await serveMetrics(
       buildMetrics(),
       { database: db.database, logger: (await start()).dependencies.logger },
@@ -96,7 +96,7 @@ describe('a slow request', () => {
     expect(await connection.closed).toMatch(/^HTTP\/1\.1 408 /);
   });
 
-  test('may take 30 seconds unless a setting says otherwise', async () => {
+  test('a request may take 30 seconds unless a setting says otherwise', async () => {
     const { config } = await start();
     expect(config).toMatchObject({ REQUEST_TIMEOUT_MS: 30_000, MAX_CONNECTIONS: 2000 });
     expect(boundedServer(config)).toEqual({
@@ -125,38 +125,42 @@ test('the server closes a connection beyond the limit at once, and takes another
     .toBe(200);
 });
 
-describe('a connection that is reset', () => {
+describe('aborted requests', () => {
   const resets: [string, string][] = [
     ['after a whole request', 'GET /no/such/path HTTP/1.1\r\nHost: x\r\n\r\n'],
     ['after a whole request with a token', 'GET /api/v1/board HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer x\r\n\r\n'],
     ...unfinished.slice(0, 5).map(([name, text]): [string, string] => [`in the middle of ${name}`, text]),
   ];
 
-  test.each(resets)('%s is no error of the server, and counts against its address', async (_, text) => {
-    const reported: unknown[] = [];
-    const reporter = { report: (error: unknown) => void reported.push(error), async close() {} };
-    const metrics = buildMetrics();
-    const server = await startServerForTest({ on: db, dependencies: { reporter, metrics } });
-    await db.sql('delete from rate_limits');
-    const times = 20;
-    for (let n = 0; n < times; n++) {
-      const { send, socket } = await openConnection(server);
-      await send(text);
-      socket.resetAndDestroy();
-    }
-    await expect.poll(() => requestLines(server)).toHaveLength(times);
-    expect(linesOf(server).filter(({ level }) => level > 30)).toEqual([]);
-    expect(reported).toEqual([]);
-    const counted = await metrics.write(server.dependencies);
-    expect(counted.text).not.toMatch(/idea_board_http_requests_total\{[^}]*status="5/);
-    // The line is written when the client leaves, and the charge may still be under way.
-    const charged = async () => await db.sql(`select sum(count)::int as count from rate_limits where key like 'ip:%'`);
-    await expect.poll(charged).toEqual([{ count: times }]);
-    // The server goes on.
-    expect((await request(server, 'GET /health')).status).toBe(200);
-  });
+  test.each(resets)(
+    'a connection that is reset %s is no error of the server, and counts against its address',
+    async (_, text) => {
+      const reported: unknown[] = [];
+      const reporter = { report: (error: unknown) => void reported.push(error), async close() {} };
+      const metrics = buildMetrics();
+      const server = await startServerForTest({ on: db, dependencies: { reporter, metrics } });
+      await db.sql('delete from rate_limits');
+      const times = 20;
+      for (let n = 0; n < times; n++) {
+        const { send, socket } = await openConnection(server);
+        await send(text);
+        socket.resetAndDestroy();
+      }
+      await expect.poll(() => requestLines(server)).toHaveLength(times);
+      expect(linesOf(server).filter(({ level }) => level > 30)).toEqual([]);
+      expect(reported).toEqual([]);
+      const counted = await metrics.write(server.dependencies);
+      expect(counted.text).not.toMatch(/idea_board_http_requests_total\{[^}]*status="5/);
+      // The line is written when the client leaves, and the charge may still be under way.
+      const charged = async () =>
+        await db.sql(`select sum(count)::int as count from rate_limits where key like 'ip:%'`);
+      await expect.poll(charged).toEqual([{ count: times }]);
+      // The server goes on.
+      expect((await request(server, 'GET /health')).status).toBe(200);
+    },
+  );
 
-  test('leaves one line in the log, with the status 499', async () => {
+  test('an aborted request leaves one line in the log, with the status 499', async () => {
     const server = await start();
     const { send, socket } = await openConnection(server);
     await send(`POST /api/v1/mcp HTTP/1.1\r\n${json}X-Request-Id: left-1\r\nContent-Length: 100\r\n\r\n{`);
@@ -167,7 +171,7 @@ describe('a connection that is reset', () => {
   });
 });
 
-describe('a request that reaches no route', () => {
+describe('invalid HTTP', () => {
   const refused: [string, string, ErrorKey][] = [
     ['unknown method', 'FROB /health HTTP/1.1\r\nHost: x\r\n\r\n', 'unknown_method'],
     ['method in lower case', 'get /health HTTP/1.1\r\nHost: x\r\n\r\n', 'unknown_method'],
@@ -204,23 +208,26 @@ describe('a request that reaches no route', () => {
     ],
   ];
 
-  test.each(refused)('because of its %s gets the error body of the contract and a request id', async (_, text, key) => {
-    const server = await start();
-    const { status, headers, body } = await exchangeRaw(server, text);
-    const { status: expected, meaning: message } = errors[key];
-    expect({ status, body }).toEqual({ status: expected, body: { error: { key, message } } });
-    expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
-    expect(headers.get('x-content-type-options')).toBe('nosniff');
-    expect(headers.get('cache-control')).toBe('no-store');
-    const id = headers.get('x-request-id');
-    expect(id).toMatch(/^[0-9a-f-]{36}$/);
-    await expect.poll(() => requestLines(server)).toMatchObject([{ level: 30, reqId: id, status: expected }]);
-    expect(linesOf(server).filter(({ level }) => level > 30)).toEqual([]);
-    // It quotes nothing of the request.
-    expect(server.logLines.join('')).not.toContain('xxx');
-  });
+  test.each(refused)(
+    'an invalid request gets the error body of the contract and a request id: %s',
+    async (_, text, key) => {
+      const server = await start();
+      const { status, headers, body } = await exchangeRaw(server, text);
+      const { status: expected, meaning: message } = errors[key];
+      expect({ status, body }).toEqual({ status: expected, body: { error: { key, message } } });
+      expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
+      expect(headers.get('x-content-type-options')).toBe('nosniff');
+      expect(headers.get('cache-control')).toBe('no-store');
+      const id = headers.get('x-request-id');
+      expect(id).toMatch(/^[0-9a-f-]{36}$/);
+      await expect.poll(() => requestLines(server)).toMatchObject([{ level: 30, reqId: id, status: expected }]);
+      expect(linesOf(server).filter(({ level }) => level > 30)).toEqual([]);
+      // It quotes nothing of the request.
+      expect(server.logLines.join('')).not.toContain('xxx');
+    },
+  );
 
-  test('does not get the answer of the request before it on the same connection', async () => {
+  test('the refusal of an invalid request is not taken for the answer of the request before it', async () => {
     const server = await start();
     const { send, closed } = await openConnection(server);
     await send('GET /health HTTP/1.1\r\nHost: x\r\n\r\nbroken');
@@ -228,7 +235,7 @@ describe('a request that reaches no route', () => {
     expect((await closed).match(/^HTTP\/1\.1 \d+/)?.[0] ?? 'HTTP/1.1 200').toBe('HTTP/1.1 200');
   });
 
-  test('ends without an answer if nothing was sent', async () => {
+  test('a connection on which nothing was sent ends without an answer', async () => {
     const server = await start({ REQUEST_TIMEOUT_MS: '200' });
     const { closed } = await openConnection(server);
     expect(await closed).toBe('');

@@ -71,14 +71,14 @@ describe('the work of the redactor', () => {
     'token:["',
     'token:["\n',
     '\n - detail: ',
-  ])('is that of the first 4,096 characters, for a text of any length made of %j', unit => {
+  ])('the redactor reads the first 4,096 characters of a text of any length made of %j', unit => {
     const [short, long] = [maxLength + 1, 40 * maxLength].map(length => unit.repeat(length));
     expect(text(long ?? '')).toBe(text(short ?? ''));
     expect(text(long ?? '').length).toBeLessThan(4 * maxLength);
     expect(countHashes(long ?? '')).toBeLessThanOrEqual(maxAddresses);
   });
 
-  test('ends with a sign after twenty addresses, and shows none of the others', () => {
+  test('the redactor masks twenty addresses of a text and leaves out the rest', () => {
     const given = Array.from({ length: 500 }, (_, n) => `person${n}@example.com`).join(' ');
     const masked = text(given);
     expect(masked.match(/p\*\*\*@e\*\*\*\.com#[0-9a-f]{12}/g)).toHaveLength(maxAddresses);
@@ -88,7 +88,7 @@ describe('the work of the redactor', () => {
     expect(countHashes(given)).toBe(maxAddresses);
   });
 
-  test('has the same bound for addresses in any form, wherever they stand', () => {
+  test('the redactor hashes at most twenty addresses of a text, in any form and anywhere', () => {
     const part = fc.constantFrom(
       'a@a',
       '/a@a',
@@ -110,14 +110,14 @@ describe('the work of the redactor', () => {
     );
   });
 
-  test('is bounded for a whole value, however many texts it has', () => {
+  test('the redactor bounds a whole value, however many texts it has', () => {
     const texts = Array.from({ length: 900 }, () => 'x'.repeat(10_000));
     expect(JSON.stringify(value({ texts })).length).toBeLessThan(50_000);
     const nested = new AggregateError(texts.map(one => new Error(one)));
     expect(JSON.stringify(value({ err: nested })).length).toBeLessThan(100_000);
   });
 
-  test('leaves the frames of an error whose message is long', () => {
+  test('the redactor leaves the frames of an error whose message is long', () => {
     const { err } = value({ err: new Error(`quoted: ${'input '.repeat(10_000)}`) }) as { err: Record<string, string> };
     expect(err.message?.length).toBeLessThanOrEqual(maxLength + cutOff.length);
     expect(err.stack).toMatch(/^Error: \[…\]\n +at .+:\d+:\d+/);
@@ -152,7 +152,7 @@ describe('the first half of what is hidden', () => {
   /** Words of the hidden part that are long enough to be one. */
   const wordsOf = (half: string) => half.split(/[^A-Za-z0-9]+/).filter(word => word.length >= 3);
 
-  test.each(hidden)('is not visible where a text ends in the middle of %s', (_, before, secret) => {
+  test.each(hidden)('no half of a secret is visible where a text was cut in the middle of %s', (_, before, secret) => {
     for (let length = 1; length < secret.length; length++) {
       const half = secret.slice(0, length);
       const ways = [
@@ -170,7 +170,7 @@ describe('the first half of what is hidden', () => {
     }
   });
 
-  test('is not visible for any address and any cut', () => {
+  test('no half of an address is visible after any cut', () => {
     const local = fc.stringMatching(/^[a-zA-Z0-9][a-zA-Z0-9!$'*+.~^-]{2,20}$/);
     fc.assert(
       fc.property(
@@ -191,7 +191,7 @@ describe('the first half of what is hidden', () => {
 describe('the log of a server', () => {
   const lines = (logLines: string[]) => logLines.filter(line => line.includes('"msg":"request"'));
 
-  test('has a short line for a request that is as long as Node reads, also when its address is over the limit', async () => {
+  test('a request of 15,000 characters leaves a short line in the log, also when its address is over the limit', async () => {
     const server = await startServerForTest({ environment: { RATE_LIMIT_IP: '1' } });
     const long = '/a@a'.repeat(3_750);
     for (const path of [
@@ -214,7 +214,7 @@ describe('the log of a server', () => {
     for (const line of server.auditLines) expect(line.length).toBeLessThan(1_000);
   });
 
-  test('says nothing of the name of a tool or a client that does not exist', async () => {
+  test('the log has no name of an unknown tool or client', async () => {
     const server = await startServerForTest();
     const { token } = await issueToken(server, await createWorld(server), 'read');
     const long = 'made-up-name '.repeat(1_000);
