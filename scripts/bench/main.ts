@@ -2,10 +2,14 @@ import { readOptions } from './options.ts';
 import { countFailedRounds, printReport } from './report.ts';
 import { runBench } from './run-bench.ts';
 
-const others = { events: () => import('./events.ts'), pages: () => import('./pages.ts') };
+const others = {
+  events: () => import('./events.ts'),
+  hostile: () => import('./hostile.ts'),
+  pages: () => import('./pages.ts'),
+};
 
 const [subject = '', ...rest] = process.argv.slice(2);
-if (subject === 'events' || subject === 'pages') {
+if (subject === 'events' || subject === 'hostile' || subject === 'pages') {
   const { run } = await others[subject]();
   await run(rest);
   process.exit();
