@@ -17,6 +17,8 @@ export interface OutgoingRequests {
   post(url: string, request: OutgoingPost): Promise<OutgoingAnswer>;
   /** The same without a body. */
   get(url: string, request: OutgoingRequest): Promise<OutgoingAnswer>;
+  /** A receiver that takes longer to answer is slow: the server sends it one thing at a time. */
+  readonly quickMs: number;
   /** Closes the connections that are kept. */
   close(): void;
 }
@@ -47,14 +49,20 @@ export class OutgoingRequestError extends Error {
 export interface OutgoingOptions {
   guard: AddressGuard;
   timeoutMs?: number;
+  quickMs?: number;
 }
 
 /** From the first lookup to the last byte of the answer. */
 const defaultTimeoutMs = 10_000;
+const defaultQuickMs = 1_000;
 const maxResponseBytes = 64 * 1024;
 const agentOptions = { keepAlive: true, maxFreeSockets: 16, timeout: 15_000 };
 
-export function buildOutgoingRequests({ guard, timeoutMs = defaultTimeoutMs }: OutgoingOptions): OutgoingRequests {
+export function buildOutgoingRequests({
+  guard,
+  timeoutMs = defaultTimeoutMs,
+  quickMs = defaultQuickMs,
+}: OutgoingOptions): OutgoingRequests {
   const agents = { 'http:': new HttpAgent(agentOptions), 'https:': new HttpsAgent(agentOptions) };
 
   function send(url: URL, { headers, body, signal }: OutgoingRequest & Partial<OutgoingPost>): ClientRequest {
@@ -118,6 +126,7 @@ export function buildOutgoingRequests({ guard, timeoutMs = defaultTimeoutMs }: O
   return {
     post: reach,
     get: reach,
+    quickMs,
     close() {
       for (const agent of Object.values(agents)) agent.destroy();
     },

@@ -17,5 +17,5 @@ export async function testChannel(
 ): Promise<(requests: OutgoingRequests) => Promise<PostOutcome>> {
   const { boardName, ...channel } = await openChannel(admin, secretBox, accountId, id);
   admin.audit.record('chat_channel.tested', { account_id: accountId, channel_id: id });
-  return requests => postMessage(requests, channel, describeTest(boardName), admin.now);
+  return requests => postMessage(requests, channel, describeTest(boardName), { now: admin.now });
 }

@@ -26,12 +26,13 @@ export async function postMessage(
   requests: OutgoingRequests,
   { kind, url }: { kind: ChatKind; url: string },
   message: ChatMessage,
-  now: Date,
+  { now, signal }: { now: Date; signal?: AbortSignal | undefined },
 ): Promise<PostOutcome> {
   try {
     const answer = await requests.post(url, {
       headers: { 'content-type': 'application/json; charset=utf-8' },
       body: JSON.stringify(renderers[kind](message)),
+      signal,
     });
     if (answer.status >= 200 && answer.status < 300) return { result: 'posted' };
     const reason = `The chat answered ${answer.status}`;

@@ -1,9 +1,11 @@
+import type { JobHelpers } from 'graphile-worker';
 import type { EventBody } from '../../../contract/events.ts';
 import { statement } from '../../database/statement.ts';
 import type { ChatKind } from '../../entities/chat-channel.ts';
 import { ideaUrl } from '../idea-url.ts';
 import type { PeopleDependencies } from '../people/people-tasks.ts';
 import { SecretBoxError } from '../secret-box.ts';
+import { slowChatQueue } from './chat-queues.ts';
 import { chatUrlPurpose } from './chat-url.ts';
 import { describeEvent } from './message.ts';
 import { type PostOutcome, postMessage } from './post-message.ts';
@@ -13,9 +15,12 @@ interface PostToChat {
   channel_id: number;
   event_id: string;
   retries?: number;
+  /** Whether the job is in the queue of the account's slow channels. */
+  is_slow?: boolean;
 }
 
 interface DuePost {
+  account_id: number;
   kind: ChatKind;
   url: Uint8Array;
   body: EventBody;
@@ -24,7 +29,7 @@ interface DuePost {
 
 const selectPost = statement<DuePost>(
   'select_chat_post',
-  `select c.kind, c.url, e.body, e.occurred_at
+  `select c.account_id, c.kind, c.url, e.body, e.occurred_at
   from chat_channels c, events e
   where c.id = $1 and c.disabled_at is null and e.id = $2`,
 );
@@ -35,13 +40,17 @@ const disableChannel = statement<{ account_id: number }>(
   returning account_id`,
 );
 
-const addRetry = statement<never>(
-  'retry_chat_post',
+const addToSlowQueue = statement<never>(
+  'add_to_slow_chat_queue',
   `select graphile_worker.add_job(
-    'post_to_chat', json_build_object('channel_id', $1::bigint, 'event_id', $2::uuid, 'retries', $3::int),
-    queue_name => format('chat:%s', $1::bigint), run_at => $4
+    'post_to_chat',
+    json_build_object('channel_id', $1::bigint, 'event_id', $2::uuid, 'retries', $3::int, 'is_slow', true),
+    queue_name => ${slowChatQueue('$5::bigint')}, run_at => $4
   )`,
 );
+
+/** A forgotten channel is found to be slow again. */
+const maxRemembered = 10_000;
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -54,18 +63,30 @@ const minDelayMs = 1000;
 /** News of yesterday are none: a post is given up when it would be later than that after its event. */
 const maxAgeMs = 24 * hour;
 
-/** Posts an event to a channel of a chat. One that is gone is disabled; what fails otherwise is tried again for a day. */
+/**
+ * Posts an event to a channel of a chat. One that is gone is disabled; what fails otherwise is tried again for a day. The
+ * posts to a channel that was slow or failed go to the account's slow queue, until the channel takes one quickly.
+ */
 export function postToChat(deps: PeopleDependencies) {
   const { config, database, clock, logger, audit, requests, secretBox, metrics } = deps;
-  return async (payload: unknown) => {
-    const { channel_id: channelId, event_id: eventId, retries = 0 } = payload as PostToChat;
+  const slowChannels = new Set<number>();
+  return async (payload: unknown, { abortSignal }: Pick<JobHelpers, 'abortSignal'>) => {
+    const { channel_id: channelId, event_id: eventId, retries = 0, is_slow = false } = payload as PostToChat;
     const [post] = await database.query(selectPost, [channelId, eventId]);
     // The channel was disabled or removed, or the idea.
     if (!post) return;
+    const tryLater = (tries: number, at: Date) =>
+      database.query(addToSlowQueue, [channelId, eventId, tries, at, post.account_id]);
+    if (slowChannels.has(channelId) && !is_slow) {
+      await tryLater(retries, clock.now());
+      return;
+    }
     const startedAt = performance.now();
-    const outcome = await tryPost(post);
+    const outcome = await tryPost(post, abortSignal);
+    const durationMs = performance.now() - startedAt;
     const isPosted = outcome.result === 'posted';
-    metrics?.countDelivery('chat', isPosted ? 'delivered' : 'failed', performance.now() - startedAt);
+    noteSpeed(channelId, isPosted && durationMs < requests.quickMs);
+    metrics?.countDelivery('chat', isPosted ? 'delivered' : 'failed', durationMs);
     if (isPosted) return;
 
     const { reason } = outcome;
@@ -84,10 +105,16 @@ export function postToChat(deps: PeopleDependencies) {
       logger.warn({ channelId, eventId, reason }, 'an event could not be posted to a chat');
       return;
     }
-    await database.query(addRetry, [channelId, eventId, retries + 1, runAt]);
+    await tryLater(retries + 1, runAt);
   };
 
-  async function tryPost({ kind, url, body }: DuePost): Promise<PostOutcome> {
+  function noteSpeed(channelId: number, isQuick: boolean) {
+    if (slowChannels.size >= maxRemembered) slowChannels.clear();
+    if (isQuick) slowChannels.delete(channelId);
+    else slowChannels.add(channelId);
+  }
+
+  async function tryPost({ kind, url, body }: DuePost, signal: AbortSignal | undefined): Promise<PostOutcome> {
     let opened: string;
     try {
       opened = secretBox.open(url, chatUrlPurpose);
@@ -96,6 +123,6 @@ export function postToChat(deps: PeopleDependencies) {
       return { result: 'failed', reason: error.message, retryAfterMs: undefined };
     }
     const message = describeEvent(body, (board, ideaId) => ideaUrl(config, board, ideaId));
-    return postMessage(requests, { kind, url: opened }, message, clock.now());
+    return postMessage(requests, { kind, url: opened }, message, { now: clock.now(), signal });
   }
 }

@@ -1,5 +1,6 @@
 import { statement } from '../../database/statement.ts';
 import { chatEventTypes } from '../chat/chat-event-types.ts';
+import { chatQueue } from '../chat/chat-queues.ts';
 import type { PeopleDependencies } from './people-tasks.ts';
 
 /** The payload of a tell_people job: `after` is where one that goes on begins, the last user who was told. */
@@ -35,7 +36,8 @@ const tellPeopleStatement = statement<never>(
     returning e.id
   ), posts as (
     select graphile_worker.add_job(
-      'post_to_chat', json_build_object('channel_id', c.id, 'event_id', e.id), queue_name => format('chat:%s', c.id)
+      'post_to_chat', json_build_object('channel_id', c.id, 'event_id', e.id),
+      queue_name => ${chatQueue('c.account_id', 'c.id')}
     )
     from event e join marked using (id) join chat_channels c on c.board_id = e.board_id
     where c.disabled_at is null and e.type = any ($4) and (c.event_types = '{}' or e.type = any (c.event_types))

@@ -1,0 +1,15 @@
+/*
+ * graphile-worker runs one job of a named queue at a time, in all processes. So the number of an account's queues bounds
+ * its posts that are under way.
+ */
+const quickQueues = 4;
+
+/** The name of a channel's queue in SQL. Other channels share it, but each channel's posts keep their order. */
+export const chatQueue = (accountId: string, channelId: string) =>
+  `format('chats:%s:%s', ${accountId}, ${channelId} % ${quickQueues})`;
+
+/** The queue of an account's slow and failing channels, which must not keep its other channels waiting. */
+export const slowChatQueue = (accountId: string) => `format('chats:%s:slow', ${accountId})`;
+
+/** How many posts of one account are under way at most. */
+export const chatQueuesOfAccount = quickQueues + 1;
