@@ -1,16 +1,19 @@
 import { EventEmitter } from 'node:events';
-import { run, type WorkerEvents } from 'graphile-worker';
+import { type Runner as GraphileRunner, run, type WorkerEvents } from 'graphile-worker';
 import type { Logger } from 'pino';
+import type { Queryable } from '../database/database.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import type { OutgoingRequests } from '../events/outgoing-request.ts';
 import { buildAddressTokens } from '../events/people/address-token.ts';
 import type { Mailer } from '../events/people/mailer.ts';
 import { buildUnsubscribeTokens } from '../events/people/unsubscribe-token.ts';
 import { buildSecretBox } from '../events/secret-box.ts';
+import { wakeOverdueLanes } from '../events/webhooks/wake-lanes.ts';
 import { countJobs } from './count-jobs.ts';
 import { followQueues } from './follow-queues.ts';
 import { type Lease, takeLease } from './lease.ts';
 import { logJobs } from './log-jobs.ts';
+import { buildPools, type JobPool } from './pools.ts';
 import { buildCrontab, buildTasks } from './tasks.ts';
 import { patienceOf, queryOn, WorkerConnections } from './worker-connections.ts';
 
@@ -43,7 +46,7 @@ export interface RunnerTiming {
 const fetchedAheadMs = 1_000;
 
 /**
- * Starts what runs jobs, on connections of its own and with the lease that shows others that it lives. When the lease is
+ * Starts the pools that run jobs, on connections of its own and with the lease that shows others that it lives. When the lease is
  * lost, others take its jobs for those of a dead process: from then on nothing that it still does may count, nor is
  * anything waited for that cannot come. So its connections are cut, and whoever comes after it begins with new ones.
  */
@@ -53,56 +56,39 @@ export async function startRunner({ url, appKey, timing, ...deps }: RunnerOption
   const connections = new WorkerConnections(url, config, error => {
     if (!stopping.aborted) logger.warn({ err: error }, 'the worker lost a connection to PostgreSQL');
   });
-  const events: WorkerEvents = new EventEmitter();
-  // No job is fetched before others can see whose it is.
-  events.once('pool:create', ({ workerPool }) => connections.waitFor(lease.holdPool(workerPool.id)));
-  followQueues(events);
-  if (deps.metrics) countJobs(events, deps.metrics);
-  // A job that fails is tried again; one that has failed for good is a failure that nobody expected.
-  events.on('job:failed', ({ job, error }) => deps.reporter.report(error, { task: job.task_identifier }));
+  const queue = queryOn(connections);
+  const tasks = buildTasks({
+    ...deps,
+    secretBox: buildSecretBox(appKey),
+    unsubscribeTokens: buildUnsubscribeTokens(appKey),
+    addressTokens: buildAddressTokens(appKey),
+    queue,
+    locks: lease,
+  });
+  const running: GraphileRunner[] = [];
+  const finish = (reason: string) => {
+    for (const { stop } of running)
+      stop(reason).catch(error => logger.debug({ err: error }, 'the worker is stopping already'));
+  };
 
-  let running: Awaited<ReturnType<typeof run>>;
   try {
-    running = await run({
-      pgPool: connections,
-      events,
-      taskList: buildTasks({
-        ...deps,
-        secretBox: buildSecretBox(appKey),
-        unsubscribeTokens: buildUnsubscribeTokens(appKey),
-        addressTokens: buildAddressTokens(appKey),
-        queue: queryOn(connections),
-        locks: lease,
-      }),
-      crontab: buildCrontab(deps.extensions),
-      // The server stops it in its turn.
-      noHandleSignals: true,
-      logger: logJobs(logger),
-      preset: {
-        worker: {
-          concurrentJobs: config.WORKER_CONCURRENCY,
-          pollInterval: timing.pollIntervalMs,
-          gracefulShutdownAbortTimeout: timing.stopPatienceMs,
-          // Jobs are fetched, completed and failed several at a time.
-          localQueue: { size: config.WORKER_CONCURRENCY, ttl: fetchedAheadMs },
-          completeJobBatchDelay: 0,
-          failJobBatchDelay: 0,
-        },
-      },
-    });
+    for (const pool of buildPools(tasks, config.WORKER_CONCURRENCY)) {
+      const runner = await startPool(pool);
+      // It may fail while the next one starts.
+      runner.promise.catch(() => {});
+      running.push(runner);
+    }
   } catch (error) {
     connections.cut();
+    finish('another pool did not start');
     await lease.release();
     throw error;
   }
-  const { stop, promise } = running;
-  const finish = (reason: string) => {
-    stop(reason).catch(error => logger.debug({ err: error }, 'the worker is stopping already'));
-  };
   const lost = lease.lost.then(error => {
     throw new Error('the worker lost its lease', { cause: error });
   });
-  const ended = Promise.race([promise, lost])
+  const pools = running.map(({ promise }) => promise.finally(() => finish('a pool has ended')));
+  const ended = Promise.race([Promise.all(pools), lost])
     .then(
       () => connections.close(),
       error => {
@@ -114,11 +100,11 @@ export async function startRunner({ url, appKey, timing, ...deps }: RunnerOption
     .finally(() => lease.release());
   // Whoever waits for the end is told; before somebody does, a rejection must not end the process.
   ended.catch(() => {});
-  recoverJobs({ lease, ended, logger, intervalMs: timing.recoveryIntervalMs });
+  recoverJobs({ lease, queue, ended, logger, intervalMs: timing.recoveryIntervalMs });
   // Jobs may have been fetched whose names never arrived. They are this runner's until another runs in its place.
   connections.once('answer lost', () => finish('an answer of PostgreSQL was lost'));
   // So that readiness does not wait for the next full minute.
-  await running.addJob('heartbeat', {}, { jobKey: 'heartbeat at start' }).catch(error => {
+  await running[0]?.addJob('heartbeat', {}, { jobKey: 'heartbeat at start' }).catch(error => {
     logger.warn({ err: error }, 'no heartbeat could be asked for');
   });
   return {
@@ -128,17 +114,48 @@ export async function startRunner({ url, appKey, timing, ...deps }: RunnerOption
       await ended.catch(error => logger.warn({ err: error }, 'the worker did not stop cleanly'));
     },
   };
+
+  function startPool({ taskList, concurrency, hasCron }: JobPool): Promise<GraphileRunner> {
+    const events: WorkerEvents = new EventEmitter();
+    // No job is fetched before others can see whose it is.
+    events.once('pool:create', ({ workerPool }) => connections.waitFor(lease.holdPool(workerPool.id)));
+    followQueues(events);
+    if (deps.metrics) countJobs(events, deps.metrics);
+    // A job that fails is tried again; one that has failed for good is a failure that nobody expected.
+    events.on('job:failed', ({ job, error }) => deps.reporter.report(error, { task: job.task_identifier }));
+    return run({
+      pgPool: connections,
+      events,
+      taskList,
+      ...(hasCron ? { crontab: buildCrontab(deps.extensions) } : { parsedCronItems: [] }),
+      // The server stops it in its turn.
+      noHandleSignals: true,
+      logger: logJobs(logger),
+      preset: {
+        worker: {
+          concurrentJobs: concurrency,
+          pollInterval: timing.pollIntervalMs,
+          gracefulShutdownAbortTimeout: timing.stopPatienceMs,
+          // Jobs are fetched, completed and failed several at a time.
+          localQueue: { size: concurrency, ttl: fetchedAheadMs },
+          completeJobBatchDelay: 0,
+          failJobBatchDelay: 0,
+        },
+      },
+    });
+  }
 }
 
 interface RecoveryOptions {
   lease: Lease;
+  queue: Queryable;
   ended: Promise<void>;
   logger: Logger;
   intervalMs: number;
 }
 
-/** Frees the jobs of dead processes now and again while the runner runs. */
-function recoverJobs({ lease, ended, logger, intervalMs }: RecoveryOptions) {
+/** Frees the jobs of dead processes now and again while the runner runs, and wakes the lanes that waited in their memory. */
+function recoverJobs({ lease, queue, ended, logger, intervalMs }: RecoveryOptions) {
   let isOver = false;
   const over = () => {
     isOver = true;
@@ -148,7 +165,10 @@ function recoverJobs({ lease, ended, logger, intervalMs }: RecoveryOptions) {
     if (isOver) return;
     try {
       const dead = await lease.recoverJobs();
-      if (dead.length > 0) logger.warn({ workers: dead }, 'freed the jobs of workers that died');
+      if (dead.length > 0) {
+        logger.warn({ workers: dead }, 'freed the jobs of workers that died');
+        await wakeOverdueLanes(queue, 0);
+      }
     } catch (error) {
       if (!isOver) logger.warn({ err: error }, 'the jobs of dead workers could not be looked for');
     }

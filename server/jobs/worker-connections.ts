@@ -25,8 +25,8 @@ export function patienceOf(
 /** How long a connection may take to be given back when everything has ended. */
 const farewellMs = 1_000;
 
-/** For what the worker does beside its jobs. Connections are made when they are needed, which few are at a time. */
-const spareConnections = 4;
+/** For what the worker does beside its jobs, such as listening for jobs in each pool. Connections are made when they are needed, which few are at a time. */
+const spareConnections = 6;
 
 /**
  * The connections of a runner, which can be held back until something that they depend on is there. Emits 'answer lost'

@@ -19,11 +19,11 @@ const record = (ideaId: number) =>
   db.sql(`select record_event('idea.status_changed', $1, null, null, null, '{"changes": []}', now())`, [ideaId]);
 
 test('two workers share the work, and what is done once is not done twice', async () => {
-  // Four jobs at once are the most that one of them has: what comes first is answered when the other has begun, too.
+  // A process sends one delivery to an endpoint that has not answered yet: the second one at once is of the other process.
   const held: (() => void)[] = [];
   const receiver = await startReceiverForTest(response => {
     held.push(() => response.writeHead(204).end());
-    if (receiver.mostAtOnce() > 4) for (const answer of held.splice(0)) answer();
+    if (receiver.mostAtOnce() > 1) for (const answer of held.splice(0)) answer();
   });
   const world = await createWorld(db);
   const { id } = await addWebhook(db, world, { url: receiver.url });

@@ -1,5 +1,6 @@
 import { parseCrontab } from 'graphile-worker';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { loadConfig } from '../../server/config.ts';
 import { clearExpired, expiringTables } from '../../server/jobs/clear-expired.ts';
 import { buildCrontab, buildTasks, type TaskDependencies } from '../../server/jobs/tasks.ts';
 import { extensionOf } from '../extensions/with-extensions.ts';
@@ -104,7 +105,12 @@ test('the cron asks for nothing that no worker does, and has a heartbeat each mi
   const extensions = [ticking];
   const items = parseCrontab(buildCrontab(extensions));
   const tasks = Object.keys(
-    buildTasks({ database: db.database, extensions, logger: { child: () => {} } } as unknown as TaskDependencies),
+    buildTasks({
+      config: loadConfig({}),
+      database: db.database,
+      extensions,
+      logger: { child: () => {} },
+    } as unknown as TaskDependencies),
   );
   expect(items.map(({ task }) => task)).toContain('ext:ticking:tick');
   for (const { task } of items) expect(tasks).toContain(task);

@@ -2,12 +2,13 @@ import type { Task } from 'graphile-worker';
 import { z } from 'zod';
 import { statement } from '../../database/statement.ts';
 import type { TaskDependencies } from '../../jobs/tasks.ts';
+import { buildDeliverySlots } from './delivery-slots.ts';
 import { killPendingDeliveries } from './disable-endpoint.ts';
 import { type DueDelivery, readPendingDeliveries } from './pending-deliveries.ts';
 import { recordAttempts } from './record-attempts.ts';
 import { pauseMs } from './retry-schedule.ts';
 import { buildSender } from './send-delivery.ts';
-import { type Lane, laneKey, wakeEndpoint, wakeLane, wakeLaneLater } from './wake-lanes.ts';
+import { type Lane, laneKey, wakeEndpoint, wakeLane, wakeLaneLater, wakeLanes } from './wake-lanes.ts';
 
 const Payload = z
   .object({ endpoint_id: z.int(), lane: z.int() })
@@ -28,16 +29,19 @@ interface Turn {
  *
  * What is to be sent is in the table of deliveries; a job only says that there is something. So the job that comes to a
  * lane which is being sent from has nothing to do, and a lane costs one job at a time, however much waits in it. An
- * endpoint has eight lanes, and takes eight jobs of a worker at most.
+ * endpoint has eight lanes, and takes eight jobs of a worker at most. Slots bound how many lanes of an endpoint and of an
+ * account are sent from at once. A lane without a slot ends its job, so that it keeps no other account waiting.
  *
  * Of all processes one at most is at a lane, by a lock. One that finds it locked leaves: it saw its delivery committed
  * before, and whoever has the lock looks once more after giving it back.
  */
 export function deliverWebhooks(deps: TaskDependencies): Task {
   const { queue, locks, logger, stopping } = deps;
+  const { quickMs } = deps.requests;
   const pending = readPendingDeliveries(queue);
   const recorder = recordAttempts(deps.database, queue, deps.audit);
-  const send = buildSender(deps);
+  const slots = buildDeliverySlots(deps.config.WORKER_CONCURRENCY, quickMs);
+  const sendSigned = buildSender(deps);
   const turns = new Map<string, Turn>();
 
   return async (payload, { abortSignal }) => {
@@ -61,19 +65,27 @@ export function deliverWebhooks(deps: TaskDependencies): Task {
   };
 
   async function takeTurn(lane: Lane, turn: Turn, signal: AbortSignal | undefined) {
-    while (await pending.isDue(lane)) {
-      if (!(await locks.tryLock(laneKey(lane)))) return;
-      let isPlanned: boolean;
+    while (!slots.isWaiting(lane)) {
+      const accountId = await pending.accountIfDue(lane);
+      if (accountId === undefined) return;
+      if (!slots.take(lane, accountId)) return;
+      let isPlanned = true;
       try {
-        isPlanned = await sendDue(lane, turn, signal);
+        if (await locks.tryLock(laneKey(lane))) {
+          try {
+            isPlanned = await sendDue(lane, turn, signal);
+          } finally {
+            await locks.unlock(laneKey(lane));
+          }
+        }
       } finally {
-        await locks.unlock(laneKey(lane));
+        await wakeLanes(queue, slots.release(lane));
       }
       if (isPlanned) return;
     }
   }
 
-  /** Sends until nothing is due, or answers true when another job is planned for what is left. */
+  /** Sends until nothing is due, or answers true when the lane is looked at again later. */
   async function sendDue(lane: Lane, turn: Turn, signal: AbortSignal | undefined): Promise<boolean> {
     for (;;) {
       const deliveries = await pending.load(lane);
@@ -83,22 +95,23 @@ export function deliverWebhooks(deps: TaskDependencies): Task {
         await killPendingDeliveries(queue, lane.endpointId);
         return false;
       }
-      if (stopping.aborted || performance.now() - turn.startedAt > turnMs) {
+      if (isOver(turn)) {
         await wakeLane(queue, lane);
         return true;
       }
+      if (!slots.keep(lane)) return true;
       const { failingForMs } = first.endpoint;
-      if (failingForMs === null) await sendInOrder(deliveries, lane, signal);
+      if (failingForMs === null) await sendInOrder(deliveries, lane, turn, signal);
       else if (await probe(first, lane, failingForMs, signal)) return true;
     }
   }
 
-  /** Sends deliveries until one fails, each while the result of the one before is being recorded. */
-  async function sendInOrder(deliveries: DueDelivery[], lane: Lane, signal: AbortSignal | undefined) {
+  /** Sends deliveries until one fails or is slow, each while the result of the one before is being recorded. */
+  async function sendInOrder(deliveries: DueDelivery[], lane: Lane, turn: Turn, signal: AbortSignal | undefined) {
     const recording: Promise<unknown>[] = [];
     try {
       for (const delivery of deliveries) {
-        const { isDelivered, attempt } = await send(delivery, signal);
+        const { isDelivered, attempt } = await send(delivery, lane, signal);
         if (!isDelivered) {
           // The order of the log is that of the tries.
           await Promise.all(recording);
@@ -109,7 +122,7 @@ export function deliverWebhooks(deps: TaskDependencies): Task {
         const recorded = recorder.recordSuccess(attempt);
         recorded.catch(() => {});
         recording.push(recorded);
-        if (stopping.aborted) return;
+        if (isOver(turn) || attempt.durationMs >= quickMs) return;
       }
     } finally {
       await Promise.all(recording);
@@ -127,7 +140,7 @@ export function deliverWebhooks(deps: TaskDependencies): Task {
       await wakeLaneLater(queue, lane, pauseMs(failingForMs));
       return true;
     }
-    const { isDelivered, attempt } = await send(delivery, signal, true);
+    const { isDelivered, attempt } = await send(delivery, lane, signal, true);
     if (isDelivered) {
       if (await recorder.recordSuccess(attempt)) await wakeEndpoint(queue, lane.endpointId);
       return false;
@@ -136,6 +149,18 @@ export function deliverWebhooks(deps: TaskDependencies): Task {
     await recorder.recordFailure(attempt, lane, delivery.attemptCount);
     await wakeLaneLater(queue, lane, pauseMs(failingForMs));
     return true;
+  }
+
+  async function send(delivery: DueDelivery, lane: Lane, signal: AbortSignal | undefined, isProbe = false) {
+    slots.begin(lane);
+    const result = await sendSigned(delivery, signal, isProbe);
+    const isQuick = result.isDelivered && result.attempt.durationMs < quickMs;
+    await wakeLanes(queue, slots.end(lane, isQuick));
+    return result;
+  }
+
+  function isOver({ startedAt }: Turn): boolean {
+    return stopping.aborted || performance.now() - startedAt > turnMs;
   }
 
   function logFailure(

@@ -64,9 +64,9 @@ const selectDue = statement<DueRow>(
   order by l.position, d.id`,
 );
 
-const selectIsDue = statement<{ is_due: boolean }>(
-  'select_lane_is_due',
-  `select exists (select from webhook_deliveries d where ${dueOfLane}) as is_due
+const selectAccount = statement<{ account_id: number | null }>(
+  'select_account_of_due_lane',
+  `select (select d.account_id from webhook_deliveries d where ${dueOfLane} limit 1) as account_id
   from unnest($1::bigint[], $2::smallint[]) with ordinality as l(endpoint_id, lane, position)
   order by l.position`,
 );
@@ -74,7 +74,8 @@ const selectIsDue = statement<{ is_due: boolean }>(
 export interface PendingDeliveries {
   /** The first deliveries of a lane that are due, in their order. */
   load(lane: Lane): Promise<DueDelivery[]>;
-  isDue(lane: Lane): Promise<boolean>;
+  /** The account of a lane in which something is due; undefined when nothing is. */
+  accountIfDue(lane: Lane): Promise<number | undefined>;
 }
 
 export function readPendingDeliveries(queue: Queryable): PendingDeliveries {
@@ -84,9 +85,9 @@ export function readPendingDeliveries(queue: Queryable): PendingDeliveries {
       const byPosition = Map.groupBy(rows, row => row.position);
       return lanes.map(({ endpointId }, index) => (byPosition.get(index + 1) ?? []).map(row => toDue(row, endpointId)));
     }),
-    isDue: batchCalls(async (lanes: Lane[]) => {
-      const rows = await queue.query(selectIsDue, columnsOf(lanes));
-      return rows.map(row => row.is_due);
+    accountIfDue: batchCalls(async (lanes: Lane[]) => {
+      const rows = await queue.query(selectAccount, columnsOf(lanes));
+      return rows.map(row => row.account_id ?? undefined);
     }),
   };
 }

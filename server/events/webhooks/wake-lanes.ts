@@ -43,6 +43,17 @@ export async function wakeLaneLater(queue: Queryable, { endpointId, lane }: Lane
   await queue.query(wakeLaneLaterStatement, [endpointId, lane, delayMs]);
 }
 
+const wakeLanesStatement = statement<never>(
+  'wake_lanes',
+  `select ${addJob('now()')} from unnest($1::bigint[], $2::smallint[]) as l(endpoint_id, lane)`,
+);
+
+/** Has lanes looked at now. */
+export async function wakeLanes(queue: Queryable, lanes: Lane[]): Promise<void> {
+  if (lanes.length === 0) return;
+  await queue.query(wakeLanesStatement, [lanes.map(({ endpointId }) => endpointId), lanes.map(({ lane }) => lane)]);
+}
+
 const wakeEndpointStatement = statement<never>(
   'wake_endpoint',
   `select ${addJob('now()', underKey('replace'))}
@@ -61,10 +72,10 @@ const wakeOverdueStatement = plannedStatement<never>(`
   select ${addJob('now()', underKey('preserve_run_at'))}
   from (
     select distinct endpoint_id, lane from webhook_deliveries
-    where state = 'pending' and next_attempt_at < now() - interval '10 minutes'
+    where state = 'pending' and next_attempt_at < now() - $1 * interval '1 minute'
   ) l`);
 
 /** Wakes lanes whose job was lost, such as one that failed too often to be tried again. */
-export async function wakeOverdueLanes(queue: Queryable): Promise<void> {
-  await queue.query(wakeOverdueStatement, []);
+export async function wakeOverdueLanes(queue: Queryable, overdueMinutes = 10): Promise<void> {
+  await queue.query(wakeOverdueStatement, [overdueMinutes]);
 }

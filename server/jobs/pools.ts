@@ -1,0 +1,26 @@
+import type { TaskList } from 'graphile-worker';
+import { chatQueuesOfAccount } from '../events/chat/chat-queues.ts';
+
+/** Jobs that share slots. A job never waits for a slot of another pool. */
+export interface JobPool {
+  taskList: TaskList;
+  /** Its slots: how many of its jobs a process runs at once. */
+  concurrency: number;
+  hasCron: boolean;
+}
+
+/** One account fills half of them at most. */
+const chatSlots = 2 * chatQueuesOfAccount;
+
+/**
+ * Gives webhooks and chats pools of their own. Their jobs wait for receivers that customers chose, and receivers that
+ * hang fill a pool. Mail, cron and everything else run in the first pool, which no receiver can fill.
+ */
+export function buildPools(tasks: TaskList, slots: number): JobPool[] {
+  const { deliver_webhooks, post_to_chat, ...others } = tasks;
+  return [
+    { taskList: others, concurrency: slots, hasCron: true },
+    { taskList: { deliver_webhooks }, concurrency: slots, hasCron: false },
+    { taskList: { post_to_chat }, concurrency: chatSlots, hasCron: false },
+  ];
+}
