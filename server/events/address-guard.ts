@@ -73,10 +73,16 @@ function familyOf(family: unknown): number {
 /** What the internet gives out of IPv6; the rest is reserved, or a way to write an address of something else. */
 const globalUnicast = ipaddr.parseCIDR('2000::/3');
 
+/**
+ * Azure answers its virtual machines here, though the address counts as public. Other clouds have their metadata at
+ * addresses that are not public, such as 169.254.169.254.
+ */
+const azurePlatform = '168.63.129.16';
+
 function isPublic(address: string): boolean {
   if (!ipaddr.isValid(address)) return false;
   const parsed = ipaddr.parse(address);
-  if (parsed.range() !== 'unicast') return false;
+  if (parsed.range() !== 'unicast' || parsed.toString() === azurePlatform) return false;
   return parsed.kind() === 'ipv4' || parsed.match(globalUnicast);
 }
 

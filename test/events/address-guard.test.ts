@@ -2,7 +2,7 @@ import type { LookupAddress } from 'node:dns';
 import { describe, expect, test } from 'vitest';
 import { ConfigError, loadConfig } from '../../server/config.ts';
 import { buildAddressGuard, type ResolveName } from '../../server/events/address-guard.ts';
-import { buildOutgoingRequests } from '../../server/events/outgoing-request.ts';
+import { buildOutgoingRequests, problemOfUrl } from '../../server/events/outgoing-request.ts';
 import { startReceiverForTest } from '../helpers/receiver.ts';
 
 const cidrs = (text: string) => loadConfig({ WEBHOOK_ALLOWED_CIDRS: text }).WEBHOOK_ALLOWED_CIDRS;
@@ -88,6 +88,75 @@ describe('addresses', () => {
     for (const text of ['10.0.0.0/33', 'example.com', '10.0.0.0/8;::1/128']) {
       expect(() => cidrs(text), text).toThrow(ConfigError);
     }
+  });
+});
+
+/** Where clouds answer their machines: metadata, credentials, agents. */
+const cloudAddresses: [cloud: string, address: string][] = [
+  ['Azure, AWS, Google, Oracle, DigitalOcean, Hetzner and OpenStack', '169.254.169.254'],
+  ['Azure', '168.63.129.16'],
+  ['AWS, containers of ECS', '169.254.170.2'],
+  ['AWS, pods of EKS', '169.254.170.23'],
+  ['AWS, time', '169.254.169.123'],
+  ['AWS, over IPv6', 'fd00:ec2::254'],
+  ['AWS, pods of EKS over IPv6', 'fd00:ec2::23'],
+  ['Google, over IPv6', 'fd20:ce::254'],
+  ['Oracle', '192.0.0.192'],
+  ['Oracle, over IPv6', 'fd00:c1::a9fe:a9fe'],
+  ['OpenStack, over IPv6', 'fe80::a9fe:a9fe'],
+  ['Alibaba', '100.100.100.200'],
+  ['Tencent', '169.254.0.23'],
+  ['Scaleway', '169.254.42.42'],
+  ['Scaleway, over IPv6', 'fd00:42::42'],
+];
+
+/** An address in every notation that a network may translate into it. */
+function notationsOf(address: string): string[] {
+  if (address.includes(':')) return [address];
+  const [a = 0, b = 0, c = 0, d = 0] = address.split('.').map(Number);
+  const hexadecimal = `${((a << 8) | b).toString(16)}:${((c << 8) | d).toString(16)}`;
+  return [
+    address,
+    `::${address}`,
+    `::ffff:${address}`,
+    `::ffff:${hexadecimal}`,
+    `::ffff:0:${address}`,
+    `64:ff9b::${address}`,
+    `64:ff9b::${hexadecimal}`,
+    `64:ff9b:1::${hexadecimal}`,
+    `2002:${hexadecimal}::1`,
+  ];
+}
+
+describe('the addresses at which clouds answer their own machines', () => {
+  const notations = cloudAddresses.flatMap(([cloud, address]) =>
+    notationsOf(address).map(notation => [notation, cloud] as const),
+  );
+  test.each(notations)('%s (%s) is refused as an address and as the answer for a name', async (address, _cloud) => {
+    const resolve: ResolveName = (_hostname, _options, callback) =>
+      callback(null, [{ address, family: address.includes(':') ? 6 : 4 }]);
+    const guard = buildAddressGuard(none, resolve);
+    expect(guard.isAllowed(address)).toBe(false);
+    const host = address.includes(':') ? `[${address}]` : address;
+    expect(problemOfUrl(`http://${host}/latest/meta-data`, guard)).toBe(
+      'must lead to an address of the public internet',
+    );
+    const requests = buildOutgoingRequests({ guard });
+    for (const url of [`http://${host}/latest/meta-data`, 'http://metadata.example.com/']) {
+      await expect(requests.post(url, { headers: {}, body: '{}' })).rejects.toThrow('The address may not be reached');
+    }
+    requests.close();
+  });
+
+  test.each(cloudAddresses)('of %s (%s) may be reached where WEBHOOK_ALLOWED_CIDRS names it', (_cloud, address) => {
+    const guard = buildAddressGuard(cidrs(address));
+    expect(guard.isAllowed(address)).toBe(true);
+    for (const [, other] of cloudAddresses) if (other !== address) expect(guard.isAllowed(other), other).toBe(false);
+  });
+
+  test('the public neighbours of the address of Azure may be reached', () => {
+    const guard = buildAddressGuard(none);
+    for (const address of ['168.63.129.15', '168.63.129.17']) expect(guard.isAllowed(address), address).toBe(true);
   });
 });
 
