@@ -178,7 +178,11 @@ export const settings = z.object({
     'Addresses inside a network that webhooks and chat posts may reach all the same: CIDRs with commas between.',
   ),
   WORKER: flag.default(true).describe('0: leave the jobs to other processes, such as npm run worker.'),
-  WORKER_CONCURRENCY: wholeNumber(1, 1000).default(24).describe('Jobs that one process runs at once at most.'),
+  WORKER_CONCURRENCY: wholeNumber(1, 1000)
+    .default(24)
+    .describe(
+      'Webhooks that one process sends at once at most, half of them for one account. Mail and other jobs have as many slots of their own.',
+    ),
   SMTP_URL: z
     .url({ protocol: /^smtps?$/ })
     .optional()
