@@ -5,8 +5,8 @@ import { refund, setRateLimitHeaders } from './rate-limit.ts';
 import { routeMetadata } from './request-context.ts';
 
 /**
- * The hook that puts a weak ETag on reads of the API and on public pages, and answers 304 to who has the answer already:
- * uncharged where a token would be.
+ * The hook that puts a weak ETag on reads of the API and on public pages. It answers 304 when the client already has the
+ * answer, and then gives back what the token was charged.
  */
 export function answerConditionally(server: ServerDependencies) {
   return async (request: FastifyRequest, reply: FastifyReply, payload: unknown) => {
@@ -15,7 +15,8 @@ export function answerConditionally(server: ServerDependencies) {
     const caching = cachingOf(request);
     if (!caching) return payload;
 
-    const tag = `W/"${hash('sha1', payload, 'base64url')}"`;
+    // The address is part of the tag: the tag of one empty search must not make every other empty search free.
+    const tag = `W/"${hash('sha1', `${request.url}\n${payload}`, 'base64url')}"`;
     reply.header('ETag', tag);
     reply.header('Cache-Control', caching);
     if (!matches(request.headers['if-none-match'], tag)) return payload;
@@ -39,10 +40,15 @@ function cachingOf(request: FastifyRequest): string | undefined {
   return undefined;
 }
 
-/** Weak comparison (RFC 9110, 13.1.2): what a proxy made of the tag's strength does not matter. */
+/** Caches send the tags of the few versions that they hold. More tags cost the server work and are ignored. */
+const maxTags = 20;
+
+/**
+ * Compares weakly (RFC 9110, 13.1.2): proxies change the strength of a tag. `*` is ignored: it matches every answer, so
+ * that it would make every read free.
+ */
 function matches(ifNoneMatch: string | undefined, tag: string): boolean {
   if (ifNoneMatch === undefined) return false;
-  if (ifNoneMatch.trim() === '*') return true;
   const opaque = tag.replace(/^W\//, '');
-  return ifNoneMatch.split(',').some(candidate => candidate.trim().replace(/^W\//, '') === opaque);
+  return ifNoneMatch.split(',', maxTags).some(candidate => candidate.trim().replace(/^W\//, '') === opaque);
 }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createWorld, issueToken, type World } from '../helpers/fixtures.ts';
 import { createTargets, reads, requestOf, type Targets, writes } from '../helpers/operations.ts';
 import { request } from '../helpers/request.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
 
 let server: TestServer;
 let world: World;
@@ -40,7 +40,7 @@ describe.each(reads)('$method $path', operation => {
     expect((await ask(line)).headers.get('etag')).toBe(etag);
     expect(await charged()).toBe(2);
 
-    for (const known of [etag, etag.slice(2), `"other", ${etag}`, `${etag},"other"`, '*', ' * ']) {
+    for (const known of [etag, etag.slice(2), `"other", ${etag}`, `${etag},"other"`]) {
       const same = await ask(line, known);
       expect([known, same.status, same.text]).toEqual([known, 304, '']);
       expect(same.headers.get('etag')).toBe(etag);
@@ -49,10 +49,10 @@ describe.each(reads)('$method $path', operation => {
     }
     expect(await charged()).toBe(2);
 
-    for (const unknown of ['"other"', 'W/"other"', '', 'W/""', etag.slice(3, -1), etag.toUpperCase()]) {
+    for (const unknown of ['*', ' * ', '*, "other"', '"other"', 'W/"other"', '', 'W/""', etag.slice(3, -1), etag.toUpperCase()]) {
       expect([unknown, (await ask(line, unknown)).status]).toEqual([unknown, 200]);
     }
-    expect(await charged()).toBe(8);
+    expect(await charged()).toBe(11);
   });
 
   test('answers HEAD as GET, without a body, and with 304 too', async () => {
@@ -68,6 +68,57 @@ describe.each(reads)('$method $path', operation => {
     expect([same.status, same.text, same.headers.get('etag')]).toEqual([304, '', full.headers.get('etag')]);
     expect(await charged()).toBe(2);
   });
+});
+
+test('a read with If-None-Match: * is answered in full and counts against the limit', async () => {
+  const limited = await startServerForTest({ on: server, environment: { RATE_LIMIT_READ: '5' } });
+  const search = (ifNoneMatch: string) =>
+    request(limited, 'GET /api/v1/ideas?q=idea', { token, headers: { 'if-none-match': ifNoneMatch } });
+  const answers = await Promise.all(Array.from({ length: 12 }, () => search('*')));
+  expect(answers.map(({ status }) => status).sort()).toEqual([...Array(5).fill(200), ...Array(7).fill(429)]);
+  expect(await charged()).toBe(12);
+});
+
+test('the ETag of one empty search does not make another empty search free', async () => {
+  const [one, other] = ['GET /api/v1/ideas?q=nowhere', 'GET /api/v1/ideas?q=neither'];
+  const empty = await ask(one);
+  expect(empty.body.data).toEqual([]);
+  const etag = empty.headers.get('etag') ?? '';
+  expect((await ask(other, etag)).status).toBe(200);
+  expect(await charged()).toBe(2);
+  expect((await ask(one, etag)).status).toBe(304);
+  expect(await charged()).toBe(2);
+});
+
+test('only the first 20 tags of If-None-Match are compared', async () => {
+  const line = `GET /api/v1/ideas/${targets.ideaId}`;
+  const etag = (await ask(line)).headers.get('etag') ?? '';
+  const others = (count: number) => Array.from({ length: count }, (_, n) => `"other ${n}"`);
+  expect((await ask(line, [...others(19), etag].join(', '))).status).toBe(304);
+  expect((await ask(line, [...others(20), etag].join(', '))).status).toBe(200);
+  expect((await ask(line, `${'"",'.repeat(3_000)}${etag}`)).status).toBe(200);
+});
+
+test('a public page ignores If-None-Match: * and answers 304 to its own ETag', async () => {
+  await server.sql('update boards set is_public = true where id = $1', [world.boardId]);
+  const line = `GET /b/${world.boardSlug}`;
+  const page = await request(server, line, { headers: { 'if-none-match': '*' } });
+  expect([page.status, page.text.includes('</html>')]).toEqual([200, true]);
+  const same = await request(server, line, { headers: { 'if-none-match': page.headers.get('etag') ?? '' } });
+  expect([same.status, same.text]).toEqual([304, '']);
+});
+
+test('a call of a tool ignores If-None-Match and counts against the limit', async () => {
+  const call = (headers: Record<string, string>) =>
+    request(server, 'POST /api/v1/mcp', {
+      token,
+      headers,
+      json: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'list_ideas', arguments: {} } },
+    });
+  const first = await call({});
+  expect([first.status, first.headers.get('etag')]).toEqual([200, null]);
+  expect((await call({ 'if-none-match': '*' })).status).toBe(200);
+  expect(await charged()).toBe(2);
 });
 
 test('what changes an answer changes its ETag', async () => {
