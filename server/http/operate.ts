@@ -88,8 +88,7 @@ function actorOf(request: FastifyRequest): Actor {
 /** Answers with what is stored under the request's key, if the request is the same one. A replay costs nothing. */
 async function replay<A>(server: ServerDependencies, exchange: Exchange, stored: StoredAnswer): Promise<A> {
   const { request, reply } = exchange;
-  const isSame = stored.fingerprint.equals(fingerprintOf(exchange));
-  if (!isSame) throw new DomainError('idempotency_key_reused');
+  if (!isSameRequest(exchange, stored)) throw new DomainError('idempotency_key_reused');
   if (request.bucketState) setRateLimitHeaders(reply, await refund(server.database, request.bucketState));
   reply.header(replayedHeader, 'true');
   return { status: stored.status, body: JSON.parse(stored.body) } as A;
@@ -167,9 +166,24 @@ async function storeAnswer(
   ]);
 }
 
-/** Of the validated input, so that the order of fields and white space do not make a request another one. */
+/**
+ * Hashes a request for its comparison with a repetition. The validated input has the fields in the order of the schema,
+ * the last of two members with one name, and numbers whatever their spelling, so that none of these makes a difference.
+ */
 function fingerprintOf({ params, query, body }: Exchange): Buffer {
   return createHash('sha256')
     .update(JSON.stringify([params ?? null, query, body ?? null]))
     .digest();
+}
+
+/**
+ * Whether a request is the one that was answered. A token with one board may name it or not, which means the same. The
+ * stored form is the one of the request as it was sent: servers of another version compare with it during an upgrade.
+ */
+function isSameRequest(exchange: Exchange, { fingerprint }: StoredAnswer): boolean {
+  const { board, ...query } = exchange.query as { board?: string };
+  const queries: unknown[] = [exchange.query];
+  const [own, ...others] = admissionOf(exchange.request).principal.boards;
+  if (own && others.length === 0) queries.push(board === undefined ? { ...query, board: own.slug } : query);
+  return queries.some(one => fingerprint.equals(fingerprintOf({ ...exchange, query: one })));
 }

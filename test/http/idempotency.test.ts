@@ -1,6 +1,7 @@
+import { hash } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { testClock } from '../helpers/clock.ts';
-import { createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import { createBoard, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
 import { expectInvariants } from '../helpers/invariants.ts';
 import { type ArrangedRequest, createTargets, posts, reads, requestOf, type Targets } from '../helpers/operations.ts';
 import { rawRequest } from '../helpers/raw-request.ts';
@@ -45,8 +46,8 @@ async function charged(): Promise<number> {
 const isReplayed = (answer: Answer) => answer.headers.get('idempotency-replayed') === 'true';
 const storedKeys = () => server.sql('select path, key, status from idempotency_keys where token_id = $1', [tokenId]);
 
-/** A valid request to the same path that differs. */
-function another(id: string, { line, json }: ArrangedRequest): ArrangedRequest {
+/** A valid request to the same path that differs; undefined for an action without a body, which has none. */
+function another(id: string, { line, json }: ArrangedRequest): ArrangedRequest | undefined {
   const otherBodies: Record<string, Record<string, unknown>> = {
     createIdea: { ...json, title: 'Another title' },
     voteIdea: { value: 'down' },
@@ -56,7 +57,7 @@ function another(id: string, { line, json }: ArrangedRequest): ArrangedRequest {
     mergeIdea: { target_id: targets.mergedId },
   };
   const body = otherBodies[id];
-  return body ? { line, json: body } : { line: `${line}?board=${world.boardSlug}` };
+  return body && { line, json: body };
 }
 
 describe.each(posts)('a repeated $method $path', operation => {
@@ -77,16 +78,32 @@ describe.each(posts)('a repeated $method $path', operation => {
     expect(await charged()).toBe(1);
   });
 
-  test('with another content is refused, changes nothing and is charged', async () => {
+  test.runIf(operation.hasBody)('with another content is refused, changes nothing and is charged', async () => {
     const sent = requestOf(operation, targets);
     await send(sent, 'a-key');
     const after = await snapshot(server);
-    const refused = await send(another(operation.id, sent), 'a-key');
+    const refused = await send(another(operation.id, sent) as ArrangedRequest, 'a-key');
     expect([refused.status, refused.key]).toEqual([422, 'idempotency_key_reused']);
     expect(isReplayed(refused)).toBe(false);
     expect(await snapshot(server)).toEqual(after);
     expect(await charged()).toBe(2);
     expect(isReplayed(await send(sent, 'a-key'))).toBe(true);
+  });
+
+  test('is a replay whether or not the token with one board names it', async () => {
+    const sent = requestOf(operation, targets);
+    const named = { ...sent, line: `${sent.line}?board=${world.boardSlug}` };
+    for (const [key, first, second] of [
+      ['unnamed-first', sent, named],
+      ['named-first', named, sent],
+    ] as const) {
+      const answer = await send(first, key);
+      if (key === 'unnamed-first') expect(answer.status).toBeLessThan(300);
+      const after = await snapshot(server);
+      const again = await send(second, key);
+      expect([isReplayed(again), again.status, again.text]).toEqual([answer.status < 300, answer.status, answer.text]);
+      expect(await snapshot(server)).toEqual(after);
+    }
   });
 
   test('that is not valid is refused as ever and charged', async () => {
@@ -203,6 +220,82 @@ test('a key may have 255 characters of any printable ASCII', async () => {
   ]) {
     expect((await send(create, key)).status).toBe(201);
     expect(isReplayed(await send(create, key))).toBe(true);
+  }
+});
+
+test('an answer that the version before stored is replayed, with or without the board', async () => {
+  const { text } = await send(create, 'an-answer');
+  for (const [key, query] of [
+    ['stored-without', {}],
+    ['stored-with', { board: world.boardSlug }],
+  ] as const) {
+    const fingerprint = hash('sha256', JSON.stringify([null, query, create.json]), 'buffer');
+    await server.sql(
+      `insert into idempotency_keys (token_id, path, key, fingerprint, status, body, expires_at)
+      values ($1, '/api/v1/ideas', $2, $3, 201, $4, '2026-05-02T08:00:00Z')`,
+      [tokenId, key, fingerprint, text],
+    );
+    for (const line of [create.line, `${create.line}?board=${world.boardSlug}`]) {
+      const replay = await send({ ...create, line }, key);
+      expect([isReplayed(replay), replay.status, replay.text]).toEqual([true, 201, text]);
+    }
+    const other = { ...create, json: { ...create.json, title: 'Twice' } };
+    expect((await send(other, key)).key).toBe('idempotency_key_reused');
+  }
+});
+
+test('a token with two boards must name the same board to get a replay', async () => {
+  const other = await createBoard(server, world.accountId);
+  await server.sql(`insert into api_token_boards (token_id, board_id, level) values ($1, $2, 'moderate')`, [
+    tokenId,
+    other.id,
+  ]);
+  const on = (slug: string) => ({ ...create, line: `${create.line}?board=${slug}` });
+  expect((await send(on(world.boardSlug), 'a-key')).status).toBe(201);
+  expect((await send(on(other.slug), 'a-key')).key).toBe('idempotency_key_reused');
+  expect((await send(create, 'a-key')).key).toBe('board_required');
+  expect(isReplayed(await send(on(world.boardSlug), 'a-key'))).toBe(true);
+});
+
+test('a call of a tool is a replay with its arguments in another order and with its own board', async () => {
+  const call = (given: Record<string, unknown>) =>
+    request(server, 'POST /api/v1/mcp', {
+      token,
+      json: {
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: { _meta: { 'idea-board/idempotency-key': 'a-key' }, name: 'create_idea', arguments: given },
+      },
+    });
+  const { title, body } = create.json as { title: string; body: string };
+  const first = await call({ title, body });
+  const ideas = () => server.sql('select id from ideas where board_id = $1 order by id', [world.boardId]);
+  const before = await ideas();
+  const again = await call({ board: world.boardSlug, body, title });
+  expect(again.body.result.structuredContent.id).toBe(first.body.result.structuredContent.id);
+  expect(isReplayed(await send({ ...create, json: { body, title } }, 'a-key'))).toBe(true);
+  expect(await ideas()).toEqual(before);
+});
+
+test('a number in another spelling and a member that is given twice make no other request', async () => {
+  const line = `/api/v1/ideas/${targets.ideaId}/merge`;
+  const merge = (body: string) =>
+    rawRequest(server, 'POST', line, {
+      token,
+      body,
+      headers: { 'content-type': 'application/json', 'idempotency-key': 'a-key' },
+    });
+  const { targetId } = targets;
+  const first = await merge(`{"target_id":${targetId}}`);
+  expect(first.status).toBe(200);
+  for (const body of [
+    `{"target_id":${targetId}.0}`,
+    `{"target_id":${targetId}e0}`,
+    `{"target_id":1,"target_id":${targetId}}`,
+  ]) {
+    const again = await merge(body);
+    expect([body, isReplayed(again), again.text]).toEqual([body, true, first.text]);
   }
 });
 
