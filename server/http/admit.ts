@@ -23,6 +23,7 @@ import {
   tokenCounter,
 } from './rate-limit.ts';
 import { pathOf, routeMetadata } from './request-context.ts';
+import { passUncharged } from './uncharged.ts';
 
 /** A request that may go on: who asks, and for a route of a board, as whom and at which level. */
 export interface Admission {
@@ -40,7 +41,9 @@ export function admitRequests(server: ServerDependencies) {
     if (metadata?.auth === 'none' && !metadata.isLimitedPerIp) return;
     // What is called is in the body: the endpoint of the tools lets it in itself.
     if (metadata?.auth === 'tools') return;
-    if (!metadata || metadata.auth === 'none') return chargeAddress(server, request, reply);
+    if (!metadata) return chargeAddress(server, request, reply);
+    // The readiness probe has its own answer for a slow database, and concurrent probes share one check.
+    if (metadata.auth === 'none') return chargeAddress(server, request, reply, { mayPassUncharged: true });
 
     const key = request.headers['idempotency-key'];
     const principal = await identifyCaller(server, request, reply, {
@@ -116,23 +119,31 @@ export function admitCaller(
   }
 }
 
-/** Charges the address alone, of a request that asks for nothing of a token. */
-export async function chargeAddress(server: ServerDependencies, request: FastifyRequest, reply: FastifyReply) {
+/**
+ * Charges the address of a request without a token. While the counter cannot be reached, a bounded number of requests
+ * pass uncharged, and the others get 503.
+ */
+export async function chargeAddress(
+  server: ServerDependencies,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { mayPassUncharged = false } = {},
+) {
   const now = server.clock.now();
-  const state = await chargeIfPossible(server, ipCounter(request.ip, server.config, now), now);
-  if (state && isExhausted(state)) {
+  const counter = ipCounter(request.ip, server.config, now);
+  const state = await chargeIfPossible(server, counter, now);
+  if (!state) {
+    if (!mayPassUncharged) passUncharged(server, counter);
+  } else if (isExhausted(state)) {
     auditLimit(server.audit, request, state);
     refuseForLimit(reply, state);
   }
 }
 
-/** Of the two seconds in which the readiness probe answers, what is left for its limit. */
+/** The readiness probe answers within two seconds. Its limit may take this part of them. */
 const chargeTimeoutMs = 500;
 
-/**
- * Charges a request whose answer needs no database: a page of text, or the readiness probe, which has an answer of its
- * own for a database that is away, silent or not migrated. When the counter cannot be had, it goes uncharged.
- */
+/** Charges a counter; undefined when the database does not do it in time. */
 async function chargeIfPossible(server: ServerDependencies, counter: Counter, now: Date) {
   const charged = charge(server.database, counter, now).catch((error: unknown) => {
     if (!isDatabaseUnavailable(error)) server.logger.error({ err: error }, 'a limit could not be charged');

@@ -1,0 +1,102 @@
+import type pg from 'pg';
+import { pino } from 'pino';
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { openDatabase } from '../../server/database/database.ts';
+import { testClock } from '../helpers/clock.ts';
+import { connect, createBareDatabase, type TestDatabase } from '../helpers/database.ts';
+import { type Answer, request } from '../helpers/request.ts';
+import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
+
+const start = '2026-03-14T09:26:15.000Z';
+const clock = testClock(start);
+const limit = 3;
+
+let server: TestServer;
+let outside: pg.Client;
+
+beforeAll(async () => {
+  server = await startServer({ clock, environment: { RATE_LIMIT_IP: String(limit), TRUST_PROXY: 'true' } });
+  outside = await connect(server.url);
+});
+beforeEach(async () => {
+  clock.set(start);
+});
+afterAll(async () => {
+  await outside.end();
+  await server.close();
+});
+
+/** Nobody can charge a counter until this is undone. */
+async function lockCounters() {
+  await outside.query('begin');
+  await outside.query('lock table rate_limits');
+}
+
+const ask = (line: string, address: string, on = server) =>
+  request(on, line, { headers: { 'x-forwarded-for': address } });
+const docs = (n: number) => ask('GET /docs/', `203.0.113.${n}`);
+
+function expectUnavailable(answer: Answer) {
+  expect([answer.status, answer.key]).toEqual([503, 'service_unavailable']);
+  expect(answer.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+}
+
+const many = (ask: (n: number) => Promise<Answer>) => Promise.all(Array.from({ length: 12 }, (_, n) => ask(n + 1)));
+
+test('while counters cannot be charged, one process serves as many requests as one address may send', async () => {
+  await lockCounters();
+  const answers = await many(docs);
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(limit);
+  for (const answer of answers.filter(({ status }) => status !== 200)) expectUnavailable(answer);
+  // Other paths share the allowance, and the allowance of the next window is a new one.
+  expectUnavailable(await ask('GET /no/such/path', '203.0.113.50'));
+  clock.advance(60_000);
+  const next = await many(n => ask('GET /no/such/path', `203.0.113.${n}`));
+  expect(next.filter(({ status }) => status === 404)).toHaveLength(limit);
+  await outside.query('rollback');
+  // The counters count again, each address for itself.
+  for (let n = 0; n < limit; n++) expect((await ask('GET /docs/', '198.51.100.1')).status).toBe(200);
+  expect((await ask('GET /docs/', '198.51.100.1')).status).toBe(429);
+  expect((await ask('GET /docs/', '198.51.100.2')).status).toBe(200);
+});
+
+test('the probes answer as ever while counters cannot be charged', async () => {
+  await server.sql(
+    `insert into heartbeats (name, recorded_at) values ('cron', $1)
+    on conflict (name) do update set recorded_at = excluded.recorded_at`,
+    [start],
+  );
+  await lockCounters();
+  const docsAnswers = await many(docs);
+  expect(docsAnswers.some(({ status }) => status === 503)).toBe(true);
+  for (const answer of await many(() => ask('GET /ready', '203.0.113.9'))) {
+    expect([answer.status, answer.text]).toEqual([200, '{"ok":true}']);
+  }
+  for (const answer of await many(() => ask('GET /health', '203.0.113.9'))) expect(answer.status).toBe(200);
+  await outside.query('rollback');
+});
+
+test('without a database, /ready answers 503 with its own body beyond the allowance, and /health answers 200', async () => {
+  const { url, drop } = await createBareDatabase();
+  const database = await openDatabase({
+    url,
+    poolSize: 4,
+    connectTimeoutMs: 500,
+    statementTimeoutMs: 10_000,
+    logger: pino({ level: 'silent' }),
+  });
+  onTestFinished(() => database.close());
+  await drop();
+  const lost = await startServerForTest({
+    on: { url, database } as TestDatabase,
+    clock,
+    environment: { RATE_LIMIT_IP: String(limit) },
+  });
+  const pages = await many(() => request(lost, 'GET /docs/'));
+  expect(pages.filter(({ status }) => status === 200)).toHaveLength(limit);
+  for (const answer of pages.filter(({ status }) => status !== 200)) expectUnavailable(answer);
+  for (const answer of await many(() => request(lost, 'GET /ready'))) {
+    expect([answer.status, answer.text]).toEqual([503, '{"ok":false}']);
+  }
+  expect(await request(lost, 'GET /health')).toMatchObject({ status: 200, text: '{"ok":true}' });
+});
