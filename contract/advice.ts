@@ -55,5 +55,5 @@ const advice: Record<ErrorKey, string> = {
   rate_limited: 'Wait as many seconds as retry_after says, and make fewer calls: get_token shows what is left.',
   internal_error: 'The server failed. Try once more in a minute, then tell the user.',
   service_unavailable:
-    'The server cannot reach its database. Wait as many seconds as retry_after says, then try again.',
+    'The database is unavailable or busy with the same idea. Wait as many seconds as retry_after says, then try again.',
 };

@@ -12,6 +12,12 @@ import { openAuditLog } from './observability/open-audit-log.ts';
 import { buildRedactor } from './observability/redactor.ts';
 import { buildSentryReporter } from './observability/sentry-reporter.ts';
 
+/**
+ * A short write holds its locks for milliseconds, and a merge of 100,000 votes for less than a second. The command line
+ * has no such limit: an operator waits, and their statements end with DATABASE_STATEMENT_TIMEOUT_MS.
+ */
+const lockTimeoutMs = 1_000;
+
 /** What a process of the server works with, as the settings say, and how to close it. */
 export async function openDependencies(
   url: string,
@@ -27,6 +33,7 @@ export async function openDependencies(
     poolSize: config.DATABASE_POOL_SIZE,
     connectTimeoutMs: config.DATABASE_CONNECT_TIMEOUT_MS,
     statementTimeoutMs: config.DATABASE_STATEMENT_TIMEOUT_MS,
+    lockTimeoutMs,
     logger,
   });
   const { SENTRY_DSN: dsn, SENTRY_ENVIRONMENT: environment } = config;

@@ -14,10 +14,10 @@ export interface TableLockOptions {
 }
 
 /**
- * Whoever needs a table waits behind a migration that waits for the table's lock. So a migration gives up sooner than
- * a request does that waits for a connection, and tries again: twenty times, in a minute and a half.
+ * Requests that need a table wait behind a migration that waits for the table's lock. So a migration gives up before
+ * such a request does, and tries again: 25 times, in a minute and a half.
  */
-const defaults = { lockTimeoutMs: 2_000, tries: 20, pauseMs: 3_000 };
+const defaults = { lockTimeoutMs: 500, tries: 25, pauseMs: 3_000 };
 
 /** What PostgreSQL says of a lock that was not had in time, and of one that could not be had at all. */
 const lockNotAvailable = '55P03';

@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { entities } from '../entities/entities.ts';
 import { DatabaseClient, WaryClient } from './client.ts';
 import type { Statement } from './statement.ts';
+import { buildTurns, type InTurn } from './turns.ts';
 
 /** Something that runs statements: the pool, or a transaction. */
 export interface Queryable {
@@ -21,6 +22,8 @@ export interface Transaction extends Queryable {
 export interface Database extends Queryable {
   /** Runs work in one transaction: it commits when work resolves, and rolls back when it throws. */
   transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
+  /** Runs work that locks what the keys name, such as `idea:7`, without letting it use up the pool. */
+  readonly inTurn: InTurn;
   /** A few connections that requests cannot use up, and that nothing may use for long. */
   readonly reserve: Queryable;
   readonly orm: MikroORM;
@@ -33,6 +36,8 @@ export interface DatabaseOptions {
   poolSize: number;
   connectTimeoutMs: number;
   statementTimeoutMs: number;
+  /** How long a statement waits for a lock. Without it, as long as a statement may run. */
+  lockTimeoutMs?: number;
   logger: Pick<Logger, 'warn'>;
 }
 
@@ -79,6 +84,12 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     pool: opened,
     query: queryOf(opened),
     transaction: work => transact(orm, work),
+    // One connection works on a row while another is ready to follow. More of them only wait for the row.
+    inTurn: buildTurns({
+      width: Math.min(4, Math.max(2, Math.floor(options.poolSize / 4))),
+      total: Math.max(1, Math.floor(options.poolSize / 2)),
+      patienceMs: options.connectTimeoutMs,
+    }),
     async close() {
       isClosing = true;
       await Promise.all([orm.close(true), reserve.end()]);
@@ -172,6 +183,7 @@ function connectionSettings(options: DatabaseOptions): pg.PoolConfig {
     connectionTimeoutMillis: options.connectTimeoutMs,
     // PostgreSQL ends what runs too long; the client's own limit is for a PostgreSQL that has gone silent.
     statement_timeout: options.statementTimeoutMs,
+    ...(options.lockTimeoutMs === undefined ? {} : { lock_timeout: options.lockTimeoutMs }),
     idle_in_transaction_session_timeout: options.statementTimeoutMs,
     query_timeout: options.statementTimeoutMs + 1000,
     keepAlive: true,

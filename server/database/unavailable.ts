@@ -57,6 +57,11 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   return isReadOnly(error);
 }
 
+/** Whether a lock was not free in time: the database works, and the holder of the lock is soon done. */
+export function isLockNotFree(error: unknown): boolean {
+  return causesOf(error).some(cause => (cause as { code?: unknown }).code === '55P03');
+}
+
 /**
  * Whether PostgreSQL takes no writes: it is a standby, such as the former primary after a failover. A standby refuses
  * even to read an unlogged table, which the counters of the limits are in.

@@ -35,6 +35,8 @@ export interface DemoTokens {
 
 /** Any constant: serializes servers that start on the same empty database. */
 const lockDemo = statement<never>('lock_demo', 'select pg_advisory_xact_lock(7301182)');
+/** The other server may take longer than a request may wait. */
+const waitForLock = statement<never>('wait_for_lock', `select set_config('lock_timeout', '0', true)`);
 const countAccounts = statement<{ count: number }>('count_accounts', 'select count(*) as count from accounts');
 
 /** Puts the demo account into an empty database, in one transaction; undefined where the database is not empty. */
@@ -45,6 +47,7 @@ export async function loadDemo({
   passwords,
 }: Pick<ServerDependencies, 'database' | 'clock' | 'audit' | 'passwords'>): Promise<DemoTokens | undefined> {
   return database.transaction(async transaction => {
+    await transaction.query(waitForLock, []);
     await transaction.query(lockDemo, []);
     const [accounts] = await transaction.query(countAccounts, []);
     if (accounts?.count !== 0) return undefined;

@@ -3,6 +3,7 @@ import type { contract } from '../../contract/index.ts';
 import { defaultPerPage } from '../../contract/pagination.ts';
 import { commentOnIdea } from '../domain/comments/comment-on-idea.ts';
 import { type CommentView, commentSort, listComments } from '../domain/comments/list-comments.ts';
+import { turnOnIdea } from '../domain/ideas/idea-turns.ts';
 import { placeOf } from '../domain/pagination.ts';
 import type { Operator } from '../http/operate.ts';
 import { presentPage, presentTime } from './present.ts';
@@ -12,7 +13,7 @@ export function commentEndpoints(
 ): Pick<RouterImplementation<typeof contract>, 'commentOnIdea' | 'listComments'> {
   return {
     commentOnIdea: ({ request, reply, params, query, body }) =>
-      operator.write({ request, reply, params, query, body }, async op => ({
+      operator.write({ request, reply, params, query, body, turns: () => [turnOnIdea(params.id)] }, async op => ({
         status: 201,
         body: presentComment(await commentOnIdea(op, params.id, body.body)),
       })),

@@ -1,6 +1,9 @@
 import type { RouterImplementation } from '@ts-rest/fastify';
 import type { contract } from '../../contract/index.ts';
+import { turnOnIdea, turnsOfMerge } from '../domain/ideas/idea-turns.ts';
+import { copyVotesAhead } from '../domain/merging/copy-votes.ts';
 import { type MergeView, mergeIdea, unmergeIdea } from '../domain/merging/merge-idea.ts';
+import type { ReadOperation } from '../domain/operation.ts';
 import { setIdeaStatus } from '../domain/statuses/set-idea-status.ts';
 import { addIdeaTag, removeIdeaTag } from '../domain/tags/tag-idea.ts';
 import type { Operator } from '../http/operate.ts';
@@ -14,31 +17,34 @@ type ModerationEndpoints = Pick<
 export function moderationEndpoints(operator: Operator): ModerationEndpoints {
   return {
     setIdeaStatus: ({ request, reply, params, query, body }) =>
-      operator.write({ request, reply, params, query, body }, async op => ({
+      operator.write({ request, reply, params, query, body, turns: () => [turnOnIdea(params.id)] }, async op => ({
         status: 200,
         body: presentIdea(await setIdeaStatus(op, params.id, body.status)),
       })),
 
     addIdeaTag: ({ request, reply, params, query, body }) =>
-      operator.write({ request, reply, params, query, body }, async op => ({
+      operator.write({ request, reply, params, query, body, turns: () => [turnOnIdea(params.id)] }, async op => ({
         status: 200,
         body: presentIdea(await addIdeaTag(op, params.id, body.tag_id)),
       })),
 
     removeIdeaTag: ({ request, reply, params, query }) =>
-      operator.write({ request, reply, params, query }, async op => ({
+      operator.write({ request, reply, params, query, turns: () => [turnOnIdea(params.id)] }, async op => ({
         status: 200,
         body: presentIdea(await removeIdeaTag(op, params.id, params.tagId)),
       })),
 
-    mergeIdea: ({ request, reply, params, query, body }) =>
-      operator.write({ request, reply, params, query, body }, async op => ({
+    mergeIdea: ({ request, reply, params, query, body }) => {
+      const turns = turnsOfMerge(params.id, body.target_id);
+      const prepare = (op: ReadOperation) => copyVotesAhead(op, params.id, body.target_id);
+      return operator.write({ request, reply, params, query, body, turns, prepare }, async op => ({
         status: 200,
         body: presentMerge(await mergeIdea(op, params.id, body.target_id)),
-      })),
+      }));
+    },
 
     unmergeIdea: ({ request, reply, params, query }) =>
-      operator.write({ request, reply, params, query }, async op => ({
+      operator.write({ request, reply, params, query, turns: turnsOfMerge(params.id) }, async op => ({
         status: 200,
         body: presentMerge(await unmergeIdea(op, params.id)),
       })),

@@ -1,14 +1,15 @@
 import { RequestValidationError } from '@ts-rest/fastify';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { type ErrorBody, type ErrorKey, errors } from '../../contract/errors.ts';
-import { isDatabaseUnavailable } from '../database/unavailable.ts';
+import { isDatabaseUnavailable, isLockNotFree } from '../database/unavailable.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import type { ErrorReporter } from '../observability/error-reporter.ts';
 import { isAborted } from './transport.ts';
 import { refusalOf } from './validation.ts';
 
-/** How soon a client may ask again while the database is away, in seconds. */
+/** How soon a client may ask again while the database is away, and after a lock was not free in time, in seconds. */
 const unavailableRetrySeconds = 5;
+const lockRetrySeconds = 1;
 
 /** Answers every error with the body of the contract. */
 export function answerErrors(reporter: ErrorReporter) {
@@ -33,8 +34,9 @@ export function noteErrors(reporter: ErrorReporter) {
       reporter.report(error, { method, route: routeOptions.url ?? 'none', request_id: id });
     }
     if (refusal.key === 'service_unavailable') {
-      request.log.warn({ err: error }, 'the database cannot be reached');
-      reply.header('Retry-After', unavailableRetrySeconds);
+      const isLocked = isLockNotFree(error);
+      request.log.warn({ err: error }, isLocked ? 'a lock was not free in time' : 'the database cannot be reached');
+      reply.header('Retry-After', isLocked ? lockRetrySeconds : unavailableRetrySeconds);
     }
     return refusal;
   };

@@ -4,7 +4,8 @@ import type { Transaction } from '../database/database.ts';
 import { statement } from '../database/statement.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { DomainError } from '../domain/domain-error.ts';
-import type { Actor, Operation, WriteOperation } from '../domain/operation.ts';
+import { inTurnAlone } from '../domain/ideas/idea-turns.ts';
+import type { Actor, Operation, ReadOperation, WriteOperation } from '../domain/operation.ts';
 import { auditLimit } from './audit-refusals.ts';
 import type { Charges, StoredAnswer } from './authenticate.ts';
 import { charge, type HeaderSetter, refund, setRateLimitHeaders } from './rate-limit.ts';
@@ -39,6 +40,10 @@ interface Exchange {
   params?: unknown;
   query: unknown;
   body?: unknown;
+  /** The keys of what the operation locks: see Database.inTurn. */
+  turns?(actor: Actor): string[];
+  /** Runs before the transaction, each statement by itself. */
+  prepare?(op: ReadOperation): Promise<void>;
 }
 
 export function buildOperator(server: ServerDependencies): Operator {
@@ -48,25 +53,33 @@ export function buildOperator(server: ServerDependencies): Operator {
     return { actor: actorOf(request), now: clock.now(), query: database.query };
   }
 
+  function inTurn<T>(exchange: Exchange, work: () => Promise<T>): Promise<T> {
+    const keys = turnsOf(exchange);
+    return keys.length > 0 ? database.inTurn(keys, work) : work();
+  }
+
   async function transact<A extends Answer<number, unknown>>(
     exchange: Exchange,
     work: (op: WriteOperation) => Promise<A>,
   ): Promise<A> {
-    const { request } = exchange;
+    const { request, prepare } = exchange;
     const actor = actorOf(request);
     const inTransaction = (transaction: Transaction) =>
       work({ actor, now: clock.now(), query: transaction.query, em: transaction.em });
     const { idempotency } = request;
-    if (!idempotency) return database.transaction(inTransaction);
-
     if (request.storedAnswer) return replay<A>(server, exchange, request.storedAnswer);
-    const outcome = await database.transaction(async transaction => {
-      const stored = await claimKey(transaction, request, idempotency, clock.now());
-      if (stored) return { stored };
-      const answer = await inTransaction(transaction);
-      await storeAnswer(transaction, exchange, idempotency, answer, clock.now());
-      return { answer };
-    });
+    await prepare?.({ actor, ...inTurnAlone(database, turnsOf(exchange)) });
+    if (!idempotency) return inTurn(exchange, () => database.transaction(inTransaction));
+
+    const outcome = await inTurn(exchange, () =>
+      database.transaction(async transaction => {
+        const stored = await claimKey(transaction, request, idempotency, clock.now());
+        if (stored) return { stored };
+        const answer = await inTransaction(transaction);
+        await storeAnswer(transaction, exchange, idempotency, answer, clock.now());
+        return { answer };
+      }),
+    );
     // Only now: the refund of a replay takes a connection, and one that holds another must not wait for it.
     return outcome.stored ? replay<A>(server, exchange, outcome.stored) : outcome.answer;
   }
@@ -75,8 +88,14 @@ export function buildOperator(server: ServerDependencies): Operator {
     read: (request, work) => work(operationFor(request)),
     write: transact,
     writeOnce: (exchange, work) =>
-      exchange.request.idempotency ? transact(exchange, work) : work(operationFor(exchange.request)),
+      exchange.request.idempotency
+        ? transact(exchange, work)
+        : inTurn(exchange, () => work(operationFor(exchange.request))),
   };
+}
+
+function turnsOf({ request, turns }: Exchange): string[] {
+  return turns?.(actorOf(request)) ?? [];
 }
 
 function actorOf(request: FastifyRequest): Actor {

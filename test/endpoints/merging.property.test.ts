@@ -47,6 +47,35 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('unmerge' as const), idea: someIdea }) },
 );
 
+/** A merge copies votes before its transaction, in batches. Other requests may come between the batches. */
+const copy = fc.record({
+  kind: fc.constant('copy' as const),
+  idea: someIdea,
+  target: someIdea,
+  count: fc.nat({ max: 3 }),
+});
+type Copy = typeof copy extends fc.Arbitrary<infer T> ? T : never;
+
+const copyVotes = ({ idea, target, count }: Copy, ids: number[]) =>
+  server.sql('select copy_votes($1, $2, 0, $3)', [ids[idea], ids[target], count]);
+
+test('votes that are copied ahead of a merge change nothing before it and do not change its result', async () => {
+  const some = fc.oneof({ weight: 3, arbitrary: command }, { weight: 2, arbitrary: copy });
+  await fc.assert(
+    fc.asyncProperty(fc.array(some, { minLength: 30, maxLength: 40, size: 'max' }), async commands => {
+      const ids = await createIdeas();
+      const model = new VoteModel(ideaCount, voterCount);
+      for (const one of commands) {
+        if (one.kind === 'copy') await copyVotes(one, ids);
+        else expect(outcomeOf(one, await send(one, ids), ids)).toEqual(model.run(one, moderator));
+        expect(await readAll(ids)).toEqual(statesOf(model));
+      }
+      await expectInvariants(server);
+    }),
+    { seed, numRuns: 20 },
+  );
+});
+
 test('votes, merges and unmerges that run one after another have the results of a plain model', {
   timeout: 240_000,
 }, async () => {
@@ -73,7 +102,12 @@ test('votes, merges and unmerges that run at the same time have the results of s
       const ids = await createIdeas();
       let model = new VoteModel(ideaCount, voterCount);
       for (const commands of batches) {
+        const copying = copyVotes(
+          { kind: 'copy', idea: commands.length % 3, target: batches.length % 3, count: 3 },
+          ids,
+        );
         const answers = await Promise.all(commands.map(one => send(one, ids)));
+        await copying;
         const outcomes = commands.map((one, n) => outcomeOf(one, answers[n] as Answer, ids));
         const states = await readAll(ids);
         const next = explain(model, commands, outcomes, states);

@@ -19,7 +19,7 @@ export async function createTestDatabase(template = templateDatabase): Promise<T
   const database = await openDatabase({
     url,
     poolSize: 8,
-    connectTimeoutMs: 10_000,
+    connectTimeoutMs: 30_000,
     statementTimeoutMs: 10_000,
     logger: pino({ level: 'silent' }),
   });

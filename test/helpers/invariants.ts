@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { countsAsVote } from '../../server/domain/ideas/read-idea.ts';
 import type { TestDatabase } from './database.ts';
 
 /** What must hold in the database at any time, each as a query for the rows that break it. */
@@ -6,7 +7,7 @@ const invariants: Record<string, string> = {
   'a tally is the sum of the votes': `
     select i.id, i.up_count, i.down_count, count(*) filter (where v.value = 1) as ups,
       count(*) filter (where v.value = -1) as downs
-    from ideas i left join votes v on v.idea_id = i.id
+    from ideas i left join votes v on v.idea_id = i.id and ${countsAsVote('v')}
     group by i.id
     having i.up_count <> count(*) filter (where v.value = 1) or i.down_count <> count(*) filter (where v.value = -1)
       or i.score <> i.up_count - i.down_count`,
@@ -43,13 +44,17 @@ const invariants: Record<string, string> = {
     where s.board_id <> t.board_id or s.moderation_state <> 'published' or t.moderation_state <> 'published'`,
   'a carried vote comes from an idea that is merged into the one that has it': `
     select v.idea_id, v.voter_id from votes v
-    left join ideas i on i.id = v.carried_from_id and i.merged_into_id = v.idea_id
-    left join votes source on source.idea_id = v.carried_from_id and source.voter_id = v.voter_id
-    where v.carried_from_id is not null and (i.id is null or source.value is distinct from v.value or v.value = 0)`,
+    left join votes source
+      on source.idea_id = v.carried_from_id and source.voter_id = v.voter_id and ${countsAsVote('source')}
+    -- A copy that was made ahead of a merge does not count.
+    where v.carried_from_id is not null and ${countsAsVote('v')}
+      and (source.value is distinct from v.value or v.value = 0)`,
   'a vote on a merged idea reaches the idea into which it is merged': `
     select v.idea_id, v.voter_id from votes v join ideas i on i.id = v.idea_id
-    where i.merged_into_id is not null and v.value <> 0
-      and not exists (select from votes w where w.idea_id = i.merged_into_id and w.voter_id = v.voter_id)`,
+    where i.merged_into_id is not null and v.value <> 0 and ${countsAsVote('v')}
+      and not exists (
+        select from votes w where w.idea_id = i.merged_into_id and w.voter_id = v.voter_id and ${countsAsVote('w')}
+      )`,
   'a withdrawn vote is kept only where others are merged': `
     select v.idea_id, v.voter_id from votes v
     where v.value = 0 and not exists (select from ideas i where i.merged_into_id = v.idea_id)`,

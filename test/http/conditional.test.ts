@@ -49,7 +49,17 @@ describe.each(reads)('$method $path', operation => {
     }
     expect(await charged()).toBe(2);
 
-    for (const unknown of ['*', ' * ', '*, "other"', '"other"', 'W/"other"', '', 'W/""', etag.slice(3, -1), etag.toUpperCase()]) {
+    for (const unknown of [
+      '*',
+      ' * ',
+      '*, "other"',
+      '"other"',
+      'W/"other"',
+      '',
+      'W/""',
+      etag.slice(3, -1),
+      etag.toUpperCase(),
+    ]) {
       expect([unknown, (await ask(line, unknown)).status]).toEqual([unknown, 200]);
     }
     expect(await charged()).toBe(11);

@@ -26,7 +26,7 @@ const isControl = ({ text }: LoggedStatement) =>
   /^(begin|start transaction|commit|rollback|savepoint|release)\b/i.test(text);
 const isAuthentication = ({ text }: LoggedStatement) => text.startsWith('with token as materialized');
 const isWriting = ({ text }: LoggedStatement) =>
-  /\b(insert into|update|delete from|cast_vote|carry_votes|end_merge)\b/i.test(
+  /\b(insert into|update|delete from|cast_vote|begin_merge|end_merge)\b/i.test(
     text.replaceAll(/for (no key )?update/gi, ''),
   );
 

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import type { Administration } from '../../domain/administration.ts';
+import { turnOnIdea } from '../../domain/ideas/idea-turns.ts';
 import { findModerator } from '../../domain/moderation/find-moderator.ts';
 import type { Actor } from '../../domain/operation.ts';
 import type { AccountOfUser } from '../../domain/sign-in/read-session.ts';
@@ -35,6 +36,18 @@ export function actOnIdea<T>(
   work: (op: Moderation) => Promise<T>,
 ): Promise<T> {
   return act(server, request, account, { ideaId }, work);
+}
+
+/** The same for a change, which takes its turn among the requests that lock the idea. */
+export function changeIdea<T>(
+  server: ServerDependencies,
+  request: FastifyRequest,
+  account: AccountOfUser,
+  ideaId: number,
+  work: (op: Moderation) => Promise<T>,
+  turns = [turnOnIdea(ideaId)],
+): Promise<T> {
+  return server.database.inTurn(turns, () => actOnIdea(server, request, account, ideaId, work));
 }
 
 function act<T>(

@@ -14,7 +14,7 @@ import { idIn } from '../parameters.ts';
 import { problemOf } from '../problem.ts';
 import { Refusal } from '../refusal.ts';
 import { shownName } from '../shown-name.ts';
-import { actOnIdea } from './act-on-board.ts';
+import { actOnIdea, changeIdea } from './act-on-board.ts';
 import type { Notice } from './notices.ts';
 import { ideaPath, wayBack, wayOf } from './way-back.ts';
 
@@ -38,7 +38,7 @@ export function serveApproval(app: FastifyInstance, server: ServerDependencies) 
   app.post('/admin/ideas/:id/approve', { onRequest }, async (request, reply) => {
     const account = requireModeratedAccount(request);
     const id = idIn(request);
-    const isApproved = await actOnIdea(server, request, account, id, op => approveIdea(op, account.id, id));
+    const isApproved = await changeIdea(server, request, account, id, op => approveIdea(op, account.id, id));
     return leadBack(request, reply, account, isApproved ? 'approved' : 'approved_already');
   });
 
@@ -52,7 +52,7 @@ export function serveApproval(app: FastifyInstance, server: ServerDependencies) 
     const id = idIn(request);
     const reason = fieldOf(request.body, 'reason');
     try {
-      const isRejected = await actOnIdea(server, request, account, id, op => rejectIdea(op, account.id, id, reason));
+      const isRejected = await changeIdea(server, request, account, id, op => rejectIdea(op, account.id, id, reason));
       return leadBack(request, reply, account, isRejected ? 'rejected' : 'rejected_already');
     } catch (error) {
       const { status, message: problem } = problemOf(error);

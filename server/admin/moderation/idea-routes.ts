@@ -17,7 +17,7 @@ import { frameOf } from '../frame.ts';
 import { idIn, noticeIn } from '../parameters.ts';
 import { type ShownTime, showTime } from '../show-time.ts';
 import { shownName } from '../shown-name.ts';
-import { actOnIdea, type Moderation } from './act-on-board.ts';
+import { actOnIdea, changeIdea, type Moderation } from './act-on-board.ts';
 import { problemOfAction } from './action-problem.ts';
 import { showIdea } from './idea-page.ts';
 import { type Notice, notices } from './notices.ts';
@@ -98,7 +98,7 @@ export function serveIdeas(app: FastifyInstance, server: ServerDependencies) {
     const account = requireModeratedAccount(request);
     const id = idIn(request);
     try {
-      const notice = await actOnIdea(server, request, account, id, op => work(op, id));
+      const notice = await changeIdea(server, request, account, id, op => work(op, id));
       return reply.redirect(pathIn(request, account, ideaPath(id), { notice }), 303);
     } catch (error) {
       const { status, message: problem } = problemOfAction(error);

@@ -3,8 +3,10 @@ import { z } from 'zod';
 import { text, word } from '../../../contract/text.ts';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { DomainError } from '../../domain/domain-error.ts';
+import { inTurnAlone, turnsOfMerge } from '../../domain/ideas/idea-turns.ts';
 import { listIdeas } from '../../domain/ideas/list-ideas.ts';
 import { readIdea } from '../../domain/ideas/read-idea.ts';
+import { copyVotesAhead } from '../../domain/merging/copy-votes.ts';
 import { mergeIdea } from '../../domain/merging/merge-idea.ts';
 import { previewMerge } from '../../domain/merging/preview-merge.ts';
 import { placeOf } from '../../domain/pagination.ts';
@@ -18,7 +20,7 @@ import { requireSession } from '../browser-session.ts';
 import { idFieldOf } from '../form-fields.ts';
 import { formTokenOf, frameOf } from '../frame.ts';
 import { idIn, numberIn } from '../parameters.ts';
-import { actOnIdea, type Moderation } from './act-on-board.ts';
+import { actOnIdea, changeIdea, type Moderation } from './act-on-board.ts';
 import { type ActionProblem, problemOfAction } from './action-problem.ts';
 import { ideaNumberIn, ideasPerPage, type ListedIdea, listedIdea } from './idea-search.ts';
 import { ideaPath } from './way-back.ts';
@@ -78,12 +80,19 @@ export function serveMerging(app: FastifyInstance, server: ServerDependencies) {
     const targetId = idFieldOf(request.body, 'target_id');
     if (targetId === undefined) return showSearch(request, reply, account, noTarget);
     try {
-      await actOnIdea(server, request, account, idIn(request), op => mergeIdea(op, idIn(request), targetId));
+      await merge(request, account, idIn(request), targetId);
     } catch (error) {
       return showSearch(request, reply, account, problemOfTarget(error));
     }
     return reply.redirect(pathIn(request, account, ideaPath(targetId), { notice: 'merged' }), 303);
   });
+
+  async function merge(request: FastifyRequest, account: AccountOfUser, id: number, targetId: number) {
+    const turns = turnsOfMerge(id, targetId)({ accountId: account.id });
+    const actor = await actOnIdea(server, request, account, id, async op => op.actor);
+    await copyVotesAhead({ actor, ...inTurnAlone(server.database, turns) }, id, targetId);
+    await changeIdea(server, request, account, id, op => mergeIdea(op, id, targetId), turns);
+  }
 
   /** The search for a target; after one that was refused, it says why. */
   async function showSearch(

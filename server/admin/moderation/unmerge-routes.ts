@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { DomainError } from '../../domain/domain-error.ts';
+import { turnsOfMerge } from '../../domain/ideas/idea-turns.ts';
 import { readIdea } from '../../domain/ideas/read-idea.ts';
 import { unmergeIdea } from '../../domain/merging/merge-idea.ts';
 import { shortLine } from '../../events/plain-text.ts';
@@ -9,7 +10,7 @@ import { requireSession } from '../browser-session.ts';
 import { askFor } from '../confirmation.ts';
 import { idIn } from '../parameters.ts';
 import { Refusal } from '../refusal.ts';
-import { actOnIdea } from './act-on-board.ts';
+import { actOnIdea, changeIdea } from './act-on-board.ts';
 import { problemOfAction } from './action-problem.ts';
 import { ideaPath, wayBack, wayOf } from './way-back.ts';
 
@@ -45,7 +46,8 @@ export function serveUnmerging(app: FastifyInstance, server: ServerDependencies)
     const id = idIn(request);
     const back = (parameters: Record<string, string>) => wayBack(request, account, ideaPath(id), parameters);
     try {
-      await actOnIdea(server, request, account, id, op => unmergeIdea(op, id));
+      const turns = turnsOfMerge(id)({ accountId: account.id });
+      await changeIdea(server, request, account, id, op => unmergeIdea(op, id), turns);
     } catch (error) {
       const { status, message } = problemOfAction(error);
       throw new Refusal(status, 'That cannot be done now', `${message}.`, { label: 'Back', href: back({}) });

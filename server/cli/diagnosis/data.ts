@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import type { Config } from '../../config.ts';
 import { statementTimeout } from '../../database/explain-unreachable.ts';
+import { countsAsVote } from '../../domain/ideas/read-idea.ts';
 import { invocation } from '../command.ts';
 import { diagnoseAddresses } from './addresses.ts';
 import { diagnoseAppKey } from './app-key.ts';
@@ -121,7 +122,7 @@ const selectDriftedTallies = `
     select s.id
     from sample s cross join lateral (
       select count(*) filter (where v.value = 1) as up_count, count(*) filter (where v.value = -1) as down_count
-      from votes v where v.idea_id = s.id
+      from votes v where v.idea_id = s.id and ${countsAsVote('v')}
     ) counted
     where (s.up_count, s.down_count) is distinct from (counted.up_count, counted.down_count)
   )

@@ -41,7 +41,14 @@ export function ideaViewJoins(voter: string): string {
   return `
   join statuses s on s.id = i.status_id
   join users u on u.id = i.author_id
-  left join votes v on v.idea_id = i.id and v.voter_id = ${voter}`;
+  left join votes v on v.idea_id = i.id and v.voter_id = ${voter} and ${countsAsVote('v')}`;
+}
+
+/** A vote that was copied ahead of a merge counts from the moment of the merge: see copy_votes. */
+export function countsAsVote(vote: string): string {
+  return `(${vote}.carried_from_id is null or exists (
+    select from ideas origin where origin.id = ${vote}.carried_from_id and origin.merged_into_id = ${vote}.idea_id
+  ))`;
 }
 
 const selectIdea = statement<IdeaView>(

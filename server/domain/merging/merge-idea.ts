@@ -10,19 +10,12 @@ export interface MergeView {
   target: IdeaView | null;
 }
 
-const insertMerge = statement<never>(
-  'insert_merge',
-  `with merge as (
-    insert into merges (account_id, source_id, target_id, merged_at) values ($1, $2, $3, $4)
-  )
-  update ideas set merged_into_id = $3, updated_at = $4 where id = $2`,
-);
-
-const carryVotes = statement<never>('carry_votes', 'select carry_votes($1)');
+const beginMerge = statement<never>('begin_merge', 'select begin_merge($1, $2, $3, $4)');
 
 /**
  * Folds one idea into another (Idea actions, rule 4). The source keeps its own votes, and the target gets a copy of
- * those whose voters did not vote on it: so an unmerge restores both tallies exactly.
+ * those whose voters did not vote on it: so an unmerge restores both tallies exactly. Call copyVotesAhead first: it
+ * writes most copies before the ideas are locked.
  */
 export async function mergeIdea(op: WriteOperation, sourceId: number, targetId: number): Promise<MergeView> {
   const [source, target] = await lockIdeas(op, sourceId === targetId ? [sourceId] : [sourceId, targetId]);
@@ -30,8 +23,7 @@ export async function mergeIdea(op: WriteOperation, sourceId: number, targetId: 
   if (source.merged_into_id !== targetId) {
     checkPublished(source);
     checkPublished(target);
-    await op.query(insertMerge, [op.actor.accountId, sourceId, targetId, op.now]);
-    await op.query(carryVotes, [targetId]);
+    await op.query(beginMerge, [op.actor.accountId, sourceId, targetId, op.now]);
     const changes = [{ field: 'merged_into_id', from: null, to: targetId }];
     await recordEvent(op, 'idea.merged', sourceId, { targetId, changes });
     op.audit?.record('idea.merged', { account_id: op.actor.accountId, idea_id: sourceId, target_id: targetId });

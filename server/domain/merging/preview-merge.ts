@@ -1,7 +1,7 @@
 import { statement } from '../../database/statement.ts';
 import { DomainError } from '../domain-error.ts';
 import { checkPublished } from '../ideas/lock-ideas.ts';
-import { type IdeaView, readIdea } from '../ideas/read-idea.ts';
+import { countsAsVote, type IdeaView, readIdea } from '../ideas/read-idea.ts';
 import type { ReadOperation } from '../operation.ts';
 
 export interface MergePreview {
@@ -31,8 +31,9 @@ const selectCombinedTally = statement<CombinedTally>(
       (count(*) filter (where v.value = 1 and own.voter_id is null))::int as up_count,
       (count(*) filter (where v.value = -1 and own.voter_id is null))::int as down_count,
       (count(*) filter (where own.value <> 0))::int as voted_on_both
-    from votes v left join votes own on own.idea_id = t.id and own.voter_id = v.voter_id
-    where v.idea_id = $1 and v.value <> 0
+    from votes v
+      left join votes own on own.idea_id = t.id and own.voter_id = v.voter_id and ${countsAsVote('own')}
+    where v.idea_id = $1 and v.value <> 0 and ${countsAsVote('v')}
   ) carried
   where t.id = $2`,
 );

@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest';
+import { buildTurns } from '../../server/database/turns.ts';
+
+/** Work that ends when it is told to. */
+function hold() {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return { work: () => promise, end: resolve };
+}
+
+const notFree = { code: '55P03' };
+
+test('work that waits too long for its turn fails as a statement does that waits too long for a lock', async () => {
+  const inTurn = buildTurns({ width: 1, total: 10, patienceMs: 20 });
+  const first = hold();
+  const holding = inTurn(['a'], first.work);
+  await expect(inTurn(['a'], async () => 'never')).rejects.toMatchObject(notFree);
+  await expect(inTurn(['b', 'a'], async () => 'never')).rejects.toMatchObject(notFree);
+  // Nothing is kept of the places that were taken on the way.
+  expect(await inTurn(['b'], async () => 'other work')).toBe('other work');
+  first.end();
+  await holding;
+  expect(await inTurn(['a', 'b'], async () => 'later')).toBe('later');
+});
+
+test('all work together has a bound, and failed work gives its place back', async () => {
+  const inTurn = buildTurns({ width: 2, total: 2, patienceMs: 60_000 });
+  const fail = () => Promise.reject(new Error('no'));
+  for (let n = 0; n < 5; n++) await expect(inTurn(['a'], fail)).rejects.toThrow('no');
+  const holds = Array.from({ length: 6 }, hold);
+  let running = 0;
+  let most = 0;
+  const all = holds.map(({ work }, n) =>
+    inTurn([`key ${n}`], async () => {
+      most = Math.max(most, ++running);
+      await work();
+      running--;
+    }),
+  );
+  for (const { end } of holds) end();
+  await Promise.all(all);
+  expect(most).toBe(2);
+});
+
+test('work with the same keys in another order does not wait for itself', async () => {
+  const inTurn = buildTurns({ width: 1, total: 4, patienceMs: 60_000 });
+  const done: number[] = [];
+  const turns = Array.from({ length: 20 }, (_, n) =>
+    inTurn(n % 2 ? ['a', 'b'] : ['b', 'a', 'b'], async () => {
+      await Promise.resolve();
+      done.push(n);
+    }),
+  );
+  await Promise.all(turns);
+  expect(done).toHaveLength(20);
+});
+
+test('work is refused at once when a thousand others wait for the same turn', async () => {
+  const inTurn = buildTurns({ width: 1, total: 10, patienceMs: 60_000 });
+  const first = hold();
+  const all = Array.from({ length: 1_001 }, () => inTurn(['a'], first.work));
+  await expect(inTurn(['a'], first.work)).rejects.toMatchObject(notFree);
+  first.end();
+  await Promise.all(all);
+});
