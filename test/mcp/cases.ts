@@ -124,7 +124,6 @@ const ofStatuses = (assignment: string) => ({
 });
 const asQueue = (given: Given, operation: Operation): Given =>
   operation.id === 'listIdeas' ? { ...given, query: { moderation_state: 'pending' } } : given;
-const withBoard = (given: Given, { boardSlug }: Scene): Given => ({ ...given, query: { board: boardSlug } });
 
 const conditions: { [Key in ErrorKey]?: Condition } = {
   unauthorized: { sql: ({ tokenId }) => `update api_tokens set revoked_at = now() where id = ${tokenId};` },
@@ -188,13 +187,28 @@ const conditions: { [Key in ErrorKey]?: Condition } = {
   },
   merge_into_self: { given: (given, { ideaId }) => ({ ...given, body: { target_id: ideaId } }) },
   idempotency_key_in_use: { idempotencyKey: 'a-key', isKeyHeld: true },
-  // The same input, but for a board that is named now: another request.
-  idempotency_key_reused: { idempotencyKey: 'a-key', earlier: given => given, given: withBoard },
+  idempotency_key_reused: {
+    idempotencyKey: 'a-key',
+    earlier: given => given,
+    given: (given, scene, { id }) => ({ ...given, body: { ...given.body, ...otherBodies[id]?.(scene) } }),
+  },
+};
+
+/** For each operation with a body, one that makes it another request. */
+const otherBodies: Record<string, (scene: Scene) => Record<string, unknown>> = {
+  createIdea: () => ({ title: 'Another title' }),
+  voteIdea: () => ({ value: 'down' }),
+  commentOnIdea: () => ({ body: 'Another comment.' }),
+  setIdeaStatus: () => ({ status: 'done' }),
+  addIdeaTag: ({ assignedTagId }) => ({ tag_id: assignedTagId }),
+  mergeIdea: ({ mergedId }) => ({ target_id: mergedId }),
 };
 
 /** A key that admission declares for every route of its kind, and that cannot come of this one. */
 function isImpossible({ id, metadata }: Operation, key: string): boolean {
   if (key === 'insufficient_scope') return metadata.auth === 'board' && metadata.grant === 'read' && id !== 'listIdeas';
+  // A key belongs to a path, and without a body there is nothing else in which two requests differ.
+  if (key === 'idempotency_key_reused') return !(id in otherBodies);
   return key === 'rate_limited' && metadata.auth === 'token';
 }
 
