@@ -1,4 +1,5 @@
 import type { Context } from 'oidc-provider';
+import { DomainError } from '../domain/domain-error.ts';
 import { toolScope } from './metadata.ts';
 
 /**
@@ -43,6 +44,14 @@ export function adjustAuthorization(ctx: Context): void {
   // Any other mode is refused, and of that the client is told in the only one that there is.
   if (query.response_mode !== undefined && query.response_mode !== 'query') query.response_mode = 'unsupported';
   ctx.query = query;
+}
+
+/** Far more than OAuth defines. The provider takes 15 ms for a thousand. */
+const maxParameters = 100;
+
+/** Refuses a request with too many parameters before the provider reads it. */
+export function refuseManyParameters(query: object): void {
+  if (Object.keys(query).length > maxParameters) throw new DomainError('validation_failed');
 }
 
 /** What comes with a request is kept until it is answered. No client has reason to send more. */

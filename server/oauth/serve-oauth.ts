@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest 
 import type { ServerDependencies } from '../dependencies.ts';
 import { collectPaths, refuseOtherMethods } from '../http/method-not-allowed.ts';
 import { issuerOf, mcpUrlOf, resourceMetadataPath } from '../http/public-addresses.ts';
+import { refuseManyParameters } from './adjust-authorization.ts';
 import { chargeAuthorizations, chargeRegistrations } from './client-limits.ts';
 import { shownTarget } from './client-metadata.ts';
 import { type Consents, consentsOf } from './consents.ts';
@@ -47,6 +48,7 @@ export function buildOauth(server: ServerDependencies): Oauth {
 
     async servePages(app) {
       const authorize = async (request: FastifyRequest, reply: FastifyReply) => {
+        refuseManyParameters(request.query as object);
         const outcome = await exchange(request, reply);
         if ('refusal' in outcome) return sendRefusalPage(reply, outcome);
         const location = String(reply.getHeader('location'));

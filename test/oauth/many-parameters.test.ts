@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest';
+import { request } from '../helpers/request.ts';
+import { startServerForTest } from '../helpers/server.ts';
+
+test('a request for consent with more than 100 parameters is refused, and nothing of it is kept', async () => {
+  const server = await startServerForTest();
+  const redirect = 'http://localhost/callback';
+  const json = { redirect_uris: [redirect], token_endpoint_auth_method: 'none' };
+  const { body: client } = await request(server, 'POST /oauth/register', { json });
+  const query = new URLSearchParams({
+    client_id: client.client_id,
+    redirect_uri: redirect,
+    response_type: 'code',
+    code_challenge: 'x'.repeat(43),
+    code_challenge_method: 'S256',
+  });
+  const kept = await server.sql('select from oauth_records');
+  for (let n = 0; query.size <= 100; n++) query.append(`a${n}`, '1');
+  expect((await request(server, `GET /oauth/authorize?${query}`)).status).toBe(400);
+  expect(await server.sql('select from oauth_records')).toHaveLength(kept.length);
+  // One parameter fewer is not too many.
+  query.delete('a0');
+  expect((await request(server, `GET /oauth/authorize?${query}`)).status).toBe(303);
+});
