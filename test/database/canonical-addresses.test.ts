@@ -20,7 +20,7 @@ async function openVersionBefore(): Promise<Opened> {
   const directory = await mkdtemp(join(tmpdir(), 'idea-board-migrations-'));
   onTestFinished(() => rm(directory, { recursive: true }));
   for (const name of await readdir(coreStream.directory)) {
-    if (name < '0012') await cp(join(coreStream.directory, name), join(directory, name));
+    if (name < '0011') await cp(join(coreStream.directory, name), join(directory, name));
   }
   const { url, drop } = await createBareDatabase();
   await migrate(url, [{ name: 'core', directory }]);
