@@ -30,7 +30,7 @@ export type ProcessName = (typeof processNames)[number];
 
 const probeIntervalMs = 500;
 
-export async function deploy(sampleIntervalMs: number): Promise<Deployment> {
+export async function deploy(sampleIntervalMs: number, smtpUrl: string): Promise<Deployment> {
   const dataDir = await mkdtemp(join(tmpdir(), 'idea-board-soak-'));
   // PostgreSQL's user must get in when root runs this.
   await chmod(dataDir, 0o711);
@@ -43,6 +43,7 @@ export async function deploy(sampleIntervalMs: number): Promise<Deployment> {
     LOG_LEVEL: 'error',
     SHUTDOWN_DELAY_MS: '3000',
     WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
+    SMTP_URL: smtpUrl,
     // The load is one for which the limits are not meant.
     RATE_LIMIT_READ: '1000000',
     RATE_LIMIT_WRITE: '1000000',

@@ -1,5 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { SmtpReceiver } from '../../test/helpers/smtp-receiver.ts';
 import type { Deployment, ProcessName } from './deployment.ts';
+import { faultOfHanging, type HangingFigures, measureHanging } from './hanging.ts';
 import type { Actor } from './load.ts';
 import type { Receiver } from './receiver.ts';
 
@@ -10,6 +12,8 @@ export interface Harm {
   /** From when PostgreSQL was back, until a request was answered by each server, and until an event was told. */
   recovered: { answeredMs: number; toldMs: number } | undefined;
   fault: string | undefined;
+  /** What others waited while the endpoints of one account hung. */
+  hanging?: HangingFigures;
 }
 
 const outageMs = 3_000;
@@ -18,14 +22,16 @@ interface Scene {
   deployment: Deployment;
   receiver: Receiver;
   actor: Actor;
+  smtp: SmtpReceiver;
 }
 
-type Outcome = Pick<Harm, 'recovered' | 'fault'>;
+type Outcome = Pick<Harm, 'recovered' | 'fault' | 'hanging'>;
 
 /** When, as a share of the whole, and what. */
 const harmful: [number, string, (scene: Scene) => Promise<Outcome>][] = [
   [0.15, 'PostgreSQL stopped (fast), away for 3 s, started', scene => restartPostgres(scene, 'fast')],
   [0.35, 'Server 1 restarted (SIGTERM)', scene => restart(scene, 'server 1')],
+  [0.42, 'A hundred endpoints of one account never answer', scene => hangEndpoints(scene)],
   [0.55, 'PostgreSQL killed (kill -9), away for 3 s, started', scene => restartPostgres(scene, 'kill')],
   [0.7, 'Server 2 restarted (SIGTERM)', scene => restart(scene, 'server 2')],
   [0.85, 'Worker restarted (SIGTERM)', scene => restart(scene, 'worker')],
@@ -66,6 +72,11 @@ async function restartPostgres({ deployment, receiver, actor }: Scene, how: 'fas
   const told = receiver.count();
   const [toldMs, ...answeredMs] = await Promise.all([since(() => receiver.count() > told), ...answered]);
   return { recovered: { answeredMs: Math.max(...answeredMs), toldMs }, fault: undefined };
+}
+
+async function hangEndpoints({ deployment, smtp }: Scene): Promise<Outcome> {
+  const hanging = await measureHanging(deployment, smtp);
+  return { recovered: undefined, fault: faultOfHanging(hanging), hanging };
 }
 
 async function answers(baseUrl: string, { token }: Actor): Promise<boolean> {

@@ -33,7 +33,7 @@ ${describeFaults(Object.values(faults).flat())}
 | Events never told, told for nothing, or wrongly signed | ${faults.events.length} |
 | Webhooks that arrived once more | ${report.deliveries - report.events} |
 | Answers: half within, 99 of 100 within, all within | ${latencies(observations.latenciesMs)} |
-
+${harms.map(hangingRows).join('')}
 | minute | what was done | every server answers again after | an event is told again after |
 |---|---|---|---|
 ${harms.map(harmRow).join('\n')}
@@ -90,6 +90,13 @@ function latencies(values: number[]): string {
   const sorted = values.toSorted((a, b) => a - b);
   const at = (share: number) => `${(sorted[Math.floor((sorted.length - 1) * share)] ?? 0).toFixed(0)} ms`;
   return `${at(0.5)}, ${at(0.99)}, ${at(1)}`;
+}
+
+function hangingRows({ hanging }: Harm): string {
+  if (!hanging) return '';
+  return `| While 100 endpoints of one account hang: another account's webhook arrives within | ${hanging.webhookMs.toFixed(0)} ms |
+| While they hang: a mail arrives within | ${hanging.mailMs.toFixed(0)} ms |
+`;
 }
 
 function harmRow({ atMinute, what, recovered }: Harm): string {

@@ -1,6 +1,7 @@
 import { loadavg } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
+import { startSmtpReceiver } from '../../test/helpers/smtp-receiver.ts';
 import { newObservations, type Observations } from './api-client.ts';
 import { checkDatabase, readWebhookIds } from './check.ts';
 import { deploy } from './deployment.ts';
@@ -47,7 +48,8 @@ export async function runSoak(minutes: number, note: (line: string) => void, sig
   const loadBefore = loadavg()[0] ?? 0;
   note('starting PostgreSQL, two servers and a worker');
   const receiver = await startReceiver();
-  const deployment = await deploy(sampleIntervalMs);
+  const smtp = await startSmtpReceiver();
+  const deployment = await deploy(sampleIntervalMs, smtp.url);
   try {
     const observations = newObservations();
     const ledger = newLedger();
@@ -56,7 +58,7 @@ export async function runSoak(minutes: number, note: (line: string) => void, sig
     const options: LoadOptions = { ledger, seen: observations, tagIds, shared, isOver: () => isOver };
     note(`load for ${minutes} minutes`);
     const load = Promise.all(tokens.map(actor => runLoad(actor, options)));
-    const scene = { deployment, receiver, actor: tokens[0] as Actor };
+    const scene = { deployment, receiver, actor: tokens[0] as Actor, smtp };
     const harms = await doHarm(scene, minutes, note, signal);
     isOver = true;
     await load;
@@ -104,6 +106,7 @@ export async function runSoak(minutes: number, note: (line: string) => void, sig
   } finally {
     await deployment.close();
     await receiver.close();
+    await smtp.close();
   }
 }
 

@@ -1,0 +1,126 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import type { SmtpReceiver } from '../../test/helpers/smtp-receiver.ts';
+import type { Deployment } from './deployment.ts';
+
+/** How long others waited while one account's endpoints never answered; the longest of several times. */
+export interface HangingFigures {
+  webhookMs: number;
+  mailMs: number;
+}
+
+const hangingEndpoints = 100;
+const ideasOfFlood = 8;
+const rounds = 5;
+const longestWebhookMs = 2_000;
+const longestMailMs = 5_000;
+const patienceMs = 60_000;
+
+/**
+ * Gives one account a hundred endpoints that never answer, and measures what another account waits for its webhook and
+ * its mail. The accounts are gone afterwards: the ledger knows nothing of them.
+ */
+export async function measureHanging(deployment: Deployment, smtp: SmtpReceiver): Promise<HangingFigures> {
+  const hanging = await listen(() => {});
+  let arrived = 0;
+  const receiver = await listen(answer => {
+    arrived += 1;
+    answer();
+  });
+  const client = new pg.Client({ connectionString: deployment.postgres.url });
+  await client.connect();
+  try {
+    const flood = await prepareAccount(deployment, 'flood', hanging.url);
+    const quiet = await prepareAccount(deployment, 'quiet', receiver.url);
+    await client.query(
+      `insert into webhook_endpoints (account_id, url, secret)
+      select w.account_id, w.url || n, w.secret
+      from webhook_endpoints w join accounts a on a.id = w.account_id and a.slug = 'flood', generate_series(2, $1::int) n`,
+      [hangingEndpoints],
+    );
+    for (let n = 0; n < ideasOfFlood; n++) await createIdea(deployment, flood, n);
+    await until(() => hanging.count() > 0, 'no endpoint that hangs was tried');
+    const figures: HangingFigures = { webhookMs: 0, mailMs: 0 };
+    for (let round = 0; round < rounds; round++) {
+      const seen = { arrived, mails: smtp.received.length };
+      await createIdea(deployment, quiet, round);
+      const webhookMs = await until(() => arrived > seen.arrived, 'the webhook of another account did not arrive');
+      await client.query(
+        `select graphile_worker.add_job('mail_password_link', json_build_object('user_id', id))
+        from users where email = 'quiet@example.com'`,
+      );
+      const mailMs = await until(() => smtp.received.length > seen.mails, 'the mail did not arrive');
+      figures.webhookMs = Math.max(figures.webhookMs, webhookMs);
+      figures.mailMs = Math.max(figures.mailMs, mailMs);
+      await delay(500);
+    }
+    return figures;
+  } finally {
+    await client.query(`delete from accounts where slug in ('flood', 'quiet')`);
+    await client.end();
+    await Promise.all([hanging.close(), receiver.close()]);
+  }
+}
+
+/** What was too late, in words. */
+export function faultOfHanging({ webhookMs, mailMs }: HangingFigures): string | undefined {
+  const late = [
+    webhookMs > longestWebhookMs ? `another account's webhook arrived after ${Math.round(webhookMs)} ms` : [],
+    mailMs > longestMailMs ? `a mail arrived after ${Math.round(mailMs)} ms` : [],
+  ].flat();
+  return late.length > 0 ? `While ${hangingEndpoints} endpoints of one account hung, ${late.join(' and ')}` : undefined;
+}
+
+/** Creates an account with a webhook, and answers a token of it. */
+async function prepareAccount({ cli }: Deployment, slug: string, url: string): Promise<string> {
+  const email = `${slug}@example.com`;
+  await cli('account', 'create', '--name', slug, '--slug', slug, '--owner-email', email, '--owner-name', slug);
+  await cli('board', 'create', '--account', slug, '--slug', slug, '--name', slug);
+  await cli('webhook', 'create', '--account', slug, '--url', url);
+  const { token } = await cli<{ token: string }>(
+    ...['token', 'create', '--account', slug, '--name', slug, '--issuer', email, '--level', 'moderate'],
+  );
+  return token;
+}
+
+async function createIdea({ balancer }: Deployment, token: string, number: number) {
+  const response = await fetch(`${balancer.url}/api/v1/ideas`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ title: `While others hang ${number}`, body: 'To be told of.' }),
+  });
+  if (response.status !== 201) throw new Error(`An idea was answered with ${response.status}`);
+}
+
+/** Waits until something is true, and answers how long that took. */
+async function until(isTrue: () => boolean, otherwise: string): Promise<number> {
+  const startedAt = performance.now();
+  while (!isTrue()) {
+    if (performance.now() - startedAt > patienceMs) throw new Error(`After ${patienceMs / 1000} s ${otherwise}`);
+    await delay(5);
+  }
+  return performance.now() - startedAt;
+}
+
+/** A receiver that counts its requests and leaves it to the caller whether it answers. */
+async function listen(receive: (answer: () => void) => void) {
+  let count = 0;
+  const http = createServer((request, response) => {
+    count += 1;
+    request.resume().on('end', () => receive(() => response.writeHead(204).end()));
+  });
+  http.listen(0, '127.0.0.1');
+  await once(http, 'listening');
+  return {
+    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/`,
+    count: () => count,
+    async close() {
+      http.closeAllConnections();
+      http.close();
+      await once(http, 'close');
+    },
+  };
+}
