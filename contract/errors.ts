@@ -52,7 +52,10 @@ export const errors = {
   headers_too_large: { status: 431, meaning: 'The request line and the headers are larger than 16 KiB.' },
   rate_limited: { status: 429, meaning: 'A rate limit is exceeded; try again after Retry-After seconds.' },
   internal_error: { status: 500, meaning: 'The server failed; the request id identifies the failure in its log.' },
-  service_unavailable: { status: 503, meaning: 'The database is unavailable, or a lock was not free in time; try again after Retry-After seconds.' },
+  service_unavailable: {
+    status: 503,
+    meaning: 'The database is unavailable, or a lock was not free in time; try again after Retry-After seconds.',
+  },
 } as const satisfies Record<string, { status: number; meaning: string }>;
 
 export type ErrorKey = keyof typeof errors;
