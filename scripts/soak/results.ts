@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { cpus, platform, totalmem } from 'node:os';
+import { describeBigMerge } from './big-merge.ts';
 import type { Harm } from './harm.ts';
 import type { SoakReport } from './run-soak.ts';
 
@@ -8,7 +9,7 @@ const { version } = JSON.parse(readFileSync(new URL('../../package.json', import
 
 /** The figures, for people. */
 export function describeSoak(report: SoakReport): string {
-  const { observations, ledger, memory, harms, faults } = report;
+  const { observations, ledger, memory, harms, bigMerge, faults } = report;
   const answers = [...observations.answers.values()].reduce((sum, count) => sum + count, 0);
   return `${heading}
 
@@ -34,6 +35,8 @@ ${describeFaults(Object.values(faults).flat())}
 | Webhooks that arrived once more | ${report.deliveries - report.events} |
 | Answers: half within, 99 of 100 within, all within | ${latencies(observations.latenciesMs)} |
 ${harms.map(hangingRows).join('')}
+${describeBigMerge(bigMerge)}.
+
 | minute | what was done | every server answers again after | an event is told again after |
 |---|---|---|---|
 ${harms.map(harmRow).join('\n')}

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { startSmtpReceiver } from '../../test/helpers/smtp-receiver.ts';
 import { newObservations, type Observations } from './api-client.ts';
+import { type BigMerge, prepareBigMerge } from './big-merge.ts';
 import { checkDatabase, readWebhookIds } from './check.ts';
 import { deploy } from './deployment.ts';
 import { doHarm, type Harm } from './harm.ts';
@@ -21,6 +22,7 @@ export interface SoakReport {
   observations: Observations;
   ledger: Ledger;
   harms: Harm[];
+  bigMerge: BigMerge;
   memory: MemoryFigures[];
   events: number;
   deliveries: number;
@@ -41,6 +43,8 @@ interface Faults {
 }
 
 const sampleIntervalMs = 2_000;
+/** When, as a share of the whole. */
+const bigMergeShare = 0.2;
 const deliveryPatienceMs = 120_000;
 
 export async function runSoak(minutes: number, note: (line: string) => void, signal: AbortSignal): Promise<SoakReport> {
@@ -54,18 +58,24 @@ export async function runSoak(minutes: number, note: (line: string) => void, sig
     const observations = newObservations();
     const ledger = newLedger();
     const { tokens, tagIds, shared } = await prepare(deployment, receiver, observations, ledger);
+    const crowd = await prepareBigMerge(deployment, { seen: observations, ledger });
     let isOver = false;
     const options: LoadOptions = { ledger, seen: observations, tagIds, shared, isOver: () => isOver };
     note(`load for ${minutes} minutes`);
     const load = Promise.all(tokens.map(actor => runLoad(actor, options)));
     const scene = { deployment, receiver, actor: tokens[0] as Actor, smtp };
-    const harms = await doHarm(scene, minutes, note, signal);
+    // Runs between two harms, so that none of them disturbs it.
+    const merging = delay(bigMergeShare * minutes * 60_000, undefined, { signal }).then(() => {
+      note('a merge of many votes');
+      return crowd.run(scene.actor);
+    });
+    const [harms, bigMerge] = await Promise.all([doHarm(scene, minutes, note, signal), merging]);
     isOver = true;
     await load;
     note('waiting until every event was told');
     const ids = await awaitDeliveries(deployment.postgres.url, receiver);
     const memory = deployment.memory.figures(minutes);
-    const sharedIds = shared.map(({ id }) => id);
+    const sharedIds = [...shared.map(({ id }) => id), ...crowd.ids];
     const database = await checkDatabase(deployment.postgres.url, ledger, sharedIds);
     const postgresVersion = await readVersion(deployment.postgres.url);
     const ended = await deployment.stop();
@@ -77,11 +87,12 @@ export async function runSoak(minutes: number, note: (line: string) => void, sig
       observations,
       ledger,
       harms,
+      bigMerge,
       memory,
       events: ids.size,
       deliveries: receiver.count(),
       faults: {
-        answers: observations.faults,
+        answers: [...observations.faults, ...bigMerge.faults],
         unanswered: deployment.balancer.failures,
         database,
         events: [

@@ -1,0 +1,147 @@
+import { hash } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { formatToken, makeSecret } from '../../server/domain/tokens/token-text.ts';
+import { type ApiClient, buildApiClient, type Observations } from './api-client.ts';
+import type { Deployment } from './deployment.ts';
+import { type Ledger, voteKey } from './ledger.ts';
+import type { Actor } from './load.ts';
+
+/** What a merge of many votes did to everybody else. */
+export interface BigMerge {
+  votes: number;
+  mergeMs: number;
+  /** Votes on the target that arrived during the merge, and how often they were answered with 503. */
+  votesDuring: number;
+  refused: number;
+  /** Of reads of another board, in milliseconds: 99 of 100 were answered within. */
+  reads: { count: number; before: number; during: number };
+  faults: string[];
+}
+
+interface Options {
+  actor: Actor;
+  seen: Observations;
+  ledger: Ledger;
+}
+
+const voteCount = 100_000;
+const voterCount = 19;
+const readPauseMs = 20;
+const baselineMs = 5_000;
+const readLimitMs = 200;
+
+/** A board with an idea that a hundred thousand people have voted for, and another idea to merge it into. */
+export async function prepareBigMerge(
+  { cli, balancer, postgres }: Deployment,
+  { seen, ledger }: Omit<Options, 'actor'>,
+) {
+  const { id: boardId } = await cli<{ id: number }>('board', 'create', '--slug', 'crowd', '--name', 'Crowd');
+  const client = new pg.Client({ connectionString: postgres.url });
+  await client.connect();
+  const voters: Voter[] = [];
+  for (let n = 0; n <= voterCount; n++) voters.push(await issueToken(client, boardId, balancer.url, seen));
+  const moderator = voters.pop() as Voter;
+  const ids: number[] = [];
+  for (const title of ['Wanted by a crowd', 'Wanted by the same crowd']) {
+    const made = await moderator.client.send('POST /api/v1/ideas', { title, body: 'Merge me.' }, 201);
+    ids.push(made?.body.id);
+    ledger.events['idea.created'] += 1;
+  }
+  const [source = 0, target = 0] = ids;
+  await client.query(
+    `with voter as (insert into voters (account_id) select account_id from ideas, generate_series(1, $2) where id = $1
+      returning id, account_id)
+    insert into votes (idea_id, voter_id, account_id, value) select $1, id, account_id, 1 from voter`,
+    [source, voteCount],
+  );
+  await client.query('select carry_votes($1)', [source]);
+  await client.query('analyze votes');
+  await client.end();
+  return { ids, run: (actor: Actor) => runBigMerge({ actor, seen, ledger }, moderator.client, voters, source, target) };
+}
+
+interface Voter {
+  tokenId: number;
+  client: ApiClient;
+}
+
+/** Issues a token in the database itself: the command line takes seconds for each. */
+async function issueToken(client: pg.Client, boardId: number, url: string, seen: Observations): Promise<Voter> {
+  const secret = makeSecret();
+  const { rows } = await client.query<{ token_id: string }>(
+    `with voter as (insert into voters (account_id) select account_id from boards where id = $1 returning id, account_id),
+    token as (
+      insert into api_tokens (account_id, issuer_id, voter_id, name, secret_hash)
+      select v.account_id, m.user_id, v.id, 'Of a crowd', $2
+      from voter v join memberships m on m.account_id = v.account_id and m.role = 'owner'
+      returning id
+    )
+    insert into api_token_boards (token_id, board_id, level) select id, $1, 'moderate' from token returning token_id`,
+    [boardId, hash('sha256', secret, 'buffer')],
+  );
+  const tokenId = Number(rows[0]?.token_id);
+  return { tokenId, client: buildApiClient(url, formatToken({ id: tokenId, secret }), seen) };
+}
+
+async function runBigMerge(
+  { actor, seen, ledger }: Options,
+  moderator: ApiClient,
+  voters: Voter[],
+  source: number,
+  target: number,
+): Promise<BigMerge> {
+  const before = await readWhile(actor, delay(baselineMs));
+  const repeatedBefore = seen.repeated;
+  const startedAt = performance.now();
+  const merging = moderator.send(`POST /api/v1/ideas/${source}/merge`, { target_id: target }, 200);
+  const voting = Promise.all(
+    voters.map(async ({ tokenId, client }) => {
+      const voted = await client.send(`POST /api/v1/ideas/${target}/vote`, { value: 'up' }, 200);
+      if (!voted) return;
+      ledger.votes.set(voteKey(tokenId, target), 'up');
+      ledger.events['idea.voted'] += 1;
+    }),
+  );
+  const during = await readWhile(actor, merging);
+  const mergeMs = performance.now() - startedAt;
+  await voting;
+  const merged = await merging;
+  if (merged) ledger.events['idea.merged'] += 1;
+  const idea = await moderator.send(`GET /api/v1/ideas/${target}`, undefined, 200);
+  const counted = idea?.body.up_count;
+  const reads = { count: during.length, before: percentile(before), during: percentile(during) };
+  const faults = [
+    ...(counted === voteCount + voterCount ? [] : [`The merged idea counts ${counted} votes`]),
+    ...(reads.during < readLimitMs
+      ? []
+      : [`During the merge, reads of another board took ${reads.during.toFixed(0)} ms`]),
+  ];
+  return { votes: voteCount, mergeMs, votesDuring: voterCount, refused: seen.repeated - repeatedBefore, reads, faults };
+}
+
+/** How long reads of the actor's board take, one after the other, until something is done. */
+async function readWhile({ client }: Actor, work: Promise<unknown>): Promise<number[]> {
+  let isOver = false;
+  const end = work.finally(() => {
+    isOver = true;
+  });
+  const times: number[] = [];
+  while (!isOver) {
+    const startedAt = performance.now();
+    await client.send('GET /api/v1/ideas', undefined, 200);
+    times.push(performance.now() - startedAt);
+    await delay(readPauseMs);
+  }
+  await end;
+  return times;
+}
+
+function percentile(times: number[]): number {
+  return times.toSorted((a, b) => a - b)[Math.floor((times.length - 1) * 0.99)] ?? 0;
+}
+
+/** One sentence for the results. */
+export function describeBigMerge({ votes, mergeMs, votesDuring, refused, reads }: BigMerge): string {
+  return `Merge of ${votes} votes: ${(mergeMs / 1000).toFixed(1)} s, with ${votesDuring} votes on the target, of which ${refused} were asked to try again. Reads of another board, 99 of 100 within: ${reads.before.toFixed(0)} ms before, ${reads.during.toFixed(0)} ms during the merge (${reads.count} reads)`;
+}
