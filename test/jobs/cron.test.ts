@@ -107,6 +107,7 @@ test('the cron asks for nothing that no worker does, and has a heartbeat each mi
   const tasks = Object.keys(
     buildTasks({
       config: loadConfig({}),
+      requests: { quickMs: 1_000 },
       database: db.database,
       extensions,
       logger: { child: () => {} },
