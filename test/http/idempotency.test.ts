@@ -78,17 +78,20 @@ describe.each(posts)('a repeated $method $path', operation => {
     expect(await charged()).toBe(1);
   });
 
-  test.runIf(operation.hasBody)('with another content is refused, changes nothing and is charged', async () => {
-    const sent = requestOf(operation, targets);
-    await send(sent, 'a-key');
-    const after = await snapshot(server);
-    const refused = await send(another(operation.id, sent) as ArrangedRequest, 'a-key');
-    expect([refused.status, refused.key]).toEqual([422, 'idempotency_key_reused']);
-    expect(isReplayed(refused)).toBe(false);
-    expect(await snapshot(server)).toEqual(after);
-    expect(await charged()).toBe(2);
-    expect(isReplayed(await send(sent, 'a-key'))).toBe(true);
-  });
+  // Without a body there is no other content.
+  if (operation.hasBody) {
+    test('with another content is refused, changes nothing and is charged', async () => {
+      const sent = requestOf(operation, targets);
+      await send(sent, 'a-key');
+      const after = await snapshot(server);
+      const refused = await send(another(operation.id, sent) as ArrangedRequest, 'a-key');
+      expect([refused.status, refused.key]).toEqual([422, 'idempotency_key_reused']);
+      expect(isReplayed(refused)).toBe(false);
+      expect(await snapshot(server)).toEqual(after);
+      expect(await charged()).toBe(2);
+      expect(isReplayed(await send(sent, 'a-key'))).toBe(true);
+    });
+  }
 
   test('is a replay whether or not the token with one board names it', async () => {
     const sent = requestOf(operation, targets);

@@ -260,10 +260,10 @@ describe('If-None-Match', () => {
     expect(answer.headers.get('cache-control')).toBe('private, no-cache');
   };
 
-  test('with the current tag answers 304: weak, strong, in a list, or any', async () => {
+  test('a read with the current tag gets 304: weak, strong, or in a list', async () => {
     const tag = await currentTag();
     const strong = tag.replace('W/', '');
-    for (const value of [tag, strong, `"other", ${tag}`, `${tag},"other"`, `W/"a" , ${strong} , "b"`, '*', ' * ']) {
+    for (const value of [tag, strong, `"other", ${tag}`, `${tag},"other"`, `W/"a" , ${strong} , "b"`]) {
       expectNotModified(await get(value), tag);
       expectNotModified(await get(value, 'HEAD'), tag);
     }
@@ -272,7 +272,18 @@ describe('If-None-Match', () => {
   test('with another answers 200 and the body', async () => {
     const tag = await currentTag();
     const opaque = tag.slice(3, -1);
-    for (const value of ['"other"', 'W/"other"', opaque, `"${opaque.toLowerCase()}x"`, 'W/""', '', '"*"', `${tag}x`]) {
+    for (const value of [
+      '"other"',
+      'W/"other"',
+      opaque,
+      `"${opaque.toLowerCase()}x"`,
+      'W/""',
+      '',
+      '"*"',
+      '*',
+      ' * ',
+      `${tag}x`,
+    ]) {
       expect([value, (await get(value)).status]).toEqual([value, 200]);
     }
   });

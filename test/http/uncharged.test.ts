@@ -34,7 +34,7 @@ async function lockCounters() {
 
 const ask = (line: string, address: string, on = server) =>
   request(on, line, { headers: { 'x-forwarded-for': address } });
-const docs = (n: number) => ask('GET /docs/', `203.0.113.${n}`);
+const document = (n: number) => ask('GET /api/v1/openapi.json', `203.0.113.${n}`);
 
 function expectUnavailable(answer: Answer) {
   expect([answer.status, answer.key]).toEqual([503, 'service_unavailable']);
@@ -45,7 +45,7 @@ const many = (ask: (n: number) => Promise<Answer>) => Promise.all(Array.from({ l
 
 test('while counters cannot be charged, one process serves as many requests as one address may send', async () => {
   await lockCounters();
-  const answers = await many(docs);
+  const answers = await many(document);
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(limit);
   for (const answer of answers.filter(({ status }) => status !== 200)) expectUnavailable(answer);
   // Other paths share the allowance, and the allowance of the next window is a new one.
@@ -55,9 +55,9 @@ test('while counters cannot be charged, one process serves as many requests as o
   expect(next.filter(({ status }) => status === 404)).toHaveLength(limit);
   await outside.query('rollback');
   // The counters count again, each address for itself.
-  for (let n = 0; n < limit; n++) expect((await ask('GET /docs/', '198.51.100.1')).status).toBe(200);
-  expect((await ask('GET /docs/', '198.51.100.1')).status).toBe(429);
-  expect((await ask('GET /docs/', '198.51.100.2')).status).toBe(200);
+  for (let n = 0; n < limit; n++) expect((await ask('GET /api/v1/openapi.json', '198.51.100.1')).status).toBe(200);
+  expect((await ask('GET /api/v1/openapi.json', '198.51.100.1')).status).toBe(429);
+  expect((await ask('GET /api/v1/openapi.json', '198.51.100.2')).status).toBe(200);
 });
 
 test('the probes answer as ever while counters cannot be charged', async () => {
@@ -67,8 +67,8 @@ test('the probes answer as ever while counters cannot be charged', async () => {
     [start],
   );
   await lockCounters();
-  const docsAnswers = await many(docs);
-  expect(docsAnswers.some(({ status }) => status === 503)).toBe(true);
+  const documents = await many(document);
+  expect(documents.some(({ status }) => status === 503)).toBe(true);
   for (const answer of await many(() => ask('GET /ready', '203.0.113.9'))) {
     expect([answer.status, answer.text]).toEqual([200, '{"ok":true}']);
   }
@@ -92,7 +92,7 @@ test('without a database, /ready answers 503 with its own body beyond the allowa
     clock,
     environment: { RATE_LIMIT_IP: String(limit) },
   });
-  const pages = await many(() => request(lost, 'GET /docs/'));
+  const pages = await many(() => request(lost, 'GET /api/v1/openapi.json'));
   expect(pages.filter(({ status }) => status === 200)).toHaveLength(limit);
   for (const answer of pages.filter(({ status }) => status !== 200)) expectUnavailable(answer);
   for (const answer of await many(() => request(lost, 'GET /ready'))) {

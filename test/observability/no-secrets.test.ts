@@ -85,6 +85,7 @@ const withPassword = (url: string, password: string) => {
 test('nothing that is sent to a server, set, stored or failed with is found in its output or its audit log', async () => {
   const appKey = randomBytes(32);
   secret('the application key', appKey.toString('base64'));
+  secret('the password of the database', decodeURIComponent(new URL(db.url).password));
   const auditFile = join(directory, 'audit.log');
   const rejecting = join(directory, 'reject.mjs');
   await writeFile(
@@ -94,7 +95,7 @@ test('nothing that is sent to a server, set, stored or failed with is found in i
   const server = await startProcess(
     'start',
     {
-      DATABASE_URL: withPassword(db.url, secret('the password of the database')),
+      DATABASE_URL: db.url,
       SMTP_URL: `smtp://${encodeURIComponent(address('the user of SMTP'))}:${encodeURIComponent(secret('the password of SMTP'))}@127.0.0.1:1`,
       APP_KEY: appKey.toString('base64'),
       AUDIT_LOG: auditFile,

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect as connectSocket, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { connect, createTestDatabase, type TestDatabase } from '../helpers/database.ts';
+import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
 import { createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
 import { startReceiverForTest } from '../helpers/receiver.ts';
 import { type Answer, request } from '../helpers/request.ts';
@@ -44,17 +44,26 @@ const log = (server: ServerProcess) =>
     .filter(line => line.startsWith('{'))
     .map(line => JSON.parse(line));
 
-/** A vote that waits until it is let go. */
+/** A vote that waits until it is let go. It waits at a trigger, because a request waits for a lock only a second. */
 async function hold(server: ServerProcess): Promise<{ answer: Promise<Answer>; letGo(): Promise<void> }> {
-  const holder = await connect(db.url);
-  onTestFinished(() => holder.end());
-  await holder.query('begin');
-  await holder.query('select from ideas where id = $1 for update', [ideaId]);
+  await db.sql(`
+    create table gate (is_open boolean);
+    create function wait_at_gate() returns trigger language plpgsql as $$
+    begin
+      while not exists (select from gate) loop perform pg_sleep(0.02); end loop;
+      return new;
+    end $$;
+    create trigger wait_at_gate before insert on votes for each row execute function wait_at_gate();`);
+  const letGo = async () => void (await db.sql('insert into gate values (true)'));
+  onTestFinished(async () => {
+    await letGo();
+    await db.sql('drop function wait_at_gate cascade; drop table gate;');
+  });
   const answer = request(server, `POST /api/v1/ideas/${ideaId}/vote`, { token, json: { value: 'up' } });
   answer.catch(() => {});
-  const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+  const waiting = `select from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`;
   await expect.poll(async () => (await db.sql(waiting)).length, { timeout: 10_000 }).toBe(1);
-  return { answer, letGo: async () => void (await holder.query('commit')) };
+  return { answer, letGo };
 }
 
 /** A connection on which this is sent, and no more. */
