@@ -181,7 +181,7 @@ export const settings = z.object({
   WORKER_CONCURRENCY: wholeNumber(1, 1000)
     .default(24)
     .describe(
-      'Webhooks that one process sends at once at most, half of them for one account. Mail and other jobs have as many slots of their own.',
+      'How many webhooks of one account a process sends at once. It sends twice as many of all accounts together. Mail and other jobs have as many slots of their own.',
     ),
   SMTP_URL: z
     .url({ protocol: /^smtps?$/ })

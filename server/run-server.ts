@@ -96,7 +96,9 @@ async function startWorkerAlone(beginning: Beginning, stops: Stops): Promise<voi
   const worker = await startWorker({ ...server, url });
   stops.push(() => worker.stop());
   await startMetrics(server, stops);
-  process.stdout.write(`\nIdea-Board's worker runs up to ${config.WORKER_CONCURRENCY} webhooks at once\n\n`);
+  process.stdout.write(
+    `\nIdea-Board's worker runs up to ${config.WORKER_CONCURRENCY} webhooks of an account at once\n\n`,
+  );
 }
 
 async function startMetrics(server: ServerDependencies, stops: Stops): Promise<void> {

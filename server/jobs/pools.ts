@@ -9,18 +9,18 @@ export interface JobPool {
   hasCron: boolean;
 }
 
-/** One account fills half of them at most. */
-const chatSlots = 2 * chatQueuesOfAccount;
+/** One account fills half of the slots for chats and for webhooks at most. */
+const accountsAtOnce = 2;
 
 /**
  * Gives webhooks and chats pools of their own. Their jobs wait for receivers that customers chose, and receivers that
  * hang fill a pool. Mail, cron and everything else run in the first pool, which no receiver can fill.
  */
-export function buildPools(tasks: TaskList, slots: number): JobPool[] {
+export function buildPools(tasks: TaskList, concurrency: number): JobPool[] {
   const { deliver_webhooks, post_to_chat, ...others } = tasks;
   return [
-    { taskList: others, concurrency: slots, hasCron: true },
-    { taskList: { deliver_webhooks }, concurrency: slots, hasCron: false },
-    { taskList: { post_to_chat }, concurrency: chatSlots, hasCron: false },
+    { taskList: others, concurrency, hasCron: true },
+    { taskList: { deliver_webhooks }, concurrency: accountsAtOnce * concurrency, hasCron: false },
+    { taskList: { post_to_chat }, concurrency: accountsAtOnce * chatQueuesOfAccount, hasCron: false },
   ];
 }

@@ -129,7 +129,7 @@ test('an account gets half of the webhook slots, though its endpoints were quick
   const { world, ideas } = await createAccount();
   const endpoints = [];
   for (const path of ['a', 'b', 'c']) endpoints.push(await addWebhook(db, world, { url: `${receiver.url}/${path}` }));
-  await startPatientWorker({ WORKER_CONCURRENCY: '24' });
+  await startPatientWorker({ WORKER_CONCURRENCY: '12' });
   await record(ideas.slice(0, 1));
   for (const { id } of endpoints) await delivered(id);
   const before = receiver.received.length;
@@ -155,7 +155,7 @@ test('twenty endpoints that hang take four slots of their account, and leave eig
   const hanging = await startReceiverForTest(hang);
   const { world, ideas } = await createAccount();
   const { id } = await addWebhook(db, world, { url: quick.url });
-  await startPatientWorker({ WORKER_CONCURRENCY: '24' });
+  await startPatientWorker({ WORKER_CONCURRENCY: '12' });
   await record(ideas.slice(0, 1));
   await delivered(id);
   for (let n = 0; n < 20; n++) await addWebhook(db, world, { url: `${hanging.url}/${n}` });
@@ -188,7 +188,7 @@ test('a mail goes out while receivers that never answer have every slot of webho
   const last = await createAccount();
   const webhook = await addWebhook(db, last.world, { url: waiting.url });
   // A single slot for each of the two accounts.
-  await startPatientWorker({ WORKER_CONCURRENCY: '2', SMTP_URL: smtp.url });
+  await startPatientWorker({ WORKER_CONCURRENCY: '1', SMTP_URL: smtp.url });
   for (const { ideas } of accounts) await record(ideas.slice(0, 1));
   await hanging.gets(2 + 2 * channels);
   await record(last.ideas.slice(0, 1));

@@ -4,7 +4,7 @@ import { type Lane, laneKey } from './wake-lanes.ts';
  * Decides which lanes one process sends from at the same time. A hanging receiver holds a slot for ten seconds, so nobody
  * may hold many slots with receivers that hang:
  *
- * - An account has half of the slots.
+ * - An account has `accountShare` slots, which is half of them.
  * - An endpoint has one slot. It has eight, one for each lane, while it answers within `quickMs`.
  * - All endpoints of an account that have not proved quick share a third of its slots. The rest is for its quick ones.
  *
@@ -41,8 +41,7 @@ type WaitingLane = Pick<TakenSlot, 'lane' | 'accountId'>;
 /** Forgetting an endpoint costs it nothing but a single delivery at first. */
 const maxRemembered = 10_000;
 
-export function buildDeliverySlots(slotCount: number, quickMs: number): DeliverySlots {
-  const accountShare = Math.max(1, Math.floor(slotCount / 2));
+export function buildDeliverySlots(accountShare: number, quickMs: number): DeliverySlots {
   const unprovenShare = Math.max(1, Math.floor(accountShare / 3));
   const taken = new Map<string, TakenSlot>();
   const waiting = new Map<string, WaitingLane>();
