@@ -211,11 +211,13 @@ describe('what an extension leaves behind', () => {
       await server.sql(`select graphile_worker.add_job('clear_left_extensions')`);
       await eventually(async () => expect(await tasksWaiting()).not.toContain('clear_left_extensions'));
     };
+    // The worker's own jobs, such as a heartbeat, come and go beside them.
+    const left = async () => (await tasksWaiting()).filter(task => task.includes('gone')).sort();
     await clear();
-    expect((await tasksWaiting()).sort()).toEqual(['ext:gone:later', 'ext:gone:task', 'extension_event:gone']);
+    expect(await left()).toEqual(['ext:gone:later', 'ext:gone:task', 'extension_event:gone']);
     await server.sql(`update graphile_worker._private_jobs set run_at = run_at - interval '8 days'`);
     await clear();
-    expect(await tasksWaiting()).toEqual(['ext:gone:later']);
+    expect(await left()).toEqual(['ext:gone:later']);
   });
 
   test('is a subscription that ends a day after its last process, and one in use is renewed', async () => {
