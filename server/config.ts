@@ -179,7 +179,7 @@ export const settings = z.object({
   ),
   WORKER: flag.default(true).describe('0: leave the jobs to other processes, such as npm run worker.'),
   WORKER_CONCURRENCY: wholeNumber(1, 1000)
-    .default(24)
+    .default(16)
     .describe(
       'How many webhooks of one account a process sends at once. It sends twice as many of all accounts together. Mail and other jobs have as many slots of their own.',
     ),

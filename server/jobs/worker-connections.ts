@@ -4,6 +4,7 @@ import pg from 'pg';
 import type { Config } from '../config.ts';
 import { WaryClient } from '../database/client.ts';
 import { columnTypes, type Queryable } from '../database/database.ts';
+import { webhookSlots } from './pools.ts';
 
 type ConnectionConfig = Pick<
   Config,
@@ -41,7 +42,7 @@ export class WorkerConnections extends pg.Pool {
       connectionString: url,
       application_name: 'idea-board worker',
       Client: WaryClient,
-      max: config.WORKER_CONCURRENCY + spareConnections,
+      max: webhookSlots(config.WORKER_CONCURRENCY) + spareConnections,
       ...patienceOf(config),
       // The work of a job is done again when its end was lost; see TaskDependencies.
       onConnect: async client => {
