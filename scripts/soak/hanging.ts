@@ -65,7 +65,7 @@ export async function measureHanging(deployment: Deployment, smtp: SmtpReceiver)
   }
 }
 
-/** What was too late, in words. */
+/** Describes the fault of a late delivery. */
 export function faultOfHanging({ webhookMs, mailMs }: HangingFigures): string | undefined {
   const late = [
     webhookMs > longestWebhookMs ? `another account's webhook arrived after ${Math.round(webhookMs)} ms` : [],

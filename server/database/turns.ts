@@ -58,7 +58,7 @@ interface Waiting {
   timer: NodeJS.Timeout;
 }
 
-/** A number of places, taken in the order in which they were asked for. */
+/** A number of places, given out in the order of the requests. */
 class Places {
   readonly #size: number;
   readonly #waiting = new Set<Waiting>();

@@ -3,7 +3,7 @@ const maxLength = 512;
 
 /**
  * The path of a URL without its query, cut before the redactor reads it. The redactor knows the sign at the end, and takes
- * out a secret or an address of which the cut left the first half.
+ * out a secret or an address that the cut has halved.
  */
 export function loggedPath(url: string): string {
   const end = url.indexOf('?');

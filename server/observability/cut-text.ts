@@ -1,4 +1,4 @@
-/** What stands where a text was cut. */
+/** Marks the place where a text was cut. */
 export const cutOff = '[…]';
 
 /** Cuts a text that is longer, before anything reads it: reading costs time for each character. */

@@ -78,7 +78,7 @@ function cacheNames(text: (text: string) => string): (name: string) => FieldName
 const maxDepth = 10;
 const maxValues = 5_000;
 const maxItems = 1_000;
-/** The characters of all texts of a value. Only what is left of them is read of the next text. */
+/** The characters that are read of all texts of a value together. */
 const maxCharacters = 8 * maxTextLength;
 
 const unreadable = '[Unreadable]';

@@ -211,6 +211,6 @@ test('mail goes to the domain that the canonical form names, also where JavaScri
   await make(address);
   await stranger().post('/admin/password-link', { email: address.replace('Σ', 'σ') });
   expect(await runJobs(server)).toEqual([]);
-  // JavaScript makes the last letter ς, of which DNS has another domain.
+  // JavaScript makes the last letter ς, which is another domain in DNS.
   expect(mail.received.map(({ to }) => to)).toEqual([`Zoe.${count}@οδοσ.example`]);
 });

@@ -76,7 +76,7 @@ test('an upgrade gives every address its canonical form, and of two users with o
   expect(await db.rows(forms)).toEqual(filled);
 });
 
-test('an upgrade fills addresses in batches, of which each may be the last before it is interrupted', async () => {
+test('an upgrade fills addresses in batches and may be interrupted after each', async () => {
   const db = await openVersionBefore();
   await db.rows(
     `insert into users (email, name) select 'Ada-' || n || '@BÜCHER.example', 'Ada' from generate_series(1, 2500) n`,

@@ -79,7 +79,7 @@ export async function startOwnPostgres(settings: Record<string, string> = {}, da
     start,
     stop,
     async configure(setting, value) {
-      // What `alter system` does, for which the application role would have to be a superuser.
+      // `alter system` would do the same, but only for a superuser.
       await writeFile(join(cluster, 'postgresql.auto.conf'), value === undefined ? '' : `${setting} = '${value}'\n`);
       process.kill(await postmaster(), 'SIGHUP');
     },

@@ -207,7 +207,7 @@ const otherBodies: Record<string, (scene: Scene) => Record<string, unknown>> = {
 /** A key that admission declares for every route of its kind, and that cannot come of this one. */
 function isImpossible({ id, metadata }: Operation, key: string): boolean {
   if (key === 'insufficient_scope') return metadata.auth === 'board' && metadata.grant === 'read' && id !== 'listIdeas';
-  // A key belongs to a path, and without a body there is nothing else in which two requests differ.
+  // A key belongs to a path, so two requests without a body never differ.
   if (key === 'idempotency_key_reused') return !(id in otherBodies);
   return key === 'rate_limited' && metadata.auth === 'token';
 }

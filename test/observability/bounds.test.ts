@@ -148,7 +148,7 @@ const hidden: [string, string, string][] = [
   ['a value that PostgreSQL quotes', 'invalid input syntax for type bigint: "', 'Correct "horse" battery staple"'],
 ];
 
-describe('the first half of what is hidden', () => {
+describe('the first half of a secret or an address', () => {
   /** Words of the hidden part that are long enough to be one. */
   const wordsOf = (half: string) => half.split(/[^A-Za-z0-9]+/).filter(word => word.length >= 3);
 

@@ -1,9 +1,9 @@
 import { mayManageIn } from '../members/may-manage.ts';
 
 /**
- * The condition, in a statement whose invitation is i, on which it can be accepted, is listed and is mailed: its time is
- * not over, its address has its canonical form, its account is not being erased, whoever made it may still make it, and nobody who is blocked would get in by
- * it. So it ends with what it rests on, whichever way that ends, and no such way has to know of invitations.
+ * The condition under which the invitation i of a statement can be accepted, is listed and is mailed: it has not expired,
+ * its address has its canonical form, and its account is not being erased. Its inviter may still invite to its role, and
+ * no blocked user would join by it. Whatever changes one of these need not know of invitations.
  */
 export function invitationStands(now: string): string {
   return `(

@@ -49,7 +49,7 @@ export async function setMemberRole(admin: Administration, member: Member, role:
 /**
  * Ends a membership: another's, or one's own, whatever the role. What the user wrote stays. Invitations that the user made
  * do not work any more. The user's OAuth grants end, because they act as the user. API tokens belong to the account:
- * whoever removes the member decides whether those that the user issued are kept.
+ * the remover decides whether the API tokens of the user are kept.
  */
 export async function removeMember(
   admin: Administration,

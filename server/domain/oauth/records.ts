@@ -38,7 +38,7 @@ export async function storeRecord(
 /**
  * Locks the grant and its row among the tokens. So a token is not issued once the grant has ended or its person has been
  * removed, and redemptions under one grant wait for each other. The grant, its row among the tokens and its client live as
- * long as what was last issued, so that unused ones expire by themselves.
+ * long as the newest token, so that unused ones expire by themselves.
  */
 const insertUnderGrant = statement<{ token_id: number }>(
   'store_oauth_record_under_grant',
@@ -145,7 +145,7 @@ const selectRepetition = statement<Repetition>(
   where r.model = 'RefreshToken' and r.id_hash = $1`,
 );
 
-/** What is known of a refresh token that was redeemed before. */
+/** The state of a refresh token that was redeemed before. */
 export interface Repetition {
   /** It was redeemed a moment ago, and none of the refresh tokens that it issued has been redeemed. */
   is_in_leeway: boolean;

@@ -4,7 +4,7 @@ import { domainToASCII } from 'node:url';
 export const maxAddressLength = 254;
 
 /**
- * The form in which e-mail addresses are compared, counted and hashed: NFKC, the domain as DNS has it (IDNA), and
+ * The form in which e-mail addresses are compared, counted and hashed: NFKC, the domain in ASCII (IDNA), and
  * lower case in ASCII alone. The case rules of other letters differ between PostgreSQL and JavaScript. So nothing else may
  * decide whether two texts are one address, and no SQL may compute this form.
  *

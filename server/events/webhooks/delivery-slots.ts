@@ -9,7 +9,7 @@ import { type Lane, laneKey } from './wake-lanes.ts';
  * - All endpoints of an account that have not proved quick share a third of its slots. The rest is for its quick ones.
  *
  * A lane without a slot waits in the memory of the process. It waits only while another lane of its account has a slot,
- * and so while a job is locked. When a process dies, whoever frees its jobs wakes every lane in which something is due.
+ * and so while a job is locked. When a process dies, the process that frees its jobs wakes every lane with a due delivery.
  *
  * Each process counts its own slots. Two processes give a slow endpoint two slots, but a failing one has a single try in
  * all processes, by `probed_until`.

@@ -74,7 +74,7 @@ const selectAccount = statement<{ account_id: number | null }>(
 export interface PendingDeliveries {
   /** The first deliveries of a lane that are due, in their order. */
   load(lane: Lane): Promise<DueDelivery[]>;
-  /** The account of a lane in which something is due; undefined when nothing is. */
+  /** The account of a lane with a due delivery; undefined when there is none. */
   accountIfDue(lane: Lane): Promise<number | undefined>;
 }
 

@@ -38,7 +38,7 @@ const read = async (id: number) => (await request(server, `GET /api/v1/ideas/${i
 const rowsOf = (id: number) =>
   server.sql('select voter_id, value, carried_from_id, created_at from votes where idea_id = $1 order by 1', [id]);
 
-test('a merge of many votes copies them in batches, and writes what is left in one transaction', async () => {
+test('a merge of many votes copies them in batches and writes the rest in one transaction', async () => {
   await post(`${target}/vote`, { value: 'down' });
   const before = { source: await rowsOf(source), target: await rowsOf(target) };
   const tally = await read(source);
