@@ -40,7 +40,7 @@ export async function checkDatabase(url: string, ledger: Ledger, sharedIds: numb
       where locked_at is not null or attempts >= max_attempts`,
     );
     const [heartbeat] = await rows<{ seconds: number }>(
-      'select extract(epoch from now() - recorded_at)::int as seconds from heartbeats',
+      "select extract(epoch from now() - recorded_at)::int as seconds from heartbeats where name = 'cron'",
     );
     const heartbeatSeconds = heartbeat?.seconds ?? Number.POSITIVE_INFINITY;
     return [
