@@ -204,6 +204,11 @@ describe('a PostgreSQL that has become read only', () => {
     for (let turn = 0; turn < 4; turn++) await expectAway();
     await eventually(async () => expect((await backends()).filter(pid => before.includes(pid))).toEqual([]));
     await postgres.configure('default_transaction_read_only');
+    // Each process of PostgreSQL takes over the setting when it handles its signal.
+    await eventually(async () => {
+      const reads = await Promise.all(Array.from({ length: 8 }, () => read()));
+      expect(reads.map(({ status }) => status)).toEqual(Array(8).fill(200));
+    });
     await expectRecovered();
   });
 });
