@@ -18,12 +18,12 @@ export function administer<T>(
   work: (admin: Administration, config: Config, extensions: readonly Extension[]) => Promise<T>,
 ): Promise<T> {
   return withInstallation(({ database, config, extensions }) =>
-    database.transaction(async ({ em, query }) => {
+    database.transaction(async transaction => {
       const now = systemClock.now();
       const actor = { by: 'operator' } as const;
       const audit = collectAuditEvents(actor, now);
-      const result = await work({ em, query, now, by: actor, audit: audit.trail }, config, extensions);
-      await audit.leave({ query });
+      const result = await work({ ...transaction, now, by: actor, audit: audit.trail }, config, extensions);
+      await audit.leave(transaction);
       return result;
     }),
   );

@@ -1,12 +1,9 @@
 import pg from 'pg';
-import { statementName } from './statement.ts';
-import { isDatabaseUnavailable, isReadOnly } from './unavailable.ts';
+import { isReadOnly } from './unavailable.ts';
 
-/** The parts of pg's client and pool that these extend; their published types do not know them all. */
+/** The part of pg's client that its published types leave out. */
 interface ClientInternals {
   connection: { stream: { destroy(): void } };
-  /** Gives a client that was taken from a pool back to it; with an error, to be closed. */
-  release?(error: Error): void;
 }
 
 /** How long a farewell may take on a connection that may have gone silent. */
@@ -51,37 +48,6 @@ function isAnswerLost(error: Error): boolean {
   return !(error instanceof pg.DatabaseError) || (error.code?.startsWith('57P') ?? false);
 }
 
-/**
- * The client of every connection in the pool of requests.
- *
- * The ORM sends text and values; where the text is one of our statements it runs as a prepared one, also inside
- * the ORM's transactions.
- *
- * A transaction of the ORM gives its connection back only when its rollback succeeds, and none when its begin fails.
- * On a connection that broke neither can: without what is done for them here, each would keep its place in the pool
- * until none is left.
- */
-export class DatabaseClient extends WaryClient {
-  // biome-ignore lint/suspicious/noExplicitAny: pg overloads query in ways that no single signature can state.
-  override query(...args: any[]): any {
-    const [text, values, ...rest] = args;
-    const name = typeof text === 'string' && Array.isArray(values) ? statementName(text) : undefined;
-    const result = name ? super.query({ name, text, values }, ...rest) : super.query(...args);
-    if (!(result instanceof Promise)) return result;
-    return result.catch((error: Error) => {
-      if (isBegin(text)) internalsOf(this).release?.(error);
-      // PostgreSQL has rolled back, or will when it notices that the connection is gone.
-      if (text === 'rollback' && isDatabaseUnavailable(error)) return { command: 'ROLLBACK', rowCount: 0, rows: [] };
-      throw error;
-    });
-  }
-}
-
 function internalsOf(client: pg.Client): ClientInternals {
   return client as unknown as ClientInternals;
-}
-
-/** How the ORM's transactions begin. */
-function isBegin(text: unknown): boolean {
-  return typeof text === 'string' && /^(begin|start transaction)\b/.test(text);
 }

@@ -1,25 +1,32 @@
 import { type EntityManager, MikroORM, UnderscoreNamingStrategy } from '@mikro-orm/postgresql';
-import { CompiledQuery, type Transaction as KyselyTransaction } from 'kysely';
+import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import type { Logger } from 'pino';
 import { entities } from '../entities/entities.ts';
-import { DatabaseClient, WaryClient } from './client.ts';
-import type { Statement } from './statement.ts';
+import { WaryClient } from './client.ts';
+import { configOf, type Query } from './query.ts';
+import type { Tables } from './tables.ts';
 import { buildTurns, type InTurn } from './turns.ts';
 
 /** Something that runs statements: the pool, or a transaction. */
 export interface Queryable {
-  query<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<Row[]>;
+  query<Values, Row>(query: Query<Values, Row>, values: NoInfer<Values>): Promise<Row[]>;
 }
 
-/** A transaction: prepared statements and the ORM's entity manager on one connection. */
-export interface Transaction extends Queryable {
+/** Something that also builds queries for each call: for pages of the administration and for the command line. */
+export interface QueryBuilding extends Queryable {
+  readonly db: Kysely<Tables>;
+}
+
+/** A transaction on one connection. */
+export interface Transaction extends QueryBuilding {
+  /** Made when it is first read. What it holds is in the database before the next query, and before the commit. */
   readonly em: EntityManager;
   /** Has something done once the transaction has committed, and never when it is rolled back. It must not throw. */
   afterCommit(work: () => void): void;
 }
 
-export interface Database extends Queryable {
+export interface Database extends QueryBuilding {
   /** Runs work in one transaction: it commits when work resolves, and rolls back when it throws. */
   transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
   /** Runs work that locks what the keys name, such as `idea:7`, without letting it use up the pool. */
@@ -41,49 +48,38 @@ export interface DatabaseOptions {
   logger: Pick<Logger, 'warn'>;
 }
 
-/**
- * Opens the pool that the ORM and the prepared statements share. No connection is made yet.
- *
- * Reads, the vote and admission run as prepared statements: at 16 connections the same reads through the entity
- * manager reached less than half of the requests per second. Everything else that changes rows uses entities.
- */
+/** Opens the pool that the entity managers and the queries share. No connection is made yet. */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
-  let pool: pg.Pool | undefined;
+  const pool = openPool(options, { Client: WaryClient, max: options.poolSize });
+  const reserve = openPool(options, reserveSettings);
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
   const orm = await MikroORM.init({
     entities,
-    // The pool below is what connects; this names the database for the ORM's own bookkeeping.
+    // The pool above is what connects; this names the database for the ORM's own bookkeeping.
     clientUrl: options.url,
     dbName: databaseName(options.url),
     namingStrategy: UnderscoreNamingStrategy,
     logger: message => options.logger.warn({ orm: message }, 'message of the ORM'),
     debug: false,
-    driverOptions: {
-      ...connectionSettings(options),
-      Client: DatabaseClient,
-      max: options.poolSize,
-      onPoolCreated: (created: pg.Pool) => {
-        pool = created;
-      },
-    },
+    driverOptions: db,
   });
-  orm.em.getConnection().getClient();
-  if (!pool) throw new Error('The ORM made no pool');
-  const opened = pool;
-  const reserve = new pg.Pool({ ...connectionSettings(options), ...reserveSettings });
-  // A connection that PostgreSQL drops is an 'error' event, and one without a listener ends the process.
   let isClosing = false;
-  for (const one of [opened, reserve]) {
+  for (const one of [pool, reserve]) {
+    // An 'error' event without a listener ends the process. The pool emits one for an idle connection that PostgreSQL
+    // drops. A client in use emits one, too: the query that it runs fails, or the next one.
     one.on('error', error => {
       if (!isClosing) options.logger.warn({ err: error }, 'lost an idle connection to PostgreSQL');
     });
+    one.on('connect', client => client.on('error', () => {}));
   }
 
   return {
     reserve: { query: queryOf(reserve) },
     orm,
-    pool: opened,
-    query: queryOf(opened),
-    transaction: work => transact(orm, work),
+    pool,
+    db,
+    query: queryOf(pool),
+    transaction: work => transact(pool, orm, work),
     // One connection works on a row while another is ready to follow. More of them only wait for the row.
     inTurn: buildTurns({
       width: Math.min(4, Math.max(2, Math.floor(options.poolSize / 4))),
@@ -92,11 +88,14 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     }),
     async close() {
       isClosing = true;
-      await Promise.all([orm.close(true), reserve.end()]);
-      // The ORM leaves a pool alone that it never used itself.
-      if (!opened.ending) await opened.end();
+      await orm.close(true);
+      await Promise.all([pool, reserve].map(one => (one.ending ? undefined : one.end())));
     },
   };
+}
+
+function openPool(options: DatabaseOptions, settings: pg.PoolConfig): pg.Pool {
+  return new pg.Pool({ ...connectionSettings(options), ...settings });
 }
 
 /** One for each check of the readiness probe, so that none waits for another: whoever asks waits for two seconds. */
@@ -111,11 +110,11 @@ const reserveSettings: pg.PoolConfig = {
 };
 
 function queryOf(pool: pg.Pool): Queryable['query'] {
-  return async ({ name, text }, values) => {
+  return async (query, values) => {
+    const config = configOf(query, values);
     for (let tries = 1; ; tries++) {
       try {
-        const result = await pool.query({ name, text, values: values as unknown[] });
-        return result.rows;
+        return (await pool.query(config)).rows;
       } catch (error) {
         if (!isWorthAnotherTry(error, tries)) throw error;
       }
@@ -136,33 +135,76 @@ function isWorthAnotherTry(error: unknown, tries: number): boolean {
   return tries < maxTries && code !== undefined && retryableCodes.has(code);
 }
 
-async function transact<T>(orm: MikroORM, work: (transaction: Transaction) => Promise<T>): Promise<T> {
+async function transact<T>(pool: pg.Pool, orm: MikroORM, work: (transaction: Transaction) => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
-    // Of this try alone: one before it was rolled back.
-    const afterCommit: (() => void)[] = [];
+    const client = await pool.connect();
+    const { transaction, end } = openTransaction(client, orm);
     try {
-      const result = await orm.em.fork().transactional(em => work(openTransaction(em, afterCommit)));
-      for (const one of afterCommit) one();
+      await client.query('begin');
+      const result = await work(transaction);
+      const committed = await end(() => client.query('commit'));
+      client.release();
+      for (const one of committed) one();
       return result;
     } catch (error) {
+      await rollBack(client);
       if (!isWorthAnotherTry(error, tries)) throw error;
     }
   }
 }
 
-function openTransaction(em: EntityManager, afterCommit: (() => void)[]): Transaction {
-  return {
-    em,
-    afterCommit: one => void afterCommit.push(one),
-    async query<Row>(statement: Statement<Row>, values: readonly unknown[]) {
-      const transaction = em.getTransactionContext<KyselyTransaction<unknown>>();
-      if (!transaction) throw new Error('The transaction is over');
-      // What the entity manager holds must be in the database before a statement looks at it.
-      await em.flush();
-      const result = await transaction.executeQuery<Row>(CompiledQuery.raw(statement.text, [...values]));
-      return result.rows;
+/** On a connection that broke, PostgreSQL rolls back by itself, and the pool must not use the connection again. */
+async function rollBack(client: pg.PoolClient) {
+  await client.query('rollback').then(
+    () => client.release(),
+    (error: Error) => client.release(error),
+  );
+}
+/** Opens what one transaction is given. The entity manager and the query builder are made when they are first read. */
+function openTransaction(client: pg.PoolClient, orm: MikroORM) {
+  let isOver = false;
+  let db: Kysely<Tables> | undefined;
+  let em: EntityManager | undefined;
+  const afterCommit: (() => void)[] = [];
+
+  const transaction: Transaction = {
+    get db() {
+      db ??= buildQueriesOn(client);
+      return db;
+    },
+    get em() {
+      if (!em) {
+        em = orm.em.fork();
+        em.setTransactionContext(transaction.db);
+      }
+      return em;
+    },
+    afterCommit: work => void afterCommit.push(work),
+    async query(query, values) {
+      // The connection may serve somebody else already.
+      if (isOver) throw new Error('The transaction is over');
+      await em?.flush();
+      return (await client.query(configOf(query, values))).rows;
     },
   };
+
+  return {
+    transaction,
+    /** Ends the transaction, and answers what is to be done after it. */
+    async end(commit: () => Promise<unknown>) {
+      await em?.flush();
+      isOver = true;
+      await commit();
+      return afterCommit;
+    },
+  };
+}
+
+/** A query builder whose every query runs on one connection, which it never releases. */
+function buildQueriesOn(client: pg.PoolClient): Kysely<Tables> {
+  const connection = { query: client.query.bind(client), release() {} } as pg.PoolClient;
+  const pool = { options: {}, connect: async () => connection, end: async () => {} };
+  return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
 }
 
 const bigintOid = 20;

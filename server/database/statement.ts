@@ -1,25 +1,21 @@
-/** A fixed SQL text whose rows have the shape Row. */
-export interface Statement<Row> {
-  /** Under which name each connection prepares it once; without one PostgreSQL plans it anew for its values. */
-  readonly name: string | undefined;
-  readonly text: string;
-  readonly '~row'?: Row;
-}
+import { defineQuery, type Query } from './query.ts';
 
-const namesByText = new Map<string, string>();
+/** A query in SQL whose arguments are an array, and whose rows nothing checks: use query() or sql() instead. */
+export type Statement<Row> = Query<readonly unknown[], Row>;
 
 /** Defines a prepared statement. The name is unique in the program. */
 export function statement<Row>(name: string, text: string): Statement<Row> {
-  namesByText.set(text, name);
-  return { name, text };
+  return define(name, true, text);
 }
+
+let planned = 0;
 
 /** Defines a statement whose best plan depends on its values. */
 export function plannedStatement<Row>(text: string): Statement<Row> {
-  return { name: undefined, text };
+  return define(`planned_${++planned}`, false, text);
 }
 
-/** The name under which a text was defined as a prepared statement, if it was. */
-export function statementName(text: string): string | undefined {
-  return namesByText.get(text);
+function define<Row>(name: string, isPrepared: boolean, text: string): Statement<Row> {
+  const count = Math.max(0, ...[...text.matchAll(/\$(\d+)/g)].map(([, digits]) => Number(digits)));
+  return defineQuery(name, isPrepared, () => ({ text, argumentNames: [...Array(count).keys()].map(String) }));
 }

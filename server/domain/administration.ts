@@ -1,10 +1,10 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { Queryable, Transaction } from '../database/database.ts';
+import type { QueryBuilding, Transaction } from '../database/database.ts';
 import type { AdministrationEvent, AuditActor, AuditEvents } from '../observability/audit-events.ts';
 import type { AuditLog } from '../observability/audit-log.ts';
 
 /** What an administrative operation is given: no board and no token, but an operator or an account's admin. */
-export interface Administration extends Queryable {
+export interface Administration extends QueryBuilding {
   readonly em: EntityManager;
   readonly now: Date;
   /** Who acts, for the operations that not everybody may do in an account who may do others. */
@@ -27,16 +27,21 @@ export function actingUserOf({ by: actor }: Administration): number | null {
 
 /** What administrative operations in a transaction are given, where the process has an audit log. */
 export function administrationIn(
-  { em, query, afterCommit }: Transaction,
+  transaction: Transaction,
   { audit, actor, now }: { audit: AuditLog; actor: AuditActor; now: Date },
 ): Administration {
   return {
-    em,
-    query,
+    get em() {
+      return transaction.em;
+    },
+    get db() {
+      return transaction.db;
+    },
+    query: transaction.query,
     now,
     by: actor,
     audit: {
-      record: (event, fields) => afterCommit(() => audit.record(event, { ...actor, ...fields } as never)),
+      record: (event, fields) => transaction.afterCommit(() => audit.record(event, { ...actor, ...fields } as never)),
     },
   };
 }

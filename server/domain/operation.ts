@@ -7,6 +7,7 @@ export type Reader = Actor | PublicReader;
 
 /** Everybody who has the address of a public board. What is pending or in a hidden status is not there for them. */
 export interface PublicReader {
+  readonly accountId: number;
   readonly boardId: number;
   readonly voterId: null;
   readonly isModerator: false;

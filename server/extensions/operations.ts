@@ -6,6 +6,7 @@ import { IdeaInput } from '../../contract/ideas.ts';
 import { setIdeaStatus as statusRoute } from '../../contract/statuses.ts';
 import { voteIdea as voteRoute } from '../../contract/votes.ts';
 import type { Queryable, Transaction } from '../database/database.ts';
+import { queryOfText } from '../database/query.ts';
 import { plannedStatement } from '../database/statement.ts';
 import type { Clock } from '../domain/clock.ts';
 import { commentOnIdea } from '../domain/comments/comment-on-idea.ts';
@@ -59,7 +60,7 @@ interface ExtensionOperation extends WriteOperation {
 export function operationsIn(transaction: Transaction, extension: string, clock: Clock): ExtensionOperations {
   const operate = async <T>(by: ActingUser, work: (op: ExtensionOperation) => Promise<T>) => {
     const actor = await findActor(transaction, by);
-    return work({ actor, now: clock.now(), em: transaction.em, query: transaction.query });
+    return work({ ...transaction, actor, now: clock.now() });
   };
   const write = <T>(by: ActingUser, work: (op: ExtensionOperation) => Promise<T>) =>
     operate(by, op => {
@@ -103,7 +104,7 @@ const addJobStatement = plannedStatement<never>(
 
 /** Statements of an extension as plain text. They are not prepared: their names would be everybody's. */
 export function queriesOn(queryable: Queryable): ExtensionQueries {
-  return { query: (sql, values = []) => queryable.query(plannedStatement(sql), values) };
+  return { query: (text, values = []) => queryable.query(queryOfText(text, values.length), values) };
 }
 
 /** What the Agent API would refuse is refused, with its issues. */

@@ -65,7 +65,15 @@ export function buildOperator(server: ServerDependencies): Operator {
     const { request, prepare } = exchange;
     const actor = actorOf(request);
     const inTransaction = (transaction: Transaction) =>
-      work({ actor, now: clock.now(), query: transaction.query, em: transaction.em });
+      work({
+        actor,
+        now: clock.now(),
+        query: transaction.query,
+        // Few operations of the Agent API need an entity manager, and making one costs as much as a query.
+        get em() {
+          return transaction.em;
+        },
+      });
     const { idempotency } = request;
     if (request.storedAnswer) return replay<A>(server, exchange, request.storedAnswer);
     await prepare?.({ actor, ...inTurnAlone(database, turnsOf(exchange)) });

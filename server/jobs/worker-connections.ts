@@ -4,6 +4,7 @@ import pg from 'pg';
 import type { Config } from '../config.ts';
 import { WaryClient } from '../database/client.ts';
 import { columnTypes, type Queryable } from '../database/database.ts';
+import { configOf } from '../database/query.ts';
 import { webhookSlots } from './pools.ts';
 
 type ConnectionConfig = Pick<
@@ -114,10 +115,6 @@ function once(release: Release): Release {
 /** Our own statements on such connections, with rows as everywhere else. */
 export function queryOn(pool: pg.Pool): Queryable {
   return {
-    async query({ name, text }, values) {
-      const config = { name, text, values: values as unknown[], types: columnTypes };
-      const { rows } = await pool.query(config as pg.QueryConfig);
-      return rows;
-    },
+    query: async (query, values) => (await pool.query({ ...configOf(query, values), types: columnTypes })).rows,
   };
 }

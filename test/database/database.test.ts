@@ -324,13 +324,6 @@ describe('a transaction', () => {
   });
 });
 
-test('the text of a statement is answered as the statement is, also where the pool is given it alone', async () => {
-  const answer = statement<{ answer: number }>('answer_for_a_test', 'select $1::int as answer');
-  const database = await open();
-  expect(await database.query(answer, [1])).toEqual([{ answer: 1 }]);
-  expect((await database.pool.query(answer.text, [2])).rows).toEqual([{ answer: 2 }]);
-});
-
 test('closing waits for what runs, and leaves no connection behind', async () => {
   const logger = pino({ level: 'silent' });
   const database = await openDatabase({ url: db.url, poolSize: 2, connectTimeoutMs, statementTimeoutMs, logger });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { EventType } from '../../contract/events.ts';
+import { queryOfText } from '../../server/database/query.ts';
 import type { Extension, ExtensionEvent, JobContext } from '../../server/extensions/extension.ts';
 import { buildExtensionTasks } from '../../server/extensions/extension-tasks.ts';
 import { renewSubscriptions } from '../../server/extensions/subscriptions.ts';
@@ -78,7 +79,7 @@ describe('an extension that is subscribed', () => {
     const ideaId = await insertIdea(server, world);
     const failing = server.database.transaction(async ({ query }) => {
       const text = `select record_event('idea.created', ${ideaId}, null, null, null, '{}', now())`;
-      await query({ name: undefined, text }, []);
+      await query(queryOfText(text, 0), []);
       throw new Error('changed its mind');
     });
     await expect(failing).rejects.toThrow('changed its mind');

@@ -1,6 +1,11 @@
 import { expect } from 'vitest';
-import { countsAsVote } from '../../server/domain/ideas/read-idea.ts';
 import type { TestDatabase } from './database.ts';
+
+/** A vote that was copied ahead of a merge counts from the moment of the merge. */
+const countsAsVote = (vote: string) =>
+  `(${vote}.carried_from_id is null or exists (
+    select from ideas origin where origin.id = ${vote}.carried_from_id and origin.merged_into_id = ${vote}.idea_id
+  ))`;
 
 /** What must hold in the database at any time, each as a query for the rows that break it. */
 const invariants: Record<string, string> = {

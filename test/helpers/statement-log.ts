@@ -1,4 +1,4 @@
-import { DatabaseClient } from '../../server/database/client.ts';
+import { WaryClient } from '../../server/database/client.ts';
 
 export interface LoggedStatement {
   /** Which connection ran it, by the order of their first statements. */
@@ -10,8 +10,8 @@ export interface LoggedStatement {
 export async function logStatements<T>(work: () => Promise<T>): Promise<{ result: T; statements: LoggedStatement[] }> {
   const statements: LoggedStatement[] = [];
   const connections = new Map<object, number>();
-  const { query } = DatabaseClient.prototype;
-  DatabaseClient.prototype.query = function (this: DatabaseClient, ...args: unknown[]) {
+  const { query } = WaryClient.prototype;
+  WaryClient.prototype.query = function (this: WaryClient, ...args: unknown[]) {
     const connection = connections.get(this) ?? connections.size + 1;
     connections.set(this, connection);
     const [first] = args as [string | { text: string }];
@@ -21,6 +21,6 @@ export async function logStatements<T>(work: () => Promise<T>): Promise<{ result
   try {
     return { result: await work(), statements };
   } finally {
-    DatabaseClient.prototype.query = query;
+    WaryClient.prototype.query = query;
   }
 }

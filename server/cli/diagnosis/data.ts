@@ -1,7 +1,6 @@
 import type pg from 'pg';
 import type { Config } from '../../config.ts';
 import { statementTimeout } from '../../database/explain-unreachable.ts';
-import { countsAsVote } from '../../domain/ideas/read-idea.ts';
 import { invocation } from '../command.ts';
 import { diagnoseAddresses } from './addresses.ts';
 import { diagnoseAppKey } from './app-key.ts';
@@ -122,7 +121,12 @@ const selectDriftedTallies = `
     select s.id
     from sample s cross join lateral (
       select count(*) filter (where v.value = 1) as up_count, count(*) filter (where v.value = -1) as down_count
-      from votes v where v.idea_id = s.id and ${countsAsVote('v')}
+      from votes v
+      where v.idea_id = s.id
+        -- A vote that was copied ahead of a merge does not count yet.
+        and (v.carried_from_id is null or exists (
+          select from ideas origin where origin.id = v.carried_from_id and origin.merged_into_id = v.idea_id
+        ))
     ) counted
     where (s.up_count, s.down_count) is distinct from (counted.up_count, counted.down_count)
   )

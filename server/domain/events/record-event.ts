@@ -1,6 +1,6 @@
 import type { EventBody, EventType } from '../../../contract/events.ts';
 import type { Queryable } from '../../database/database.ts';
-import { statement } from '../../database/statement.ts';
+import { bigint, jsonb, nullable, sql, text, time, uuid } from '../../database/sql.ts';
 
 /** Events that are told to people alone, and are no webhook's: an idea awaits approval, or does not get it. */
 interface InternalEvents {
@@ -23,7 +23,22 @@ interface EventSource extends Queryable {
   readonly now: Date;
 }
 
-const recordEventStatement = statement<never>('record_event', 'select record_event($1, $2, $3, $4, $5, $6, $7)');
+const callRecordEvent = sql(
+  'record_event',
+  {
+    arguments: {
+      type: text<RecordedType>(),
+      ideaId: bigint(),
+      targetId: nullable(bigint()),
+      actorId: nullable(bigint()),
+      tokenId: nullable(bigint()),
+      extra: jsonb(),
+      now: time(),
+    },
+    row: { event_id: uuid() },
+  },
+  'select record_event($type, $ideaId, $targetId, $actorId, $tokenId, $extra, $now) as event_id',
+);
 
 /**
  * Records what an operation did to an idea (Events): it is told of when the operation commits, and only then.
@@ -36,14 +51,14 @@ export async function recordEvent<T extends RecordedType>(
   details?: EventDetails<T>,
 ): Promise<void> {
   const { targetId, ...extra } = { targetId: undefined, ...details };
-  const { userId, tokenId } = op.actor;
-  await op.query(recordEventStatement, [
+  const { userId: actorId, tokenId } = op.actor;
+  await op.query(callRecordEvent, {
     type,
     ideaId,
-    targetId ?? null,
-    userId,
+    targetId: targetId ?? null,
+    actorId,
     tokenId,
-    JSON.stringify(extra),
-    op.now,
-  ]);
+    extra: JSON.stringify(extra),
+    now: op.now,
+  });
 }

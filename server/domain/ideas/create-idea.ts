@@ -1,32 +1,88 @@
-import { statement } from '../../database/statement.ts';
-import { Follower } from '../../entities/follower.ts';
-import { Idea } from '../../entities/idea.ts';
+import { sql } from 'kysely';
+import { type Arguments, query } from '../../database/query.ts';
+import type { ModerationState } from '../../entities/idea.ts';
 import { checkSubmissions } from '../boards/check-board.ts';
 import { DomainError } from '../domain-error.ts';
-import { recordEvent } from '../events/record-event.ts';
 import type { WriteOperation } from '../operation.ts';
 import { type IdeaView, requireIdea } from './read-idea.ts';
 
-interface BoardForSubmission {
-  is_frozen: boolean;
-  pre_moderation: boolean;
-  submissions_open_at: string | null;
-  submissions_close_at: string | null;
-  initial_status_id: number;
+/** The lock lets a freeze wait for what was let through, and nothing slip in after it was answered. */
+const lockBoardForSubmission = query(
+  'lock_board_for_submission',
+  (db, $: Arguments<{ accountId: number; boardId: number }>) =>
+    db
+      .selectFrom('boards as b')
+      .select(['b.is_frozen', 'b.pre_moderation', 'b.submissions_open_at', 'b.submissions_close_at'])
+      .select(b =>
+        b
+          .selectFrom('statuses as s')
+          .select('s.id')
+          .where('s.account_id', '=', $.accountId)
+          .whereRef('s.board_id', '=', 'b.id')
+          .where('s.category', '=', 'inbox')
+          .orderBy('s.position')
+          .orderBy('s.id')
+          .limit(1)
+          .forKeyShare('s')
+          .$asScalar()
+          .$notNull()
+          .as('initial_status_id'),
+      )
+      .where('b.account_id', '=', $.accountId)
+      .where('b.id', '=', $.boardId)
+      .forShare('b'),
+);
+
+interface NewIdea {
+  accountId: number;
+  boardId: number;
+  authorId: number;
+  tokenId: number | null;
+  statusId: number;
+  title: string;
+  body: string;
+  moderationState: ModerationState;
+  event: 'idea.created' | 'idea.pending';
+  now: Date;
 }
 
-/** The lock lets a freeze wait for what was let through, and nothing slip in after it was answered. */
-const lockBoardForSubmission = statement<BoardForSubmission>(
-  'lock_board_for_submission',
-  `select b.is_frozen, b.pre_moderation, b.submissions_open_at, b.submissions_close_at, (
-    select s.id from statuses s
-    where s.board_id = b.id and s.category = 'inbox'
-    order by s.position, s.id limit 1
-    for key share of s
-  ) as initial_status_id
-  from boards b
-  where b.id = $1
-  for share of b`,
+/**
+ * Creates the idea with its first follower and its event, in one round trip: three cost a quarter more CPU. record_event
+ * is volatile, so it sees the idea that the same statement creates.
+ */
+const insertIdea = query('insert_idea', (db, $: Arguments<NewIdea>) =>
+  db
+    .with('created', cte =>
+      cte
+        .insertInto('ideas')
+        .values({
+          account_id: $.accountId,
+          board_id: $.boardId,
+          author_id: $.authorId,
+          status_id: $.statusId,
+          title: $.title,
+          body: $.body,
+          moderation_state: $.moderationState,
+          created_at: $.now,
+          updated_at: $.now,
+        })
+        .returning('id'),
+    )
+    .with('followed', cte =>
+      cte
+        .insertInto('followers')
+        .columns(['idea_id', 'user_id', 'account_id', 'created_at'])
+        .expression(from =>
+          from
+            .selectFrom('created')
+            .select(['created.id', $.authorId.as('user_id'), $.accountId.as('account_id'), $.now.as('created_at')]),
+        ),
+    )
+    .selectFrom('created')
+    .select([
+      'created.id',
+      sql`record_event(${$.event}, created.id, null, ${$.authorId}, ${$.tokenId}, '{}', ${$.now})`.as('recorded'),
+    ]),
 );
 
 /**
@@ -34,24 +90,24 @@ const lockBoardForSubmission = statement<BoardForSubmission>(
  * actor is a moderator. The author follows it.
  */
 export async function createIdea(op: WriteOperation, input: { title: string; body: string }): Promise<IdeaView> {
-  const { accountId, boardId, userId, isModerator } = op.actor;
-  const [board] = await op.query(lockBoardForSubmission, [boardId]);
+  const { accountId, boardId, userId, tokenId, isModerator } = op.actor;
+  const [board] = await op.query(lockBoardForSubmission, { accountId, boardId });
   if (!board) throw new DomainError('not_found');
   checkSubmissions(board, op.now);
 
-  const idea = op.em.create(Idea, {
+  const isPending = board.pre_moderation && !isModerator;
+  const [idea] = await op.query(insertIdea, {
     accountId,
     boardId,
     authorId: userId,
+    tokenId,
     statusId: board.initial_status_id,
     title: input.title,
     body: input.body,
-    moderationState: board.pre_moderation && !isModerator ? 'pending' : 'published',
-    createdAt: op.now,
-    updatedAt: op.now,
+    moderationState: isPending ? 'pending' : 'published',
+    event: isPending ? 'idea.pending' : 'idea.created',
+    now: op.now,
   });
-  await op.em.flush();
-  op.em.create(Follower, { ideaId: idea.id, userId, accountId, createdAt: op.now });
-  await recordEvent(op, idea.moderationState === 'published' ? 'idea.created' : 'idea.pending', idea.id);
+  if (!idea) throw new Error('An insert returned no row');
   return requireIdea(op, idea.id);
 }

@@ -1,8 +1,11 @@
+import { type Expression, type Kysely, sql } from 'kysely';
 import { type IdeaStatus, type StatusCategory, statusOfCategory } from '../../../contract/status.ts';
-import { plannedStatement, type Statement, statement } from '../../database/statement.ts';
+import { type Arguments, type Query, query } from '../../database/query.ts';
+import type { Tables } from '../../database/tables.ts';
 import { isPublicReader, type ReadOperation } from '../operation.ts';
 import { type Cursor, cutPage, type Page, type Place } from '../pagination.ts';
-import { type IdeaView, ideaViewColumns, ideaViewJoins } from './read-idea.ts';
+import { ideaViews } from './idea-views.ts';
+import type { IdeaView } from './read-idea.ts';
 
 export interface IdeaFilter {
   status?: IdeaStatus | undefined;
@@ -14,20 +17,30 @@ export interface IdeaFilter {
 
 /** Lists the published ideas of the reader's board, or its approval queue. */
 export async function listIdeas(op: ReadOperation, filter: IdeaFilter, place: Place): Promise<Page<IdeaView>> {
-  const isSearch = filter.q !== undefined;
-  const list = listStatement(filter, place, isPublicReader(op.actor));
-  const values: unknown[] = [
-    op.actor.boardId,
-    op.actor.voterId,
-    filter.statusKey ?? null,
-    filter.statusKey === undefined ? categoryOf(filter.status) : null,
-    place.offset,
+  const { accountId, boardId, voterId } = op.actor;
+  const { sort, isPending, statusKey, q } = filter;
+  const list = listQuery({
+    sort,
+    isPending,
+    isPublic: isPublicReader(op.actor),
+    isSearch: q !== undefined,
+    hasCursor: place.cursor !== undefined,
+    rowsOfStatus: place.offset === 0 ? (enoughRows.find(rows => rows > place.perPage) ?? null) : null,
+  });
+  const rows = await op.query(list, {
+    accountId,
+    boardId,
+    voterId,
+    statusKey: statusKey ?? null,
+    category: statusKey === undefined ? categoryOf(filter.status) : null,
+    offset: place.offset,
     // One more than the page holds tells whether another follows.
-    place.perPage + 1,
-  ];
-  if (isSearch) values.push(filter.q);
-  if (place.cursor) values.push(place.cursor.key, place.cursor.id);
-  return cutPage(await op.query(list, values), place, idea => cursorOf(filter.sort, idea));
+    limit: place.perPage + 1,
+    q: q ?? '',
+    cursorKey: place.cursor?.key ?? '',
+    cursorId: place.cursor?.id ?? 0,
+  });
+  return cutPage(rows, place, idea => cursorOf(sort, idea));
 }
 
 function categoryOf(status: IdeaStatus | undefined): StatusCategory | null {
@@ -40,29 +53,7 @@ function cursorOf(sort: IdeaFilter['sort'], idea: IdeaView): Cursor {
   return { sort, key: sort === 'newest' ? idea.created_at : idea.score, id: idea.id };
 }
 
-const statements = new Map<string, Statement<IdeaView>>();
-
-function listStatement({ sort, isPending, q }: IdeaFilter, { cursor, offset, perPage }: Place, isPublic: boolean) {
-  const form: ListForm = {
-    sort,
-    isPending,
-    isPublic,
-    isSearch: q !== undefined,
-    hasCursor: cursor !== undefined,
-    rowsOfStatus: offset === 0 ? enoughRows.find(rows => rows > perPage) : undefined,
-  };
-  const name = nameOf(form);
-  let list = statements.get(name);
-  if (!list) {
-    const text = listText(form);
-    // A rare word is found through its index, a common one by walking the newest: the plan depends on the word.
-    list = form.isSearch ? plannedStatement(text) : statement(name, text);
-    statements.set(name, list);
-  }
-  return list;
-}
-
-/** The ways in which the text of the list's statement differs. */
+/** The ways in which the text of the list's query differs. */
 interface ListForm {
   sort: IdeaFilter['sort'];
   isPending: boolean;
@@ -70,8 +61,8 @@ interface ListForm {
   isPublic: boolean;
   isSearch: boolean;
   hasCursor: boolean;
-  /** How many rows of each status suffice for the page; undefined for one that begins after an offset. */
-  rowsOfStatus: number | undefined;
+  /** How many rows of each status suffice for the page; null for one that begins after an offset. */
+  rowsOfStatus: number | null;
 }
 
 /**
@@ -80,6 +71,48 @@ interface ListForm {
  * that it makes a new one for each call, and making it took three times as long as the list.
  */
 const enoughRows = [21, 101] as const;
+
+/** The arguments of every form. A form that needs no cursor or no search leaves theirs out of its text. */
+interface ListArguments {
+  accountId: number;
+  boardId: number;
+  voterId: number | null;
+  statusKey: string | null;
+  category: StatusCategory | null;
+  offset: number;
+  limit: number;
+  q: string;
+  cursorKey: string | number;
+  cursorId: number;
+}
+
+const yesOrNo = [false, true];
+
+const forms: ListForm[] = (['newest', 'top'] as const).flatMap(sort =>
+  yesOrNo.flatMap(isPending =>
+    yesOrNo.flatMap(isPublic =>
+      yesOrNo.flatMap(isSearch =>
+        yesOrNo.flatMap(hasCursor =>
+          [...enoughRows, null].map(rowsOfStatus => ({ sort, isPending, isPublic, isSearch, hasCursor, rowsOfStatus })),
+        ),
+      ),
+    ),
+  ),
+);
+
+const listQueries = new Map<string, Query<ListArguments, IdeaView>>(
+  forms.map(form => {
+    const name = nameOf(form);
+    // A rare word is found through its index, a common one by walking the newest: the plan depends on the word.
+    return [name, query(name, ideasOf(form), { isPrepared: !form.isSearch })];
+  }),
+);
+
+function listQuery(form: ListForm): Query<ListArguments, IdeaView> {
+  const list = listQueries.get(nameOf(form));
+  if (!list) throw new Error(`No query lists ideas as ${nameOf(form)}`);
+  return list;
+}
 
 function nameOf({ sort, isPending, isPublic, isSearch, hasCursor, rowsOfStatus }: ListForm): string {
   const words = [
@@ -97,40 +130,57 @@ function nameOf({ sort, isPending, isPublic, isSearch, hasCursor, rowsOfStatus }
  * The list takes the first rows of each status that it shows, each from the index in the order of the list, and
  * merges them: so it costs the same whichever statuses are shown, and the same at any depth with a cursor.
  */
-function listText({ sort, isPending, isPublic, isSearch, hasCursor, rowsOfStatus }: ListForm): string {
-  const key = sort === 'newest' ? 'created_at' : 'score';
-  const keyType = sort === 'newest' ? 'timestamptz' : 'integer';
-  const cursorAt = isSearch ? 8 : 7;
-  // The index is asked for the long words alone, and what it finds is held against all of them: the operator @@ may
-  // use an index, and its function never does.
-  const search = isSearch
-    ? `and i.title_words @@ index_words_query($7)
-        and (index_words_query($7) = words_query($7) or ts_match_vq(i.title_words, words_query($7)))`
-    : '';
-  const after = hasCursor ? `and (i.${key}, i.id) < ($${cursorAt}::${keyType}, $${cursorAt + 1}::bigint)` : '';
-  const state = isPending
-    ? `i.moderation_state = 'pending'`
-    : `i.moderation_state = 'published' and i.merged_into_id is null`;
-  return `select ${ideaViewColumns}
-  from (
-    select of_status.id, of_status.key
-    from statuses shown cross join lateral (
-      select i.id, i.${key} as key
-      from ideas i
-      where i.status_id = shown.id and ${state} ${search} ${after}
-      order by i.${key} desc, i.id desc
-      limit ${rowsOfStatus ?? '$5::bigint + $6::bigint'}
-    ) of_status
-    where shown.board_id = $1
-      and case
-            when $3::text is not null then shown.key = $3
-            when $4::text is not null then shown.category = $4
-            else ${isPending ? 'true' : 'not shown.is_hidden'}
-          end
-      ${isPublic ? 'and not shown.is_hidden' : ''}
-    order by of_status.key desc, of_status.id desc
-    offset $5::bigint limit $6::bigint
-  ) page
-  join ideas i on i.id = page.id ${ideaViewJoins('$2')}
-  order by page.key desc, page.id desc`;
+function ideasOf({ sort, isPending, isPublic, isSearch, hasCursor, rowsOfStatus }: ListForm) {
+  return (db: Kysely<Tables>, $: Arguments<ListArguments>) => {
+    const key = sort === 'newest' ? 'i.created_at' : 'i.score';
+    const page = db
+      .selectFrom('statuses as shown')
+      .crossJoinLateral(from =>
+        from
+          .selectFrom('ideas as i')
+          .select(['i.id', `${key} as key`])
+          .where('i.account_id', '=', $.accountId)
+          .whereRef('i.status_id', '=', 'shown.id')
+          .where('i.moderation_state', '=', isPending ? 'pending' : 'published')
+          .$if(!isPending, ideas => ideas.where('i.merged_into_id', 'is', null))
+          .$if(isSearch, ideas => ideas.where(hasWords($.q)))
+          .$if(hasCursor, ideas => ideas.where(sql<boolean>`(${sql.ref(key)}, i.id) < (${$.cursorKey}, ${$.cursorId})`))
+          .orderBy(key, 'desc')
+          .orderBy('i.id', 'desc')
+          .limit(rowsOfStatus ?? sql<number>`${$.offset}::bigint + ${$.limit}::bigint`)
+          .as('of_status'),
+      )
+      .select(['of_status.id', 'of_status.key'])
+      .where('shown.account_id', '=', $.accountId)
+      .where('shown.board_id', '=', $.boardId)
+      .where(shown =>
+        shown
+          .case()
+          .when(sql`${$.statusKey}::text`, 'is not', null)
+          .then(shown('shown.key', '=', $.statusKey))
+          .when(sql`${$.category}::text`, 'is not', null)
+          .then(shown('shown.category', '=', $.category))
+          .else(isPending ? shown.lit(true) : shown.not('shown.is_hidden'))
+          .end(),
+      )
+      .$if(isPublic, shown => shown.where('shown.is_hidden', '=', false))
+      .orderBy('of_status.key', 'desc')
+      .orderBy('of_status.id', 'desc')
+      .offset(sql<number>`${$.offset}::bigint`)
+      .limit(sql<number>`${$.limit}::bigint`)
+      .as('page');
+    return ideaViews(db, $.accountId, $.voterId)
+      .innerJoin(page, 'page.id', 'i.id')
+      .orderBy('page.key', 'desc')
+      .orderBy('page.id', 'desc');
+  };
+}
+
+/**
+ * The index is asked for the long words alone, and what it finds is held against all of them: the operator @@ may use an
+ * index, and its function never does.
+ */
+function hasWords(q: Expression<string>) {
+  return sql<boolean>`i.title_words @@ index_words_query(${q})
+    and (index_words_query(${q}) = words_query(${q}) or ts_match_vq(i.title_words, words_query(${q})))`;
 }

@@ -1,7 +1,9 @@
-import { statement } from '../../database/statement.ts';
+import { type Expression, type SqlBool, sql } from 'kysely';
+import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import { DomainError } from '../domain-error.ts';
+import { countsAsVote } from '../ideas/idea-views.ts';
 import { checkPublished } from '../ideas/lock-ideas.ts';
-import { countsAsVote, type IdeaView, readIdea } from '../ideas/read-idea.ts';
+import { type IdeaView, readIdea } from '../ideas/read-idea.ts';
 import type { ReadOperation } from '../operation.ts';
 
 export interface MergePreview {
@@ -10,33 +12,54 @@ export interface MergePreview {
   combined: CombinedTally;
 }
 
-interface CombinedTally {
-  up_count: number;
-  down_count: number;
-  score: number;
-  /** How many voters of the source have a vote on the target, too: theirs there counts, and not the other. */
-  voted_on_both: number;
-}
+/** voted_on_both: how many voters of the source have a vote on the target, too. The vote on the target counts. */
+type CombinedTally = RowOf<typeof selectCombinedTally>;
 
 /**
  * What carry_votes would count. An idea's votes are its own and those that were carried to it already, so that whatever
  * is merged into either is in. A vote withdrawn from the target, which is 0, keeps the source's out as any other does.
  */
-const selectCombinedTally = statement<CombinedTally>(
+const selectCombinedTally = query(
   'select_combined_tally',
-  `select t.up_count + carried.up_count as up_count, t.down_count + carried.down_count as down_count,
-    t.score + carried.up_count - carried.down_count as score, carried.voted_on_both
-  from ideas t cross join lateral (
-    select
-      (count(*) filter (where v.value = 1 and own.voter_id is null))::int as up_count,
-      (count(*) filter (where v.value = -1 and own.voter_id is null))::int as down_count,
-      (count(*) filter (where own.value <> 0))::int as voted_on_both
-    from votes v
-      left join votes own on own.idea_id = t.id and own.voter_id = v.voter_id and ${countsAsVote('own')}
-    where v.idea_id = $1 and v.value <> 0 and ${countsAsVote('v')}
-  ) carried
-  where t.id = $2`,
+  (db, $: Arguments<{ accountId: number; sourceId: number; targetId: number }>) =>
+    db
+      .selectFrom('ideas as t')
+      .innerJoinLateral(
+        from =>
+          from
+            .selectFrom('votes as v')
+            .leftJoin('votes as own', join =>
+              join
+                .on('own.account_id', '=', $.accountId)
+                .onRef('own.idea_id', '=', 't.id')
+                .onRef('own.voter_id', '=', 'v.voter_id')
+                .on(countsAsVote('own', $.accountId)),
+            )
+            .where('v.account_id', '=', $.accountId)
+            .where('v.idea_id', '=', $.sourceId)
+            .where('v.value', '<>', 0)
+            .where(countsAsVote('v', $.accountId))
+            .select(v => [
+              countOf(v('v.value', '=', 1).and('own.voter_id', 'is', null)).as('up_count'),
+              countOf(v('v.value', '=', -1).and('own.voter_id', 'is', null)).as('down_count'),
+              countOf(v('own.value', '<>', 0)).as('voted_on_both'),
+            ])
+            .as('carried'),
+        join => join.onTrue(),
+      )
+      .where('t.account_id', '=', $.accountId)
+      .where('t.id', '=', $.targetId)
+      .select(t => [
+        t('t.up_count', '+', t.ref('carried.up_count')).as('up_count'),
+        t('t.down_count', '+', t.ref('carried.down_count')).as('down_count'),
+        t(t('t.score', '+', t.ref('carried.up_count')), '-', t.ref('carried.down_count')).as('score'),
+        'carried.voted_on_both',
+      ]),
 );
+
+function countOf(condition: Expression<SqlBool>) {
+  return sql<number>`(count(*) filter (where ${condition}))::int`;
+}
 
 /** What merging one idea into another would give, and refused as the merge would be (see mergeIdea). Nothing changes. */
 export async function previewMerge(op: ReadOperation, sourceId: number, targetId: number): Promise<MergePreview> {
@@ -46,7 +69,7 @@ export async function previewMerge(op: ReadOperation, sourceId: number, targetId
   if (!idea || !target) throw new DomainError('not_found');
   checkPublished(idea);
   checkPublished(target);
-  const [combined] = await op.query(selectCombinedTally, [sourceId, targetId]);
+  const [combined] = await op.query(selectCombinedTally, { accountId: op.actor.accountId, sourceId, targetId });
   if (!combined) throw new DomainError('not_found');
   return { idea, target, combined };
 }

@@ -1,0 +1,146 @@
+import {
+  type Compilable,
+  type DeleteResult,
+  DummyDriver,
+  type InsertResult,
+  Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  type RawBuilder,
+  sql,
+  type UpdateResult,
+} from 'kysely';
+import type pg from 'pg';
+import type { Tables } from './tables.ts';
+
+/** A statement with a fixed text. `database.query` runs it. */
+export interface Query<Arguments, Row> {
+  readonly name: string;
+  /** Whether each connection prepares it once. Otherwise PostgreSQL plans it on each call for its values. */
+  readonly isPrepared: boolean;
+  readonly text: string;
+  /** The names of the arguments in the order of $1, $2 and so on. */
+  readonly argumentNames: readonly string[];
+  readonly '~arguments'?: (values: Arguments) => void;
+  readonly '~row'?: Row;
+}
+
+export type RowOf<Q> = Q extends Query<never, infer Row> ? Row : never;
+
+/** The arguments of a query as expressions. A Date compares with a time, which the driver reads as text. */
+export type Arguments<Values> = { readonly [Name in keyof Values]: RawBuilder<InQuery<Values[Name]>> };
+type InQuery<T> = T extends Date ? string : T;
+
+/** A statement that writes and returns no rows. */
+type RowFrom<Output> = Output extends InsertResult | UpdateResult | DeleteResult ? never : Output;
+
+export interface QueryOptions {
+  /** False for a query whose best plan depends on its values, such as a search. */
+  isPrepared?: boolean;
+}
+
+const definedQueries: Query<never, unknown>[] = [];
+
+/** Every query of the modules that were loaded, for the tests that check them all. */
+export function listQueries(): readonly Query<never, unknown>[] {
+  return definedQueries;
+}
+
+/**
+ * Defines a query that is compiled once, when it first runs, and prepared once on each connection. The name is unique
+ * in the program. Only the arguments become parameters: a constant stands in the text as a literal, so that
+ * PostgreSQL can use it to choose a plan. Therefore pass a value that a client controls only as an argument.
+ */
+export function query<Values, Output>(
+  name: string,
+  build: (db: Kysely<Tables>, $: Arguments<Values>) => Compilable<Output>,
+  { isPrepared = true }: QueryOptions = {},
+): Query<Values, RowFrom<Output>> {
+  return defineQuery(name, isPrepared, () => {
+    const { sql: text, parameters } = build(builder, argumentProxy as Arguments<Values>).compile();
+    return { text, argumentNames: parameters as readonly string[] };
+  });
+}
+
+/** Adds a query to the list. It is compiled when it is first used. */
+export function defineQuery<Values, Row>(
+  name: string,
+  isPrepared: boolean,
+  compile: () => { text: string; argumentNames: readonly string[] },
+): Query<Values, Row> {
+  let compiled: ReturnType<typeof compile> | undefined;
+  const defined: Query<Values, Row> = {
+    name,
+    isPrepared,
+    get text() {
+      compiled ??= compile();
+      return compiled.text;
+    },
+    get argumentNames() {
+      compiled ??= compile();
+      return compiled.argumentNames;
+    },
+  };
+  definedQueries.push(defined as Query<never, unknown>);
+  return defined;
+}
+
+/** A statement whose text comes from outside, such as an extension's: the test of all queries does not know it. */
+export function queryOfText<Row>(text: string, argumentCount: number): Query<readonly unknown[], Row> {
+  return { name: 'text', isPrepared: false, text, argumentNames: [...Array(argumentCount).keys()].map(String) };
+}
+
+/** A query with its values, as the driver takes it. */
+export function configOf<Values>(query: Query<Values, unknown>, values: Values): pg.QueryConfig {
+  const named = values as Record<string, unknown>;
+  return {
+    ...(query.isPrepared ? { name: query.name } : {}),
+    text: query.text,
+    values: query.argumentNames.map(name => named[name]),
+  };
+}
+
+/** Stands for the value of an argument until the query is compiled. */
+class Argument {
+  readonly name: string;
+
+  constructor(name: string) {
+    this.name = name;
+  }
+}
+
+const argumentProxy: unknown = new Proxy({}, { get: (_, name: string) => sql.val(new Argument(name)) });
+
+/** Numbers the arguments, each name once, and writes every other value as a literal. */
+class QueryCompiler extends PostgresQueryCompiler {
+  #names: string[] = [];
+
+  protected override appendValue(value: unknown) {
+    if (!(value instanceof Argument)) {
+      this.appendImmediateValue(value);
+      return;
+    }
+    let index = this.#names.indexOf(value.name);
+    if (index < 0) {
+      index = this.#names.push(value.name) - 1;
+      this.addParameter(value.name);
+    }
+    this.append(`$${index + 1}`);
+  }
+
+  override compileQuery(...compiled: Parameters<PostgresQueryCompiler['compileQuery']>) {
+    this.#names = [];
+    return super.compileQuery(...compiled);
+  }
+}
+
+/** Builds queries and runs none. */
+const builder = new Kysely<Tables>({
+  dialect: {
+    createAdapter: () => new PostgresAdapter(),
+    createDriver: () => new DummyDriver(),
+    createIntrospector: db => new PostgresIntrospector(db),
+    createQueryCompiler: () => new QueryCompiler(),
+  },
+});
