@@ -8,6 +8,7 @@ import { seed } from './seed.ts';
 const usage = `Usage: npm run bench -- hostile [options]
 
 Sends requests of 16 KiB that are made to be dear, one at a time, and compares the CPU that each takes with a plain 404.
+Then compares a request that a limit refuses with 429 with the same request when it is served.
 
   --times N   how often each request is sent in a round (200)
   --rounds R  rounds of each request; the table shows the medians (3)
@@ -22,6 +23,15 @@ interface Measured {
   name: string;
   status: number;
   cpuMicroseconds: number;
+}
+
+/** The same request twice: for a server that serves it, and for one whose limit it exceeds. */
+function readRequests(token: string): [HostileRequest, HostileRequest] {
+  const one = { path: '/api/v1/ideas/1', headers: { authorization: `Bearer ${token}` } };
+  return [
+    { name: 'served', ...one },
+    { name: 'refused by a limit', ...one },
+  ];
 }
 
 /** Runs the benchmark of hostile requests, and prints what it found. */
@@ -46,6 +56,10 @@ export async function run(args: string[]): Promise<void> {
     const server = new Child('idea-board.ts', { DATABASE_URL: url });
     stops.push(() => server.stop());
     const baseUrl = await server.call<string>('url');
+    const limited = new Child('idea-board.ts', { DATABASE_URL: url, RATE_LIMIT_READ: '1' });
+    stops.push(() => limited.stop());
+    const limitedUrl = await limited.call<string>('url');
+    const [served, refused] = readRequests(tokens[0] ?? '');
     const all = hostileRequests(tokens[0] ?? '').filter(({ name }) => name.includes(values.only));
     const rounds: Measured[] = [];
     for (let round = 0; round <= Number(values.rounds); round++) {
@@ -55,6 +69,11 @@ export async function run(args: string[]): Promise<void> {
         // The first round warms up.
         if (round > 0) rounds.push(measured);
       }
+      const pair = [
+        await measure(server, baseUrl, served, Number(values.times)),
+        await measure(limited, limitedUrl, refused, Number(values.times)),
+      ];
+      if (round > 0) rounds.push(...pair);
     }
     const plain = medianOf(rounds, plainRequest.name);
     const ratios = all
@@ -62,7 +81,12 @@ export async function run(args: string[]): Promise<void> {
       .map(({ one, measured }) => ({ ...one, ...measured, ratio: measured.cpuMicroseconds / plain.cpuMicroseconds }))
       .sort((a, b) => b.ratio - a.ratio);
     process.stdout.write(describe(plain, ratios));
-    if (ratios.some(({ ratio }) => ratio > maxRatio)) process.exitCode = 1;
+    const [answer, refusal] = [medianOf(rounds, served.name), medianOf(rounds, refused.name)];
+    const refusalRatio = refusal.cpuMicroseconds / answer.cpuMicroseconds;
+    process.stdout.write(
+      `\nA refused request (${refusal.status}) takes ${refusalRatio.toFixed(2)} of the CPU of a served one.\n`,
+    );
+    if (ratios.some(({ ratio }) => ratio > maxRatio) || refusalRatio >= 1) process.exitCode = 1;
   } finally {
     for (const stop of stops.reverse()) await stop();
   }
