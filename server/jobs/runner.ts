@@ -38,8 +38,10 @@ export interface RunnerTiming {
   pollIntervalMs: number;
   /** How often it looks for jobs of processes that died. */
   recoveryIntervalMs: number;
-  /** What a stop waits for jobs before it cuts them off: they are done again, by a process that goes on. */
+  /** How long a stop waits for jobs before it tells them to end. Another process does them again. */
   stopPatienceMs: number;
+  /** How long such a job then has to note how far it came. A job that takes longer is cut off. */
+  settlingMs: number;
 }
 
 /** A job that was fetched ahead and found no hand free goes back for other processes to take. */
@@ -88,7 +90,8 @@ export async function startRunner({ url, appKey, timing, ...deps }: RunnerOption
     throw new Error('the worker lost its lease', { cause: error });
   });
   const pools = running.map(({ promise }) => promise.finally(() => finish('a pool has ended')));
-  const ended = Promise.race([Promise.all(pools), lost])
+  const cutOff = Promise.withResolvers<never>();
+  const ended = Promise.race([Promise.all(pools), lost, cutOff.promise])
     .then(
       () => connections.close(),
       error => {
@@ -111,7 +114,11 @@ export async function startRunner({ url, appKey, timing, ...deps }: RunnerOption
     ended,
     async stop() {
       finish('the worker stops');
+      const timer = setTimeout(() => {
+        cutOff.reject(new Error('jobs did not end in time'));
+      }, timing.stopPatienceMs + timing.settlingMs);
       await ended.catch(error => logger.warn({ err: error }, 'the worker did not stop cleanly'));
+      clearTimeout(timer);
     },
   };
 

@@ -27,6 +27,7 @@ const defaultTiming: WorkerTiming = {
   pollIntervalMs: 2_000,
   recoveryIntervalMs: 2_000,
   stopPatienceMs: 5_000,
+  settlingMs: 5_000,
   restartDelayMs: 1_000,
 };
 

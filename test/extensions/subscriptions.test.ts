@@ -256,3 +256,19 @@ test('a job that hangs is given up, and is told to stop', async () => {
   await expect(run({})).rejects.toThrow('ext:hanging:wait has not ended after 0.05 s');
   await eventually(() => expect(signal?.aborted).toBe(true));
 });
+
+test('a worker that stops cuts off a job that ignores its signal, and another worker does the job again', async () => {
+  let starts = 0;
+  const wait = () => {
+    starts++;
+    return new Promise(() => {});
+  };
+  const extensions = [extensionOf({ name: 'deaf', tasks: { wait } })];
+  const timing = { stopPatienceMs: 100, settlingMs: 100, recoveryIntervalMs: 100 };
+  const worker = await startWorkerForTest(server, { extensions, timing });
+  await server.sql(`select graphile_worker.add_job('ext:deaf:wait')`);
+  await eventually(() => expect(starts).toBe(1));
+  await worker.stop();
+  await startWorkerForTest(server, { extensions, timing });
+  await eventually(() => expect(starts).toBe(2));
+});
