@@ -4,7 +4,7 @@ import type { Bucket } from '../../contract/limits.ts';
 import type { Config } from '../config.ts';
 import type { Queryable } from '../database/database.ts';
 import { groupCalls } from '../database/group-calls.ts';
-import { statement } from '../database/statement.ts';
+import { type Arguments, query } from '../database/query.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import type { Role } from '../entities/membership.ts';
 import { type Bearer, type Credential, readBearer } from './bearer.ts';
@@ -93,21 +93,23 @@ function identifierOf(database: Queryable) {
 async function identifyAll(database: Queryable, callers: Caller[]): Promise<Identification[]> {
   // Which token it is that a bucket is charged to, the statement finds out: here it is a window that all have.
   const windows = callers.map(caller => counterOf(caller, 0));
-  const rows = await database.query(identifyTokens, [
-    callers.map(({ credential }) => (credential.kind === 'api' ? credential.tokenId : undefined)),
-    callers.map(({ credential }) => (credential.kind === 'api' ? credential.hash : undefined)),
-    callers.map(({ credential }) => (credential.kind === 'access' ? credential.hash : undefined)),
-    callers.map(({ credential, charges }) => (credential.kind === 'access' ? mcpUrlOf(charges.limits) : undefined)),
-    callers.map(({ now }) => now.toISOString()),
-    callers.map(({ charges }) => charges.bucket),
-    windows.map(window => window?.windowStartedAt.toISOString()),
-    windows.map(window => window?.expiresAt.toISOString()),
-    callers.map(({ charges }) => charges.idempotency?.path),
-    callers.map(({ charges }) => charges.idempotency?.key),
-    callers.map(({ charges }) => charges.ip.key),
-    callers.map(({ charges }) => charges.ip.windowStartedAt.toISOString()),
-    callers.map(({ charges }) => charges.ip.expiresAt.toISOString()),
-  ]);
+  const rows = await database.query(identifyTokens, {
+    tokenIds: callers.map(({ credential }) => (credential.kind === 'api' ? credential.tokenId : null)),
+    hashes: callers.map(({ credential }) => (credential.kind === 'api' ? credential.hash : null)),
+    accessHashes: callers.map(({ credential }) => (credential.kind === 'access' ? credential.hash : null)),
+    audiences: callers.map(({ credential, charges }) =>
+      credential.kind === 'access' ? mcpUrlOf(charges.limits) : null,
+    ),
+    times: callers.map(({ now }) => now.toISOString()),
+    buckets: callers.map(({ charges }) => charges.bucket ?? null),
+    bucketsStartedAt: windows.map(window => window?.windowStartedAt.toISOString() ?? null),
+    bucketsExpireAt: windows.map(window => window?.expiresAt.toISOString() ?? null),
+    paths: callers.map(({ charges }) => charges.idempotency?.path ?? null),
+    idempotencyKeys: callers.map(({ charges }) => charges.idempotency?.key ?? null),
+    counters: callers.map(({ charges }) => charges.ip.key),
+    countersStartedAt: callers.map(({ charges }) => charges.ip.windowStartedAt.toISOString()),
+    countersExpireAt: callers.map(({ charges }) => charges.ip.expiresAt.toISOString()),
+  });
   const counts = { ...rows[0]?.counts };
   const rowsByPlace = new Map(rows.map(row => [row.place, row]));
 
@@ -175,9 +177,15 @@ function principalOf(row: IdentifiedRow): Principal {
   };
 }
 
-const touchToken = statement<never>(
+const touchToken = query(
   'touch_token',
-  'update api_tokens set last_used_at = $2 where id = $1 and (last_used_at is null or last_used_at < $3)',
+  (db, $: Arguments<{ accountId: number; tokenId: number; now: Date; due: Date }>) =>
+    db
+      .updateTable('api_tokens')
+      .set({ last_used_at: $.now })
+      .where('account_id', '=', $.accountId)
+      .where('id', '=', $.tokenId)
+      .where(token => token.or([token('last_used_at', 'is', null), token('last_used_at', '<', $.due)])),
 );
 
 const touchIntervalMs = 60_000;
@@ -186,7 +194,7 @@ const touchIntervalMs = 60_000;
 export async function noteUse(database: Queryable, principal: Principal, now: Date): Promise<void> {
   const due = new Date(now.getTime() - touchIntervalMs);
   if (principal.lastUsedAt !== null && new Date(principal.lastUsedAt) >= due) return;
-  await database.query(touchToken, [principal.tokenId, now, due]);
+  await database.query(touchToken, { accountId: principal.account.id, tokenId: principal.tokenId, now, due });
 }
 
 export function requirePrincipal(principal: Principal | null): Principal {

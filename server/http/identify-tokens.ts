@@ -1,46 +1,67 @@
-import { statement } from '../database/statement.ts';
+import type { RowOf } from '../database/query.ts';
+import { array, bigint, boolean, bytes, integer, json, nullable, sql, text, time } from '../database/sql.ts';
 import type { Role } from '../entities/membership.ts';
 import type { Principal } from './authenticate.ts';
 import { chargeCounters } from './rate-limit.ts';
 
-/** What is found of one of the callers. */
-export interface IdentifiedRow {
-  /** Of all the counters that were charged, by their keys: the same in every row. */
-  counts: Record<string, number>;
-  /** Which of the callers the row is for, from 1. Null, with all that follows, when it is for none. */
-  place: number | null;
-  id: number;
-  name: string;
-  /** Of the secret, or of the access token that was found. */
-  secret_hash: Buffer;
-  is_usable: boolean;
-  is_revoked: boolean;
-  is_charged: boolean;
-  expires_at: string | null;
-  last_used_at: string | null;
-  voter_id: number;
-  account_id: number;
-  account_name: string;
-  plan: string;
-  issuer_id: number;
-  issuer_name: string;
-  role: Role | null;
-  is_blocked: boolean;
-  boards: Principal['boards'];
-  fingerprint: Buffer | null;
-  status: number;
-  body: string;
-}
-
 /**
  * Finds the tokens of some requests and charges their limits, in one round trip: separate ones cost a third of the
- * requests per second. Each parameter is an array with one element for each request.
+ * requests per second. Each argument up to idempotencyKeys is an array with one element for each request. The statement
+ * starts without an account, because the token names it.
  * A token of the API is found by its id, one that stands for a grant of OAuth by the hash of an access token.
  * A bucket is charged only for a token that is valid, so that knowing an id is not enough to exhaust it, and not for
  * the repetition of a request whose answer is stored.
  */
-export const identifyTokens = statement<IdentifiedRow>(
+export const identifyTokens = sql(
   'identify_tokens',
+  {
+    arguments: {
+      tokenIds: array(nullable(bigint())),
+      hashes: array(nullable(bytes())),
+      accessHashes: array(nullable(bytes())),
+      audiences: array(nullable(text())),
+      times: array(time()),
+      buckets: array(nullable(text())),
+      bucketsStartedAt: array(nullable(time())),
+      bucketsExpireAt: array(nullable(time())),
+      paths: array(nullable(text())),
+      idempotencyKeys: array(nullable(text())),
+      counters: array(text()),
+      countersStartedAt: array(time()),
+      countersExpireAt: array(time()),
+    },
+    row: {
+      /** All charged counters, by their keys. The same in every row. */
+      counts: json<Record<string, number>>(),
+      /** The place of the row's caller, from 1. A row that is for none has counts alone: the other columns are null. */
+      place: nullable(bigint()),
+      bucket_key: nullable(text()),
+      bucket_started_at: nullable(time()),
+      bucket_expires_at: nullable(time()),
+      id: bigint(),
+      name: text(),
+      /** The hash of the token's secret, or of the access token. */
+      secret_hash: bytes(),
+      expires_at: nullable(time()),
+      last_used_at: nullable(time()),
+      voter_id: bigint(),
+      is_usable: boolean(),
+      is_revoked: boolean(),
+      is_charged: boolean(),
+      account_id: bigint(),
+      account_name: text(),
+      plan: text(),
+      issuer_id: bigint(),
+      issuer_name: text(),
+      role: nullable(text<Role>()),
+      is_blocked: boolean(),
+      /** Null, with status and body, where no answer is stored. */
+      fingerprint: nullable(bytes()),
+      status: integer(),
+      body: text(),
+      boards: json<Principal['boards']>(),
+    },
+  },
   `with token as materialized (
     select c.place, c.bucket || ':' || t.id as bucket_key, c.bucket_started_at, c.bucket_expires_at,
       t.id, t.name, coalesce(o.id_hash, t.secret_hash) as secret_hash,
@@ -59,8 +80,9 @@ export const identifyTokens = statement<IdentifiedRow>(
         where g.token_id = t.id
       ), '[]') as boards
     from unnest(
-      $1::bigint[], $2::bytea[], $3::bytea[], $4::text[], $5::timestamptz[], $6::text[], $7::timestamptz[],
-      $8::timestamptz[], $9::text[], $10::text[]
+      $tokenIds::bigint[], $hashes::bytea[], $accessHashes::bytea[], $audiences::text[], $times::timestamptz[],
+      $buckets::text[], $bucketsStartedAt::timestamptz[], $bucketsExpireAt::timestamptz[], $paths::text[],
+      $idempotencyKeys::text[]
     ) with ordinality as c (
       token_id, hash, access_hash, audience, now, bucket, bucket_started_at, bucket_expires_at, path, idempotency_key,
       place
@@ -83,7 +105,7 @@ export const identifyTokens = statement<IdentifiedRow>(
       on k.token_id = t.id and k.path = c.path and k.key = c.idempotency_key and k.expires_at > c.now
   ),
   charge (key, window_started_at, expires_at) as (
-    select * from unnest($11::text[], $12::timestamptz[], $13::timestamptz[])
+    select * from unnest($counters::text[], $countersStartedAt::timestamptz[], $countersExpireAt::timestamptz[])
     union all
     select bucket_key, bucket_started_at, bucket_expires_at from token where is_charged
   ),
@@ -91,3 +113,5 @@ export const identifyTokens = statement<IdentifiedRow>(
   select (select json_object_agg(key, count) from charged) as counts, token.*
   from (select) as always left join token on true`,
 );
+
+export type IdentifiedRow = RowOf<typeof identifyTokens>;

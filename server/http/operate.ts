@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Transaction } from '../database/database.ts';
-import { statement } from '../database/statement.ts';
+import { type Arguments, query } from '../database/query.ts';
+import { boolean, sql, text } from '../database/sql.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import { inTurnAlone } from '../domain/ideas/idea-turns.ts';
@@ -138,15 +139,24 @@ export function chargeWhatIsNoReplay(server: ServerDependencies) {
   };
 }
 
-const tryLockKey = statement<{ is_locked: boolean }>(
+const tryLockKey = sql(
   'try_lock_idempotency_key',
-  'select pg_try_advisory_xact_lock(hashtextextended($1, 0)) as is_locked',
+  { arguments: { key: text() }, row: { is_locked: boolean() } },
+  'select pg_try_advisory_xact_lock(hashtextextended($key, 0)) as is_locked',
 );
 
-const selectAnswer = statement<StoredAnswer>(
-  'select_idempotent_answer',
-  `select fingerprint, status, body from idempotency_keys
-  where token_id = $1 and path = $2 and key = $3 and expires_at > $4`,
+interface UsedKey extends Idempotency {
+  tokenId: number;
+}
+
+const selectAnswer = query('select_idempotent_answer', (db, $: Arguments<UsedKey & { now: Date }>) =>
+  db
+    .selectFrom('idempotency_keys')
+    .select(['fingerprint', 'status', 'body'])
+    .where('token_id', '=', $.tokenId)
+    .where('path', '=', $.path)
+    .where('key', '=', $.key)
+    .where('expires_at', '>', $.now),
 );
 
 /**
@@ -160,19 +170,35 @@ async function claimKey(
   now: Date,
 ): Promise<StoredAnswer | undefined> {
   const { tokenId } = admissionOf(request).principal;
-  const [lock] = await transaction.query(tryLockKey, [`${tokenId} ${path} ${key}`]);
+  const [lock] = await transaction.query(tryLockKey, { key: `${tokenId} ${path} ${key}` });
   if (!lock?.is_locked) throw new DomainError('idempotency_key_in_use');
-  const [stored] = await transaction.query(selectAnswer, [tokenId, path, key, now]);
+  const [stored] = await transaction.query(selectAnswer, { tokenId, path, key, now });
   return stored;
 }
 
-const insertAnswer = statement<never>(
+/** The key may hold an expired answer, which this one replaces. */
+const insertAnswer = query(
   'insert_idempotent_answer',
-  `insert into idempotency_keys (token_id, path, key, fingerprint, status, body, expires_at)
-  values ($1, $2, $3, $4, $5, $6, $7)
-  on conflict (token_id, path, key) do update
-    set fingerprint = excluded.fingerprint, status = excluded.status, body = excluded.body,
-        expires_at = excluded.expires_at`,
+  (db, $: Arguments<UsedKey & StoredAnswer & { expiresAt: Date }>) =>
+    db
+      .insertInto('idempotency_keys')
+      .values({
+        token_id: $.tokenId,
+        path: $.path,
+        key: $.key,
+        fingerprint: $.fingerprint,
+        status: $.status,
+        body: $.body,
+        expires_at: $.expiresAt,
+      })
+      .onConflict(conflict =>
+        conflict.columns(['token_id', 'path', 'key']).doUpdateSet(row => ({
+          fingerprint: row.ref('excluded.fingerprint'),
+          status: row.ref('excluded.status'),
+          body: row.ref('excluded.body'),
+          expires_at: row.ref('excluded.expires_at'),
+        })),
+      ),
 );
 
 async function storeAnswer(
@@ -182,15 +208,15 @@ async function storeAnswer(
   answer: Answer<number, unknown>,
   now: Date,
 ) {
-  await transaction.query(insertAnswer, [
-    admissionOf(exchange.request).principal.tokenId,
+  await transaction.query(insertAnswer, {
+    tokenId: admissionOf(exchange.request).principal.tokenId,
     path,
     key,
-    fingerprintOf(exchange),
-    answer.status,
-    JSON.stringify(answer.body),
-    new Date(now.getTime() + idempotencyHours * 3_600_000),
-  ]);
+    fingerprint: fingerprintOf(exchange),
+    status: answer.status,
+    body: JSON.stringify(answer.body),
+    expiresAt: new Date(now.getTime() + idempotencyHours * 3_600_000),
+  });
 }
 
 /**

@@ -2,7 +2,8 @@ import { isIPv4, isIPv6 } from 'node:net';
 import { type Bucket, buckets } from '../../contract/limits.ts';
 import type { Config } from '../config.ts';
 import type { Queryable } from '../database/database.ts';
-import { statement } from '../database/statement.ts';
+import { type Arguments, query } from '../database/query.ts';
+import { integer, sql, text, time } from '../database/sql.ts';
 
 /** Where a counter stands after it was charged, or looked at. */
 export interface BucketState {
@@ -117,38 +118,48 @@ export const chargeCounters = `
         expires_at = greatest(r.expires_at, excluded.expires_at)
   returning key, count`;
 
-const chargeOne = statement<{ count: number }>(
+const chargeOne = sql(
   'charge_counter',
-  `with charge (key, window_started_at, expires_at) as (select $1::text, $2::timestamptz, $3::timestamptz),
+  { arguments: { key: text(), windowStartedAt: time(), expiresAt: time() }, row: { count: integer() } },
+  `with charge (key, window_started_at, expires_at) as (
+    select $key::text, $windowStartedAt::timestamptz, $expiresAt::timestamptz
+  ),
   charged as (${chargeCounters})
   select count from charged`,
 );
 
 /** Charges one counter, for a request that has no token. */
 export async function charge(database: Queryable, counter: Counter, now: Date): Promise<BucketState> {
-  const [row] = await database.query(chargeOne, [counter.key, counter.windowStartedAt, counter.expiresAt]);
+  const [row] = await database.query(chargeOne, counter);
   return stateOf(counter, row?.count ?? 0, now);
 }
 
-const refundCounter = statement<never>(
-  'refund_counter',
-  'update rate_limits set count = count - 1 where key = $1 and window_started_at = $2 and count > 0',
+const refundCounter = query('refund_counter', (db, $: Arguments<{ key: string; windowStartedAt: Date }>) =>
+  db
+    .updateTable('rate_limits')
+    .set(counter => ({ count: counter('count', '-', 1) }))
+    .where('key', '=', $.key)
+    .where('window_started_at', '=', $.windowStartedAt)
+    .where('count', '>', 0),
 );
 
-/** Gives back what a request was charged that turned out to cost nothing. */
+/** Gives back the charge of a request that costs nothing after all. */
 export async function refund(database: Queryable, state: BucketState): Promise<BucketState> {
-  await database.query(refundCounter, [state.key, state.windowStartedAt]);
+  await database.query(refundCounter, state);
   return { ...state, count: state.count - 1 };
 }
 
-const readCounters = statement<{ key: string; count: number }>(
-  'read_counters',
-  'select key, count from rate_limits where key = any($1) and expires_at > $2',
+const readCounters = query('read_counters', (db, $: Arguments<{ keys: readonly string[]; now: Date }>) =>
+  db
+    .selectFrom('rate_limits')
+    .select(['key', 'count'])
+    .where(counter => counter('key', '=', counter.fn.any($.keys)))
+    .where('expires_at', '>', $.now),
 );
 
 /** Looks at counters without charging them. */
 export async function peek(database: Queryable, counters: Counter[], now: Date): Promise<BucketState[]> {
-  const rows = await database.query(readCounters, [counters.map(({ key }) => key), now]);
+  const rows = await database.query(readCounters, { keys: counters.map(({ key }) => key), now });
   const counts = new Map(rows.map(({ key, count }) => [key, count]));
   return counters.map(counter => stateOf(counter, counts.get(counter.key) ?? 0, now));
 }

@@ -453,6 +453,6 @@ test('a repetition that came in before the first was answered is replayed, and t
   expect(await charged()).toBe(1);
   // While it held the connection of its transaction, waiting for one to give the charge back on could be for ever.
   const texts = statements.map(({ text }) => text);
-  const refund = texts.findIndex(text => text.startsWith('update rate_limits set count = count - 1'));
+  const refund = texts.findIndex(text => text.startsWith('update "rate_limits" set "count" = "count" - 1'));
   expect(refund).toBeGreaterThan(texts.lastIndexOf('commit'));
 });
