@@ -1,21 +1,24 @@
-import { statement } from '../../database/statement.ts';
+import { type Arguments, query } from '../../database/query.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { maySignIn } from './may-sign-in.ts';
 import { setPassword } from './set-password.ts';
 import { type ProvenUser, type SessionTerms, startSession } from './start-session.ts';
 
-/** The user before the password, as whoever begins the erasure locks them. */
-const lockPassword = statement<{ id: number }>(
-  'lock_own_password',
-  `select u.id from users u join sign_in_methods m on m.user_id = u.id and m.kind = 'password'
-  where u.id = $1 and m.updated_at = $2 and ${maySignIn}
-  for no key update of u, m`,
+/** Locks the user before the password, in the order in which an erasure locks them. */
+const lockPassword = query('lock_own_password', (db, $: Arguments<{ userId: number; setAt: string | null }>) =>
+  db
+    .selectFrom('users as u')
+    .innerJoin('sign_in_methods as m', join => join.onRef('m.user_id', '=', 'u.id').on('m.kind', '=', 'password'))
+    .select('u.id')
+    .where('u.id', '=', $.userId)
+    .where('m.updated_at', '=', $.setAt)
+    .where(maySignIn)
+    .forNoKeyUpdate(['u', 'm']),
 );
 
 /**
- * Sets another password, to the hash of one that was checked, for somebody who gave the one that they have. Every session
- * ends, and whoever changed it goes on in a new one, whose token is the answer: a session that somebody else may know is
- * of no use any more. Of two who change it at once, the second is refused.
+ * Replaces the password of a user who has given the current one. All sessions end, because somebody else may know their
+ * tokens. Returns the token of a new session. The second of two parallel changes is refused.
  */
 export async function changePassword(
   admin: Administration,
@@ -23,7 +26,7 @@ export async function changePassword(
   credential: string,
   terms: Omit<SessionTerms, 'previous'>,
 ): Promise<string> {
-  const [locked] = await admin.query(lockPassword, [user.id, user.set_at]);
+  const [locked] = await admin.query(lockPassword, { userId: user.id, setAt: user.set_at });
   const set_at = locked && (await setPassword(admin, user.id, credential));
   const token = set_at && (await startSession(admin, { id: user.id, set_at }, { ...terms, previous: undefined }));
   if (token) return token;

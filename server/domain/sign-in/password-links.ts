@@ -1,5 +1,6 @@
+import { sql } from 'kysely';
 import type { Queryable } from '../../database/database.ts';
-import { plannedStatement, statement } from '../../database/statement.ts';
+import { type Arguments, query } from '../../database/query.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { canonicalAddress } from '../users/canonical-address.ts';
 import { maySignIn } from './may-sign-in.ts';
@@ -8,36 +9,72 @@ import { hashOfSecret, makeSecret } from './secret-text.ts';
 /** How long a link works. */
 export const passwordLinkMinutes = 30;
 
+/** Few attempts, because a link that arrives late is of no use. An address names no account. */
+const leaveMail = query('leave_password_link_mail', (db, $: Arguments<{ email: string }>) =>
+  db
+    .with('asking', cte =>
+      cte.selectNoFrom(from =>
+        from
+          .selectFrom('users as u')
+          .select('u.id')
+          .where('u.canonical_email', '=', $.email)
+          .where(maySignIn)
+          .as('user_id'),
+      ),
+    )
+    .selectFrom('asking')
+    .select([
+      'user_id',
+      sql`graphile_worker.add_job(
+        'mail_password_link', json_build_object('user_id', user_id), max_attempts => 5
+      )`.as('job'),
+    ]),
+);
+
 /**
- * Leaves it to a worker to mail a link to whoever has the address. What is done is the same for an address that nobody
- * has, so that neither the answer nor its time tells; and the link is made when it is sent, so that no job holds one.
- * Answers whose address it is, for the audit log.
+ * Lets a worker mail a link to the user with an address. For an unknown address it adds a job, too, so that neither the
+ * answer nor its time reveals users. The worker makes the link, so that no job holds one. Returns the user's id for the
+ * audit log.
  */
 export async function requestPasswordLink(db: Queryable, email: string): Promise<number | undefined> {
-  const [row] = await db.query(leaveMail, [canonicalAddress(email)]);
+  const [row] = await db.query(leaveMail, { email: canonicalAddress(email) });
   return row?.user_id ?? undefined;
 }
 
-/** A few tries: a link that comes much later than it was asked for is of no use. */
-const leaveMail = plannedStatement<{ user_id: number | null }>(`
-  with asking as (
-    select (select u.id from users u where u.canonical_email = $1 and ${maySignIn}) as user_id
-  )
-  select user_id,
-    graphile_worker.add_job('mail_password_link', json_build_object('user_id', user_id), max_attempts => 5) as job
-  from asking`);
+interface NewLink {
+  tokenHash: Buffer;
+  userId: number;
+  now: Date;
+  expiresAt: Date;
+}
 
-const insertLink = statement<{ email: string; name: string }>(
-  'insert_password_link',
-  `with of_user as (
-    select u.id, u.email, u.name from users u where u.id = $2 and ${maySignIn} for share of u
-  ), link as (
-    insert into password_links (token_hash, user_id, created_at, expires_at) select $1, id, $3, $4 from of_user
-  )
-  select email, name from of_user`,
+/** Only the placeholder has no email, and it may not sign in. */
+const insertLink = query('insert_password_link', (db, $: Arguments<NewLink>) =>
+  db
+    .with('of_user', cte =>
+      cte
+        .selectFrom('users as u')
+        .select(['u.id', 'u.email', 'u.name'])
+        .where('u.id', '=', $.userId)
+        .where(maySignIn)
+        .forShare('u'),
+    )
+    .with('link', cte =>
+      cte
+        .insertInto('password_links')
+        .columns(['token_hash', 'user_id', 'created_at', 'expires_at'])
+        .expression(from =>
+          from
+            .selectFrom('of_user')
+            .select([$.tokenHash.as('token_hash'), 'id', $.now.as('created_at'), $.expiresAt.as('expires_at')]),
+        ),
+    )
+    .selectFrom('of_user')
+    .select(['email', 'name'])
+    .$narrowType<{ email: string }>(),
 );
 
-/** Makes a link for a user who may sign in, to be given to nobody else. Answers its token, and whose it is. */
+/** Makes a link for a user who may sign in. Returns its token, which only this user may get, and the user. */
 export async function insertPasswordLink(
   db: Queryable,
   userId: number,
@@ -45,7 +82,7 @@ export async function insertPasswordLink(
 ): Promise<{ token: string; email: string; name: string; expiresAt: Date } | undefined> {
   const { text: token, hash } = makeSecret();
   const expiresAt = new Date(now.getTime() + passwordLinkMinutes * 60_000);
-  const [user] = await db.query(insertLink, [hash, userId, now, expiresAt]);
+  const [user] = await db.query(insertLink, { tokenHash: hash, userId, now, expiresAt });
   return user && { ...user, token, expiresAt };
 }
 
@@ -65,26 +102,33 @@ export function passwordLinkUrl({ BASE_URL }: { BASE_URL: string }, token: strin
   return `${BASE_URL}/admin/password?token=${token}`;
 }
 
-const selectLink = statement<{ user_id: number; email: string }>(
-  'select_password_link',
-  `select u.id as user_id, u.email from password_links l join users u on u.id = l.user_id
-  where l.token_hash = $1 and l.expires_at > $2 and ${maySignIn}`,
+const selectLink = query('select_password_link', (db, $: Arguments<{ tokenHash: Buffer; now: Date }>) =>
+  db
+    .selectFrom('password_links as l')
+    .innerJoin('users as u', 'u.id', 'l.user_id')
+    .select(['u.id as user_id', 'u.email'])
+    .where('l.token_hash', '=', $.tokenHash)
+    .where('l.expires_at', '>', $.now)
+    .where(maySignIn)
+    .$narrowType<{ email: string }>(),
 );
 
-/** Whose password a link sets; undefined when it was used, is over, or is none. To look at it does not use it up. */
+/** Returns the user whose password a link sets; undefined if the link does not work. Reading does not use it up. */
 export async function readPasswordLink(
   db: Queryable,
   token: string,
   now: Date,
 ): Promise<{ hash: Buffer; userId: number; email: string } | undefined> {
   const hash = hashOfSecret(token);
-  const [row] = hash ? await db.query(selectLink, [hash, now]) : [];
+  const [row] = hash ? await db.query(selectLink, { tokenHash: hash, now }) : [];
   return hash && row && { hash, userId: row.user_id, email: row.email };
 }
 
-const deleteLinks = plannedStatement<never>('delete from password_links where user_id = $1');
+const deleteLinks = query('delete_password_links', (db, $: Arguments<{ userId: number }>) =>
+  db.deleteFrom('password_links').where('user_id', '=', $.userId),
+);
 
-/** Ends the links that are on their way: the password was set, or the address to which they were mailed is another one. */
+/** Ends all links of a user whose password was set, or whose address has changed. */
 export async function endPasswordLinks(db: Queryable, userId: number): Promise<void> {
-  await db.query(deleteLinks, [userId]);
+  await db.query(deleteLinks, { userId });
 }

@@ -1,78 +1,102 @@
+import { type Expression, type ExpressionBuilder, sql } from 'kysely';
+import { jsonArrayFrom } from 'kysely/helpers/postgres';
 import type { Queryable } from '../../database/database.ts';
-import { statement } from '../../database/statement.ts';
-import type { Role } from '../../entities/membership.ts';
+import { type Arguments, query, type RowOf } from '../../database/query.ts';
+import type { Tables } from '../../database/tables.ts';
 import { maySignIn } from './may-sign-in.ts';
 
-/** An account whose pages a user may see something of. */
-export interface AccountOfUser {
-  id: number;
-  slug: string;
-  name: string;
-  plan: string;
-  role: Role;
-}
-
-/** Who is signed in. */
-export interface SignedInUser {
-  id: number;
-  name: string;
-  email: string;
-  deletion_requested_at: string | null;
-  /** Of the newest notifications, how many are not read. */
-  unread_count: number;
-  /** By name. */
-  accounts: AccountOfUser[];
-}
-
-/** So many of the newest notifications are looked at: every page counts them, however many there are. */
+/** Every page counts the unread notifications, so the count looks at this many of the newest alone. */
 export const newestNotifications = 50;
 
-interface SessionRow extends SignedInUser {
-  is_noted: boolean;
+/**
+ * Reads the user with the accounts where they are an unblocked member and no erasure has begun. The session names no
+ * account, so the statement starts without one.
+ */
+const selectSession = query('select_session', (db, $: Arguments<{ tokenHash: Buffer; now: Date; idleSince: Date }>) =>
+  db
+    .selectFrom('sessions as s')
+    .innerJoin('users as u', 'u.id', 's.user_id')
+    .select(['u.id', 'u.name', 'u.email', 'u.deletion_requested_at'])
+    .select(u => [
+      u('s.last_seen_at', '>', minuteBefore($.now)).as('is_noted'),
+      jsonArrayFrom(accountsOfUser(u)).as('accounts'),
+      u
+        .selectFrom(newestNotificationsOf(u).as('newest'))
+        .select(newest => newest.fn.countAll<number>().as('count'))
+        .where('newest.read_at', 'is', null)
+        .$asScalar()
+        .$notNull()
+        .as('unread_count'),
+    ])
+    .where('s.token_hash', '=', $.tokenHash)
+    .where('s.expires_at', '>', $.now)
+    .where('s.last_seen_at', '>', $.idleSince)
+    .where(maySignIn)
+    .$narrowType<{ email: string }>(),
+);
+
+function minuteBefore(now: Expression<string>) {
+  return sql<string>`${now}::timestamptz - interval '1 minute'`;
+}
+
+type OfUser = ExpressionBuilder<Tables & { u: Tables['users'] }, 'u'>;
+
+function accountsOfUser(u: OfUser) {
+  return u
+    .selectFrom('memberships as m')
+    .innerJoin('accounts as a', 'a.id', 'm.account_id')
+    .select(['a.id', 'a.slug', 'a.name', 'a.plan', 'm.role'])
+    .whereRef('m.user_id', '=', 'u.id')
+    .where('a.erasure_began_at', 'is', null)
+    .where(a =>
+      a.not(
+        a.exists(
+          a.selectFrom('user_blocks as b').whereRef('b.account_id', '=', 'a.id').whereRef('b.user_id', '=', 'u.id'),
+        ),
+      ),
+    )
+    .orderBy(a => a.fn('lower', ['a.name']))
+    .orderBy('a.slug');
 }
 
 /**
- * In which accounts the user is a member, is not blocked, and of which nothing is erased yet. Only the index of the user's
- * notifications has the order in which they are counted: by their ids alone the planner might go through those of
- * everybody, in search of those of somebody who has none.
+ * With `user_id = u.id`, the planner might walk all notifications by id, which is slow for a user who has none. With
+ * `between`, only the index of the user's notifications has the order.
  */
-const selectSession = statement<SessionRow>(
-  'select_session',
-  `select u.id, u.name, u.email, u.deletion_requested_at, s.last_seen_at > $2::timestamptz - interval '1 minute' as is_noted,
-    coalesce((
-      select json_agg(json_build_object(
-        'id', a.id, 'slug', a.slug, 'name', a.name, 'plan', a.plan, 'role', m.role
-      ) order by lower(a.name), a.slug)
-      from memberships m join accounts a on a.id = m.account_id
-      where m.user_id = u.id and a.erasure_began_at is null
-        and not exists (select from user_blocks b where b.account_id = a.id and b.user_id = u.id)
-    ), '[]') as accounts,
-    (
-      select count(*) from (
-        select n.read_at from notifications n where n.user_id between u.id and u.id
-        order by n.user_id, n.id desc limit ${newestNotifications}
-      ) newest
-      where newest.read_at is null
-    ) as unread_count
-  from sessions s join users u on u.id = s.user_id
-  where s.token_hash = $1 and s.expires_at > $2 and s.last_seen_at > $3 and ${maySignIn}`,
+function newestNotificationsOf(u: OfUser) {
+  return u
+    .selectFrom('notifications as n')
+    .select('n.read_at')
+    .where(n => n.between('n.user_id', n.ref('u.id'), n.ref('u.id')))
+    .orderBy('n.user_id')
+    .orderBy('n.id', 'desc')
+    .limit(newestNotifications);
+}
+
+/** A signed-in user. unread_count is how many of the newest notifications are unread; accounts are sorted by name. */
+export type SignedInUser = Omit<RowOf<typeof selectSession>, 'is_noted'>;
+
+/** An account that a user may open in the administration. */
+export type AccountOfUser = SignedInUser['accounts'][number];
+
+const noteSession = query('note_session_use', (db, $: Arguments<{ tokenHash: Buffer; now: Date }>) =>
+  db
+    .updateTable('sessions')
+    .set({ last_seen_at: $.now })
+    .where('token_hash', '=', $.tokenHash)
+    .where('last_seen_at', '<=', minuteBefore($.now)),
 );
 
-const noteSession = statement<never>(
-  'note_session_use',
-  `update sessions set last_seen_at = $2::timestamptz where token_hash = $1 and last_seen_at <= $2::timestamptz - interval '1 minute'`,
-);
-
-/** Who is signed in by a session, where it is not over. Notes that it is used, to the minute. */
+/** Returns the user of a session that has not ended. Records the use of the session, to the minute. */
 export async function readSession(
   db: Queryable,
   tokenHash: Buffer,
   { now, idleMinutes }: { now: Date; idleMinutes: number },
 ): Promise<SignedInUser | undefined> {
   const idleSince = new Date(now.getTime() - idleMinutes * 60_000);
-  const [row] = await db.query(selectSession, [tokenHash, now, idleSince]);
+  const [row] = await db.query(selectSession, { tokenHash, now, idleSince });
   if (!row) return undefined;
   const { is_noted, ...user } = row;
-  if (!is_noted) await db.query(noteSession, [tokenHash, now]);
+  if (!is_noted) await db.query(noteSession, { tokenHash, now });
   return user;
 }

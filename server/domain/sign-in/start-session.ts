@@ -1,9 +1,10 @@
 import type { Queryable } from '../../database/database.ts';
-import { statement } from '../../database/statement.ts';
+import { type Arguments, query } from '../../database/query.ts';
+import { endSession } from './end-sessions.ts';
 import { maySignIn } from './may-sign-in.ts';
 import { makeSecret } from './secret-text.ts';
 
-/** Whose password was compared, and when it had been set. */
+/** A user whose password was compared, and when that password was set. */
 export interface ProvenUser {
   id: number;
   set_at: string | null;
@@ -17,24 +18,46 @@ export interface SessionTerms {
   previous: Buffer | undefined;
 }
 
-const insertSession = statement<{ user_id: number }>(
-  'insert_session',
-  `with user_as_before as (
-    select u.id from users u join sign_in_methods m on m.user_id = u.id and m.kind = 'password'
-    where u.id = $2 and m.updated_at = $3 and ${maySignIn}
-    for share of u, m
-  )
-  insert into sessions (token_hash, user_id, created_at, last_seen_at, expires_at)
-  select $1, id, $4, $4, $5 from user_as_before
-  returning user_id`,
+interface NewSession {
+  tokenHash: Buffer;
+  userId: number;
+  setAt: string | null;
+  now: Date;
+  expiresAt: Date;
+}
+
+const insertSession = query('insert_session', (db, $: Arguments<NewSession>) =>
+  db
+    .with('user_as_before', cte =>
+      cte
+        .selectFrom('users as u')
+        .innerJoin('sign_in_methods as m', join => join.onRef('m.user_id', '=', 'u.id').on('m.kind', '=', 'password'))
+        .select('u.id')
+        .where('u.id', '=', $.userId)
+        .where('m.updated_at', '=', $.setAt)
+        .where(maySignIn)
+        .forShare(['u', 'm']),
+    )
+    .insertInto('sessions')
+    .columns(['token_hash', 'user_id', 'created_at', 'last_seen_at', 'expires_at'])
+    .expression(from =>
+      from
+        .selectFrom('user_as_before')
+        .select([
+          $.tokenHash.as('token_hash'),
+          'id',
+          $.now.as('created_at'),
+          $.now.as('last_seen_at'),
+          $.expiresAt.as('expires_at'),
+        ]),
+    )
+    .returning('user_id'),
 );
 
-const deleteSession = statement<never>('delete_previous_session', 'delete from sessions where token_hash = $1');
-
 /**
- * Starts a session and answers its token. Only while the password is the one that was compared, and the user may: whoever
- * sets another one, or begins the erasure, ends all sessions, and none may begin by what was true before. Of the two, the
- * second waits for the first.
+ * Starts a session and returns its token; undefined if the password has changed since it was compared, or the user may
+ * not sign in. Setting a password and beginning an erasure end all sessions. They lock the same rows, so that no session
+ * starts with the old password after that.
  */
 export async function startSession(
   db: Queryable,
@@ -42,8 +65,8 @@ export async function startSession(
   { now, expiresAt, previous }: SessionTerms,
 ): Promise<string | undefined> {
   const { text, hash } = makeSecret();
-  const [session] = await db.query(insertSession, [hash, id, set_at, now, expiresAt]);
+  const [session] = await db.query(insertSession, { tokenHash: hash, userId: id, setAt: set_at, now, expiresAt });
   if (!session) return undefined;
-  if (previous) await db.query(deleteSession, [previous]);
+  if (previous) await endSession(db, previous);
   return text;
 }
