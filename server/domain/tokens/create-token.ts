@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { Grant } from '../../../contract/grants.ts';
-import { statement } from '../../database/statement.ts';
+import { type Arguments, query } from '../../database/query.ts';
 import { Account } from '../../entities/account.ts';
 import { ApiToken } from '../../entities/api-token.ts';
 import { ApiTokenBoard } from '../../entities/api-token-board.ts';
 import { Board } from '../../entities/board.ts';
-import type { Role } from '../../entities/membership.ts';
 import { Voter } from '../../entities/voter.ts';
 import { lockAccount } from '../accounts/find-account.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
@@ -91,17 +90,24 @@ async function checkPlanHasAgentApi(admin: Administration, accountId: number, wi
 }
 
 /** Locks the membership for the erasure of a user, which locks no account. */
-const selectIssuer = statement<{ role: Role; is_blocked: boolean }>(
-  'select_token_issuer',
-  `select m.role,
-    exists (select from user_blocks b where b.account_id = m.account_id and b.user_id = m.user_id) as is_blocked
-  from memberships m
-  where m.account_id = $1 and m.user_id = $2
-  for key share of m`,
+const selectIssuer = query('select_token_issuer', (db, $: Arguments<{ accountId: number; issuerId: number }>) =>
+  db
+    .selectFrom('memberships as m')
+    .select('m.role')
+    .select(m =>
+      m
+        .exists(
+          m.selectFrom('user_blocks as b').where('b.account_id', '=', $.accountId).where('b.user_id', '=', $.issuerId),
+        )
+        .as('is_blocked'),
+    )
+    .where('m.account_id', '=', $.accountId)
+    .where('m.user_id', '=', $.issuerId)
+    .forKeyShare('m'),
 );
 
 async function checkIssuer(admin: Administration, { accountId, issuerId }: NewToken) {
-  const [issuer] = await admin.query(selectIssuer, [accountId, issuerId]);
+  const [issuer] = await admin.query(selectIssuer, { accountId, issuerId });
   if (issuer?.is_blocked) throw new AdministrationError('forbidden', 'A blocked user cannot issue a token');
   if (issuer?.role === 'owner' || issuer?.role === 'admin') return;
   throw new AdministrationError(

@@ -1,8 +1,8 @@
-import { statement } from '../../database/statement.ts';
+import { type Arguments, query } from '../../database/query.ts';
 import { ApiToken } from '../../entities/api-token.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 
-/** Revokes a token of an account for good. Its votes stay counted (Vote). One that is revoked changes nothing. */
+/** Revokes a token of an account for good. Its votes stay counted (Vote). A revoked token stays as it is. */
 export async function revokeToken(admin: Administration, accountId: number, tokenId: number): Promise<void> {
   const token = await admin.em.findOne(ApiToken, { id: tokenId, accountId });
   if (!token) throw new AdministrationError('not_found', `The account has no token ${tokenId}`);
@@ -12,11 +12,17 @@ export async function revokeToken(admin: Administration, accountId: number, toke
   admin.audit.record('token.revoked', { account_id: accountId, token_id: tokenId });
 }
 
-const revokeOfIssuer = statement<{ id: number }>(
+const revokeOfIssuer = query(
   'revoke_tokens_of_issuer',
-  `update api_tokens set revoked_at = $4
-  where account_id = $1 and issuer_id = $2 and kind = any ($3) and revoked_at is null
-  returning id`,
+  (db, $: Arguments<{ accountId: number; userId: number; kinds: readonly ApiToken['kind'][]; now: Date }>) =>
+    db
+      .updateTable('api_tokens')
+      .set({ revoked_at: $.now })
+      .where('account_id', '=', $.accountId)
+      .where('issuer_id', '=', $.userId)
+      .where(token => token('kind', '=', token.fn.any($.kinds)))
+      .where('revoked_at', 'is', null)
+      .returning('id'),
 );
 
 /**
@@ -28,6 +34,6 @@ export async function revokeTokensOf(
   { accountId, userId }: { accountId: number; userId: number },
   kinds: readonly ApiToken['kind'][],
 ): Promise<void> {
-  const revoked = await admin.query(revokeOfIssuer, [accountId, userId, kinds, admin.now]);
+  const revoked = await admin.query(revokeOfIssuer, { accountId, userId, kinds, now: admin.now });
   for (const { id } of revoked) admin.audit.record('token.revoked', { account_id: accountId, token_id: id });
 }
