@@ -10,7 +10,7 @@ export const OauthRecord = defineEntity({
     /** SHA-256 of the id. */
     idHash: p.blob().primary(),
     /** Without the id. */
-    payload: p.json().columnType('jsonb'),
+    payload: p.json().$type<Record<string, unknown>>().columnType('jsonb'),
     /** Whom it is of; null for a client, and until somebody signs in. */
     userId: bigint().nullable(),
     /** The token that the grant is. */

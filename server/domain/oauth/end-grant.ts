@@ -1,23 +1,34 @@
-import { statement } from '../../database/statement.ts';
+import { type Arguments, query } from '../../database/query.ts';
 import type { Administration } from '../administration.ts';
 import { revokeToken } from '../tokens/revoke-token.ts';
 import { hashOfId } from './records.ts';
 
-const deleteGrant = statement<{ token_id: number; account_id: number }>(
-  'delete_oauth_grant',
-  `with ended as (delete from oauth_records where model = 'Grant' and id_hash = $1 returning token_id)
-  select t.id as token_id, t.account_id from ended e join api_tokens t on t.id = e.token_id`,
+/** Starts without an account, because only the grant's token names it. */
+const deleteGrant = query('delete_oauth_grant', (db, $: Arguments<{ idHash: Buffer }>) =>
+  db
+    .with('ended', cte =>
+      cte
+        .deleteFrom('oauth_records')
+        .where('model', '=', 'Grant')
+        .where('id_hash', '=', $.idHash)
+        .returning('token_id'),
+    )
+    .selectFrom('ended as e')
+    .innerJoin('api_tokens as t', 't.id', 'e.token_id')
+    .select(['t.id as token_id', 't.account_id']),
 );
 
-const deleteIssued = statement<never>('delete_oauth_grant_records', 'delete from oauth_records where grant_id = $1');
+const deleteIssued = query('delete_oauth_grant_records', (db, $: Arguments<{ grantId: string }>) =>
+  db.deleteFrom('oauth_records').where('grant_id', '=', $.grantId),
+);
 
-/** Ends a grant with all that was issued under it, and revokes its token. Answers which it was, where it was there. */
+/** Ends a grant with all that was issued under it, and revokes its token. Returns undefined for an unknown grant. */
 export async function endGrant(
   admin: Administration,
   grantId: string,
 ): Promise<{ tokenId: number; accountId: number } | undefined> {
-  const [ended] = await admin.query(deleteGrant, [hashOfId(grantId)]);
-  await admin.query(deleteIssued, [grantId]);
+  const [ended] = await admin.query(deleteGrant, { idHash: hashOfId(grantId) });
+  await admin.query(deleteIssued, { grantId });
   if (!ended) return undefined;
   await revokeToken(admin, ended.account_id, ended.token_id);
   return { tokenId: ended.token_id, accountId: ended.account_id };

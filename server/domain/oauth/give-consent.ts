@@ -1,6 +1,8 @@
+import { sql } from 'kysely';
 import type { Grant } from '../../../contract/grants.ts';
-import { statement } from '../../database/statement.ts';
+import { type Arguments, query } from '../../database/query.ts';
 import type { ApiToken } from '../../entities/api-token.ts';
+import { OauthRecord } from '../../entities/oauth-record.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { createToken } from '../tokens/create-token.ts';
 import { hashOfId, type OauthPayload } from './records.ts';
@@ -42,14 +44,15 @@ export async function giveConsent(
     { accountId, issuerId: userId, name: clientName, boards, expiresAt, kind: 'oauth' },
     plansWithoutAgentApi,
   );
-  await admin.query(insertGrant, [
-    hashOfId(consent.grantId),
-    JSON.stringify(consent.grantPayload),
+  admin.em.create(OauthRecord, {
+    model: 'Grant',
+    idHash: hashOfId(consent.grantId),
+    payload: consent.grantPayload,
     userId,
-    token.id,
-    admin.now,
+    tokenId: token.id,
+    createdAt: admin.now,
     expiresAt,
-  ]);
+  });
   return token;
 }
 
@@ -64,25 +67,29 @@ export async function refuseConsent(
   admin.audit.record('oauth.consent_denied', { user_id: userId, client_id: clientId, ...account });
 }
 
-const insertGrant = statement<never>(
-  'insert_oauth_grant',
-  `insert into oauth_records (model, id_hash, payload, user_id, token_id, created_at, expires_at)
-  values ('Grant', $1, $2, $3, $4, $5, $6)`,
-);
-
 /** consumed_at is set once: a form that is sent twice makes one grant. */
-const setResult = statement<{ model: string }>(
+const setResult = query(
   'answer_oauth_interaction',
-  `update oauth_records set payload = jsonb_set(payload, '{result}', $2), consumed_at = $3, user_id = $4
-  where model = 'Interaction' and id_hash = $1 and consumed_at is null and expires_at > $3
-  returning model`,
+  (db, $: Arguments<{ idHash: Buffer; result: OauthPayload; now: Date; userId: number }>) =>
+    db
+      .updateTable('oauth_records')
+      .set({
+        payload: sql<OauthPayload>`jsonb_set(payload, '{result}', ${$.result})`,
+        consumed_at: $.now,
+        user_id: $.userId,
+      })
+      .where('model', '=', 'Interaction')
+      .where('id_hash', '=', $.idHash)
+      .where('consumed_at', 'is', null)
+      .where('expires_at', '>', $.now)
+      .returning('model'),
 );
 
 async function answerInteraction(
   admin: Administration,
   { interactionId, userId, result }: Pick<Consent, 'interactionId' | 'userId' | 'result'>,
 ) {
-  const answered = await admin.query(setResult, [hashOfId(interactionId), JSON.stringify(result), admin.now, userId]);
+  const answered = await admin.query(setResult, { idHash: hashOfId(interactionId), result, now: admin.now, userId });
   if (answered.length > 0) return;
   throw new AdministrationError('conflict', 'This request was answered already. Begin again in the program.');
 }

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { Queryable } from '../../database/database.ts';
-import { statement } from '../../database/statement.ts';
+import { type Arguments, query, type RowOf } from '../../database/query.ts';
+import type { OauthRecord } from '../../entities/oauth-record.ts';
 
-/** What the provider keeps of one thing: JSON, in which a user is named as accountId and a grant as grantId. */
-export type OauthPayload = Record<string, unknown>;
+/** What the provider stores: JSON, in which a user is named as accountId and a grant as grantId. */
+export type OauthPayload = OauthRecord['payload'];
 
 /** A record as it was found. */
 export interface FoundRecord {
@@ -13,158 +14,244 @@ export interface FoundRecord {
 }
 
 /**
- * The hash under which a record is found. Of a code or a token the id is the code or token itself: whoever reads the
- * database has none of them.
+ * The hash under which a record is found. The id of a code or a token is the code or token itself, so the database
+ * holds only its hash.
  */
 export function hashOfId(id: string): Buffer {
   return createHash('sha256').update(id).digest();
 }
 
-const insertRecord = statement<never>(
-  'store_oauth_record',
-  `insert into oauth_records as r (model, id_hash, payload, created_at, expires_at) values ($1, $2, $3, $4, $5)
-  on conflict (model, id_hash) do update set payload = excluded.payload, expires_at = excluded.expires_at`,
+interface NewRecord {
+  model: string;
+  idHash: Buffer;
+  payload: OauthPayload;
+  now: Date;
+  expiresAt: Date;
+}
+
+const insertRecord = query('store_oauth_record', (db, $: Arguments<NewRecord>) =>
+  db
+    .insertInto('oauth_records')
+    .values({
+      model: $.model,
+      id_hash: $.idHash,
+      payload: $.payload,
+      created_at: $.now,
+      expires_at: $.expiresAt,
+    })
+    .onConflict(conflict =>
+      conflict.columns(['model', 'id_hash']).doUpdateSet(row => ({
+        payload: row.ref('excluded.payload'),
+        expires_at: row.ref('excluded.expires_at'),
+      })),
+    ),
 );
 
-/** Stores a record that stands under no grant: a client, or a request that awaits consent. */
+/** Stores a record without a grant: a client, or a request that awaits consent. */
 export async function storeRecord(
   db: Queryable,
   model: string,
-  { id, payload, now, expiresAt }: { id: string; payload: OauthPayload; now: Date; expiresAt: Date },
+  { id, payload, now, expiresAt }: Omit<NewRecord, 'model' | 'idHash'> & { id: string },
 ): Promise<void> {
-  await db.query(insertRecord, [model, hashOfId(id), JSON.stringify(payload), now, expiresAt]);
+  await db.query(insertRecord, { model, idHash: hashOfId(id), payload, now, expiresAt });
 }
 
 /**
  * Locks the grant and its row among the tokens. So a token is not issued once the grant has ended or its person has been
  * removed, and redemptions under one grant wait for each other. The grant, its row among the tokens and its client live as
- * long as the newest token, so that unused ones expire by themselves.
+ * long as the newest token, so that unused ones expire by themselves. The grant's token names the account, so the
+ * statement starts without one.
  */
-const insertUnderGrant = statement<{ token_id: number }>(
-  'store_oauth_record_under_grant',
-  `with of_grant as materialized (
-    select g.id_hash, g.token_id, g.user_id
-    from oauth_records g join api_tokens t on t.id = g.token_id
-    where g.model = 'Grant' and g.id_hash = $6 and t.revoked_at is null and t.expires_at > $4
-    for no key update of g, t
-  ), grant_kept as (
-    update oauth_records r set expires_at = greatest(r.expires_at, $5) from of_grant g
-    where r.model = 'Grant' and r.id_hash = g.id_hash
-  ), token_kept as (
-    update api_tokens t set expires_at = greatest(t.expires_at, $5) from of_grant g where t.id = g.token_id
-  ), client_kept as (
-    update oauth_records r set expires_at = greatest(r.expires_at, $9) from of_grant
-    where r.model = 'Client' and r.id_hash = $8
-  )
-  insert into oauth_records (model, id_hash, payload, user_id, token_id, grant_id, parent_hash, created_at, expires_at)
-  select $1, $2, $3, user_id, token_id, $7, $10, $4, $5 from of_grant
-  returning token_id`,
+const insertUnderGrant = query('store_oauth_record_under_grant', (db, $: Arguments<NewRecordUnderGrant>) =>
+  db
+    .with(
+      cte => cte('of_grant').materialized(),
+      cte =>
+        cte
+          .selectFrom('oauth_records as g')
+          .innerJoin('api_tokens as t', 't.id', 'g.token_id')
+          .select(['g.id_hash', 'g.token_id', 'g.user_id', 't.account_id'])
+          .where('g.model', '=', 'Grant')
+          .where('g.id_hash', '=', $.grantHash)
+          .where('t.revoked_at', 'is', null)
+          .where('t.expires_at', '>', $.now)
+          .forNoKeyUpdate(['g', 't']),
+    )
+    .with('grant_kept', cte =>
+      cte
+        .updateTable('oauth_records as r')
+        .from('of_grant as g')
+        .set(r => ({ expires_at: r.fn<string>('greatest', ['r.expires_at', $.expiresAt]) }))
+        .where('r.model', '=', 'Grant')
+        .whereRef('r.id_hash', '=', 'g.id_hash'),
+    )
+    .with('token_kept', cte =>
+      cte
+        .updateTable('api_tokens as t')
+        .from('of_grant as g')
+        .set(t => ({ expires_at: t.fn<string>('greatest', ['t.expires_at', $.expiresAt]) }))
+        .whereRef('t.account_id', '=', 'g.account_id')
+        .whereRef('t.id', '=', 'g.token_id'),
+    )
+    .with('client_kept', cte =>
+      cte
+        .updateTable('oauth_records as r')
+        .from('of_grant')
+        .set(r => ({ expires_at: r.fn<string>('greatest', ['r.expires_at', $.clientKeptUntil]) }))
+        .where('r.model', '=', 'Client')
+        .where('r.id_hash', '=', $.clientHash),
+    )
+    .insertInto('oauth_records')
+    .columns([
+      'model',
+      'id_hash',
+      'payload',
+      'user_id',
+      'token_id',
+      'grant_id',
+      'parent_hash',
+      'created_at',
+      'expires_at',
+    ])
+    .expression(from =>
+      from
+        .selectFrom('of_grant')
+        .select([
+          $.model.as('model'),
+          $.idHash.as('id_hash'),
+          $.payload.as('payload'),
+          'user_id',
+          'token_id',
+          $.grantId.as('grant_id'),
+          $.parentHash.as('parent_hash'),
+          $.now.as('created_at'),
+          $.expiresAt.as('expires_at'),
+        ]),
+    )
+    .returning('token_id'),
 );
 
+interface NewRecordUnderGrant extends NewRecord {
+  grantId: string;
+  grantHash: Buffer;
+  clientHash: Buffer;
+  clientKeptUntil: Date;
+  parentHash: Buffer | null;
+}
+
 /** A code or a token, with the grant under which it stands. */
-export interface RecordUnderGrant {
-  model: string;
+export interface RecordUnderGrant extends Omit<NewRecord, 'idHash'> {
   id: string;
   grantId: string;
   clientId: string;
-  payload: OauthPayload;
-  now: Date;
-  expiresAt: Date;
   clientKeptUntil: Date;
 }
 
-/** Stores a code or a token under its grant. Answers whether the grant is there still. */
+/** Stores a code or a token under its grant. Returns false if the grant has ended. */
 export async function storeUnderGrant(
   db: Queryable,
   record: RecordUnderGrant,
   parentId: string | null = null,
 ): Promise<boolean> {
-  const stored = await db.query(insertUnderGrant, [
-    record.model,
-    hashOfId(record.id),
-    JSON.stringify(record.payload),
-    record.now,
-    record.expiresAt,
-    hashOfId(record.grantId),
-    record.grantId,
-    hashOfId(record.clientId),
-    record.clientKeptUntil,
-    parentId === null ? null : hashOfId(parentId),
-  ]);
+  const stored = await db.query(insertUnderGrant, {
+    ...record,
+    idHash: hashOfId(record.id),
+    grantHash: hashOfId(record.grantId),
+    clientHash: hashOfId(record.clientId),
+    parentHash: parentId === null ? null : hashOfId(parentId),
+  });
   return stored.length > 0;
 }
 
-const selectRecord = statement<{ payload: OauthPayload; consumed_at: string | null }>(
-  'find_oauth_record',
-  `select r.payload, r.consumed_at
-  from oauth_records r
-  left join api_tokens t on t.id = r.token_id
-  left join accounts a on a.id = t.account_id
-  left join users u on u.id = t.issuer_id
-  where r.model = $1 and r.id_hash = $2 and r.expires_at > $3
-    and (
-      r.token_id is null
-      or (t.revoked_at is null and t.expires_at > $3 and a.erasure_began_at is null and u.erasure_began_at is null)
-    )`,
+interface RecordAddress {
+  model: string;
+  idHash: Buffer;
+}
+
+/** Starts without an account: the record is found by its hash, and only its token names the account. */
+const selectRecord = query('find_oauth_record', (db, $: Arguments<RecordAddress & { now: Date }>) =>
+  db
+    .selectFrom('oauth_records as r')
+    .leftJoin('api_tokens as t', 't.id', 'r.token_id')
+    .leftJoin('accounts as a', 'a.id', 't.account_id')
+    .leftJoin('users as u', 'u.id', 't.issuer_id')
+    .select(['r.payload', 'r.consumed_at'])
+    .where('r.model', '=', $.model)
+    .where('r.id_hash', '=', $.idHash)
+    .where('r.expires_at', '>', $.now)
+    .where(r =>
+      r.or([
+        r('r.token_id', 'is', null),
+        r.and([
+          r('t.revoked_at', 'is', null),
+          r('t.expires_at', '>', $.now),
+          r('a.erasure_began_at', 'is', null),
+          r('u.erasure_began_at', 'is', null),
+        ]),
+      ]),
+    ),
 );
 
-/** Finds what has not expired and whose grant has not ended, in whichever way. */
+/** Finds a record that has not expired and whose grant has not ended. */
 export async function findRecord(
   db: Queryable,
   model: string,
   id: string,
   now: Date,
 ): Promise<FoundRecord | undefined> {
-  const [row] = await db.query(selectRecord, [model, hashOfId(id), now]);
+  const [row] = await db.query(selectRecord, { model, idHash: hashOfId(id), now });
   return row && { payload: row.payload, consumedAt: row.consumed_at };
 }
 
-const markConsumed = statement<{ model: string }>(
-  'consume_oauth_record',
-  `update oauth_records set consumed_at = $3 where model = $1 and id_hash = $2 and consumed_at is null
-  returning model`,
+const markConsumed = query('consume_oauth_record', (db, $: Arguments<RecordAddress & { now: Date }>) =>
+  db
+    .updateTable('oauth_records')
+    .set({ consumed_at: $.now })
+    .where('model', '=', $.model)
+    .where('id_hash', '=', $.idHash)
+    .where('consumed_at', 'is', null)
+    .returning('model'),
 );
 
-/** Redeems a code or a refresh token. Of two that do so at once one is answered true. */
+/** Redeems a code or a refresh token. Returns true to only one of two parallel requests. */
 export async function consumeRecord(db: Queryable, model: string, id: string, now: Date): Promise<boolean> {
-  return (await db.query(markConsumed, [model, hashOfId(id), now])).length > 0;
+  return (await db.query(markConsumed, { model, idHash: hashOfId(id), now })).length > 0;
 }
 
-/** Finds the issued tokens by the index on grant_id: a grant has few, so parent_hash needs no index. */
-const selectRepetition = statement<Repetition>(
-  'judge_oauth_repetition',
-  `select
-    r.consumed_at > $2 and not exists (
-      select from oauth_records c
-      where c.grant_id = r.grant_id and c.parent_hash = r.id_hash and c.consumed_at is not null
-    ) as is_in_leeway,
-    (
-      select count(*)::int from oauth_records c where c.grant_id = r.grant_id and c.parent_hash = r.id_hash
-    ) as issued_count
-  from oauth_records r
-  where r.model = 'RefreshToken' and r.id_hash = $1`,
+/**
+ * is_in_leeway: the token was redeemed a moment ago, and no refresh token that it issued has been redeemed.
+ * issued_count: how many refresh tokens it has issued. The query finds them by the index on grant_id: a grant has few, so
+ * parent_hash needs no index.
+ */
+const selectRepetition = query('judge_oauth_repetition', (db, $: Arguments<{ idHash: Buffer; redeemedAfter: Date }>) =>
+  db
+    .selectFrom('oauth_records as r')
+    .leftJoin('oauth_records as c', join =>
+      join.onRef('c.grant_id', '=', 'r.grant_id').onRef('c.parent_hash', '=', 'r.id_hash'),
+    )
+    .select(r => [
+      r.and([r('r.consumed_at', '>', $.redeemedAfter), r(r.fn.count('c.consumed_at'), '=', 0)]).as('is_in_leeway'),
+      r.fn.count<number>('c.id_hash').as('issued_count'),
+    ])
+    .where('r.model', '=', 'RefreshToken')
+    .where('r.id_hash', '=', $.idHash)
+    .groupBy(['r.id_hash', 'r.consumed_at']),
 );
 
 /** The state of a refresh token that was redeemed before. */
-export interface Repetition {
-  /** It was redeemed a moment ago, and none of the refresh tokens that it issued has been redeemed. */
-  is_in_leeway: boolean;
-  /** How many refresh tokens it has issued. */
-  issued_count: number;
-}
+export type Repetition = RowOf<typeof selectRepetition>;
 
 /** Undefined where the refresh token has expired and is gone. */
 export async function judgeRepetition(db: Queryable, id: string, redeemedAfter: Date): Promise<Repetition | undefined> {
-  const [repetition] = await db.query(selectRepetition, [hashOfId(id), redeemedAfter]);
+  const [repetition] = await db.query(selectRepetition, { idHash: hashOfId(id), redeemedAfter });
   return repetition;
 }
 
-const deleteRecord = statement<{ model: string }>(
-  'delete_oauth_record',
-  'delete from oauth_records where model = $1 and id_hash = $2 returning model',
+const deleteRecord = query('delete_oauth_record', (db, $: Arguments<RecordAddress>) =>
+  db.deleteFrom('oauth_records').where('model', '=', $.model).where('id_hash', '=', $.idHash).returning('model'),
 );
 
-/** Answers whether it was there: of two that remove it at once, to one. */
+/** Returns whether the record existed: true to only one of two parallel requests. */
 export async function removeRecord(db: Queryable, model: string, id: string): Promise<boolean> {
-  return (await db.query(deleteRecord, [model, hashOfId(id)])).length > 0;
+  return (await db.query(deleteRecord, { model, idHash: hashOfId(id) })).length > 0;
 }
