@@ -73,30 +73,6 @@ describe('the migrated schema', () => {
     expect(missing).toEqual([]);
   });
 
-  /** Tables without account_id, and why accounts can be spread over machines all the same. */
-  const withoutAccount: Record<string, string> = {
-    accounts: 'its id is the account',
-    users: 'a person may be a member of many accounts',
-    sign_in_methods: 'of a person, and one of each kind',
-    sessions: 'of a person, and found by the token alone',
-    password_links: 'of a person, found by the token alone, and gone within the hour',
-    oauth_records: 'of a client or a person, until a grant says which account; then its token has it',
-    api_token_boards: 'a few rows for each token, which has the account',
-    idempotency_keys: 'kept for a day, and found by the token alone',
-    extension_subscriptions: 'a few rows for each extension, for every account',
-    rate_limits: 'counters under keys of their own, of addresses too, forgotten within the day',
-    heartbeats: 'one row for each periodic job',
-    schema_migrations: 'one row for each file',
-  };
-
-  test('carries account_id, never null, in every table that grows', async () => {
-    const all = await columns('public');
-    const carrying = all.filter(column => column.column_name === 'account_id');
-    const without = (await tables('public')).filter(table => !carrying.some(column => column.table_name === table));
-    expect(without.sort()).toEqual(Object.keys(withoutAccount).sort());
-    for (const column of carrying) expect(column).toMatchObject({ type: 'bigint', is_nullable: false });
-  });
-
   /** An account_id without a foreign key is a copy, for spreading: the rows go with what they belong to. */
   const ownerOfTable = {
     comments: 'ideas',

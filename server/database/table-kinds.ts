@@ -1,0 +1,48 @@
+import type { Tables } from './tables.ts';
+
+/**
+ * - tenant: the rows belong to one account. A tenant table has `account_id not null`; `accounts` counts with its `id`.
+ * - global: people and OAuth clients, who may belong to several accounts.
+ * - local: belongs to one database. Its rows never move to another.
+ */
+export type TableKind = { kind: 'tenant'; reason?: string } | { kind: 'global' | 'local'; reason: string };
+
+const tenant: TableKind = { kind: 'tenant' };
+const global = (reason: string): TableKind => ({ kind: 'global', reason });
+const local = (reason: string): TableKind => ({ kind: 'local', reason });
+
+/** The kind of every table. The account is the unit by which data can spread over several databases. */
+export const tableKinds: Readonly<Record<keyof Tables | 'schema_migrations', TableKind>> = {
+  accounts: { kind: 'tenant', reason: 'Its id is the account.' },
+  api_token_boards: tenant,
+  api_tokens: tenant,
+  boards: tenant,
+  chat_channels: tenant,
+  comments: tenant,
+  events: tenant,
+  extension_subscriptions: local('A few rows for each extension of this installation. They apply to every account.'),
+  followers: tenant,
+  heartbeats: local('One row for each periodic job of this database.'),
+  idea_tags: tenant,
+  ideas: tenant,
+  idempotency_keys: tenant,
+  invitations: tenant,
+  memberships: tenant,
+  merges: tenant,
+  notifications: tenant,
+  oauth_records: global('A client has no account, and a sign-in gets one only when a grant names its token.'),
+  password_links: global('Belongs to a person. The token of the link is the only way to find it.'),
+  rate_limits: local('Short-lived counters. Some count addresses, which belong to no account.'),
+  schema_migrations: local('The migrations of this database. The migrator owns it, so it has no entity.'),
+  sessions: global('Belongs to a person. The token of the session is the only way to find it.'),
+  sign_in_methods: global('Belongs to a person, who signs in once for all accounts.'),
+  statuses: tenant,
+  tags: tenant,
+  user_blocks: tenant,
+  users: global('A person may be a member of several accounts.'),
+  voters: tenant,
+  votes: tenant,
+  webhook_attempts: tenant,
+  webhook_deliveries: tenant,
+  webhook_endpoints: tenant,
+};
