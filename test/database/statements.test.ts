@@ -1,55 +1,46 @@
-import { globSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { listQueries } from '../../server/database/query.ts';
+import type { Query } from '../../server/database/query.ts';
 import { declarationOf } from '../../server/database/sql.ts';
 import { connect, createTestDatabase, type TestDatabase } from '../helpers/database.ts';
 import { describeStatement } from '../helpers/describe-statement.ts';
-
-/** These start a process when they are imported. */
-const programs = ['main.ts', 'worker.ts', 'cli/main.ts'];
-
-const server = fileURLToPath(new URL('../../server/', import.meta.url));
+import { loadServerQueries } from '../helpers/server-queries.ts';
 
 let db: TestDatabase;
 let client: pg.Client;
+let queries: Query<never, unknown>[];
 
 beforeAll(async () => {
   db = await createTestDatabase();
   client = await connect(db.url);
-  const modules = globSync('**/*.ts', { cwd: server, exclude: ['**/*.d.ts', ...programs] });
-  for (const module of modules) await import(`${server}${module}`);
+  queries = await loadServerQueries();
 });
 afterAll(async () => {
   await client.end();
   await db.drop();
 });
 
-/** Test files that ran in the same process define statements, too. */
-const queriesOfServer = () => listQueries().filter(({ name }) => !name.startsWith('test_'));
-
 describe('every statement of the server', () => {
   test('is one that PostgreSQL accepts on the migrated schema', async () => {
     const refused: Record<string, string> = {};
-    for (const { name, text } of queriesOfServer()) {
+    for (const { name, text } of queries) {
       await describeStatement(client, text).catch((error: Error) => {
         refused[name] = error.message;
       });
     }
-    expect(queriesOfServer().length).toBeGreaterThan(100);
+    expect(queries.length).toBeGreaterThan(100);
     expect(refused).toEqual({});
   });
 
   test('has a name of its own, under which each connection prepares it', () => {
-    const names = queriesOfServer().map(({ name }) => name);
+    const names = queries.map(({ name }) => name);
     expect(names.filter((name, place) => names.indexOf(name) !== place)).toEqual([]);
     // PostgreSQL cuts longer names, so that two could become one.
     expect(names.filter(name => name.length > 63)).toEqual([]);
   });
 
   test('that declares its arguments and its rows declares them as PostgreSQL describes them', async () => {
-    for (const { name, text } of queriesOfServer()) {
+    for (const { name, text } of queries) {
       const declared = declarationOf(name);
       if (!declared) continue;
       const { parameterTypes, columns } = await describeStatement(client, text);

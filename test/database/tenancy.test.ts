@@ -1,13 +1,35 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { tableKinds } from '../../server/database/table-kinds.ts';
+import { type AccountColumns, findFilterProblems, findFunctionProblems } from '../helpers/account-filters.ts';
 import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
 import { expectOnlyKnownOffenders } from '../helpers/offenders.ts';
+import { loadServerQueries } from '../helpers/server-queries.ts';
 
 /** Unique indexes across accounts that stay. */
 const uniqueAcrossAccounts: Record<string, string> = {
   accounts_slug_key: 'The slug is how the command line and URLs find an account.',
   boards_public_slug_key: 'The page of a public board has the slug alone in its URL.',
   invitations_token_hash_key: 'The token of a link is all that an invited person has.',
+};
+
+/** Statements that may start without an account. */
+const startsWithoutAccount: Record<string, string> = {
+  count_accounts: 'Counts all accounts of the installation.',
+  find_oauth_record: 'Finds a record of OAuth by its token, and then the token of the grant.',
+  identify_tokens: 'Finds tokens by their secrets.',
+  insert_password_link: 'Finds a person, who may sign in unless blocked in every account.',
+  insert_session: 'Finds a person, who may sign in unless blocked in every account.',
+  lock_memberships_for_erasure: 'Finds all accounts of a person.',
+  lock_own_password: 'Finds a person, who may sign in unless blocked in every account.',
+  select_account_of_invitation: 'Finds the account of an invitation by the token of the link.',
+  select_acting_user: 'Finds an account by its slug.',
+  select_followed_invitation: 'Finds an invitation by the token of the link.',
+  select_password_link: 'Finds a person, who may sign in unless blocked in every account.',
+  select_public_board: 'Finds a public board by its slug.',
+  select_session: 'Finds a person by the token of a session, with all their accounts.',
+  select_sign_in_candidate: 'Finds a person, who may sign in unless blocked in every account.',
+  select_waiting_work: 'Counts the waiting deliveries of all accounts for the metrics.',
+  take_password_link: 'Finds a person, who may sign in unless blocked in every account.',
 };
 
 let db: TestDatabase;
@@ -94,6 +116,55 @@ describe('the schema', () => {
     );
   });
 });
+
+describe('filters on the account', () => {
+  let columns: AccountColumns;
+
+  beforeAll(async () => {
+    const rows = await db.sql<{ table: string; column: string }>(`
+      select c.relname as table, a.attname as column
+      from pg_class c join pg_attribute a on a.attrelid = c.oid
+      where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p')`);
+    // The statements on a table cannot have the filter before the table has the column.
+    const existing = rows.filter(({ table, column }) => isTenant(table) && column === accountColumn(table));
+    columns = new Map(existing.map(({ table, column }) => [table, column]));
+  });
+
+  test('every statement filters each tenant table by the same account', async () => {
+    const offenders: string[] = [];
+    for (const query of await loadServerQueries()) {
+      const problems = await findFilterProblems(query.text, columns);
+      offenders.push(...problems.map(problem => `${nameInList(query)}: ${problem}`));
+    }
+    const statementOf = (offender: string) => offender.slice(0, offender.indexOf(': '));
+    const names = offenders.map(statementOf);
+    expect(Object.keys(startsWithoutAccount).filter(name => !names.includes(name))).toEqual([]);
+    const unexplained = offenders.filter(offender => !(statementOf(offender) in startsWithoutAccount));
+    await expectOnlyKnownOffenders('statements', unexplained);
+  });
+
+  test('every database function filters each tenant table by the same account', async () => {
+    const functions = await db.sql<{ name: string; definition: string }>(`
+      select p.proname as name, pg_get_functiondef(p.oid) as definition
+      from pg_proc p
+      where p.pronamespace = 'public'::regnamespace
+        and not exists (select from pg_depend d where d.objid = p.oid and d.deptype = 'e')`);
+    expect(functions.length).toBeGreaterThan(0);
+    const offenders: string[] = [];
+    for (const { name, definition } of functions) {
+      const problems = await findFunctionProblems(definition, columns);
+      offenders.push(...problems.map(problem => `${name}: ${problem}`));
+    }
+    await expectOnlyKnownOffenders('functions', offenders);
+  });
+});
+
+/** The name of a statement in the list of offenders, where all variants of one statement have one name. */
+function nameInList({ name, text }: { name: string; text: string }): string {
+  if (name.startsWith('list_ideas_')) return 'list_ideas_*';
+  // plannedStatement() gives numbers as names. They change with every other statement.
+  return name.startsWith('planned_') ? text.trim().replace(/\s+/g, ' ').slice(0, 100) : name;
+}
 
 async function foreignKeys(): Promise<ForeignKey[]> {
   return db.sql<ForeignKey>(`
