@@ -1,0 +1,988 @@
+-- The whole schema, for reading. The migrations create it, and nothing runs this file. Written by npm run schema.
+-- server/database/table-kinds.ts explains the kinds of tables.
+
+-- extensions
+
+CREATE EXTENSION btree_gin;
+CREATE EXTENSION unaccent;
+
+-- text search
+
+CREATE TEXT SEARCH CONFIGURATION idea_search (PARSER = "default");
+ALTER TEXT SEARCH CONFIGURATION idea_search ADD MAPPING FOR email, file, float, host, int, sfloat, uint, url, url_path, version
+  WITH simple;
+ALTER TEXT SEARCH CONFIGURATION idea_search ADD MAPPING FOR asciihword, asciiword, hword, hword_asciipart, hword_numpart, hword_part, numhword, numword, word
+  WITH unaccent, simple;
+
+-- table accounts (tenant)
+
+CREATE TABLE accounts (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  slug text NOT NULL,
+  name text NOT NULL,
+  plan text DEFAULT 'community'::text NOT NULL,
+  deletion_scheduled_at timestamp(3) with time zone,
+  created_at timestamp(3) with time zone DEFAULT now() NOT NULL,
+  erasure_began_at timestamp(3) with time zone,
+  CONSTRAINT accounts_pkey PRIMARY KEY (id),
+  CONSTRAINT accounts_slug_key UNIQUE (slug),
+  CONSTRAINT accounts_erasure_check CHECK (erasure_began_at IS NULL OR deletion_scheduled_at IS NOT NULL),
+  CONSTRAINT accounts_name_check CHECK (char_length(name) >= 1 AND char_length(name) <= 100),
+  CONSTRAINT accounts_slug_check CHECK (slug ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$'::text)
+);
+CREATE INDEX accounts_deletion_scheduled_at_idx ON accounts USING btree (deletion_scheduled_at) WHERE deletion_scheduled_at IS NOT NULL;
+
+-- function set_canonical_email()
+
+CREATE FUNCTION set_canonical_email()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if tg_op = 'INSERT' then
+    if new.canonical_email is not null then
+      return new;
+    end if;
+  elsif new.email is not distinct from old.email or new.canonical_email is distinct from old.canonical_email then
+    return new;
+  end if;
+  new.canonical_email := case
+    when octet_length(new.email) = char_length(new.email) and char_length(new.email) <= 254
+    then regexp_replace(lower(new.email collate "C"), '\.+$', '')
+  end;
+  return new;
+end
+$function$;
+
+-- table users (global)
+
+CREATE TABLE users (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  email text,
+  name text NOT NULL,
+  avatar_url text,
+  notification_email text,
+  is_operator boolean DEFAULT false NOT NULL,
+  is_placeholder boolean DEFAULT false NOT NULL,
+  deletion_requested_at timestamp(3) with time zone,
+  created_at timestamp(3) with time zone DEFAULT now() NOT NULL,
+  erasure_began_at timestamp(3) with time zone,
+  canonical_email text,
+  CONSTRAINT users_pkey PRIMARY KEY (id),
+  CONSTRAINT users_email_check CHECK ((email IS NULL) = is_placeholder),
+  CONSTRAINT users_erasure_check CHECK (erasure_began_at IS NULL OR deletion_requested_at IS NOT NULL AND NOT is_placeholder),
+  CONSTRAINT users_name_check CHECK (char_length(name) >= 1 AND char_length(name) <= 100)
+);
+CREATE UNIQUE INDEX users_canonical_email_key ON users USING btree (canonical_email);
+CREATE INDEX users_deletion_requested_at_idx ON users USING btree (deletion_requested_at) WHERE deletion_requested_at IS NOT NULL;
+CREATE INDEX users_email_beginning_idx ON users USING btree (lower(email) text_pattern_ops);
+CREATE UNIQUE INDEX users_email_key ON users USING btree (lower(replace(email, 'İ'::text, ''::text)));
+CREATE INDEX users_name_beginning_idx ON users USING btree (lower(name) text_pattern_ops);
+CREATE UNIQUE INDEX users_placeholder_key ON users USING btree (is_placeholder) WHERE is_placeholder;
+CREATE INDEX users_without_canonical_email_idx ON users USING btree (id) WHERE canonical_email IS NULL AND NOT is_placeholder;
+CREATE TRIGGER users_set_canonical_email BEFORE INSERT OR UPDATE OF email ON users FOR EACH ROW EXECUTE FUNCTION set_canonical_email();
+
+-- table voters (tenant)
+
+CREATE TABLE voters (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  account_id bigint NOT NULL,
+  user_id bigint,
+  CONSTRAINT voters_pkey PRIMARY KEY (id),
+  CONSTRAINT voters_account_id_user_id_key UNIQUE (account_id, user_id),
+  CONSTRAINT voters_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
+  CONSTRAINT voters_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE SET NULL
+);
+CREATE INDEX voters_user_id_idx ON voters USING btree (user_id);
+
+-- table api_tokens (tenant)
+
+CREATE TABLE api_tokens (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  account_id bigint NOT NULL,
+  issuer_id bigint NOT NULL,
+  voter_id bigint NOT NULL,
+  kind text DEFAULT 'api'::text NOT NULL,
+  name text NOT NULL,
+  secret_hash bytea NOT NULL,
+  expires_at timestamp(3) with time zone,
+  last_used_at timestamp(3) with time zone,
+  revoked_at timestamp(3) with time zone,
+  created_at timestamp(3) with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT api_tokens_pkey PRIMARY KEY (id),
+  CONSTRAINT api_tokens_voter_id_key UNIQUE (voter_id),
+  CONSTRAINT api_tokens_kind_check CHECK (kind = ANY (ARRAY['api'::text, 'oauth'::text])),
+  CONSTRAINT api_tokens_name_check CHECK (char_length(name) >= 1 AND char_length(name) <= 100),
+  CONSTRAINT api_tokens_secret_hash_check CHECK (octet_length(secret_hash) = 32),
+  CONSTRAINT api_tokens_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
+  CONSTRAINT api_tokens_issuer_id_fkey FOREIGN KEY (issuer_id) REFERENCES users(id),
+  CONSTRAINT api_tokens_voter_id_fkey FOREIGN KEY (voter_id) REFERENCES voters(id) ON DELETE CASCADE
+);
+CREATE INDEX api_tokens_account_id_idx ON api_tokens USING btree (account_id);
+CREATE INDEX api_tokens_issuer_id_idx ON api_tokens USING btree (issuer_id);
+
+-- table boards (tenant)
+
+CREATE TABLE boards (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  account_id bigint NOT NULL,
+  slug text NOT NULL,
+  name text NOT NULL,
+  description text DEFAULT ''::text NOT NULL,
+  is_frozen boolean DEFAULT false NOT NULL,
+  pre_moderation boolean DEFAULT false NOT NULL,
+  submissions_open_at timestamp(3) with time zone,
+  submissions_close_at timestamp(3) with time zone,
+  voting_open_at timestamp(3) with time zone,
+  voting_close_at timestamp(3) with time zone,
+  created_at timestamp(3) with time zone DEFAULT now() NOT NULL,
+  updated_at timestamp(3) with time zone DEFAULT now() NOT NULL,
+  is_public boolean DEFAULT false NOT NULL,
+  CONSTRAINT boards_pkey PRIMARY KEY (id),
+  CONSTRAINT boards_account_id_slug_key UNIQUE (account_id, slug),
+  CONSTRAINT boards_name_check CHECK (char_length(name) >= 1 AND char_length(name) <= 100),
+  CONSTRAINT boards_slug_check CHECK (slug ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$'::text),
+  CONSTRAINT boards_submissions_check CHECK (submissions_open_at < submissions_close_at),
+  CONSTRAINT boards_voting_check CHECK (voting_open_at < voting_close_at),
+  CONSTRAINT boards_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE
+);
+CREATE UNIQUE INDEX boards_public_slug_key ON boards USING btree (slug) WHERE is_public;
+
+-- table api_token_boards (tenant)
+
+CREATE TABLE api_token_boards (
+  token_id bigint NOT NULL,
+  board_id bigint NOT NULL,
+  level text NOT NULL,
+  CONSTRAINT api_token_boards_pkey PRIMARY KEY (token_id, board_id),
+  CONSTRAINT api_token_boards_level_check CHECK (level = ANY (ARRAY['read'::text, 'write'::text, 'moderate'::text])),
+  CONSTRAINT api_token_boards_board_id_fkey FOREIGN KEY (board_id) REFERENCES boards(id) ON DELETE CASCADE,
+  CONSTRAINT api_token_boards_token_id_fkey FOREIGN KEY (token_id) REFERENCES api_tokens(id) ON DELETE CASCADE
+);
+CREATE INDEX api_token_boards_board_id_idx ON api_token_boards USING btree (board_id);
+
+-- table chat_channels (tenant)
+
+CREATE TABLE chat_channels (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  account_id bigint NOT NULL,
+  board_id bigint NOT NULL,
+  kind text NOT NULL,
+  name text DEFAULT ''::text NOT NULL,
+  url bytea NOT NULL,
+  event_types text[] DEFAULT '{}'::text[] NOT NULL,
+  disabled_at timestamp(3) with time zone,
+  disabled_reason text,
+  created_at timestamp(3) with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT chat_channels_pkey PRIMARY KEY (id),
+  CONSTRAINT chat_channels_disabled_check CHECK ((disabled_at IS NULL) = (disabled_reason IS NULL)),
+  CONSTRAINT chat_channels_kind_check CHECK (kind = ANY (ARRAY['slack'::text, 'discord'::text, 'mattermost'::text, 'teams'::text])),
+  CONSTRAINT chat_channels_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
+  CONSTRAINT chat_channels_board_id_fkey FOREIGN KEY (board_id) REFERENCES boards(id) ON DELETE CASCADE
+);
+CREATE INDEX chat_channels_account_id_idx ON chat_channels USING btree (account_id);
+CREATE INDEX chat_channels_board_id_idx ON chat_channels USING btree (board_id);
+
+-- table statuses (tenant)
+
+CREATE TABLE statuses (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  account_id bigint NOT NULL,
+  board_id bigint NOT NULL,
+  key text NOT NULL,
+  category text NOT NULL,
+  label text NOT NULL,
+  is_hidden boolean DEFAULT false NOT NULL,
+  allow_votes boolean DEFAULT true NOT NULL,
+  allow_comments boolean DEFAULT true NOT NULL,
+  "position" integer NOT NULL,
+  CONSTRAINT statuses_pkey PRIMARY KEY (id),
+  CONSTRAINT statuses_board_id_id_key UNIQUE (board_id, id),
+  CONSTRAINT statuses_board_id_key_key UNIQUE (board_id, key),
+  CONSTRAINT statuses_category_check CHECK (category = ANY (ARRAY['inbox'::text, 'planned'::text, 'active'::text, 'completed'::text, 'declined'::text, 'archived'::text])),
+  CONSTRAINT statuses_key_check CHECK (key ~ '^[a-z0-9][a-z0-9_-]{0,49}$'::text),
+  CONSTRAINT statuses_label_check CHECK (char_length(label) >= 1 AND char_length(label) <= 60),
+  CONSTRAINT statuses_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
+  CONSTRAINT statuses_board_id_fkey FOREIGN KEY (board_id) REFERENCES boards(id) ON DELETE CASCADE
+);
+CREATE INDEX statuses_account_id_idx ON statuses USING btree (account_id);
+
+-- table ideas (tenant)
+
+CREATE TABLE ideas (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  account_id bigint NOT NULL,
+  board_id bigint NOT NULL,
+  author_id bigint NOT NULL,
+  status_id bigint NOT NULL,
+  title text NOT NULL,
+  body text NOT NULL,
+  moderation_state text NOT NULL,
+  rejection_reason text,
+  up_count integer DEFAULT 0 NOT NULL,
+  down_count integer DEFAULT 0 NOT NULL,
+  score integer GENERATED ALWAYS AS ((up_count - down_count)) STORED NOT NULL,
+  comment_count integer DEFAULT 0 NOT NULL,
+  merged_into_id bigint,
+  title_words tsvector GENERATED ALWAYS AS (to_tsvector('idea_search'::regconfig, NORMALIZE(title, NFKC))) STORED NOT NULL,
+  created_at timestamp(3) with time zone DEFAULT now() NOT NULL,
+  updated_at timestamp(3) with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT ideas_pkey PRIMARY KEY (id),
+  CONSTRAINT ideas_body_check CHECK (char_length(body) >= 1 AND char_length(body) <= 10000),
+  CONSTRAINT ideas_comment_count_check CHECK (comment_count >= 0),
+  CONSTRAINT ideas_down_count_check CHECK (down_count >= 0),
+  CONSTRAINT ideas_merged_into_other_check CHECK (merged_into_id <> id),
+  CONSTRAINT ideas_moderation_state_check CHECK (moderation_state = ANY (ARRAY['pending'::text, 'published'::text, 'rejected'::text])),
+  CONSTRAINT ideas_title_check CHECK (char_length(title) >= 1 AND char_length(title) <= 200),
+  CONSTRAINT ideas_up_count_check CHECK (up_count >= 0),
+  CONSTRAINT ideas_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
+  CONSTRAINT ideas_author_id_fkey FOREIGN KEY (author_id) REFERENCES users(id),
+  CONSTRAINT ideas_board_id_fkey FOREIGN KEY (board_id) REFERENCES boards(id) ON DELETE CASCADE,
+  CONSTRAINT ideas_merged_into_id_fkey FOREIGN KEY (merged_into_id) REFERENCES ideas(id) ON DELETE CASCADE,
+  CONSTRAINT ideas_status_of_board_fkey FOREIGN KEY (board_id, status_id) REFERENCES statuses(board_id, id)
+) WITH (fillfactor=85);
+CREATE INDEX ideas_account_id_idx ON ideas USING btree (account_id);
+CREATE INDEX ideas_author_id_idx ON ideas USING btree (author_id);
+CREATE INDEX ideas_board_id_status_id_idx ON ideas USING btree (board_id, status_id);
+CREATE INDEX ideas_merged_into_id_idx ON ideas USING btree (merged_into_id) WHERE merged_into_id IS NOT NULL;
+CREATE INDEX ideas_newest_idx ON ideas USING btree (status_id, created_at DESC, id DESC) WHERE moderation_state = 'published'::text AND merged_into_id IS NULL;
+CREATE INDEX ideas_pending_idx ON ideas USING btree (status_id, created_at DESC, id DESC) WHERE moderation_state = 'pending'::text;
+CREATE INDEX ideas_rejected_idx ON ideas USING btree (account_id, updated_at DESC, id DESC) WHERE moderation_state = 'rejected'::text;
+CREATE INDEX ideas_search_idx ON ideas USING gin (status_id, title_words) WITH (gin_pending_list_limit='128') WHERE moderation_state = 'published'::text AND merged_into_id IS NULL;
+CREATE INDEX ideas_top_idx ON ideas USING btree (status_id, score DESC, id DESC) WHERE moderation_state = 'published'::text AND merged_into_id IS NULL;
+
+-- table comments (tenant)
+
+CREATE TABLE comments (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  account_id bigint NOT NULL,
+  idea_id bigint NOT NULL,
+  author_id bigint NOT NULL,
+  body text NOT NULL,
+  created_at timestamp(3) with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT comments_pkey PRIMARY KEY (id),
+  CONSTRAINT comments_body_check CHECK (char_length(body) >= 1 AND char_length(body) <= 500),
+  CONSTRAINT comments_author_id_fkey FOREIGN KEY (author_id) REFERENCES users(id),
+  CONSTRAINT comments_idea_id_fkey FOREIGN KEY (idea_id) REFERENCES ideas(id) ON DELETE CASCADE
+);
+CREATE INDEX comments_author_id_idx ON comments USING btree (author_id);
+CREATE INDEX comments_idea_id_id_idx ON comments USING btree (idea_id, id);
+
+-- table events (tenant)
+
+CREATE TABLE events (
+  id uuid DEFAULT gen_random_uuid() NOT NULL,
+  account_id bigint NOT NULL,
+  board_id bigint,
+  idea_id bigint,
+  actor_id bigint,
+  type text NOT NULL,
+  body json NOT NULL,
+  occurred_at timestamp(3) with time zone NOT NULL,
+  told_at timestamp(3) with time zone,
+  CONSTRAINT events_pkey PRIMARY KEY (id),
+  CONSTRAINT events_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
+  CONSTRAINT events_actor_id_fkey FOREIGN KEY (actor_id) REFERENCES users(id) ON DELETE SET NULL,
+  CONSTRAINT events_board_id_fkey FOREIGN KEY (board_id) REFERENCES boards(id) ON DELETE CASCADE,
+  CONSTRAINT events_idea_id_fkey FOREIGN KEY (idea_id) REFERENCES ideas(id) ON DELETE CASCADE
+);
+CREATE INDEX events_account_id_idx ON events USING btree (account_id);
+CREATE INDEX events_actor_id_idx ON events USING btree (actor_id);
+CREATE INDEX events_board_id_idx ON events USING btree (board_id);
+CREATE INDEX events_idea_id_idx ON events USING btree (idea_id);
+CREATE INDEX events_occurred_at_idx ON events USING btree (occurred_at);
+
+-- table extension_subscriptions (local)
+
+CREATE TABLE extension_subscriptions (
+  event_type text NOT NULL,
+  extension text NOT NULL,
+  renewed_at timestamp(3) with time zone NOT NULL,
+  CONSTRAINT extension_subscriptions_pkey PRIMARY KEY (event_type, extension)
+);
+
+-- table followers (tenant)
+
+CREATE TABLE followers (
+  idea_id bigint NOT NULL,
+  user_id bigint NOT NULL,
+  account_id bigint NOT NULL,
+  created_at timestamp(3) with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT followers_pkey PRIMARY KEY (idea_id, user_id),
+  CONSTRAINT followers_idea_id_fkey FOREIGN KEY (idea_id) REFERENCES ideas(id) ON DELETE CASCADE,
+  CONSTRAINT followers_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+CREATE INDEX followers_user_id_idea_id_idx ON followers USING btree (user_id, idea_id);
+
+-- table heartbeats (local)
+
+CREATE TABLE heartbeats (
+  name text NOT NULL,
+  recorded_at timestamp(3) with time zone NOT NULL,
+  address text,
+  CONSTRAINT heartbeats_pkey PRIMARY KEY (name)
+);
+
+-- table tags (tenant)
+
+CREATE TABLE tags (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  account_id bigint NOT NULL,
+  board_id bigint NOT NULL,
+  name text NOT NULL,
+  color text NOT NULL,
+  CONSTRAINT tags_pkey PRIMARY KEY (id),
+  CONSTRAINT tags_color_check CHECK (color ~ '^#[0-9a-f]{6}$'::text),
+  CONSTRAINT tags_name_check CHECK (char_length(name) >= 1 AND char_length(name) <= 40),
+  CONSTRAINT tags_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
+  CONSTRAINT tags_board_id_fkey FOREIGN KEY (board_id) REFERENCES boards(id) ON DELETE CASCADE
+);
+CREATE INDEX tags_account_id_idx ON tags USING btree (account_id);
+CREATE UNIQUE INDEX tags_board_id_name_key ON tags USING btree (board_id, lower(name));
+
+-- table idea_tags (tenant)
+
+CREATE TABLE idea_tags (
+  idea_id bigint NOT NULL,
+  tag_id bigint NOT NULL,
+  account_id bigint NOT NULL,
+  CONSTRAINT idea_tags_pkey PRIMARY KEY (idea_id, tag_id),
+  CONSTRAINT idea_tags_idea_id_fkey FOREIGN KEY (idea_id) REFERENCES ideas(id) ON DELETE CASCADE,
+  CONSTRAINT idea_tags_tag_id_fkey FOREIGN KEY (tag_id) REFERENCES tags(id) ON DELETE CASCADE
+);
+CREATE INDEX idea_tags_tag_id_idx ON idea_tags USING btree (tag_id);
+
+-- table idempotency_keys (tenant)
+
+CREATE TABLE idempotency_keys (
+  token_id bigint NOT NULL,
+  path text NOT NULL,
+  key text NOT NULL,
+  fingerprint bytea NOT NULL,
+  status integer NOT NULL,
+  body text NOT NULL,
+  expires_at timestamp(3) with time zone NOT NULL,
+  CONSTRAINT idempotency_keys_pkey PRIMARY KEY (token_id, path, key),
+  CONSTRAINT idempotency_keys_token_id_fkey FOREIGN KEY (token_id) REFERENCES api_tokens(id) ON DELETE CASCADE
+);
+CREATE INDEX idempotency_keys_expires_at_idx ON idempotency_keys USING btree (expires_at);
+
+-- table invitations (tenant)
+
+CREATE TABLE invitations (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  account_id bigint NOT NULL,
+  email text NOT NULL,
+  role text NOT NULL,
+  inviter_id bigint,
+  token_hash bytea,
+  delivery text NOT NULL,
+  created_at timestamp(3) with time zone DEFAULT now() NOT NULL,
+  expires_at timestamp(3) with time zone NOT NULL,
+  canonical_email text,
+  CONSTRAINT invitations_pkey PRIMARY KEY (id),
+  CONSTRAINT invitations_delivery_check CHECK (delivery = ANY (ARRAY['by_hand'::text, 'waiting'::text, 'mailed'::text, 'refused'::text])),
+  CONSTRAINT invitations_expires_at_check CHECK (expires_at > created_at),
+  CONSTRAINT invitations_role_check CHECK (role = ANY (ARRAY['owner'::text, 'admin'::text, 'moderator'::text, 'member'::text])),
+  CONSTRAINT invitations_token_hash_check CHECK (octet_length(token_hash) = 32),
+  CONSTRAINT invitations_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
+  CONSTRAINT invitations_inviter_id_fkey FOREIGN KEY (inviter_id) REFERENCES users(id) ON DELETE CASCADE
+);
+CREATE INDEX invitations_account_id_id_idx ON invitations USING btree (account_id, id DESC);
+CREATE UNIQUE INDEX invitations_canonical_email_account_id_key ON invitations USING btree (canonical_email, account_id);
+CREATE UNIQUE INDEX invitations_email_account_id_key ON invitations USING btree (lower(email), account_id);
+CREATE INDEX invitations_expires_at_idx ON invitations USING btree (expires_at);
+CREATE INDEX invitations_inviter_id_idx ON invitations USING btree (inviter_id) WHERE inviter_id IS NOT NULL;
+CREATE UNIQUE INDEX invitations_token_hash_key ON invitations USING btree (token_hash);
+CREATE INDEX invitations_without_canonical_email_idx ON invitations USING btree (email) WHERE canonical_email IS NULL;
+CREATE TRIGGER invitations_set_canonical_email BEFORE INSERT OR UPDATE OF email ON invitations FOR EACH ROW EXECUTE FUNCTION set_canonical_email();
+
+-- function refuse_member_in_erasure()
+
+CREATE FUNCTION refuse_member_in_erasure()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_began_at timestamptz;
+begin
+  select u.erasure_began_at into v_began_at from users u where u.id = new.user_id for key share;
+  if v_began_at is not null then
+    raise exception 'user % is being erased', new.user_id
+      using errcode = 'foreign_key_violation', constraint = 'memberships_user_stays';
+  end if;
+  return new;
+end
+$function$;
+
+-- table memberships (tenant)
+
+CREATE TABLE memberships (
+  account_id bigint NOT NULL,
+  user_id bigint NOT NULL,
+  role text NOT NULL,
+  created_at timestamp(3) with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT memberships_pkey PRIMARY KEY (account_id, user_id),
+  CONSTRAINT memberships_role_check CHECK (role = ANY (ARRAY['owner'::text, 'admin'::text, 'moderator'::text, 'member'::text])),
+  CONSTRAINT memberships_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
+  CONSTRAINT memberships_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+CREATE INDEX memberships_account_id_role_idx ON memberships USING btree (account_id, role, user_id);
+CREATE INDEX memberships_user_id_idx ON memberships USING btree (user_id);
+CREATE TRIGGER memberships_user_stays BEFORE INSERT OR UPDATE OF role ON memberships FOR EACH ROW EXECUTE FUNCTION refuse_member_in_erasure();
+
+-- table merges (tenant)
+
+CREATE TABLE merges (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  account_id bigint NOT NULL,
+  source_id bigint NOT NULL,
+  target_id bigint NOT NULL,
+  merged_at timestamp(3) with time zone DEFAULT now() NOT NULL,
+  unmerged_at timestamp(3) with time zone,
+  CONSTRAINT merges_pkey PRIMARY KEY (id),
+  CONSTRAINT merges_not_self_check CHECK (source_id <> target_id),
+  CONSTRAINT merges_source_id_fkey FOREIGN KEY (source_id) REFERENCES ideas(id) ON DELETE CASCADE,
+  CONSTRAINT merges_target_id_fkey FOREIGN KEY (target_id) REFERENCES ideas(id) ON DELETE CASCADE
+);
+CREATE INDEX merges_source_id_idx ON merges USING btree (source_id);
+CREATE UNIQUE INDEX merges_source_id_key ON merges USING btree (source_id) WHERE unmerged_at IS NULL;
+CREATE INDEX merges_target_id_idx ON merges USING btree (target_id);
+
+-- table webhook_endpoints (tenant)
+
+CREATE TABLE webhook_endpoints (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  account_id bigint NOT NULL,
+  board_id bigint,
+  url text NOT NULL,
+  description text DEFAULT ''::text NOT NULL,
+  event_types text[] DEFAULT '{}'::text[] NOT NULL,
+  secret bytea NOT NULL,
+  previous_secret bytea,
+  previous_secret_expires_at timestamp(3) with time zone,
+  failing_since timestamp(3) with time zone,
+  probed_until timestamp(3) with time zone,
+  disabled_at timestamp(3) with time zone,
+  disabled_reason text,
+  created_at timestamp(3) with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT webhook_endpoints_pkey PRIMARY KEY (id),
+  CONSTRAINT webhook_endpoints_disabled_check CHECK ((disabled_at IS NULL) = (disabled_reason IS NULL)),
+  CONSTRAINT webhook_endpoints_previous_check CHECK ((previous_secret IS NULL) = (previous_secret_expires_at IS NULL)),
+  CONSTRAINT webhook_endpoints_url_check CHECK (char_length(url) >= 1 AND char_length(url) <= 2000),
+  CONSTRAINT webhook_endpoints_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
+  CONSTRAINT webhook_endpoints_board_id_fkey FOREIGN KEY (board_id) REFERENCES boards(id) ON DELETE CASCADE
+);
+CREATE INDEX webhook_endpoints_account_id_idx ON webhook_endpoints USING btree (account_id);
+CREATE INDEX webhook_endpoints_board_id_idx ON webhook_endpoints USING btree (board_id);
+
+-- table notifications (tenant)
+
+CREATE TABLE notifications (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  account_id bigint NOT NULL,
+  user_id bigint NOT NULL,
+  event_id uuid,
+  endpoint_id bigint,
+  kind text NOT NULL,
+  created_at timestamp(3) with time zone DEFAULT now() NOT NULL,
+  read_at timestamp(3) with time zone,
+  mailed_at timestamp(3) with time zone,
+  CONSTRAINT notifications_pkey PRIMARY KEY (id),
+  CONSTRAINT notifications_event_id_user_id_key UNIQUE (event_id, user_id),
+  CONSTRAINT notifications_subject_check CHECK (num_nonnulls(event_id, endpoint_id) = 1),
+  CONSTRAINT notifications_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
+  CONSTRAINT notifications_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES webhook_endpoints(id) ON DELETE CASCADE,
+  CONSTRAINT notifications_event_id_fkey FOREIGN KEY (event_id) REFERENCES events(id) ON DELETE CASCADE,
+  CONSTRAINT notifications_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+CREATE INDEX notifications_account_id_idx ON notifications USING btree (account_id);
+CREATE INDEX notifications_endpoint_id_idx ON notifications USING btree (endpoint_id);
+CREATE INDEX notifications_user_id_id_idx ON notifications USING btree (user_id, id DESC);
+
+-- table oauth_records (global)
+
+CREATE TABLE oauth_records (
+  model text NOT NULL,
+  id_hash bytea NOT NULL,
+  payload jsonb NOT NULL,
+  user_id bigint,
+  token_id bigint,
+  grant_id text,
+  uid text,
+  created_at timestamp(3) with time zone DEFAULT now() NOT NULL,
+  consumed_at timestamp(3) with time zone,
+  expires_at timestamp(3) with time zone,
+  parent_hash bytea,
+  CONSTRAINT oauth_records_pkey PRIMARY KEY (model, id_hash),
+  CONSTRAINT oauth_records_id_hash_check CHECK (octet_length(id_hash) = 32),
+  CONSTRAINT oauth_records_payload_check CHECK (NOT payload ? 'jti'::text),
+  CONSTRAINT oauth_records_token_id_fkey FOREIGN KEY (token_id) REFERENCES api_tokens(id) ON DELETE CASCADE,
+  CONSTRAINT oauth_records_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+CREATE INDEX oauth_records_expires_at_idx ON oauth_records USING btree (expires_at) WHERE expires_at IS NOT NULL;
+CREATE INDEX oauth_records_grant_id_idx ON oauth_records USING btree (grant_id) WHERE grant_id IS NOT NULL;
+CREATE INDEX oauth_records_token_id_idx ON oauth_records USING btree (token_id) WHERE token_id IS NOT NULL;
+CREATE UNIQUE INDEX oauth_records_uid_key ON oauth_records USING btree (model, uid) WHERE uid IS NOT NULL;
+CREATE INDEX oauth_records_user_id_idx ON oauth_records USING btree (user_id) WHERE user_id IS NOT NULL;
+
+-- table password_links (global)
+
+CREATE TABLE password_links (
+  token_hash bytea NOT NULL,
+  user_id bigint NOT NULL,
+  created_at timestamp(3) with time zone DEFAULT now() NOT NULL,
+  expires_at timestamp(3) with time zone NOT NULL,
+  CONSTRAINT password_links_pkey PRIMARY KEY (token_hash),
+  CONSTRAINT password_links_expires_at_check CHECK (expires_at > created_at),
+  CONSTRAINT password_links_token_hash_check CHECK (octet_length(token_hash) = 32),
+  CONSTRAINT password_links_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+CREATE INDEX password_links_expires_at_idx ON password_links USING btree (expires_at);
+CREATE INDEX password_links_user_id_idx ON password_links USING btree (user_id);
+
+-- table rate_limits (local)
+
+CREATE UNLOGGED TABLE rate_limits (
+  key text NOT NULL,
+  window_started_at timestamp(3) with time zone NOT NULL,
+  expires_at timestamp(3) with time zone NOT NULL,
+  count integer NOT NULL,
+  CONSTRAINT rate_limits_pkey PRIMARY KEY (key)
+) WITH (fillfactor=50);
+
+-- table schema_migrations (local)
+
+CREATE TABLE schema_migrations (
+  stream text NOT NULL,
+  name text NOT NULL,
+  checksum text NOT NULL,
+  applied_at timestamp(3) with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT schema_migrations_pkey PRIMARY KEY (stream, name)
+);
+
+-- table sessions (global)
+
+CREATE TABLE sessions (
+  token_hash bytea NOT NULL,
+  user_id bigint NOT NULL,
+  created_at timestamp(3) with time zone DEFAULT now() NOT NULL,
+  last_seen_at timestamp(3) with time zone DEFAULT now() NOT NULL,
+  expires_at timestamp(3) with time zone NOT NULL,
+  CONSTRAINT sessions_pkey PRIMARY KEY (token_hash),
+  CONSTRAINT sessions_expires_at_check CHECK (expires_at > created_at),
+  CONSTRAINT sessions_token_hash_check CHECK (octet_length(token_hash) = 32),
+  CONSTRAINT sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+) WITH (fillfactor=85);
+CREATE INDEX sessions_expires_at_idx ON sessions USING btree (expires_at);
+CREATE INDEX sessions_user_id_idx ON sessions USING btree (user_id);
+
+-- table sign_in_methods (global)
+
+CREATE TABLE sign_in_methods (
+  user_id bigint NOT NULL,
+  kind text NOT NULL,
+  credential text NOT NULL,
+  created_at timestamp(3) with time zone DEFAULT now() NOT NULL,
+  updated_at timestamp(3) with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT sign_in_methods_pkey PRIMARY KEY (user_id, kind),
+  CONSTRAINT sign_in_methods_kind_check CHECK (kind = 'password'::text),
+  CONSTRAINT sign_in_methods_password_check CHECK (kind <> 'password'::text OR credential ~~ '$argon2id$%'::text),
+  CONSTRAINT sign_in_methods_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+
+-- table user_blocks (tenant)
+
+CREATE TABLE user_blocks (
+  account_id bigint NOT NULL,
+  user_id bigint NOT NULL,
+  reason text DEFAULT ''::text NOT NULL,
+  created_at timestamp(3) with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT user_blocks_pkey PRIMARY KEY (account_id, user_id),
+  CONSTRAINT user_blocks_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
+  CONSTRAINT user_blocks_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+CREATE INDEX user_blocks_user_id_idx ON user_blocks USING btree (user_id);
+
+-- table votes (tenant)
+
+CREATE TABLE votes (
+  idea_id bigint NOT NULL,
+  voter_id bigint NOT NULL,
+  account_id bigint NOT NULL,
+  value smallint NOT NULL,
+  carried_from_id bigint,
+  created_at timestamp(3) with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT votes_pkey PRIMARY KEY (idea_id, voter_id),
+  CONSTRAINT votes_value_check CHECK (value = ANY (ARRAY['-1'::integer, 0, 1])),
+  CONSTRAINT votes_idea_id_fkey FOREIGN KEY (idea_id) REFERENCES ideas(id) ON DELETE CASCADE,
+  CONSTRAINT votes_voter_id_fkey FOREIGN KEY (voter_id) REFERENCES voters(id) ON DELETE CASCADE
+);
+CREATE INDEX votes_voter_id_idx ON votes USING btree (voter_id);
+
+-- table webhook_deliveries (tenant)
+
+CREATE TABLE webhook_deliveries (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  account_id bigint NOT NULL,
+  endpoint_id bigint NOT NULL,
+  event_id uuid NOT NULL,
+  lane smallint DEFAULT 0 NOT NULL,
+  state text DEFAULT 'pending'::text NOT NULL,
+  attempt_count integer DEFAULT 0 NOT NULL,
+  created_at timestamp(3) with time zone DEFAULT now() NOT NULL,
+  next_attempt_at timestamp(3) with time zone,
+  finished_at timestamp(3) with time zone,
+  is_redacted boolean DEFAULT false NOT NULL,
+  CONSTRAINT webhook_deliveries_pkey PRIMARY KEY (id),
+  CONSTRAINT webhook_deliveries_event_id_endpoint_id_key UNIQUE (event_id, endpoint_id),
+  CONSTRAINT webhook_deliveries_state_check CHECK (state = ANY (ARRAY['pending'::text, 'delivered'::text, 'dead'::text])),
+  CONSTRAINT webhook_deliveries_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES webhook_endpoints(id) ON DELETE CASCADE,
+  CONSTRAINT webhook_deliveries_event_id_fkey FOREIGN KEY (event_id) REFERENCES events(id) ON DELETE CASCADE
+);
+CREATE INDEX webhook_deliveries_dead_idx ON webhook_deliveries USING btree (endpoint_id, id DESC) WHERE state = 'dead'::text;
+CREATE INDEX webhook_deliveries_endpoint_id_id_idx ON webhook_deliveries USING btree (endpoint_id, id DESC);
+CREATE INDEX webhook_deliveries_pending_idx ON webhook_deliveries USING btree (endpoint_id, lane, id) WHERE state = 'pending'::text;
+
+-- table webhook_attempts (tenant)
+
+CREATE TABLE webhook_attempts (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  account_id bigint NOT NULL,
+  delivery_id bigint NOT NULL,
+  attempted_at timestamp(3) with time zone NOT NULL,
+  duration_ms integer NOT NULL,
+  status integer,
+  error text,
+  response text,
+  CONSTRAINT webhook_attempts_pkey PRIMARY KEY (id),
+  CONSTRAINT webhook_attempts_outcome_check CHECK ((status IS NULL) <> (error IS NULL)),
+  CONSTRAINT webhook_attempts_delivery_id_fkey FOREIGN KEY (delivery_id) REFERENCES webhook_deliveries(id) ON DELETE CASCADE
+);
+CREATE INDEX webhook_attempts_delivery_id_idx ON webhook_attempts USING btree (delivery_id);
+
+-- function begin_merge(bigint,bigint,bigint,timestamp with time zone)
+
+CREATE FUNCTION begin_merge(p_account_id bigint, p_idea_id bigint, p_target_id bigint, p_now timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into merges (account_id, source_id, target_id, merged_at)
+  values (p_account_id, p_idea_id, p_target_id, p_now);
+  update ideas set merged_into_id = p_target_id, updated_at = p_now where id = p_idea_id;
+  perform carry_votes(p_target_id);
+end
+$function$;
+
+-- function carry_votes(bigint)
+
+CREATE FUNCTION carry_votes(p_idea_id bigint)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET plan_cache_mode TO 'force_custom_plan'
+AS $function$
+declare
+  v_idea_id bigint := p_idea_id;
+  v_source_ids bigint[];
+begin
+  while v_idea_id is not null loop
+    v_source_ids := array(
+      select m.source_id from merges m where m.target_id = v_idea_id and m.unmerged_at is null order by m.id
+    );
+
+    -- A withdrawn vote has nothing left to keep away once nothing is merged into the idea.
+    delete from votes v where v.idea_id = v_idea_id and v.value = 0 and v_source_ids = '{}';
+
+    delete from votes v
+     where v.idea_id = v_idea_id and v.carried_from_id is not null
+       and not exists (
+         select from votes s
+          where s.idea_id = any (v_source_ids) and s.voter_id = v.voter_id and s.value <> 0
+            and (s.carried_from_id is null or exists (
+              select from ideas i where i.id = s.carried_from_id and i.merged_into_id = s.idea_id
+            ))
+       );
+
+    insert into votes (idea_id, voter_id, account_id, value, carried_from_id, created_at)
+    select v_idea_id, wanted.voter_id, wanted.account_id, wanted.value, wanted.source_id, wanted.created_at
+      from (
+        select distinct on (s.voter_id) s.voter_id, s.account_id, s.value, s.idea_id as source_id, s.created_at
+          from votes s
+         where s.idea_id = any (v_source_ids) and s.value <> 0
+           and (s.carried_from_id is null or exists (
+             select from ideas i where i.id = s.carried_from_id and i.merged_into_id = s.idea_id
+           ))
+         order by s.voter_id, array_position(v_source_ids, s.idea_id)
+      ) wanted
+      left join votes v on v.idea_id = v_idea_id and v.voter_id = wanted.voter_id
+     where v.voter_id is null
+        or v.carried_from_id is not null
+          and (v.carried_from_id, v.value, v.created_at) <> (wanted.source_id, wanted.value, wanted.created_at)
+     order by wanted.voter_id
+    on conflict (idea_id, voter_id) do update
+      set value = excluded.value, carried_from_id = excluded.carried_from_id, created_at = excluded.created_at;
+
+    update ideas i
+       set up_count = tally.up_count, down_count = tally.down_count
+      from (
+        select count(*) filter (where v.value = 1) as up_count, count(*) filter (where v.value = -1) as down_count
+          from votes v where v.idea_id = v_idea_id
+      ) tally
+     where i.id = v_idea_id
+    returning i.merged_into_id into v_idea_id;
+  end loop;
+end
+$function$;
+
+-- function cast_vote(bigint,bigint,bigint,smallint,timestamp with time zone,bigint,bigint)
+
+CREATE FUNCTION cast_vote(p_idea_id bigint, p_board_id bigint, p_voter_id bigint, p_value smallint, p_now timestamp with time zone, p_actor_id bigint, p_token_id bigint, OUT outcome text, OUT changed boolean, OUT up_count integer, OUT down_count integer)
+ RETURNS record
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_account_id bigint;
+  v_names constant text[] := array['down', 'none', 'up'];
+  v_status_id bigint;
+  v_old smallint;
+begin
+  changed := false;
+
+  select i.account_id, i.status_id, i.up_count, i.down_count
+    into v_account_id, v_status_id, up_count, down_count
+    from ideas i
+   where i.id = p_idea_id and i.board_id = p_board_id
+     and i.moderation_state = 'published' and i.merged_into_id is null
+     for no key update;
+  if not found then
+    outcome := 'not_found';
+    return;
+  end if;
+
+  -- Read after the lock was had: the status may have changed while waiting for it.
+  select case
+           when b.is_frozen then 'board_frozen'
+           when p_now < b.voting_open_at then 'voting_not_open_yet'
+           when p_now >= b.voting_close_at then 'voting_closed'
+           when not s.allow_votes then 'status_votes_closed'
+           else 'ok'
+         end
+    into outcome
+    from boards b, statuses s
+   where b.id = p_board_id and s.id = v_status_id;
+  if outcome <> 'ok' then
+    return;
+  end if;
+
+  -- A copy from an idea that is not merged into this one does not count: see copy_votes.
+  select v.value into v_old
+    from votes v
+   where v.idea_id = p_idea_id and v.voter_id = p_voter_id
+     and (v.carried_from_id is null or exists (
+       select from ideas i where i.id = v.carried_from_id and i.merged_into_id = v.idea_id
+     ));
+
+  if p_value <> 0 then
+    insert into votes (idea_id, voter_id, account_id, value, created_at)
+    values (p_idea_id, p_voter_id, v_account_id, p_value, p_now)
+    on conflict (idea_id, voter_id) do update
+      set value = excluded.value, carried_from_id = null
+      where votes.value <> excluded.value or votes.carried_from_id is not null;
+  elsif v_old is not null then
+    if exists (select from ideas i where i.merged_into_id = p_idea_id) then
+      update votes v set value = 0, carried_from_id = null where v.idea_id = p_idea_id and v.voter_id = p_voter_id;
+    else
+      delete from votes v where v.idea_id = p_idea_id and v.voter_id = p_voter_id;
+    end if;
+  end if;
+
+  if coalesce(v_old, 0) <> p_value then
+    changed := true;
+    update ideas i
+       set up_count = i.up_count + (p_value = 1)::int - (coalesce(v_old, 0) = 1)::int,
+           down_count = i.down_count + (p_value = -1)::int - (coalesce(v_old, 0) = -1)::int
+     where i.id = p_idea_id
+    returning i.up_count, i.down_count into up_count, down_count;
+
+    -- Most votes interest no webhook and no extension, and then nothing is recorded.
+    if exists (select from listening_endpoints(v_account_id, p_board_id, 'idea.voted'))
+      or exists (select from extension_subscriptions s where s.event_type = 'idea.voted')
+    then
+      perform record_event(
+        'idea.voted', p_idea_id, null, p_actor_id, p_token_id,
+        jsonb_build_object('vote', json_build_object(
+          'value', v_names[p_value + 2], 'previous', v_names[coalesce(v_old, 0) + 2]
+        )),
+        p_now
+      );
+    end if;
+  end if;
+end
+$function$;
+
+-- function copy_votes(bigint,bigint,bigint,integer)
+
+CREATE FUNCTION copy_votes(p_idea_id bigint, p_target_id bigint, p_after_voter_id bigint, p_count integer)
+ RETURNS bigint
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_last_voter_id bigint;
+begin
+  perform from ideas i where i.id = p_target_id for no key update;
+  if exists (select from ideas i where i.id = p_idea_id and i.merged_into_id is not null) then
+    return null;
+  end if;
+
+  with batch as materialized (
+    select v.voter_id, v.account_id, v.value, v.created_at
+      from votes v
+     where v.idea_id = p_idea_id and v.voter_id > p_after_voter_id and v.value <> 0
+       and (v.carried_from_id is null or exists (
+         select from ideas i where i.id = v.carried_from_id and i.merged_into_id = v.idea_id
+       ))
+     order by v.voter_id
+     limit p_count
+  ),
+  copied as (
+    insert into votes (idea_id, voter_id, account_id, value, carried_from_id, created_at)
+    select p_target_id, b.voter_id, b.account_id, b.value, p_idea_id, b.created_at from batch b order by b.voter_id
+    on conflict (idea_id, voter_id) do nothing
+  )
+  select max(b.voter_id) into v_last_voter_id from batch b;
+  return v_last_voter_id;
+end
+$function$;
+
+-- function end_merge(bigint,bigint,timestamp with time zone)
+
+CREATE FUNCTION end_merge(p_idea_id bigint, p_target_id bigint, p_now timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  update merges set unmerged_at = p_now where source_id = p_idea_id and unmerged_at is null;
+  update ideas set merged_into_id = null, updated_at = p_now where id = p_idea_id;
+  perform carry_votes(p_target_id);
+end
+$function$;
+
+-- function rfc3339(timestamp with time zone)
+
+CREATE FUNCTION rfc3339(p_time timestamp with time zone)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+RETURN to_char((p_time AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'::text);
+
+-- function idea_snapshot(bigint)
+
+CREATE FUNCTION idea_snapshot(p_idea_id bigint)
+ RETURNS json
+ LANGUAGE sql
+ STABLE
+RETURN (SELECT json_build_object('id', i.id, 'title', i.title, 'body', i.body, 'status', CASE s.category WHEN 'inbox'::text THEN 'open'::text WHEN 'active'::text THEN 'in_progress'::text WHEN 'completed'::text THEN 'done'::text ELSE s.category END, 'status_key', s.key, 'status_category', s.category, 'status_label', s.label, 'moderation_state', i.moderation_state, 'score', i.score, 'up_count', i.up_count, 'down_count', i.down_count, 'comment_count', i.comment_count, 'tags', COALESCE((SELECT json_agg(json_build_object('id', t.id, 'name', t.name, 'color', t.color) ORDER BY (lower(t.name)), t.id) AS json_agg FROM (idea_tags it JOIN tags t ON ((t.id = it.tag_id))) WHERE (it.idea_id = i.id)), '[]'::json), 'author', json_build_object('id', u.id, 'name', u.name), 'merged_into_id', i.merged_into_id, 'created_at', rfc3339(i.created_at), 'updated_at', rfc3339(i.updated_at)) AS json_build_object FROM ((ideas i JOIN statuses s ON ((s.id = i.status_id))) JOIN users u ON ((u.id = i.author_id))) WHERE (i.id = idea_snapshot.p_idea_id));
+
+-- function prefix_query(text[])
+
+CREATE FUNCTION prefix_query(lexemes text[])
+ RETURNS tsquery
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+RETURN (SELECT (COALESCE(string_agg(((''''::text || replace(replace(lexeme.lexeme, '\'::text, '\\'::text), ''''::text, ''''''::text)) || ''':*'::text), ' & '::text), ''::text))::tsquery AS "coalesce" FROM unnest(prefix_query.lexemes) lexeme(lexeme));
+
+-- function index_words_query(text)
+
+CREATE FUNCTION index_words_query(q text)
+ RETURNS tsquery
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+RETURN prefix_query(ARRAY(SELECT words.lexeme FROM (SELECT lexeme.lexeme, row_number() OVER (ORDER BY (char_length(lexeme.lexeme)) DESC, lexeme.lexeme) AS place FROM unnest(tsvector_to_array(to_tsvector('idea_search'::regconfig, NORMALIZE(index_words_query.q, NFKC)))) lexeme(lexeme)) words WHERE ((char_length(words.lexeme) >= 3) OR (words.place = 1))));
+
+-- function listening_endpoints(bigint,bigint,text)
+
+CREATE FUNCTION listening_endpoints(p_account_id bigint, p_board_id bigint, p_type text)
+ RETURNS TABLE(endpoint_id bigint)
+ LANGUAGE sql
+ STABLE
+BEGIN ATOMIC
+ SELECT w.id
+    FROM webhook_endpoints w
+   WHERE ((w.account_id = listening_endpoints.p_account_id) AND ((w.board_id IS NULL) OR (w.board_id = listening_endpoints.p_board_id)) AND (w.disabled_at IS NULL) AND ((w.event_types = '{}'::text[]) OR (listening_endpoints.p_type = ANY (w.event_types))));
+END;
+
+-- function record_event(text,bigint,bigint,bigint,bigint,jsonb,timestamp with time zone)
+
+CREATE FUNCTION record_event(p_type text, p_idea_id bigint, p_target_id bigint, p_actor_id bigint, p_token_id bigint, p_extra jsonb, p_now timestamp with time zone)
+ RETURNS uuid
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_event_id uuid;
+  v_account_id bigint;
+  v_board_id bigint;
+  v_delivery record;
+begin
+  insert into events (account_id, board_id, idea_id, actor_id, type, body, occurred_at)
+  select i.account_id, i.board_id, i.id, p_actor_id, p_type,
+    json_build_object(
+      'type', p_type,
+      'timestamp', rfc3339(p_now),
+      'data', jsonb_build_object(
+        'board', json_build_object('id', b.id, 'slug', b.slug, 'name', b.name),
+        'idea', idea_snapshot(i.id),
+        'actor', (
+          select json_build_object('id', u.id, 'name', u.name, 'token_id', p_token_id)
+          from users u where u.id = p_actor_id
+        ),
+        'changes', '[]'::jsonb
+      )
+      || case when p_target_id is null then '{}' else jsonb_build_object('target', idea_snapshot(p_target_id)) end
+      || p_extra
+    ),
+    p_now
+  from ideas i join boards b on b.id = i.board_id
+  where i.id = p_idea_id
+  returning id, account_id, board_id into v_event_id, v_account_id, v_board_id;
+
+  for v_delivery in
+    insert into webhook_deliveries (account_id, endpoint_id, event_id, lane, created_at, next_attempt_at)
+    select v_account_id, l.endpoint_id, v_event_id, p_idea_id % 8, p_now, now()
+    from listening_endpoints(v_account_id, v_board_id, p_type) l
+    -- What has not been published is a matter of its author and the moderators: no webhook tells of it.
+    where p_type not in ('idea.pending', 'idea.rejected')
+    returning endpoint_id, lane
+  loop
+    -- Wakes the lane, which then sends what is pending in it, in order.
+    perform graphile_worker.add_job(
+      'deliver_webhooks', json_build_object('endpoint_id', v_delivery.endpoint_id, 'lane', v_delivery.lane)
+    );
+  end loop;
+
+  -- Under the queue of its idea, one after the other: so an extension hears of what happens to an idea in its order.
+  perform graphile_worker.add_job(
+    'extension_event:' || s.extension, json_build_object('event_id', v_event_id),
+    queue_name => format('extension:%s:%s', s.extension, p_idea_id % 8), run_at => clock_timestamp()
+  )
+  from extension_subscriptions s
+  where s.event_type = p_type;
+
+  if p_type <> 'idea.voted' then
+    -- The transaction's begin, which is what now() says, may be before that of an earlier holder of the lock.
+    perform graphile_worker.add_job(
+      'tell_people', json_build_object('event_id', v_event_id), queue_name => format('people:%s', p_idea_id % 8),
+      run_at => clock_timestamp()
+    );
+  end if;
+  return v_event_id;
+end
+$function$;
+
+-- function words_query(text)
+
+CREATE FUNCTION words_query(q text)
+ RETURNS tsquery
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+RETURN prefix_query(tsvector_to_array(to_tsvector('idea_search'::regconfig, NORMALIZE(q, NFKC))));
