@@ -200,7 +200,7 @@ describe('a PostgreSQL that has become read only', () => {
       );
     const before = await backends();
     await postgres.configure('default_transaction_read_only', 'on');
-    await eventually(async () => expectUnavailable(await create('Into the void')));
+    await eventually(async () => expectUnavailable(await create('As long as it takes writes')));
     for (let turn = 0; turn < 4; turn++) await expectAway();
     await eventually(async () => expect((await backends()).filter(pid => before.includes(pid))).toEqual([]));
     await postgres.configure('default_transaction_read_only');
