@@ -169,13 +169,13 @@ function openTransaction(client: pg.PoolClient, orm: MikroORM) {
 
   const transaction: Transaction = {
     get db() {
-      db ??= buildQueriesOn(client);
+      db ??= buildQueriesOn(client, async () => em?.flush());
       return db;
     },
     get em() {
       if (!em) {
         em = orm.em.fork();
-        em.setTransactionContext(transaction.db);
+        em.setTransactionContext(buildQueriesOn(client));
       }
       return em;
     },
@@ -201,8 +201,14 @@ function openTransaction(client: pg.PoolClient, orm: MikroORM) {
 }
 
 /** A query builder whose every query runs on one connection, which it never releases. */
-function buildQueriesOn(client: pg.PoolClient): Kysely<Tables> {
-  const connection = { query: client.query.bind(client), release() {} } as pg.PoolClient;
+function buildQueriesOn(client: pg.PoolClient, before?: () => Promise<void>): Kysely<Tables> {
+  const connection = {
+    async query(text: string, values: unknown[]) {
+      await before?.();
+      return client.query(text, values);
+    },
+    release() {},
+  } as unknown as pg.PoolClient;
   const pool = { options: {}, connect: async () => connection, end: async () => {} };
   return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
 }

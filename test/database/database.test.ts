@@ -313,14 +313,22 @@ describe('a transaction', () => {
     expect(database.pool.idleCount).toBe(database.pool.totalCount);
   });
 
-  test('shows a statement what the entity manager holds', async () => {
+  test('shows every kind of query what the entity manager holds', async () => {
     const database = await open();
     const count = statement<{ count: number }>('test_count_tag', 'select count(*) from tags where name = $1');
-    const [row] = await database.transaction(async ({ em, query }) => {
-      em.create(Tag, { accountId: world.accountId, boardId: world.boardId, name: 'Not flushed', color: '#000000' });
-      return query(count, ['Not flushed']);
+    const counts = await database.transaction(async ({ em, query, db }) => {
+      const tag = em.create(Tag, {
+        accountId: world.accountId,
+        boardId: world.boardId,
+        name: 'Once',
+        color: '#000000',
+      });
+      const prepared = await query(count, ['Once']);
+      tag.name = 'Renamed';
+      const built = await db.selectFrom('tags').select('name').where('name', '=', 'Renamed').execute();
+      return { prepared, built };
     });
-    expect(row).toEqual({ count: 1 });
+    expect(counts).toEqual({ prepared: [{ count: 1 }], built: [{ name: 'Renamed' }] });
   });
 });
 
