@@ -5,9 +5,9 @@ import type { Idea, VoteValue } from '../../contract/idea.ts';
 import { IdeaInput } from '../../contract/ideas.ts';
 import { setIdeaStatus as statusRoute } from '../../contract/statuses.ts';
 import { voteIdea as voteRoute } from '../../contract/votes.ts';
+import { addJob } from '../database/add-job.ts';
 import type { Queryable, Transaction } from '../database/database.ts';
 import { queryOfText } from '../database/query.ts';
-import { plannedStatement } from '../database/statement.ts';
 import type { Clock } from '../domain/clock.ts';
 import { commentOnIdea } from '../domain/comments/comment-on-idea.ts';
 import { DomainError } from '../domain/domain-error.ts';
@@ -60,7 +60,14 @@ interface ExtensionOperation extends WriteOperation {
 export function operationsIn(transaction: Transaction, extension: string, clock: Clock): ExtensionOperations {
   const operate = async <T>(by: ActingUser, work: (op: ExtensionOperation) => Promise<T>) => {
     const actor = await findActor(transaction, by);
-    return work({ ...transaction, actor, now: clock.now() });
+    return work({
+      actor,
+      now: clock.now(),
+      query: transaction.query,
+      get em() {
+        return transaction.em;
+      },
+    });
   };
   const write = <T>(by: ActingUser, work: (op: ExtensionOperation) => Promise<T>) =>
     operate(by, op => {
@@ -83,24 +90,20 @@ export function operationsIn(transaction: Transaction, extension: string, clock:
       }),
     castVote: (by, ideaId, value) =>
       write(by, async op => {
-        const voter = await requireVoter(transaction, op.actor);
-        return castVote(
-          { ...op, actor: { ...op.actor, voterId: voter } },
-          ideaId,
-          valid(voteRoute.body, { value }).value,
-        );
+        const { actor, now, query } = op;
+        const voterId = await requireVoter(transaction, actor);
+        return castVote({ actor: { ...actor, voterId }, now, query }, ideaId, valid(voteRoute.body, { value }).value);
       }),
     async addJob(task, payload = {}, { runAt, key } = {}) {
-      const keyInQueue = key === undefined ? null : taskIdentifier(extension, key);
-      const values = [taskIdentifier(extension, task), JSON.stringify(payload), runAt ?? null, keyInQueue];
-      await transaction.query(addJobStatement, values);
+      await addJob(transaction, {
+        task: taskIdentifier(extension, task),
+        payload,
+        runAt,
+        key: key === undefined ? undefined : taskIdentifier(extension, key),
+      });
     },
   };
 }
-
-const addJobStatement = plannedStatement<never>(
-  'select graphile_worker.add_job($1, $2::json, run_at => coalesce($3::timestamptz, now()), job_key => $4)',
-);
 
 /** Statements of an extension as plain text. They are not prepared: their names would be everybody's. */
 export function queriesOn(queryable: Queryable): ExtensionQueries {

@@ -1,5 +1,5 @@
+import { addJob } from '../database/add-job.ts';
 import type { Queryable } from '../database/database.ts';
-import { plannedStatement } from '../database/statement.ts';
 import type { AuditTrail } from '../domain/administration.ts';
 import { type AuditActor, type AuditEvent, type AuditEvents, auditEvents } from '../observability/audit-events.ts';
 import type { AuditLog } from '../observability/audit-log.ts';
@@ -10,11 +10,6 @@ interface LeftEvent {
   fields: AuditEvents[AuditEvent];
   at: string;
 }
-
-/** One after the other, so that they are written in the order in which they were left. */
-const addJob = plannedStatement<never>(
-  `select graphile_worker.add_job('record_audit_event', $1::json, queue_name => 'audit')`,
-);
 
 /**
  * The audit trail of a process that has no audit log of its own, such as a command of the command line: its output is
@@ -32,7 +27,8 @@ export function collectAuditEvents(actor: AuditActor, now: Date) {
     trail,
     /** Leaves what was collected to the workers. */
     async leave(db: Queryable) {
-      for (const one of left) await db.query(addJob, [JSON.stringify(one)]);
+      // One queue, so that the events are written in this order.
+      for (const one of left) await addJob(db, { task: 'record_audit_event', payload: one, queueName: 'audit' });
     },
   };
 }

@@ -1,0 +1,46 @@
+import type { Queryable } from './database.ts';
+import { integer, json, nullable, sql, text, time } from './sql.ts';
+
+export interface NewJob {
+  task: string;
+  /** Stored as JSON. */
+  payload: unknown;
+  /** The jobs of one queue run one after the other. */
+  queueName?: string;
+  /** By default at once. */
+  runAt?: Date | undefined;
+  /** By default 25. */
+  maxAttempts?: number;
+  /** The job replaces one that waits under the same key. */
+  key?: string | undefined;
+}
+
+const addJobStatement = sql(
+  'add_job',
+  {
+    arguments: {
+      task: text(),
+      payload: json(),
+      queueName: nullable(text()),
+      runAt: nullable(time()),
+      maxAttempts: nullable(integer()),
+      key: nullable(text()),
+    },
+    row: {},
+  },
+  `select from graphile_worker.add_job(
+    $task, $payload, queue_name => $queueName, run_at => $runAt, max_attempts => $maxAttempts, job_key => $key
+  )`,
+);
+
+/** Adds a job, which a worker runs once the transaction has committed. */
+export async function addJob(db: Queryable, { task, payload, queueName, runAt, maxAttempts, key }: NewJob) {
+  await db.query(addJobStatement, {
+    task,
+    payload: JSON.stringify(payload),
+    queueName: queueName ?? null,
+    runAt: runAt ?? null,
+    maxAttempts: maxAttempts ?? null,
+    key: key ?? null,
+  });
+}
