@@ -11,7 +11,7 @@ export async function disableWebhook(admin: Administration, endpoint: WebhookEnd
   if (endpoint.disabledAt) return;
   Object.assign(endpoint, { disabledAt: admin.now, disabledReason });
   await admin.em.flush();
-  await killPendingDeliveries(admin, endpoint.id);
   const { accountId, id } = endpoint;
+  await killPendingDeliveries(admin, { accountId, endpointId: id });
   admin.audit.record('webhook.disabled', { account_id: accountId, webhook_id: id, reason: 'administrator' });
 }

@@ -1,26 +1,9 @@
-import { plannedStatement } from '../../database/statement.ts';
+import { sql } from 'kysely';
 import { wakeEndpoint } from '../../events/webhooks/wake-lanes.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { requireEnabledWebhook } from './find-webhook.ts';
 
-const beginAnew = `update webhook_deliveries
-  set state = 'pending', attempt_count = 0, next_attempt_at = now(), finished_at = null`;
-
-const redeliverOne = plannedStatement<{ id: number }>(`${beginAnew} where id = $1 and endpoint_id = $2 returning id`);
-
-/** Of two who ask for it at once, the second finds nothing that is dead any more. */
-const redeliverDead = plannedStatement<{ count: number }>(`
-  with again as (
-    ${beginAnew}
-    where state = 'dead' and id in (
-      select d.id from webhook_deliveries d
-      where d.endpoint_id = $1 and d.state = 'dead' and d.created_at >= $2
-      order by d.id
-      limit $3::bigint
-    )
-    returning id
-  )
-  select count(*)::int as count from again`);
+const begun = { state: 'pending', attempt_count: 0, next_attempt_at: sql<string>`now()`, finished_at: null } as const;
 
 /** Sends a delivery again, whatever came of it, under the same webhook-id and with all the tries of a new one. */
 export async function redeliver(
@@ -30,9 +13,16 @@ export async function redeliver(
   deliveryId: number,
 ): Promise<void> {
   await requireEnabledWebhook(admin, accountId, endpointId);
-  const [delivery] = await admin.query(redeliverOne, [deliveryId, endpointId]);
+  const delivery = await admin.db
+    .updateTable('webhook_deliveries as d')
+    .set(begun)
+    .where('d.account_id', '=', accountId)
+    .where('d.id', '=', deliveryId)
+    .where('d.endpoint_id', '=', endpointId)
+    .returning('d.id')
+    .executeTakeFirst();
   if (!delivery) throw new AdministrationError('not_found', `The webhook ${endpointId} has no delivery ${deliveryId}`);
-  await wakeEndpoint(admin, endpointId);
+  await wakeEndpoint(admin, { accountId, endpointId });
   recordAgain(admin, accountId, endpointId, 1);
 }
 
@@ -48,11 +38,29 @@ export async function redeliverDeadSince(
   atMost: number | null = null,
 ): Promise<number> {
   await requireEnabledWebhook(admin, accountId, endpointId);
-  const [again] = await admin.query(redeliverDead, [endpointId, since, atMost]);
-  if (!again || again.count === 0) return 0;
-  await wakeEndpoint(admin, endpointId);
-  recordAgain(admin, accountId, endpointId, again.count);
-  return again.count;
+  const { numUpdatedRows } = await admin.db
+    .updateTable('webhook_deliveries as d')
+    .set(begun)
+    .where('d.account_id', '=', accountId)
+    // Of two who ask for it at once, the second finds nothing that is dead any more.
+    .where('d.state', '=', 'dead')
+    .where('d.id', 'in', dead =>
+      dead
+        .selectFrom('webhook_deliveries as dead')
+        .select('dead.id')
+        .where('dead.account_id', '=', accountId)
+        .where('dead.endpoint_id', '=', endpointId)
+        .where('dead.state', '=', 'dead')
+        .where('dead.created_at', '>=', since.toISOString())
+        .orderBy('dead.id')
+        .$call(oldest => (atMost === null ? oldest : oldest.limit(atMost))),
+    )
+    .executeTakeFirst();
+  const count = Number(numUpdatedRows);
+  if (count === 0) return 0;
+  await wakeEndpoint(admin, { accountId, endpointId });
+  recordAgain(admin, accountId, endpointId, count);
+  return count;
 }
 
 function recordAgain(admin: Administration, accountId: number, webhookId: number, deliveries: number) {

@@ -1,6 +1,7 @@
 import type { Task } from 'graphile-worker';
+import { sql } from 'kysely';
 import { z } from 'zod';
-import { statement } from '../../database/statement.ts';
+import { type Arguments, query } from '../../database/query.ts';
 import type { TaskDependencies } from '../../jobs/tasks.ts';
 import { buildDeliverySlots } from './delivery-slots.ts';
 import { killPendingDeliveries } from './disable-endpoint.ts';
@@ -8,11 +9,10 @@ import { type DueDelivery, readPendingDeliveries } from './pending-deliveries.ts
 import { recordAttempts } from './record-attempts.ts';
 import { pauseMs } from './retry-schedule.ts';
 import { buildSender } from './send-delivery.ts';
-import { type Lane, laneKey, wakeEndpoint, wakeLane, wakeLaneLater, wakeLanes } from './wake-lanes.ts';
+import { type AccountEndpoint, type Lane, laneKey, wakeEndpoint, wakeLaneLater, wakeLanes } from './wake-lanes.ts';
 
-const Payload = z
-  .object({ endpoint_id: z.int(), lane: z.int() })
-  .transform(({ endpoint_id, lane }): Lane => ({ endpointId: endpoint_id, lane }));
+/** Jobs of record_event and of the version before this one have no account_id. */
+const Payload = z.object({ account_id: z.int().optional(), endpoint_id: z.int(), lane: z.int() });
 
 /** How long a lane is sent from before others have their turn. */
 const turnMs = 1_000;
@@ -45,7 +45,10 @@ export function deliverWebhooks(deps: TaskDependencies): Task {
   const turns = new Map<string, Turn>();
 
   return async (payload, { abortSignal }) => {
-    const lane = Payload.parse(payload);
+    const { account_id, endpoint_id: endpointId, lane: number } = Payload.parse(payload);
+    const accountId = account_id ?? (await pending.accountOf(endpointId));
+    if (accountId === undefined) return;
+    const lane = { accountId, endpointId, lane: number };
     const key = laneKey(lane);
     const current = turns.get(key);
     if (current) {
@@ -66,9 +69,8 @@ export function deliverWebhooks(deps: TaskDependencies): Task {
 
   async function takeTurn(lane: Lane, turn: Turn, signal: AbortSignal | undefined) {
     while (!slots.isWaiting(lane)) {
-      const accountId = await pending.accountIfDue(lane);
-      if (accountId === undefined) return;
-      if (!slots.take(lane, accountId)) return;
+      if (!(await pending.isDue(lane))) return;
+      if (!slots.take(lane)) return;
       let isPlanned = true;
       try {
         if (await locks.tryLock(laneKey(lane))) {
@@ -92,11 +94,11 @@ export function deliverWebhooks(deps: TaskDependencies): Task {
       const [first] = deliveries;
       if (!first) return false;
       if (first.endpoint.isDisabled) {
-        await killPendingDeliveries(queue, lane.endpointId);
+        await killPendingDeliveries(queue, lane);
         return false;
       }
       if (isOver(turn)) {
-        await wakeLane(queue, lane);
+        await wakeLanes(queue, [lane]);
         return true;
       }
       if (!slots.keep(lane)) return true;
@@ -134,7 +136,8 @@ export function deliverWebhooks(deps: TaskDependencies): Task {
    * when the lane is to be left until later.
    */
   async function probe(delivery: DueDelivery, lane: Lane, failingForMs: number, signal: AbortSignal | undefined) {
-    const [state] = await queue.query(claimProbe, [lane.endpointId]);
+    const { accountId, endpointId } = lane;
+    const [state] = await queue.query(claimProbe, { accountId, endpointId });
     if (state?.is_well) return false;
     if (!state?.is_claimed) {
       await wakeLaneLater(queue, lane, pauseMs(failingForMs));
@@ -142,7 +145,7 @@ export function deliverWebhooks(deps: TaskDependencies): Task {
     }
     const { isDelivered, attempt } = await send(delivery, lane, signal, true);
     if (isDelivered) {
-      if (await recorder.recordSuccess(attempt)) await wakeEndpoint(queue, lane.endpointId);
+      if (await recorder.recordSuccess(attempt)) await wakeEndpoint(queue, lane);
       return false;
     }
     logFailure(delivery, attempt);
@@ -171,14 +174,31 @@ export function deliverWebhooks(deps: TaskDependencies): Task {
   }
 }
 
-/** Longer than a try takes. Whoever dies over it holds the endpoint up that long. */
-const claimProbe = statement<{ is_claimed: boolean; is_well: boolean }>(
-  'claim_webhook_probe',
-  `with claimed as (
-    update webhook_endpoints set probed_until = now() + interval '15 seconds'
-    where id = $1 and failing_since is not null and (probed_until is null or probed_until <= now())
-    returning id
-  )
-  select exists (select from claimed) as is_claimed,
-    exists (select from webhook_endpoints where id = $1 and failing_since is null) as is_well`,
+const now = sql<string>`now()`;
+
+/** The claim lasts longer than a try takes. A process that dies after it keeps the endpoint waiting that long. */
+const claimProbe = query('claim_webhook_probe', (db, $: Arguments<AccountEndpoint>) =>
+  db
+    .with('claimed', cte =>
+      cte
+        .updateTable('webhook_endpoints as w')
+        .set({ probed_until: sql`now() + interval '15 seconds'` })
+        .where('w.account_id', '=', $.accountId)
+        .where('w.id', '=', $.endpointId)
+        .where('w.failing_since', 'is not', null)
+        .where(w => w.or([w('w.probed_until', 'is', null), w('w.probed_until', '<=', now)]))
+        .returning('w.id'),
+    )
+    .with('well', cte =>
+      cte
+        .selectFrom('webhook_endpoints as w')
+        .select('w.id')
+        .where('w.account_id', '=', $.accountId)
+        .where('w.id', '=', $.endpointId)
+        .where('w.failing_since', 'is', null),
+    )
+    .selectNoFrom(endpoint => [
+      endpoint.exists(endpoint.selectFrom('claimed')).as('is_claimed'),
+      endpoint.exists(endpoint.selectFrom('well')).as('is_well'),
+    ]),
 );

@@ -16,7 +16,7 @@ import { type Lane, laneKey } from './wake-lanes.ts';
  */
 export interface DeliverySlots {
   /** Takes a slot, or remembers that the lane waits for one and answers false. */
-  take(lane: Lane, accountId: number): boolean;
+  take(lane: Lane): boolean;
   /** Whether a lane was refused a slot and has not been woken since. */
   isWaiting(lane: Lane): boolean;
   /** Notes that a delivery is under way. */
@@ -31,12 +31,9 @@ export interface DeliverySlots {
 
 interface TakenSlot {
   lane: Lane;
-  accountId: number;
   /** When its delivery began; undefined between two deliveries. */
   sendingSince: number | undefined;
 }
-
-type WaitingLane = Pick<TakenSlot, 'lane' | 'accountId'>;
 
 /** Forgetting an endpoint costs it nothing but a single delivery at first. */
 const maxRemembered = 10_000;
@@ -44,7 +41,7 @@ const maxRemembered = 10_000;
 export function buildDeliverySlots(accountShare: number, quickMs: number): DeliverySlots {
   const unprovenShare = Math.max(1, Math.floor(accountShare / 3));
   const taken = new Map<string, TakenSlot>();
-  const waiting = new Map<string, WaitingLane>();
+  const waiting = new Map<string, Lane>();
   /** When an endpoint last answered quickly; undefined if its last answer was late, a failure or none. */
   const quickAt = new Map<number, number | undefined>();
 
@@ -57,30 +54,30 @@ export function buildDeliverySlots(accountShare: number, quickMs: number): Deliv
     return !taken.values().some(one => one.lane.endpointId === endpointId && (one.sendingSince ?? limit) < limit);
   }
 
-  function hasRoom({ endpointId }: Lane, accountId: number, woken: Lane[] = []): boolean {
-    const ofAccount = taken.values().filter(one => one.accountId === accountId);
-    const lanes = [...ofAccount.map(one => one.lane), ...woken];
+  function hasRoom({ accountId, endpointId }: Lane, woken: Lane[] = []): boolean {
+    const ofAccount = taken.values().filter(({ lane }) => lane.accountId === accountId);
+    const lanes = [...ofAccount.map(({ lane }) => lane), ...woken];
     if (lanes.length >= accountShare) return false;
     if (isQuick(endpointId)) return true;
     const unproven = lanes.filter(one => !isQuick(one.endpointId));
     return unproven.length < unprovenShare && !lanes.some(one => one.endpointId === endpointId);
   }
 
-  function wait(lane: Lane, accountId: number): false {
+  function wait(lane: Lane): false {
     // A lane that waits already keeps its place.
-    waiting.set(laneKey(lane), { lane, accountId });
+    waiting.set(laneKey(lane), lane);
     return false;
   }
 
   /** Endpoints whose last answer was late or a failure come last. */
   function wakeWaiting(accountId: number): Lane[] {
-    const isLate = ({ lane }: WaitingLane) => Number(quickAt.has(lane.endpointId) && !isQuick(lane.endpointId));
-    const candidates = [...waiting.values().filter(one => one.accountId === accountId)];
+    const isLate = ({ endpointId }: Lane) => Number(quickAt.has(endpointId) && !isQuick(endpointId));
+    const candidates = [...waiting.values().filter(lane => lane.accountId === accountId)];
     // Another process may take the jobs of the woken lanes, so none may be left behind when no slot is taken here.
-    const isLast = !taken.values().some(one => one.accountId === accountId);
+    const isLast = !taken.values().some(({ lane }) => lane.accountId === accountId);
     const woken: Lane[] = [];
-    for (const { lane } of candidates.sort((a, b) => isLate(a) - isLate(b))) {
-      if (!isLast && !hasRoom(lane, accountId, woken)) continue;
+    for (const lane of candidates.sort((a, b) => isLate(a) - isLate(b))) {
+      if (!isLast && !hasRoom(lane, woken)) continue;
       waiting.delete(laneKey(lane));
       woken.push(lane);
     }
@@ -88,11 +85,11 @@ export function buildDeliverySlots(accountShare: number, quickMs: number): Deliv
   }
 
   return {
-    take(lane, accountId) {
-      if (!hasRoom(lane, accountId)) return wait(lane, accountId);
+    take(lane) {
+      if (!hasRoom(lane)) return wait(lane);
       const key = laneKey(lane);
       waiting.delete(key);
-      taken.set(key, { lane, accountId, sendingSince: undefined });
+      taken.set(key, { lane, sendingSince: undefined });
       return true;
     },
     isWaiting: lane => waiting.has(laneKey(lane)),
@@ -108,20 +105,20 @@ export function buildDeliverySlots(accountShare: number, quickMs: number): Deliv
       const wasQuick = isQuick(endpointId);
       if (quickAt.size >= maxRemembered && !quickAt.has(endpointId)) quickAt.clear();
       quickAt.set(endpointId, isQuickAnswer ? performance.now() : undefined);
-      return isQuickAnswer && !wasQuick ? wakeWaiting(slot.accountId) : [];
+      return isQuickAnswer && !wasQuick ? wakeWaiting(lane.accountId) : [];
     },
     keep(lane) {
       const slot = taken.get(laneKey(lane));
       if (!slot) return false;
       const { endpointId } = lane;
       const isAlone = !taken.values().some(one => one !== slot && one.lane.endpointId === endpointId);
-      return isAlone || isQuick(endpointId) || wait(lane, slot.accountId);
+      return isAlone || isQuick(endpointId) || wait(lane);
     },
     release(lane) {
       const key = laneKey(lane);
       const slot = taken.get(key);
       taken.delete(key);
-      return slot ? wakeWaiting(slot.accountId) : [];
+      return slot ? wakeWaiting(lane.accountId) : [];
     },
   };
 }

@@ -1,52 +1,69 @@
+import { sql } from 'kysely';
+import { addJob } from '../../database/add-job.ts';
 import type { Queryable } from '../../database/database.ts';
-import { statement } from '../../database/statement.ts';
+import { type Arguments, query } from '../../database/query.ts';
+import type { AccountEndpoint } from './wake-lanes.ts';
 
-const disable = statement<{ account_id: number }>(
-  'disable_webhook_endpoint',
-  `update webhook_endpoints set disabled_at = now(), disabled_reason = $2, probed_until = null
-  where id = $1 and disabled_at is null
-  returning account_id`,
+const disable = query('disable_webhook_endpoint', (db, $: Arguments<AccountEndpoint & { reason: string }>) =>
+  db
+    .updateTable('webhook_endpoints as w')
+    .set({ disabled_at: sql`now()`, disabled_reason: $.reason, probed_until: null })
+    .where('w.account_id', '=', $.accountId)
+    .where('w.id', '=', $.endpointId)
+    .where('w.disabled_at', 'is', null)
+    .returning('w.id'),
 );
 
-const killPending = statement<never>(
-  'kill_pending_deliveries',
-  `update webhook_deliveries set state = 'dead', next_attempt_at = null, finished_at = now()
-  where endpoint_id = $1 and state = 'pending'`,
+const killPending = query('kill_pending_deliveries', (db, $: Arguments<AccountEndpoint>) =>
+  db
+    .updateTable('webhook_deliveries as d')
+    .set({ state: 'dead', next_attempt_at: null, finished_at: sql`now()` })
+    .where('d.account_id', '=', $.accountId)
+    .where('d.endpoint_id', '=', $.endpointId)
+    .where('d.state', '=', 'pending'),
 );
 
-const notifyAdmins = statement<{ id: number }>(
-  'notify_admins_of_disabled_webhook',
-  `insert into notifications (account_id, user_id, endpoint_id, kind)
-  select m.account_id, m.user_id, $2, 'webhook.disabled'
-  from memberships m
-  where m.account_id = $1 and m.role in ('owner', 'admin')
-    and not exists (select from user_blocks b where b.account_id = m.account_id and b.user_id = m.user_id)
-  returning id`,
-);
-
-const mailNotifications = statement<never>(
-  'mail_notifications',
-  `select graphile_worker.add_job('mail_notifications', to_json($1::bigint[]))`,
+const notifyAdmins = query('notify_admins_of_disabled_webhook', (db, $: Arguments<AccountEndpoint>) =>
+  db
+    .insertInto('notifications')
+    .columns(['account_id', 'user_id', 'endpoint_id', 'kind'])
+    .expression(from =>
+      from
+        .selectFrom('memberships as m')
+        .select(['m.account_id', 'm.user_id', $.endpointId.as('endpoint_id'), from.val('webhook.disabled').as('kind')])
+        .where('m.account_id', '=', $.accountId)
+        .where('m.role', 'in', ['owner', 'admin'])
+        .where(m =>
+          m.not(
+            m.exists(
+              m
+                .selectFrom('user_blocks as b')
+                .where('b.account_id', '=', $.accountId)
+                .whereRef('b.user_id', '=', 'm.user_id'),
+            ),
+          ),
+        ),
+    )
+    .returning('id'),
 );
 
 /**
- * Sends nothing more to an endpoint, gives up what is on its way to it, and tells the account's owners and admins.
- * Runs in a transaction. Answers whose endpoint it was; undefined where it was disabled already.
+ * Sends nothing more to an endpoint, gives up its pending deliveries, and tells the account's owners and admins. Runs in a
+ * transaction. Answers whether it disabled the endpoint: false where it was disabled already.
  */
-export async function disableEndpoint(
-  db: Queryable,
-  endpointId: number,
-  reason: string,
-): Promise<{ accountId: number } | undefined> {
-  const [endpoint] = await db.query(disable, [endpointId, reason]);
-  if (!endpoint) return undefined;
-  await killPendingDeliveries(db, endpointId);
-  const notifications = await db.query(notifyAdmins, [endpoint.account_id, endpointId]);
-  if (notifications.length > 0) await db.query(mailNotifications, [notifications.map(({ id }) => id)]);
-  return { accountId: endpoint.account_id };
+export async function disableEndpoint(db: Queryable, endpoint: AccountEndpoint, reason: string): Promise<boolean> {
+  const { accountId, endpointId } = endpoint;
+  const [disabled] = await db.query(disable, { accountId, endpointId, reason });
+  if (!disabled) return false;
+  await killPendingDeliveries(db, endpoint);
+  const notifications = await db.query(notifyAdmins, { accountId, endpointId });
+  if (notifications.length > 0) {
+    await addJob(db, { task: 'mail_notifications', payload: notifications.map(({ id }) => id) });
+  }
+  return true;
 }
 
-/** Gives up what is on its way to an endpoint. */
-export async function killPendingDeliveries(db: Queryable, endpointId: number): Promise<void> {
-  await db.query(killPending, [endpointId]);
+/** Gives up the pending deliveries of an endpoint. */
+export async function killPendingDeliveries(db: Queryable, { accountId, endpointId }: AccountEndpoint): Promise<void> {
+  await db.query(killPending, { accountId, endpointId });
 }

@@ -1,13 +1,16 @@
+import { type ExpressionBuilder, sql } from 'kysely';
 import type { Queryable } from '../../database/database.ts';
-import { statement } from '../../database/statement.ts';
+import { type Arguments, query, type RowOf } from '../../database/query.ts';
+import type { Tables } from '../../database/tables.ts';
 import { batchCalls } from '../../jobs/batch-calls.ts';
-import { isDueNow, type Lane } from './wake-lanes.ts';
+import { columnsOf, dueTime, type Lane, type LaneColumns, type LaneRow, lanesOf } from './wake-lanes.ts';
 
 /** A delivery that is due, with what sending it takes. */
 export interface DueDelivery {
   id: number;
+  accountId: number;
   attemptCount: number;
-  /** When its time had come; another time says that it was asked for anew since. */
+  /** When it was due. Another time in the table means that somebody redelivered it since. */
   dueAt: string;
   eventId: string;
   /** To the letter as it was recorded. */
@@ -22,93 +25,128 @@ export interface DueEndpoint {
   /** The secret before, while it is still valid. */
   previousSecret: Buffer | null;
   isDisabled: boolean;
-  /** Since when nothing but failure came of it; null while it is well. */
+  /** Since its first failure in a row; null after a success. */
   failingForMs: number | null;
 }
 
-interface DueRow {
-  position: number;
-  id: number;
-  attempt_count: number;
-  next_attempt_at: string;
-  event_id: string;
-  body: string;
-  url: string;
-  secret: Buffer;
-  previous_secret: Buffer | null;
-  is_disabled: boolean;
-  failing_for_ms: number | null;
-}
-
-/** How many of a lane are read at once: few enough that what changes at the endpoint is soon seen. */
+/** How many deliveries of a lane are read at once. Few, so that a change of the endpoint takes effect soon. */
 const chunkSize = 16;
 
-const dueOfLane = `d.endpoint_id = l.endpoint_id and d.lane = l.lane and d.state = 'pending'
-  and d.${isDueNow}`;
+/** The due deliveries d of a lane l. */
+function dueOfLane(from: ExpressionBuilder<Tables & { l: LaneRow }, 'l'>) {
+  return from
+    .selectFrom('webhook_deliveries as d')
+    .whereRef('d.account_id', '=', 'l.account_id')
+    .whereRef('d.endpoint_id', '=', 'l.endpoint_id')
+    .whereRef('d.lane', '=', 'l.lane')
+    .where('d.state', '=', 'pending')
+    .where('d.next_attempt_at', '<', dueTime);
+}
 
-const selectDue = statement<DueRow>(
-  'select_due_deliveries',
-  `select l.position::int, d.id, d.attempt_count, d.next_attempt_at, d.event_id, e.body::text as body, w.url, w.secret,
-    case when w.previous_secret_expires_at > now() then w.previous_secret end as previous_secret,
-    w.disabled_at is not null as is_disabled,
-    extract(epoch from now() - w.failing_since)::float8 * 1000 as failing_for_ms
-  from unnest($1::bigint[], $2::smallint[]) with ordinality as l(endpoint_id, lane, position)
-    cross join lateral (
-      select d.id, d.attempt_count, d.next_attempt_at, d.event_id from webhook_deliveries d
-      where ${dueOfLane}
-      order by d.id
-      limit ${chunkSize}
-    ) d
-    join events e on e.id = d.event_id
-    join webhook_endpoints w on w.id = l.endpoint_id
-  order by l.position, d.id`,
+/** The lanes may be of several accounts, so each table is filtered by the account of its lane. */
+const selectDue = query('select_due_deliveries', (db, $: Arguments<LaneColumns>) =>
+  db
+    .selectFrom(lanesOf($))
+    .crossJoinLateral(from =>
+      dueOfLane(from)
+        .select(['d.id', 'd.attempt_count', 'd.next_attempt_at', 'd.event_id'])
+        .$narrowType<{ next_attempt_at: string }>()
+        .orderBy('d.id')
+        .limit(chunkSize)
+        .as('d'),
+    )
+    .innerJoin('events as e', join => join.onRef('e.account_id', '=', 'l.account_id').onRef('e.id', '=', 'd.event_id'))
+    .innerJoin('webhook_endpoints as w', join =>
+      join.onRef('w.account_id', '=', 'l.account_id').onRef('w.id', '=', 'l.endpoint_id'),
+    )
+    .select(w => [
+      'l.position',
+      'l.account_id',
+      'l.endpoint_id',
+      'd.id',
+      'd.attempt_count',
+      'd.next_attempt_at',
+      'd.event_id',
+      sql<string>`e.body::text`.as('body'),
+      'w.url',
+      'w.secret',
+      w
+        .case()
+        .when('w.previous_secret_expires_at', '>', sql<string>`now()`)
+        .then(w.ref('w.previous_secret'))
+        .end()
+        .as('previous_secret'),
+      w('w.disabled_at', 'is not', null).as('is_disabled'),
+      sql<number | null>`extract(epoch from now() - w.failing_since)::float8 * 1000`.as('failing_for_ms'),
+    ])
+    .orderBy('l.position')
+    .orderBy('d.id'),
 );
 
-const selectAccount = statement<{ account_id: number | null }>(
-  'select_account_of_due_lane',
-  `select (select d.account_id from webhook_deliveries d where ${dueOfLane} limit 1) as account_id
-  from unnest($1::bigint[], $2::smallint[]) with ordinality as l(endpoint_id, lane, position)
-  order by l.position`,
+/** Uses a limit: for `exists`, PostgreSQL may read the due deliveries of all lanes. */
+const selectAnyDue = query('select_any_due_delivery', (db, $: Arguments<LaneColumns>) =>
+  db
+    .selectFrom(lanesOf($))
+    .select(l => dueOfLane(l).select('d.id').limit(1).as('delivery_id'))
+    .orderBy('l.position'),
 );
+
+/** Runs for a job that names no account, so it has no filter on the account. */
+const selectAccounts = query('select_accounts_of_endpoints', (db, $: Arguments<{ endpointIds: readonly number[] }>) =>
+  db
+    .selectFrom('webhook_endpoints as w')
+    .select(['w.id', 'w.account_id'])
+    .where(w => w('w.id', '=', w.fn.any($.endpointIds))),
+);
+
+const maxRememberedAccounts = 10_000;
 
 export interface PendingDeliveries {
   /** The first deliveries of a lane that are due, in their order. */
   load(lane: Lane): Promise<DueDelivery[]>;
-  /** The account of a lane with a due delivery; undefined when there is none. */
-  accountIfDue(lane: Lane): Promise<number | undefined>;
+  /** Whether a lane has a due delivery. */
+  isDue(lane: Lane): Promise<boolean>;
+  /** The account of an endpoint; undefined when the endpoint is gone. */
+  accountOf(endpointId: number): Promise<number | undefined>;
 }
 
 export function readPendingDeliveries(queue: Queryable): PendingDeliveries {
+  /** An endpoint never changes its account. */
+  const accounts = new Map<number, number>();
+  const readAccount = batchCalls(async (endpointIds: number[]) => {
+    const rows = await queue.query(selectAccounts, { endpointIds });
+    if (accounts.size >= maxRememberedAccounts) accounts.clear();
+    for (const { id, account_id } of rows) accounts.set(id, account_id);
+    return endpointIds.map(id => accounts.get(id));
+  });
   return {
+    accountOf: async endpointId => accounts.get(endpointId) ?? readAccount(endpointId),
     load: batchCalls(async (lanes: Lane[]) => {
       const rows = await queue.query(selectDue, columnsOf(lanes));
       const byPosition = Map.groupBy(rows, row => row.position);
-      return lanes.map(({ endpointId }, index) => (byPosition.get(index + 1) ?? []).map(row => toDue(row, endpointId)));
+      return lanes.map((_, index) => (byPosition.get(index + 1) ?? []).map(toDue));
     }),
-    accountIfDue: batchCalls(async (lanes: Lane[]) => {
-      const rows = await queue.query(selectAccount, columnsOf(lanes));
-      return rows.map(row => row.account_id ?? undefined);
+    isDue: batchCalls(async (lanes: Lane[]) => {
+      const rows = await queue.query(selectAnyDue, columnsOf(lanes));
+      return rows.map(({ delivery_id }) => delivery_id !== null);
     }),
   };
 }
 
-function columnsOf(lanes: Lane[]) {
-  return [lanes.map(({ endpointId }) => endpointId), lanes.map(({ lane }) => lane)];
-}
-
-function toDue(row: DueRow, endpointId: number): DueDelivery {
+function toDue(row: RowOf<typeof selectDue>): DueDelivery {
   return {
     id: row.id,
+    accountId: row.account_id,
     attemptCount: row.attempt_count,
     dueAt: row.next_attempt_at,
     eventId: row.event_id,
     body: row.body,
     endpoint: {
-      id: endpointId,
+      id: row.endpoint_id,
       url: row.url,
       secret: row.secret,
       previousSecret: row.previous_secret,
-      isDisabled: row.is_disabled,
+      isDisabled: Boolean(row.is_disabled),
       failingForMs: row.failing_for_ms,
     },
   };

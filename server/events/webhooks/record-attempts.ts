@@ -1,13 +1,15 @@
+import { type RawBuilder, sql } from 'kysely';
 import type { Database, Queryable, Transaction } from '../../database/database.ts';
-import { statement } from '../../database/statement.ts';
+import { type Arguments, query } from '../../database/query.ts';
 import { batchCalls } from '../../jobs/batch-calls.ts';
 import type { AuditLog } from '../../observability/audit-log.ts';
 import { disableEndpoint } from './disable-endpoint.ts';
 import { retryDelayMs } from './retry-schedule.ts';
-import { type Lane, wakeLane } from './wake-lanes.ts';
+import { type AccountEndpoint, type Lane, wakeLanes } from './wake-lanes.ts';
 
 /** One try of a delivery: a status with the beginning of the answer, or an error. */
 export interface Attempt {
+  accountId: number;
   deliveryId: number;
   /** When the delivery was due, as it was read. */
   dueAt: string;
@@ -30,67 +32,165 @@ export interface AttemptRecorder {
 const gone = 410;
 const maxFailingDays = 5;
 
-/**
- * Whether somebody had the delivery sent again while this try of it was under way: then it stays as they left it, and is
- * sent once more, whatever came of the try.
- */
-const isAskedAnew = (dueAt: string) => `(d.state = 'pending' and d.next_attempt_at is distinct from ${dueAt})`;
-const ofSuccess = isAskedAnew('a.due_at');
-const ofFailure = isAskedAnew('$3::timestamptz');
+/** Whether somebody redelivered d during this try. Then it stays pending, whatever the result of the try. */
+const isRedelivered = (dueAt: RawBuilder<string>) =>
+  sql<boolean>`(d.state = 'pending' and d.next_attempt_at is distinct from ${dueAt})`;
 
-const recordSuccesses = statement<{ delivery_id: number }>(
-  'record_webhook_successes',
-  `with attempts as (
-    select * from unnest($1::bigint[], $2::timestamptz[], $3::integer[], $4::integer[], $5::text[], $6::boolean[],
-      $7::timestamptz[]) as a(delivery_id, attempted_at, duration_ms, status, response, is_probe, due_at)
-  ), delivered as (
-    update webhook_deliveries d
-    set state = case when ${ofSuccess} then d.state else 'delivered' end,
-      attempt_count = d.attempt_count + case when ${ofSuccess} then 0 else 1 end,
-      next_attempt_at = case when ${ofSuccess} then d.next_attempt_at end,
-      finished_at = case when not ${ofSuccess} then now() end
-    from attempts a where d.id = a.delivery_id
-    returning d.id, d.account_id, d.endpoint_id, d.is_redacted, a.is_probe
-  ), inserted as (
-    insert into webhook_attempts (account_id, delivery_id, attempted_at, duration_ms, status, response)
-    -- What answers a body that was rewritten meanwhile may repeat it as it was.
-    select d.account_id, d.id, a.attempted_at, a.duration_ms, a.status,
-      case when not d.is_redacted then a.response end
-    from attempts a join delivered d on d.id = a.delivery_id
-  ), recovered as (
-    -- An endpoint that is well is not written to, so that its lanes do not wait for each other.
-    update webhook_endpoints w
-    set failing_since = null, probed_until = case when d.is_probe then null else w.probed_until end
-    from (select endpoint_id, bool_or(is_probe) as is_probe from delivered group by endpoint_id) d
-    where w.id = d.endpoint_id and w.failing_since is not null
-    returning w.id
-  )
-  select d.id as delivery_id from delivered d join recovered r on r.id = d.endpoint_id`,
+const now = sql<string>`now()`;
+
+/** The tries may be of several accounts, so each table is filtered by the account of its try. */
+interface SuccessColumns {
+  accountIds: readonly number[];
+  deliveryIds: readonly number[];
+  attemptedAt: readonly Date[];
+  durationsMs: readonly number[];
+  statuses: readonly (number | null)[];
+  responses: readonly (string | null)[];
+  areProbes: readonly boolean[];
+  dueAt: readonly string[];
+}
+
+interface Success {
+  account_id: number;
+  delivery_id: number;
+  attempted_at: string;
+  duration_ms: number;
+  status: number;
+  response: string | null;
+  is_probe: boolean;
+  due_at: string;
+}
+
+function successesOf($: Arguments<SuccessColumns>) {
+  return sql<Success>`unnest(
+    ${$.accountIds}::bigint[], ${$.deliveryIds}::bigint[], ${$.attemptedAt}::timestamptz[], ${$.durationsMs}::integer[],
+    ${$.statuses}::integer[], ${$.responses}::text[], ${$.areProbes}::boolean[], ${$.dueAt}::timestamptz[]
+  )`.as<'a'>(sql`a(account_id, delivery_id, attempted_at, duration_ms, status, response, is_probe, due_at)`);
+}
+
+const isSuccessRedelivered = isRedelivered(sql`a.due_at`);
+
+/** One statement for all writes, because it runs for nearly every delivery. */
+const recordSuccesses = query('record_webhook_successes', (db, $: Arguments<SuccessColumns>) =>
+  db
+    .with('attempts', cte => cte.selectFrom(successesOf($)).selectAll())
+    .with('delivered', cte =>
+      cte
+        .updateTable('webhook_deliveries as d')
+        .from('attempts as a')
+        .set(d => ({
+          state: d
+            .case()
+            .when(isSuccessRedelivered)
+            .then(d.ref('d.state'))
+            .else('delivered' as const)
+            .end(),
+          attempt_count: d('d.attempt_count', '+', d.case().when(isSuccessRedelivered).then(0).else(1).end()),
+          next_attempt_at: d.case().when(isSuccessRedelivered).then(d.ref('d.next_attempt_at')).end(),
+          finished_at: d.case().when(d.not(isSuccessRedelivered)).then(now).end(),
+        }))
+        .whereRef('d.account_id', '=', 'a.account_id')
+        .whereRef('d.id', '=', 'a.delivery_id')
+        .returning(['d.id', 'd.account_id', 'd.endpoint_id', 'd.is_redacted', 'a.is_probe']),
+    )
+    .with('inserted', cte =>
+      cte
+        .insertInto('webhook_attempts')
+        .columns(['account_id', 'delivery_id', 'attempted_at', 'duration_ms', 'status', 'response'])
+        .expression(from =>
+          from
+            .selectFrom('attempts as a')
+            .innerJoin('delivered as d', 'd.id', 'a.delivery_id')
+            .select(['d.account_id', 'd.id', 'a.attempted_at', 'a.duration_ms', 'a.status'])
+            // The answer to a body that was rewritten meanwhile may repeat what was removed from it.
+            .select(d => d.case().when('d.is_redacted', '=', false).then(d.ref('a.response')).end().as('response')),
+        ),
+    )
+    .with('endpoints', cte =>
+      cte
+        .selectFrom('delivered as d')
+        .select(['d.account_id', 'd.endpoint_id', sql<boolean>`bool_or(d.is_probe)`.as('is_probe')])
+        .groupBy(['d.account_id', 'd.endpoint_id']),
+    )
+    // An endpoint that is well is not written to, so that its lanes do not wait for each other.
+    .with('recovered', cte =>
+      cte
+        .updateTable('webhook_endpoints as w')
+        .from('endpoints as d')
+        .set(w => ({
+          failing_since: null,
+          probed_until: w.case().when('d.is_probe', '=', false).then(w.ref('w.probed_until')).end(),
+        }))
+        .whereRef('w.account_id', '=', 'd.account_id')
+        .whereRef('w.id', '=', 'd.endpoint_id')
+        .where('w.failing_since', 'is not', null)
+        .returning('w.id'),
+    )
+    .selectFrom('delivered as d')
+    .innerJoin('recovered as r', 'r.id', 'd.endpoint_id')
+    .select('d.id as delivery_id'),
 );
 
-const updateFailed = statement<{ account_id: number; is_redacted: boolean }>(
-  'update_failed_delivery',
-  `update webhook_deliveries d
-  set attempt_count = d.attempt_count + case when ${ofFailure} then 0 else 1 end,
-    state = case when ${ofFailure} or $2::bigint is not null then 'pending' else 'dead' end,
-    next_attempt_at = case when ${ofFailure} then d.next_attempt_at else now() + $2::bigint * interval '1 millisecond' end,
-    finished_at = case when not ${ofFailure} and $2::bigint is null then now() end
-  where d.id = $1
-  returning account_id, is_redacted`,
+interface Failure {
+  accountId: number;
+  deliveryId: number;
+  /** Null: it is not tried again. */
+  delayMs: number | null;
+  dueAt: string;
+}
+
+const updateFailed = query('update_failed_delivery', (db, $: Arguments<Failure>) => {
+  const isPendingAgain = isRedelivered($.dueAt);
+  const delayMs = sql<number | null>`${$.delayMs}::bigint`;
+  return db
+    .updateTable('webhook_deliveries as d')
+    .set(d => ({
+      attempt_count: d('d.attempt_count', '+', d.case().when(isPendingAgain).then(0).else(1).end()),
+      state: d
+        .case()
+        .when(d.or([isPendingAgain, d(delayMs, 'is not', null)]))
+        .then('pending' as const)
+        .else('dead' as const)
+        .end(),
+      next_attempt_at: d
+        .case()
+        .when(isPendingAgain)
+        .then(d.ref('d.next_attempt_at'))
+        .else(sql<string | null>`now() + ${delayMs} * interval '1 millisecond'`)
+        .end(),
+      finished_at: d
+        .case()
+        .when(d.and([d.not(isPendingAgain), d(delayMs, 'is', null)]))
+        .then(now)
+        .end(),
+    }))
+    .where('d.account_id', '=', $.accountId)
+    .where('d.id', '=', $.deliveryId)
+    .returning('d.is_redacted');
+});
+
+const insertAttempt = query('insert_webhook_attempt', (db, $: Arguments<Omit<Attempt, 'dueAt' | 'isProbe'>>) =>
+  db.insertInto('webhook_attempts').values({
+    account_id: $.accountId,
+    delivery_id: $.deliveryId,
+    attempted_at: $.attemptedAt,
+    duration_ms: $.durationMs,
+    status: $.status,
+    error: $.error,
+    response: $.response,
+  }),
 );
 
-const insertAttempt = statement<never>(
-  'insert_webhook_attempt',
-  `insert into webhook_attempts (account_id, delivery_id, attempted_at, duration_ms, status, error, response)
-  values ($1, $2, $3, $4, $5, $6, $7)`,
-);
-
-const noteFailure = statement<{ is_hopeless: boolean }>(
-  'note_webhook_failure',
-  `update webhook_endpoints
-  set failing_since = coalesce(failing_since, now()), probed_until = case when $2 then null else probed_until end
-  where id = $1
-  returning failing_since <= now() - ${maxFailingDays} * interval '1 day' as is_hopeless`,
+const noteFailure = query('note_webhook_failure', (db, $: Arguments<AccountEndpoint & { isProbe: boolean }>) =>
+  db
+    .updateTable('webhook_endpoints as w')
+    .set(w => ({
+      failing_since: w.fn.coalesce('w.failing_since', now),
+      probed_until: w.case().when($.isProbe).then(null).else(w.ref('w.probed_until')).end(),
+    }))
+    .where('w.account_id', '=', $.accountId)
+    .where('w.id', '=', $.endpointId)
+    .returning(sql<boolean>`w.failing_since <= now() - ${maxFailingDays} * interval '1 day'`.as('is_hopeless')),
 );
 
 /** Why an endpoint is disabled by the server, in words for those who find it so. */
@@ -102,48 +202,43 @@ const disablings = {
 export function recordAttempts(database: Database, queue: Queryable, audit: AuditLog): AttemptRecorder {
   return {
     recordSuccess: batchCalls(async (attempts: Attempt[]) => {
-      const rows = await queue.query(recordSuccesses, [
-        attempts.map(one => one.deliveryId),
-        attempts.map(one => one.attemptedAt),
-        attempts.map(one => one.durationMs),
-        attempts.map(one => one.status),
-        attempts.map(one => one.response),
-        attempts.map(one => one.isProbe),
-        attempts.map(one => one.dueAt),
-      ]);
+      const rows = await queue.query(recordSuccesses, {
+        accountIds: attempts.map(one => one.accountId),
+        deliveryIds: attempts.map(one => one.deliveryId),
+        attemptedAt: attempts.map(one => one.attemptedAt),
+        durationsMs: attempts.map(one => one.durationMs),
+        statuses: attempts.map(one => one.status),
+        responses: attempts.map(one => one.response),
+        areProbes: attempts.map(one => one.isProbe),
+        dueAt: attempts.map(one => one.dueAt),
+      });
       const recovering = new Set(rows.map(row => row.delivery_id));
       return attempts.map(({ deliveryId }) => recovering.has(deliveryId));
     }),
 
     async recordFailure(attempt, lane, attemptCount) {
+      const { dueAt, isProbe, ...tried } = attempt;
+      const { accountId, endpointId } = lane;
       const isGone = attempt.status === gone;
-      const delayMs = isGone ? undefined : retryDelayMs(attemptCount + 1);
+      const delayMs = isGone ? null : (retryDelayMs(attemptCount + 1) ?? null);
       await database.transaction(async transaction => {
-        const { query } = transaction;
-        const [delivery] = await query(updateFailed, [attempt.deliveryId, delayMs ?? null, attempt.dueAt]);
+        const failure = { accountId, deliveryId: attempt.deliveryId, delayMs, dueAt };
+        const [delivery] = await transaction.query(updateFailed, failure);
         // It was deleted with its endpoint in the meantime.
         if (!delivery) return;
-        await query(insertAttempt, [
-          delivery.account_id,
-          attempt.deliveryId,
-          attempt.attemptedAt,
-          attempt.durationMs,
-          attempt.status,
-          attempt.error,
-          delivery.is_redacted ? null : attempt.response,
-        ]);
-        if (delayMs !== undefined) await wakeLane({ query }, lane, delayMs);
-        const [endpoint] = await query(noteFailure, [lane.endpointId, attempt.isProbe]);
+        const response = delivery.is_redacted ? null : attempt.response;
+        await transaction.query(insertAttempt, { ...tried, response });
+        if (delayMs !== null) await wakeLanes(transaction, [lane], delayMs);
+        const [endpoint] = await transaction.query(noteFailure, { accountId, endpointId, isProbe });
         const reason = isGone ? 'gone' : endpoint?.is_hopeless ? 'failing' : undefined;
-        if (reason) await disable(transaction, lane.endpointId, reason);
+        if (reason) await disable(transaction, lane, reason);
       });
     },
   };
 
-  async function disable(transaction: Transaction, webhookId: number, reason: keyof typeof disablings) {
-    const disabled = await disableEndpoint(transaction, webhookId, disablings[reason]);
-    if (!disabled) return;
-    const fields = { account_id: disabled.accountId, webhook_id: webhookId, reason };
+  async function disable(transaction: Transaction, endpoint: AccountEndpoint, reason: keyof typeof disablings) {
+    if (!(await disableEndpoint(transaction, endpoint, disablings[reason]))) return;
+    const fields = { account_id: endpoint.accountId, webhook_id: endpoint.endpointId, reason };
     transaction.afterCommit(() => audit.record('webhook.disabled', { by: 'server', ...fields }));
   }
 }

@@ -49,6 +49,7 @@ export function buildSender({
     const startedAt = performance.now();
     const attemptedAt = clock.now();
     const attempt = (outcome: Pick<Attempt, 'status' | 'error' | 'response'>): Attempt => ({
+      accountId: delivery.accountId,
       deliveryId: delivery.id,
       dueAt: delivery.dueAt,
       attemptedAt,

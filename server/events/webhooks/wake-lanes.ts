@@ -1,81 +1,123 @@
+import { type Expression, sql } from 'kysely';
 import type { Queryable } from '../../database/database.ts';
-import { plannedStatement, statement } from '../../database/statement.ts';
+import { type Arguments, query } from '../../database/query.ts';
+
+/** An endpoint of an account. */
+export interface AccountEndpoint {
+  accountId: number;
+  endpointId: number;
+}
 
 /** Where deliveries of an endpoint wait for each other, so that the events of one idea arrive in their order. */
-export interface Lane {
-  endpointId: number;
+export interface Lane extends AccountEndpoint {
   lane: number;
 }
 
 export const laneKey = ({ endpointId, lane }: Lane) => `webhook:${endpointId}:${lane}`;
 
-/** Whether a delivery's time has come: it is kept to the millisecond, rounded, and so may lie half of one ahead. */
-export const isDueNow = `next_attempt_at < now() + interval '1 millisecond'`;
+/** A delivery is due before this. Its time is rounded to the millisecond, so it may be half a millisecond ahead. */
+export const dueTime = sql<string>`now() + interval '1 millisecond'`;
 
-const addJob = (runAt: string, options = '') => `
-  graphile_worker.add_job(
-    'deliver_webhooks', json_build_object('endpoint_id', endpoint_id, 'lane', lane), run_at => ${runAt}${options}
-  )`;
-
-/** One waking that is under a lane's key stands for all that were asked for. */
-const underKey = (mode: 'replace' | 'preserve_run_at') =>
-  `, job_key => format('webhook:%s:%s', endpoint_id, lane), job_key_mode => '${mode}'`;
-
-const wakeLaneStatement = statement<never>(
-  'wake_lane',
-  `select ${addJob(`now() + $3 * interval '1 millisecond'`)}
-  from (values ($1::bigint, $2::smallint)) as l(endpoint_id, lane)`,
-);
-
-/** Has a lane looked at after a delay, whatever else wakes it. */
-export async function wakeLane(queue: Queryable, { endpointId, lane }: Lane, delayMs = 0): Promise<void> {
-  await queue.query(wakeLaneStatement, [endpointId, lane, delayMs]);
+/** Lanes as arrays: one statement for all of them. */
+export interface LaneColumns {
+  accountIds: readonly number[];
+  endpointIds: readonly number[];
+  lanes: readonly number[];
 }
 
-const wakeLaneLaterStatement = statement<never>(
-  'wake_lane_later',
-  `select ${addJob(`now() + $3 * interval '1 millisecond'`, underKey('preserve_run_at'))}
-  from (values ($1::bigint, $2::smallint)) as l(endpoint_id, lane)`,
-);
-
-/** The same, unless that is due earlier: however often it is asked for, a lane that waits is one job. */
-export async function wakeLaneLater(queue: Queryable, { endpointId, lane }: Lane, delayMs: number): Promise<void> {
-  await queue.query(wakeLaneLaterStatement, [endpointId, lane, delayMs]);
+export function columnsOf(lanes: readonly Lane[]): LaneColumns {
+  return {
+    accountIds: lanes.map(({ accountId }) => accountId),
+    endpointIds: lanes.map(({ endpointId }) => endpointId),
+    lanes: lanes.map(({ lane }) => lane),
+  };
 }
 
-const wakeLanesStatement = statement<never>(
-  'wake_lanes',
-  `select ${addJob('now()')} from unnest($1::bigint[], $2::smallint[]) as l(endpoint_id, lane)`,
-);
-
-/** Has lanes looked at now. */
-export async function wakeLanes(queue: Queryable, lanes: Lane[]): Promise<void> {
-  if (lanes.length === 0) return;
-  await queue.query(wakeLanesStatement, [lanes.map(({ endpointId }) => endpointId), lanes.map(({ lane }) => lane)]);
+export interface LaneRow {
+  account_id: number;
+  endpoint_id: number;
+  lane: number;
+  /** From 1. */
+  position: number;
 }
 
-const wakeEndpointStatement = statement<never>(
-  'wake_endpoint',
-  `select ${addJob('now()', underKey('replace'))}
-  from (
-    select distinct endpoint_id, lane from webhook_deliveries
-    where endpoint_id = $1 and state = 'pending' and ${isDueNow}
-  ) l`,
-);
-
-/** Has every lane of an endpoint looked at in which something waits. */
-export async function wakeEndpoint(queue: Queryable, endpointId: number): Promise<void> {
-  await queue.query(wakeEndpointStatement, [endpointId]);
+/** The lanes of the arguments as a table l. */
+export function lanesOf({ accountIds, endpointIds, lanes }: Arguments<LaneColumns>) {
+  return sql<LaneRow>`unnest(${accountIds}::bigint[], ${endpointIds}::bigint[], ${lanes}::smallint[]) with ordinality`.as<'l'>(
+    sql`l(account_id, endpoint_id, lane, position)`,
+  );
 }
 
-const wakeOverdueStatement = plannedStatement<never>(`
-  select ${addJob('now()', underKey('preserve_run_at'))}
-  from (
-    select distinct endpoint_id, lane from webhook_deliveries
-    where state = 'pending' and next_attempt_at < now() - $1 * interval '1 minute'
-  ) l`);
+/** Adds the job of a lane l. With a mode, the job has the lane's key and stands for all that were asked for. */
+function addLaneJob(delayMs: Expression<number>, keyMode?: 'replace' | 'preserve_run_at') {
+  const key = sql`, job_key => format('webhook:%s:%s', l.endpoint_id, l.lane), job_key_mode => ${keyMode}`;
+  return sql`graphile_worker.add_job(
+    'deliver_webhooks',
+    json_build_object('account_id', l.account_id, 'endpoint_id', l.endpoint_id, 'lane', l.lane),
+    run_at => now() + ${delayMs} * interval '1 millisecond'${keyMode ? key : sql``}
+  )`.as('job');
+}
+
+const noDelay = sql.lit(0);
+
+const addLaneJobs = query('add_lane_jobs', (db, $: Arguments<LaneColumns & { delayMs: number }>) =>
+  db.selectFrom(lanesOf($)).select(addLaneJob($.delayMs)),
+);
+
+/** Wakes lanes after a delay, in addition to all other jobs that wake them. */
+export async function wakeLanes(queue: Queryable, lanes: readonly Lane[], delayMs = 0): Promise<void> {
+  if (lanes.length > 0) await queue.query(addLaneJobs, { ...columnsOf(lanes), delayMs });
+}
+
+const addKeyedLaneJobs = query('add_keyed_lane_jobs', (db, $: Arguments<LaneColumns & { delayMs: number }>) =>
+  db.selectFrom(lanesOf($)).select(addLaneJob($.delayMs, 'preserve_run_at')),
+);
+
+/** Wakes a lane after a delay, or earlier if that is planned. A lane that waits has one such job. */
+export async function wakeLaneLater(queue: Queryable, lane: Lane, delayMs: number): Promise<void> {
+  await queue.query(addKeyedLaneJobs, { ...columnsOf([lane]), delayMs });
+}
+
+const addJobsOfEndpoint = query('add_lane_jobs_of_endpoint', (db, $: Arguments<AccountEndpoint>) =>
+  db
+    .selectFrom(from =>
+      from
+        .selectFrom('webhook_deliveries as d')
+        .select(['d.account_id', 'd.endpoint_id', 'd.lane'])
+        .distinct()
+        .where('d.account_id', '=', $.accountId)
+        .where('d.endpoint_id', '=', $.endpointId)
+        .where('d.state', '=', 'pending')
+        .where('d.next_attempt_at', '<', dueTime)
+        .as('l'),
+    )
+    .select(addLaneJob(noDelay, 'replace')),
+);
+
+/** Wakes each lane of an endpoint that has a due delivery. */
+export async function wakeEndpoint(queue: Queryable, { accountId, endpointId }: AccountEndpoint): Promise<void> {
+  await queue.query(addJobsOfEndpoint, { accountId, endpointId });
+}
+
+/** A periodic scan over all accounts, so it has no filter on the account. */
+const addOverdueJobs = query(
+  'add_overdue_lane_jobs',
+  (db, $: Arguments<{ overdueMinutes: number }>) =>
+    db
+      .selectFrom(from =>
+        from
+          .selectFrom('webhook_deliveries as d')
+          .select(['d.account_id', 'd.endpoint_id', 'd.lane'])
+          .distinct()
+          .where('d.state', '=', 'pending')
+          .where('d.next_attempt_at', '<', sql<string>`now() - ${$.overdueMinutes} * interval '1 minute'`)
+          .as('l'),
+      )
+      .select(addLaneJob(noDelay, 'preserve_run_at')),
+  { isPrepared: false },
+);
 
 /** Wakes lanes whose job was lost, such as one that failed too often to be tried again. */
 export async function wakeOverdueLanes(queue: Queryable, overdueMinutes = 10): Promise<void> {
-  await queue.query(wakeOverdueStatement, [overdueMinutes]);
+  await queue.query(addOverdueJobs, { overdueMinutes });
 }

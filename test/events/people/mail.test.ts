@@ -163,7 +163,8 @@ describe('a mail', () => {
     await createReader('moderator', 'moderator');
     await server.sql(`update users set notification_email = 'owner@example.com' where id = $1`, [world.ownerId]);
     const { id } = await addWebhook(server, world, { url: 'https://hooks.example.com/ideas' });
-    await server.database.transaction(transaction => disableEndpoint(transaction, id, 'It answered 410.'));
+    const endpoint = { accountId: world.accountId, endpointId: id };
+    await server.database.transaction(transaction => disableEndpoint(transaction, endpoint, 'It answered 410.'));
     expect(await runJobs(server)).toEqual([]);
 
     expect(recipients()).toEqual(['owner@example.com']);
