@@ -1,27 +1,46 @@
+import { sql } from 'kysely';
 import type { Queryable } from '../database/database.ts';
-import { plannedStatement } from '../database/statement.ts';
+import { query } from '../database/query.ts';
 
-/** How long the log of events, deliveries and attempts reaches back. */
+/** How long events, deliveries and attempts are kept. */
 const keptDays = 30;
 const batchSize = 1_000;
 
-/** An event that is still to be delivered stays until it is, or is given up. */
-const deleteOldEvents = plannedStatement<{ count: number }>(`
-  with old as (
-    select e.id from events e
-    where e.occurred_at < now() - ${keptDays} * interval '1 day'
-      and not exists (select from webhook_deliveries d where d.event_id = e.id and d.state = 'pending')
-    order by e.occurred_at
-    limit ${batchSize}
-  ), deleted as (
-    delete from events e using old where e.id = old.id returning e.id
-  )
-  select count(*)::int as count from deleted`);
+/** An event with a pending delivery stays until the delivery ends. A periodic scan over all accounts. */
+const deleteOldEvents = query(
+  'delete_old_events',
+  db =>
+    db
+      .with('old', cte =>
+        cte
+          .selectFrom('events as e')
+          .select('e.id')
+          .where('e.occurred_at', '<', sql<string>`now() - ${keptDays} * interval '1 day'`)
+          .where(e =>
+            e.not(
+              e.exists(
+                e
+                  .selectFrom('webhook_deliveries as d')
+                  .whereRef('d.event_id', '=', 'e.id')
+                  .where('d.state', '=', 'pending'),
+              ),
+            ),
+          )
+          .orderBy('e.occurred_at')
+          .limit(batchSize),
+      )
+      .with('deleted', cte =>
+        cte.deleteFrom('events as e').using('old').whereRef('e.id', '=', 'old.id').returning('e.id'),
+      )
+      .selectFrom('deleted')
+      .select(deleted => deleted.fn.countAll<number>().as('count')),
+  { isPrepared: false },
+);
 
-/** Removes old events with what hangs on them, in batches, so that none holds its locks for long. */
+/** Deletes old events with their deliveries and notifications, in batches that hold their locks briefly. */
 export async function clearOldEvents(queue: Queryable, stopping: AbortSignal): Promise<void> {
   while (!stopping.aborted) {
-    const [deleted] = await queue.query(deleteOldEvents, []);
+    const [deleted] = await queue.query(deleteOldEvents, {});
     if ((deleted?.count ?? 0) < batchSize) return;
   }
 }

@@ -9,7 +9,7 @@ export const chatQueue = (accountId: string, channelId: string) =>
   `format('chats:%s:%s', ${accountId}, ${channelId} % ${quickQueues})`;
 
 /** The queue of an account's slow and failing channels, which must not keep its other channels waiting. */
-export const slowChatQueue = (accountId: string) => `format('chats:%s:slow', ${accountId})`;
+export const slowChatQueue = (accountId: number) => `chats:${accountId}:slow`;
 
 /** How many posts of one account are under way at most. */
 export const chatQueuesOfAccount = quickQueues + 1;

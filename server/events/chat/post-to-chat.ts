@@ -1,7 +1,7 @@
 import type { JobHelpers } from 'graphile-worker';
 import type { EventBody } from '../../../contract/events.ts';
-import { statement } from '../../database/statement.ts';
-import type { ChatKind } from '../../entities/chat-channel.ts';
+import { addJob } from '../../database/add-job.ts';
+import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import { ideaUrl } from '../idea-url.ts';
 import type { PeopleDependencies } from '../people/people-tasks.ts';
 import { SecretBoxError } from '../secret-box.ts';
@@ -12,6 +12,8 @@ import { type PostOutcome, postMessage } from './post-message.ts';
 
 /** The payload of a post_to_chat job; `retries` is how often it was tried before. */
 interface PostToChat {
+  /** Missing in jobs of the version before this one. */
+  account_id?: number;
   channel_id: number;
   event_id: string;
   retries?: number;
@@ -19,34 +21,36 @@ interface PostToChat {
   is_slow?: boolean;
 }
 
-interface DuePost {
-  account_id: number;
-  kind: ChatKind;
-  url: Uint8Array;
-  body: EventBody;
-  occurred_at: string;
-}
+/** Runs for a job that names no account, so it has no filter on the account. */
+const selectAccount = query('select_account_of_chat_channel', (db, $: Arguments<{ channelId: number }>) =>
+  db.selectFrom('chat_channels as c').select('c.account_id').where('c.id', '=', $.channelId),
+);
 
-const selectPost = statement<DuePost>(
+type DuePost = RowOf<typeof selectPost>;
+
+const selectPost = query(
   'select_chat_post',
-  `select c.account_id, c.kind, c.url, e.body, e.occurred_at
-  from chat_channels c, events e
-  where c.id = $1 and c.disabled_at is null and e.id = $2`,
+  (db, $: Arguments<{ accountId: number; channelId: number; eventId: string }>) =>
+    db
+      .selectFrom(['chat_channels as c', 'events as e'])
+      .select(e => ['c.kind', 'c.url', e.ref('e.body').$castTo<EventBody>().as('body'), 'e.occurred_at'])
+      .where('c.account_id', '=', $.accountId)
+      .where('c.id', '=', $.channelId)
+      .where('c.disabled_at', 'is', null)
+      .where('e.account_id', '=', $.accountId)
+      .where('e.id', '=', $.eventId),
 );
 
-const disableChannel = statement<{ account_id: number }>(
+const disableChannel = query(
   'disable_chat_channel',
-  `update chat_channels set disabled_at = $2, disabled_reason = $3 where id = $1 and disabled_at is null
-  returning account_id`,
-);
-
-const addToSlowQueue = statement<never>(
-  'add_to_slow_chat_queue',
-  `select graphile_worker.add_job(
-    'post_to_chat',
-    json_build_object('channel_id', $1::bigint, 'event_id', $2::uuid, 'retries', $3::int, 'is_slow', true),
-    queue_name => ${slowChatQueue('$5::bigint')}, run_at => $4
-  )`,
+  (db, $: Arguments<{ accountId: number; channelId: number; now: Date; reason: string }>) =>
+    db
+      .updateTable('chat_channels as c')
+      .set({ disabled_at: $.now, disabled_reason: $.reason })
+      .where('c.account_id', '=', $.accountId)
+      .where('c.id', '=', $.channelId)
+      .where('c.disabled_at', 'is', null)
+      .returning('c.id'),
 );
 
 /** A forgotten channel is found to be slow again. */
@@ -71,12 +75,19 @@ export function postToChat(deps: PeopleDependencies) {
   const { config, database, clock, logger, audit, requests, secretBox, metrics } = deps;
   const slowChannels = new Set<number>();
   return async (payload: unknown, { abortSignal }: Pick<JobHelpers, 'abortSignal'>) => {
-    const { channel_id: channelId, event_id: eventId, retries = 0, is_slow = false } = payload as PostToChat;
-    const [post] = await database.query(selectPost, [channelId, eventId]);
+    const { channel_id: channelId, event_id: eventId, retries = 0, is_slow = false, ...job } = payload as PostToChat;
+    const accountId = job.account_id ?? (await accountOf(channelId));
+    if (accountId === undefined) return;
+    const [post] = await database.query(selectPost, { accountId, channelId, eventId });
     // The channel was disabled or removed, or the idea.
     if (!post) return;
-    const tryLater = (tries: number, at: Date) =>
-      database.query(addToSlowQueue, [channelId, eventId, tries, at, post.account_id]);
+    const tryLater = (tries: number, runAt: Date) =>
+      addJob(database, {
+        task: 'post_to_chat',
+        payload: { account_id: accountId, channel_id: channelId, event_id: eventId, retries: tries, is_slow: true },
+        queueName: slowChatQueue(accountId),
+        runAt,
+      });
     if (slowChannels.has(channelId) && !is_slow) {
       await tryLater(retries, clock.now());
       return;
@@ -92,9 +103,9 @@ export function postToChat(deps: PeopleDependencies) {
     const { reason } = outcome;
     const now = clock.now();
     if (outcome.result === 'gone') {
-      const [channel] = await database.query(disableChannel, [channelId, now, reason]);
+      const [channel] = await database.query(disableChannel, { accountId, channelId, now, reason });
       if (!channel) return;
-      const fields = { account_id: channel.account_id, channel_id: channelId, reason: 'gone' as const };
+      const fields = { account_id: accountId, channel_id: channelId, reason: 'gone' as const };
       audit.record('chat_channel.disabled', { by: 'server', ...fields });
       logger.warn({ channelId, reason }, 'a chat channel was disabled');
       return;
@@ -107,6 +118,11 @@ export function postToChat(deps: PeopleDependencies) {
     }
     await tryLater(retries + 1, runAt);
   };
+
+  async function accountOf(channelId: number): Promise<number | undefined> {
+    const [channel] = await database.query(selectAccount, { channelId });
+    return channel?.account_id;
+  }
 
   function noteSpeed(channelId: number, isQuick: boolean) {
     if (slowChannels.size >= maxRemembered) slowChannels.clear();

@@ -1,4 +1,5 @@
-import { statement } from '../../database/statement.ts';
+import { sql } from 'kysely';
+import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import { ideaUrl } from '../idea-url.ts';
 import { type NotificationKind, writeMail } from './mail-content.ts';
 import type { Mailer, MailOutcome } from './mailer.ts';
@@ -6,62 +7,108 @@ import type { PeopleDependencies } from './people-tasks.ts';
 import { type Subscription, unsubscribeUrl } from './unsubscribe-token.ts';
 
 /** A notification that is still to be mailed, with what the mail says. */
-interface DueNotification {
-  id: number;
-  kind: NotificationKind;
-  user_id: number;
-  address: string;
-  idea_id: number | null;
-  /** Of the ideas that the event is about, one that the user follows: what ends with the link in the mail. */
-  followed_id: number | null;
-  target_id: number | null;
-  board: string | null;
-  board_slug: string | null;
-  title: string | null;
-  target_title: string | null;
-  actor: string | null;
-  status_label: string | null;
-  comment: string | null;
-  detail: string | null;
-  endpoint_url: string | null;
-}
+type DueNotification = RowOf<typeof selectDue>;
 
-/** Who was blocked, left or unfollowed since the notification was made gets no mail of it any more. */
-const selectDue = statement<DueNotification>(
-  'select_due_notifications',
-  `select n.id, n.kind, n.user_id, u.notification_email as address, e.idea_id, f.idea_id as followed_id, e.target_id,
-    e.body #>> '{data,board,name}' as board, e.body #>> '{data,board,slug}' as board_slug,
-    e.body #>> '{data,idea,title}' as title, e.body #>> '{data,target,title}' as target_title,
-    e.body #>> '{data,actor,name}' as actor, e.body #>> '{data,idea,status_label}' as status_label,
-    e.body #>> '{data,comment,body}' as comment,
-    case n.kind
-      when 'idea.pending' then left(e.body #>> '{data,idea,body}', 1001)
-      when 'idea.rejected' then e.body #>> '{data,reason}'
-      when 'webhook.disabled' then w.disabled_reason
-    end as detail,
-    w.url as endpoint_url
-  from notifications n
-  join users u on u.id = n.user_id
-  join memberships m on m.account_id = n.account_id and m.user_id = n.user_id
-  left join lateral (
-    select e.idea_id, e.body, (e.body #>> '{data,target,id}')::bigint as target_id from events e where e.id = n.event_id
-  ) e on true
-  left join lateral (
-    select f.idea_id from followers f
-    where f.user_id = n.user_id
-      and (f.idea_id = e.idea_id or (n.kind = 'idea.merged' and f.idea_id = e.target_id))
-    order by f.idea_id = e.idea_id desc
-    limit 1
-  ) f on true
-  left join webhook_endpoints w on w.id = n.endpoint_id
-  where n.id = any ($1) and n.mailed_at is null and u.notification_email is not null
-    and not exists (select from user_blocks b where b.account_id = n.account_id and b.user_id = n.user_id)
-    and (f.idea_id is not null
-      or n.kind not in ('idea.status_changed', 'idea.merged', 'idea.unmerged', 'comment.created'))
-  order by n.id`,
+/** A user who unfollows the idea gets no mail of these kinds. */
+const followedKinds = ['idea.status_changed', 'idea.merged', 'idea.unmerged', 'comment.created'];
+
+const inBody = (path: string) => sql<string | null>`e.body #>> ${`{data,${path}}`}`;
+
+/**
+ * A user who was blocked, left or unfollowed since the notification was made gets no mail of it. followed_id is the idea
+ * that the link in the mail unfollows. The payload is a list of ids and names no account, so each table is filtered by the
+ * notification's.
+ */
+const selectDue = query('select_due_notifications', (db, $: Arguments<{ ids: readonly number[] }>) =>
+  db
+    .selectFrom('notifications as n')
+    .innerJoin('users as u', 'u.id', 'n.user_id')
+    .innerJoin('memberships as m', join =>
+      join.onRef('m.account_id', '=', 'n.account_id').onRef('m.user_id', '=', 'n.user_id'),
+    )
+    .leftJoinLateral(
+      from =>
+        from
+          .selectFrom('events as e')
+          .select(['e.idea_id', 'e.body', sql<number | null>`(${inBody('target,id')})::bigint`.as('target_id')])
+          .whereRef('e.account_id', '=', 'n.account_id')
+          .whereRef('e.id', '=', 'n.event_id')
+          .as('e'),
+      join => join.onTrue(),
+    )
+    .leftJoinLateral(
+      from =>
+        from
+          .selectFrom('followers as f')
+          .select('f.idea_id')
+          .whereRef('f.account_id', '=', 'n.account_id')
+          .whereRef('f.user_id', '=', 'n.user_id')
+          .where(f =>
+            f.or([
+              f('f.idea_id', '=', f.ref('e.idea_id')),
+              f.and([f('n.kind', '=', 'idea.merged'), f('f.idea_id', '=', f.ref('e.target_id'))]),
+            ]),
+          )
+          .orderBy(f => f('f.idea_id', '=', f.ref('e.idea_id')), 'desc')
+          .limit(1)
+          .as('f'),
+      join => join.onTrue(),
+    )
+    .leftJoin('webhook_endpoints as w', join =>
+      join.onRef('w.account_id', '=', 'n.account_id').onRef('w.id', '=', 'n.endpoint_id'),
+    )
+    .select(n => [
+      'n.id',
+      'n.account_id',
+      n.ref('n.kind').$castTo<NotificationKind>().as('kind'),
+      'n.user_id',
+      n.ref('u.notification_email').$notNull().as('address'),
+      'e.idea_id',
+      'f.idea_id as followed_id',
+      'e.target_id',
+      inBody('board,name').as('board'),
+      inBody('board,slug').as('board_slug'),
+      inBody('idea,title').as('title'),
+      inBody('target,title').as('target_title'),
+      inBody('actor,name').as('actor'),
+      inBody('idea,status_label').as('status_label'),
+      inBody('comment,body').as('comment'),
+      n
+        .case('n.kind')
+        .when('idea.pending')
+        .then(sql<string | null>`left(${inBody('idea,body')}, 1001)`)
+        .when('idea.rejected')
+        .then(inBody('reason'))
+        .when('webhook.disabled')
+        .then(n.ref('w.disabled_reason'))
+        .end()
+        .as('detail'),
+      'w.url as endpoint_url',
+    ])
+    .where(n => n('n.id', '=', n.fn.any($.ids)))
+    .where('n.mailed_at', 'is', null)
+    .where('u.notification_email', 'is not', null)
+    .where(n =>
+      n.not(
+        n.exists(
+          n
+            .selectFrom('user_blocks as b')
+            .whereRef('b.account_id', '=', 'n.account_id')
+            .whereRef('b.user_id', '=', 'n.user_id'),
+        ),
+      ),
+    )
+    .where(n => n.or([n('f.idea_id', 'is not', null), n('n.kind', 'not in', followedKinds)]))
+    .orderBy('n.id'),
 );
 
-const markMailed = statement<never>('mark_mailed', 'update notifications set mailed_at = $2 where id = $1');
+const markMailed = query('mark_mailed', (db, $: Arguments<{ accountId: number; id: number; now: Date }>) =>
+  db
+    .updateTable('notifications as n')
+    .set({ mailed_at: $.now })
+    .where('n.account_id', '=', $.accountId)
+    .where('n.id', '=', $.id),
+);
 
 /**
  * Mails notifications, whose ids are the payload (at most 100), one after the other. Each is marked right after it was
@@ -79,7 +126,7 @@ export function mailNotifications(deps: PeopleDependencies) {
       isAbsenceLogged = true;
       return;
     }
-    const due = await database.query(selectDue, [ids]);
+    const due = await database.query(selectDue, { ids });
     const failures = new Map<number, unknown>();
     // Why none can be sent any more: the rest is for a later try, or for another process.
     let obstacle: unknown;
@@ -102,7 +149,8 @@ export function mailNotifications(deps: PeopleDependencies) {
       metrics?.countDelivery('mail', outcome === 'sent' ? 'delivered' : 'failed', performance.now() - startedAt);
     }
     if (outcome === 'deferred') return new Error('The mail server does not take a message now');
-    if (outcome === 'sent') await database.query(markMailed, [notification.id, clock.now()]);
+    const { id, account_id: accountId } = notification;
+    if (outcome === 'sent') await database.query(markMailed, { accountId, id, now: clock.now() });
     else logger.info({ userId: notification.user_id }, 'the mail server refuses mail to a user');
     return undefined;
   }

@@ -1,4 +1,4 @@
-import { statement } from '../../database/statement.ts';
+import { array, bigint, sql, text, time, uuid } from '../../database/sql.ts';
 import { chatEventTypes } from '../chat/chat-event-types.ts';
 import { chatQueue } from '../chat/chat-queues.ts';
 import type { PeopleDependencies } from './people-tasks.ts';
@@ -16,43 +16,56 @@ const batchSize = 1000;
 const mailBatchSize = 100;
 
 /**
- * Tells people of an event: in one statement, so that it happens once, whole, and in a single round trip.
+ * Tells people of an event. It is one statement, so that all of it happens or nothing, in one round trip.
  *
- * - posts: a job for each channel that wants the event. They are made by whoever marks the event as told.
- * - candidate, recipient: who is told, in the order of their ids. Only members are, and never the one who acted, nor
- *   anybody who is blocked, nor the placeholder of erased users.
- * - notified, mail: the notifications, of which a second run makes none, and jobs to mail them where there is an address.
- * - more: the job that goes on after a full batch.
+ * - posts: a job for each channel that subscribed to the event. Only the run that marks the event as told adds them.
+ * - candidate, recipient: the users to tell, in the order of their ids. They are members, but not the actor, not blocked
+ *   and not the placeholder of erased users.
+ * - notified, mail: the notifications, and jobs that mail them to users with an address. A second run adds none.
+ * - more: the job for the next batch.
+ *
+ * record_event adds the job without an account, so the statement takes the account from the event.
  */
-const tellPeopleStatement = statement<never>(
+const tellPeopleStatement = sql(
   'tell_people',
+  {
+    arguments: {
+      eventId: uuid(),
+      after: bigint(),
+      now: time(),
+      chatTypes: array(text()),
+      batchSize: bigint(),
+      mailBatchSize: bigint(),
+    },
+    row: { posts: bigint(), mails: bigint(), more: bigint() },
+  },
   `with event as materialized (
     select e.id, e.account_id, e.board_id, e.idea_id, e.actor_id, e.type, e.occurred_at, i.author_id,
       (e.body #>> '{data,target,id}')::bigint as target_id
     from events e join ideas i on i.id = e.idea_id
-    where e.id = $1
+    where e.id = $eventId
   ), marked as (
-    update events e set told_at = $3 from event where e.id = event.id and e.told_at is null and $2 = 0
+    update events e set told_at = $now from event where e.id = event.id and e.told_at is null and $after::bigint = 0
     returning e.id
   ), posts as (
     select graphile_worker.add_job(
-      'post_to_chat', json_build_object('channel_id', c.id, 'event_id', e.id),
+      'post_to_chat', json_build_object('account_id', c.account_id, 'channel_id', c.id, 'event_id', e.id),
       queue_name => ${chatQueue('c.account_id', 'c.id')}
     )
     from event e join marked using (id) join chat_channels c on c.board_id = e.board_id
-    where c.disabled_at is null and e.type = any ($4) and (c.event_types = '{}' or e.type = any (c.event_types))
+    where c.disabled_at is null and e.type = any ($chatTypes) and (c.event_types = '{}' or e.type = any (c.event_types))
   ), candidate as (
     select f.user_id from event e join followers f on f.idea_id = e.idea_id
-    where e.type in ('idea.status_changed', 'idea.merged', 'idea.unmerged', 'comment.created') and f.user_id > $2
+    where e.type in ('idea.status_changed', 'idea.merged', 'idea.unmerged', 'comment.created') and f.user_id > $after
     union
     select f.user_id from event e join followers f on f.idea_id = e.target_id
-    where e.type = 'idea.merged' and f.user_id > $2
+    where e.type = 'idea.merged' and f.user_id > $after
     union
     select m.user_id from event e join memberships m on m.account_id = e.account_id
-    where e.type = 'idea.pending' and m.role in ('owner', 'admin', 'moderator') and m.user_id > $2
+    where e.type = 'idea.pending' and m.role in ('owner', 'admin', 'moderator') and m.user_id > $after
     union
     -- The author is told what became of a submission; one who published it without anybody's approval knows.
-    select e.author_id from event e where e.type in ('idea.created', 'idea.rejected') and e.author_id > $2
+    select e.author_id from event e where e.type in ('idea.created', 'idea.rejected') and e.author_id > $after
   ), recipient as materialized (
     select c.user_id
     from event e cross join candidate c
@@ -64,16 +77,16 @@ const tellPeopleStatement = statement<never>(
     where c.user_id is distinct from e.actor_id
       and not exists (select from user_blocks b where b.account_id = e.account_id and b.user_id = c.user_id)
     order by c.user_id
-    limit $5
+    limit $batchSize
   ), notified as (
     insert into notifications (account_id, user_id, event_id, kind, created_at)
-    select e.account_id, r.user_id, e.id, case e.type when 'idea.created' then 'idea.approved' else e.type end, $3
+    select e.account_id, r.user_id, e.id, case e.type when 'idea.created' then 'idea.approved' else e.type end, $now
     from event e cross join recipient r
     order by r.user_id
     on conflict (event_id, user_id) do nothing
     returning id, user_id
   ), mailable as (
-    select n.id, (row_number() over (order by n.id) - 1) / $6 as batch
+    select n.id, (row_number() over (order by n.id) - 1) / $mailBatchSize as batch
     from notified n join users u on u.id = n.user_id
     where u.notification_email is not null
   ), mail as (
@@ -84,15 +97,22 @@ const tellPeopleStatement = statement<never>(
       queue_name => format('people:%s', e.idea_id % 8)
     )
     from event e cross join (select max(user_id) as user_id, count(*) as told from recipient) last
-    where last.told = $5
+    where last.told = $batchSize
   )
-  -- What is not counted is not carried out.
-  select (select count(*) from posts), (select count(*) from mail), (select count(*) from more)`,
+  -- PostgreSQL runs only what is counted.
+  select (select count(*) from posts) as posts, (select count(*) from mail) as mails, (select count(*) from more) as more`,
 );
 
 export function tellPeople({ queue, clock }: Pick<PeopleDependencies, 'queue' | 'clock'>) {
   return async (payload: unknown) => {
     const { event_id, after = 0 } = payload as TellPeople;
-    await queue.query(tellPeopleStatement, [event_id, after, clock.now(), chatEventTypes, batchSize, mailBatchSize]);
+    await queue.query(tellPeopleStatement, {
+      eventId: event_id,
+      after,
+      now: clock.now(),
+      chatTypes: chatEventTypes,
+      batchSize,
+      mailBatchSize,
+    });
   };
 }
