@@ -24,7 +24,7 @@ export async function openChannel(
   id: number,
 ): Promise<OpenedChannel> {
   const { kind, url, boardId } = await requireChannel(admin, accountId, id);
-  const board = await admin.em.findOneOrFail(Board, boardId);
+  const board = await admin.em.findOneOrFail(Board, { id: boardId, accountId });
   try {
     return { kind, url: secretBox.open(url, chatUrlPurpose), boardName: board.name };
   } catch (error) {

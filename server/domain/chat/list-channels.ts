@@ -1,40 +1,37 @@
-import { plannedStatement } from '../../database/statement.ts';
-import type { ChatKind } from '../../entities/chat-channel.ts';
+import type { InferResult } from 'kysely';
 import { chatUrlPurpose, maskChatUrl } from '../../events/chat/chat-url.ts';
 import { type SecretBox, SecretBoxError } from '../../events/secret-box.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { cutRows, type FirstRows } from '../pagination.ts';
 
-/** A channel with as much of its URL as tells nobody how to post. */
-export interface ChannelListing {
-  id: number;
-  board: string;
-  kind: ChatKind;
-  name: string;
-  /** `https://hooks.slack.com/…`; null where it was encrypted with another application key. */
+type SealedListing = InferResult<ReturnType<typeof channelsOf>>[number];
+
+/**
+ * A channel with as much of its URL as tells nobody how to post, such as `https://hooks.slack.com/…`. The URL is null if
+ * another application key encrypted it.
+ */
+export interface ChannelListing extends Omit<SealedListing, 'sealed_url'> {
   url: string | null;
-  event_types: string[];
-  disabled_at: string | null;
-  disabled_reason: string | null;
-  created_at: string;
 }
 
-type SealedListing = ChannelListing & { sealed_url: Uint8Array };
-
-const listing = `select c.id, b.slug as board, c.kind, c.name, c.url as sealed_url, c.event_types, c.disabled_at,
-    c.disabled_reason, c.created_at
-  from chat_channels c join boards b on b.id = c.board_id`;
-
-const selectChannels = plannedStatement<SealedListing>(`
-  ${listing}
-  where c.account_id = $1 and ($2::bigint is null or c.board_id = $2) and ($3::bigint is null or c.id = $3)
-  order by b.slug, c.id`);
-
-const selectChannelPage = plannedStatement<SealedListing>(`
-  ${listing}
-  where c.account_id = $1 and ($2::bigint is null or c.id < $2)
-  order by c.id desc
-  limit $3`);
+/** The channels c of an account. */
+function channelsOf({ db }: Administration, accountId: number) {
+  return db
+    .selectFrom('chat_channels as c')
+    .innerJoin('boards as b', join => join.onRef('b.id', '=', 'c.board_id').on('b.account_id', '=', accountId))
+    .select([
+      'c.id',
+      'b.slug as board',
+      'c.kind',
+      'c.name',
+      'c.url as sealed_url',
+      'c.event_types',
+      'c.disabled_at',
+      'c.disabled_reason',
+      'c.created_at',
+    ])
+    .where('c.account_id', '=', accountId);
+}
 
 /** Lists the channels of an account, or of one board of it. */
 export async function listChannels(
@@ -43,7 +40,11 @@ export async function listChannels(
   accountId: number,
   boardId: number | null,
 ): Promise<ChannelListing[]> {
-  const rows = await admin.query(selectChannels, [accountId, boardId, null]);
+  const rows = await channelsOf(admin, accountId)
+    .$call(c => (boardId === null ? c : c.where('c.board_id', '=', boardId)))
+    .orderBy('b.slug')
+    .orderBy('c.id')
+    .execute();
   return rows.map(row => mask(row, secretBox));
 }
 
@@ -54,7 +55,11 @@ export async function listChannelPage(
   accountId: number,
   { before, limit }: { before: number | undefined; limit: number },
 ): Promise<FirstRows<ChannelListing>> {
-  const rows = await admin.query(selectChannelPage, [accountId, before ?? null, limit + 1]);
+  const rows = await channelsOf(admin, accountId)
+    .$call(c => (before === undefined ? c : c.where('c.id', '<', before)))
+    .orderBy('c.id', 'desc')
+    .limit(limit + 1)
+    .execute();
   return cutRows(
     rows.map(row => mask(row, secretBox)),
     limit,
@@ -67,7 +72,7 @@ export async function readChannel(
   accountId: number,
   id: number,
 ): Promise<ChannelListing> {
-  const [row] = await admin.query(selectChannels, [accountId, null, id]);
+  const row = await channelsOf(admin, accountId).where('c.id', '=', id).executeTakeFirst();
   if (!row) throw new AdministrationError('not_found', `The account has no chat channel ${id}`);
   return mask(row, secretBox);
 }

@@ -1,29 +1,16 @@
-import { plannedStatement } from '../../database/statement.ts';
+import { type AliasableExpression, type InferResult, sql } from 'kysely';
+import { jsonObjectFrom } from 'kysely/helpers/postgres';
 import type { DeliveryState } from '../../entities/webhook-delivery.ts';
 import type { Administration } from '../administration.ts';
 import { cutRows } from '../pagination.ts';
 import { requireWebhook } from './find-webhook.ts';
 
 /** A delivery without what was sent and answered. */
-export interface DeliverySummary {
-  id: number;
-  type: string;
-  state: DeliveryState;
-  created_at: string;
-  next_attempt_at: string | null;
-  last_attempt: LastAttempt | null;
-}
-
-interface LastAttempt {
-  attempted_at: string;
-  duration_ms: number;
-  status: number | null;
-  error: string | null;
-}
+export type DeliverySummary = InferResult<ReturnType<typeof summariesOf>>[number];
 
 export interface DeliveryPage {
   rows: DeliverySummary[];
-  /** Before which delivery the list goes on; undefined at its end. */
+  /** The next page lists deliveries before this one; undefined on the last page. */
   next: number | undefined;
 }
 
@@ -32,71 +19,16 @@ export interface DeliveryPlace {
   state: DeliveryState | undefined;
   before: number | undefined;
   limit: number;
-  /** How far the log is read for one page of those that were delivered, of which there may be few. */
+  /** How many rows of the log are read for one page of those that were delivered, of which there may be few. */
   mostLookedAt?: number;
 }
 
 const defaultMostLookedAt = 10_000;
 
-/** The deliveries whose ids a query finds, newest first. */
-const summaries = (ids: string) =>
-  plannedStatement<DeliverySummary>(`
-  select d.id, e.type, d.state, d.created_at, d.next_attempt_at,
-    (
-      select json_build_object(
-        'attempted_at', a.attempted_at, 'duration_ms', a.duration_ms, 'status', a.status, 'error', a.error
-      )
-      from webhook_attempts a where a.delivery_id = d.id
-      order by a.id desc
-      limit 1
-    ) as last_attempt
-  from (${ids}) found join webhook_deliveries d on d.id = found.id join events e on e.id = d.event_id
-  order by d.id desc`);
-
-const ofEndpoint = `d.endpoint_id = $1 and ($2::bigint is null or d.id < $2)`;
-
-const selectAll = summaries(`select d.id from webhook_deliveries d where ${ofEndpoint} order by d.id desc limit $3`);
-
-/** What waits is indexed by the lanes, of which there are eight. */
-const selectPending = summaries(`
-  select pending.id
-  from generate_series(0, 7) as lanes (number) cross join lateral (
-    select d.id from webhook_deliveries d
-    where ${ofEndpoint} and d.lane = lanes.number::smallint and d.state = 'pending'
-    order by d.id desc
-    limit $3
-  ) pending
-  order by pending.id desc
-  limit $3`);
-
-/** What was given up has an index, in whose order it is asked for: by the ids alone, the log of all endpoints is read. */
-const selectDead = summaries(`
-  select d.id from webhook_deliveries d
-  where d.endpoint_id between $1 and $1 and ($2::bigint is null or d.id < $2) and d.state = 'dead'
-  order by d.endpoint_id, d.id desc
-  limit $3`);
-
-/** What was delivered is most of what there is: the log is read from its newest until a page is full, or $4 are read. */
-const selectDelivered = summaries(`
-  select walked.id
-  from (
-    select d.id, d.state from webhook_deliveries d
-    where d.endpoint_id between $1 and $1 and ($2::bigint is null or d.id < $2)
-    order by d.endpoint_id, d.id desc
-    limit $4
-  ) walked
-  where walked.state = 'delivered'
-  limit $3`);
-
-/** The last delivery that was looked at, where others are before it. */
-const selectEnd = plannedStatement<{ id: number }>(`
-  select d.id from webhook_deliveries d
-  where ${ofEndpoint}
-  order by d.id desc
-  offset $3
-  limit 2`);
-
-/** The newest deliveries of an endpoint, or those before one; of those delivered, perhaps none, and yet a next page. */
+/**
+ * Lists the newest deliveries of an endpoint, or those before one. A page of those that were delivered may be empty and
+ * still have a next page.
+ */
 export async function listDeliveryPage(
   admin: Administration,
   accountId: number,
@@ -104,19 +36,101 @@ export async function listDeliveryPage(
   { state, before, limit, mostLookedAt = defaultMostLookedAt }: DeliveryPlace,
 ): Promise<DeliveryPage> {
   await requireWebhook(admin, accountId, endpointId);
-  const place = [endpointId, before ?? null];
-  const values = [...place, limit + 1];
-  if (state !== 'delivered') {
-    const { rows, hasMore } = cutRows(await admin.query(statementOf(state), values), limit);
-    return { rows, next: hasMore ? rows.at(-1)?.id : undefined };
-  }
-  const { rows, hasMore } = cutRows(await admin.query(selectDelivered, [...values, mostLookedAt]), limit);
+  const log = { db: admin.db, accountId, endpointId, before };
+  const found =
+    state === 'delivered' ? findDelivered(log, limit + 1, mostLookedAt) : finders[state ?? 'all'](log, limit + 1);
+  const { rows, hasMore } = cutRows(await summariesOf(log, found).execute(), limit);
   if (hasMore) return { rows, next: rows.at(-1)?.id };
-  const [end, another] = await admin.query(selectEnd, [...place, mostLookedAt - 1]);
+  if (state !== 'delivered') return { rows, next: undefined };
+  // Goes on after the last delivery that was looked at, if others are before it.
+  const ends = logOf(log)
+    .select('d.id')
+    .orderBy('d.id', 'desc')
+    .offset(mostLookedAt - 1)
+    .limit(2);
+  const [end, another] = await ends.execute();
   return { rows, next: another && end?.id };
 }
 
-function statementOf(state: 'pending' | 'dead' | undefined) {
-  if (state === undefined) return selectAll;
-  return state === 'pending' ? selectPending : selectDead;
+interface Log {
+  db: Administration['db'];
+  accountId: number;
+  endpointId: number;
+  before: number | undefined;
+}
+
+/** The deliveries of an account whose ids a query finds, newest first. */
+function summariesOf({ db, accountId }: Log, ids: AliasableExpression<{ id: number }>) {
+  return db
+    .selectFrom(ids.as('found'))
+    .innerJoin('webhook_deliveries as d', join =>
+      join.onRef('d.id', '=', 'found.id').on('d.account_id', '=', accountId),
+    )
+    .innerJoin('events as e', join => join.onRef('e.id', '=', 'd.event_id').on('e.account_id', '=', accountId))
+    .select(['d.id', 'e.type', 'd.state', 'd.created_at', 'd.next_attempt_at'])
+    .select(d =>
+      jsonObjectFrom(
+        d
+          .selectFrom('webhook_attempts as a')
+          .select(['a.attempted_at', 'a.duration_ms', 'a.status', 'a.error'])
+          .where('a.account_id', '=', accountId)
+          .whereRef('a.delivery_id', '=', 'd.id')
+          .orderBy('a.id', 'desc')
+          .limit(1),
+      ).as('last_attempt'),
+    )
+    .orderBy('d.id', 'desc');
+}
+
+const finders = {
+  all: (log: Log, limit: number) => logOf(log).select('d.id').orderBy('d.id', 'desc').limit(limit),
+
+  /** The index of pending deliveries is by lane, and there are eight lanes. */
+  pending: (log: Log, limit: number) =>
+    log.db
+      .selectFrom(sql<{ number: number }>`generate_series(0, 7)`.as<'lanes'>(sql`lanes(number)`))
+      .crossJoinLateral(
+        logOf(log)
+          .select('d.id')
+          .where('d.lane', '=', sql<number>`lanes.number::smallint`)
+          .where('d.state', '=', 'pending')
+          .orderBy('d.id', 'desc')
+          .limit(limit)
+          .as('pending'),
+      )
+      .select('pending.id')
+      .orderBy('pending.id', 'desc')
+      .limit(limit),
+
+  /** Dead deliveries have an index of their own. */
+  dead: (log: Log, limit: number) => inOrderOfIndex(log).select('d.id').where('d.state', '=', 'dead').limit(limit),
+};
+
+/** Most deliveries are delivered. Reads the log from the newest one until a page is full, or mostLookedAt are read. */
+function findDelivered(log: Log, limit: number, mostLookedAt: number) {
+  return log.db
+    .selectFrom(inOrderOfIndex(log).select(['d.id', 'd.state']).limit(mostLookedAt).as('walked'))
+    .select('walked.id')
+    .where('walked.state', '=', 'delivered')
+    .limit(limit);
+}
+
+function logOf(log: Log) {
+  return deliveriesBefore(log).where('d.endpoint_id', '=', log.endpointId);
+}
+
+/** Newest first. PostgreSQL drops `endpoint_id = …` from an order, and then it may read the log of all endpoints. */
+function inOrderOfIndex(log: Log) {
+  const { endpointId } = log;
+  return deliveriesBefore(log)
+    .where(d => d.between('d.endpoint_id', endpointId, endpointId))
+    .orderBy('d.endpoint_id')
+    .orderBy('d.id', 'desc');
+}
+
+function deliveriesBefore({ db, accountId, before }: Log) {
+  return db
+    .selectFrom('webhook_deliveries as d')
+    .where('d.account_id', '=', accountId)
+    .$call(d => (before === undefined ? d : d.where('d.id', '<', before)));
 }

@@ -1,81 +1,93 @@
-import type { EventType } from '../../../contract/events.ts';
-import { plannedStatement } from '../../database/statement.ts';
+import type { InferResult } from 'kysely';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { cutRows, type FirstRows } from '../pagination.ts';
 
 /** An endpoint without anything of its secrets. */
-export interface WebhookListing {
-  id: number;
-  url: string;
-  description: string;
-  /** Null: every board of the account. */
-  board: string | null;
-  /** Empty: every type. */
-  event_types: EventType[];
-  state: 'enabled' | 'failing' | 'disabled';
-  failing_since: string | null;
-  disabled_at: string | null;
-  disabled_reason: string | null;
-  /** Until when the secret before signs too. */
-  previous_secret_expires_at: string | null;
-  pending_count: number;
-  created_at: string;
-}
+export type WebhookListing = InferResult<ReturnType<typeof webhooksOf>>[number];
 
-/** At an endpoint that fails for days, a great deal waits: who only looks does not need to know how much exactly. */
+/** Where a page stops counting: an endpoint that fails for days has very many pending deliveries. */
 export const mostPendingCounted = 1_000;
 
-const listing = `select w.id, w.url, w.description, b.slug as board, w.event_types,
-    case when w.disabled_at is not null then 'disabled' when w.failing_since is not null then 'failing'
-      else 'enabled' end as state,
-    w.failing_since, w.disabled_at, w.disabled_reason,
-    case when w.previous_secret_expires_at > $2 then w.previous_secret_expires_at end as previous_secret_expires_at,
-    (
-      select count(*)::int from (
-        select from webhook_deliveries d where d.endpoint_id = w.id and d.state = 'pending'
-        -- In the order of its index, which is then what is read: where most endpoints have nothing that waits and one
-        -- has a great deal, the whole table looked cheaper.
-        order by d.lane, d.id
-        limit $3::bigint
-      ) pending
-    ) as pending_count,
-    w.created_at`;
-
-const selectWebhooks = plannedStatement<WebhookListing>(`
-  ${listing}
-  from webhook_endpoints w left join boards b on b.id = w.board_id
-  where w.account_id = $1 and ($4::bigint is null or w.id = $4)
-  order by w.id`);
-
-const selectWebhookPage = plannedStatement<WebhookListing>(`
-  ${listing}
-  from webhook_endpoints w left join boards b on b.id = w.board_id
-  where w.account_id = $1 and ($4::bigint is null or w.id < $4)
-  order by w.id desc
-  limit $5`);
-
-export function listWebhooks(admin: Administration, accountId: number): Promise<WebhookListing[]> {
-  return admin.query(selectWebhooks, [accountId, admin.now, null, null]);
+/** The endpoints w of an account. Counts their pending deliveries up to mostCounted, or all of them. */
+function webhooksOf({ db, now }: Administration, accountId: number, mostCounted: number | null) {
+  return db
+    .selectFrom('webhook_endpoints as w')
+    .leftJoin('boards as b', join => join.onRef('b.id', '=', 'w.board_id').on('b.account_id', '=', accountId))
+    .select(w => [
+      'w.id',
+      'w.url',
+      'w.description',
+      'b.slug as board',
+      'w.event_types',
+      w
+        .case()
+        .when('w.disabled_at', 'is not', null)
+        .then('disabled' as const)
+        .when('w.failing_since', 'is not', null)
+        .then('failing' as const)
+        .else('enabled' as const)
+        .end()
+        .as('state'),
+      'w.failing_since',
+      'w.disabled_at',
+      'w.disabled_reason',
+      w
+        .case()
+        .when('w.previous_secret_expires_at', '>', now.toISOString())
+        .then(w.ref('w.previous_secret_expires_at'))
+        .end()
+        .as('previous_secret_expires_at'),
+    ])
+    .select(w =>
+      w
+        .selectFrom(
+          w
+            .selectFrom('webhook_deliveries as d')
+            .where('d.account_id', '=', accountId)
+            .whereRef('d.endpoint_id', '=', 'w.id')
+            .where('d.state', '=', 'pending')
+            // In the order of its index, so that PostgreSQL reads the index: where most endpoints have nothing that
+            // waits and one has a great deal, the whole table looked cheaper.
+            .orderBy('d.lane')
+            .orderBy('d.id')
+            .$call(d => (mostCounted === null ? d : d.limit(mostCounted)))
+            .as('pending'),
+        )
+        .select(pending => pending.fn.countAll<number>().as('count'))
+        .$asScalar()
+        .$notNull()
+        .as('pending_count'),
+    )
+    .select('w.created_at')
+    .where('w.account_id', '=', accountId);
 }
 
-/** The newest of them, or those before one; what waits is counted to mostPendingCounted. */
+export function listWebhooks(admin: Administration, accountId: number): Promise<WebhookListing[]> {
+  return webhooksOf(admin, accountId, null).orderBy('w.id').execute();
+}
+
+/** Lists the newest endpoints, or those before one. Counts pending deliveries up to mostPendingCounted. */
 export async function listWebhookPage(
   admin: Administration,
   accountId: number,
   { before, limit }: { before: number | undefined; limit: number },
 ): Promise<FirstRows<WebhookListing>> {
-  const values = [accountId, admin.now, mostPendingCounted, before ?? null, limit + 1];
-  return cutRows(await admin.query(selectWebhookPage, values), limit);
+  const rows = await webhooksOf(admin, accountId, mostPendingCounted)
+    .$call(w => (before === undefined ? w : w.where('w.id', '<', before)))
+    .orderBy('w.id', 'desc')
+    .limit(limit + 1)
+    .execute();
+  return cutRows(rows, limit);
 }
 
-/** One of them; what waits is counted to the end unless told otherwise. */
+/** Reads one endpoint. Counts its pending deliveries up to mostCounted, or all of them. */
 export async function readWebhook(
   admin: Administration,
   accountId: number,
   endpointId: number,
   mostCounted: number | null = null,
 ): Promise<WebhookListing> {
-  const [webhook] = await admin.query(selectWebhooks, [accountId, admin.now, mostCounted, endpointId]);
+  const webhook = await webhooksOf(admin, accountId, mostCounted).where('w.id', '=', endpointId).executeTakeFirst();
   if (!webhook) throw new AdministrationError('not_found', `The account has no webhook ${endpointId}`);
   return webhook;
 }

@@ -1,56 +1,60 @@
-import { plannedStatement } from '../../database/statement.ts';
-import type { DeliveryState } from '../../entities/webhook-delivery.ts';
+import { type InferResult, sql } from 'kysely';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { cutRows, type FirstRows } from '../pagination.ts';
 import { requireWebhook } from './find-webhook.ts';
 
-/** A delivery with what is sent. */
-export interface DeliveryDetails {
-  id: number;
-  webhook_id: string;
-  type: string;
-  /** To the letter as it is sent. */
-  body: string;
-  state: DeliveryState;
-  created_at: string;
-  next_attempt_at: string | null;
-  finished_at: string | null;
+interface DeliveryPlace {
+  accountId: number;
+  endpointId: number;
+  deliveryId: number;
 }
 
-export interface AttemptDetails {
-  id: number;
-  attempted_at: string;
-  duration_ms: number;
-  /** What was answered; null with an error. */
-  status: number | null;
-  /** Why there was no answer. */
-  error: string | null;
-  /** The beginning of the answer. */
-  response: string | null;
-}
-
-const selectDelivery = plannedStatement<DeliveryDetails>(`
-  select d.id, 'evt_' || d.event_id as webhook_id, e.type, e.body::text as body, d.state, d.created_at,
-    d.next_attempt_at, d.finished_at
-  from webhook_deliveries d join events e on e.id = d.event_id
-  where d.id = $1 and d.endpoint_id = $2`);
-
-const selectAttempts = plannedStatement<AttemptDetails>(`
-  select a.id, a.attempted_at, a.duration_ms, a.status, a.error, a.response
-  from webhook_attempts a
-  where a.delivery_id = $1 and ($2::bigint is null or a.id < $2)
-  order by a.id desc
-  limit $3`);
+/** A delivery with its body, to the letter as it is sent. */
+export type DeliveryDetails = InferResult<ReturnType<typeof selectDelivery>>[number];
+export type AttemptDetails = InferResult<ReturnType<typeof selectAttempts>>[number];
 
 /** One delivery with its last tries, or those before one: it may have been sent again any number of times. */
 export async function readDelivery(
   admin: Administration,
-  { accountId, endpointId, deliveryId }: { accountId: number; endpointId: number; deliveryId: number },
+  place: DeliveryPlace,
   { before, limit }: { before: number | undefined; limit: number },
 ): Promise<{ delivery: DeliveryDetails; attempts: FirstRows<AttemptDetails> }> {
+  const { accountId, endpointId, deliveryId } = place;
   await requireWebhook(admin, accountId, endpointId);
-  const [delivery] = await admin.query(selectDelivery, [deliveryId, endpointId]);
+  const delivery = await selectDelivery(admin, place).executeTakeFirst();
   if (!delivery) throw new AdministrationError('not_found', `The webhook ${endpointId} has no delivery ${deliveryId}`);
-  const attempts = await admin.query(selectAttempts, [deliveryId, before ?? null, limit + 1]);
+  const attempts = await selectAttempts(admin, place)
+    .$call(a => (before === undefined ? a : a.where('a.id', '<', before)))
+    .orderBy('a.id', 'desc')
+    .limit(limit + 1)
+    .execute();
   return { delivery, attempts: cutRows(attempts, limit) };
+}
+
+function selectDelivery({ db }: Administration, { accountId, endpointId, deliveryId }: DeliveryPlace) {
+  return db
+    .selectFrom('webhook_deliveries as d')
+    .innerJoin('events as e', join => join.onRef('e.id', '=', 'd.event_id').on('e.account_id', '=', accountId))
+    .select([
+      'd.id',
+      sql<string>`'evt_' || d.event_id`.as('webhook_id'),
+      'e.type',
+      sql<string>`e.body::text`.as('body'),
+      'd.state',
+      'd.created_at',
+      'd.next_attempt_at',
+      'd.finished_at',
+    ])
+    .where('d.account_id', '=', accountId)
+    .where('d.id', '=', deliveryId)
+    .where('d.endpoint_id', '=', endpointId);
+}
+
+/** Each try has a status, or an error that says why there is none. */
+function selectAttempts({ db }: Administration, { accountId, deliveryId }: DeliveryPlace) {
+  return db
+    .selectFrom('webhook_attempts as a')
+    .select(['a.id', 'a.attempted_at', 'a.duration_ms', 'a.status', 'a.error', 'a.response'])
+    .where('a.account_id', '=', accountId)
+    .where('a.delivery_id', '=', deliveryId);
 }
