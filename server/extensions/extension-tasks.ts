@@ -1,7 +1,7 @@
 import type { Task, TaskList } from 'graphile-worker';
 import { z } from 'zod';
 import type { Queryable } from '../database/database.ts';
-import { statement } from '../database/statement.ts';
+import { type Arguments, query } from '../database/query.ts';
 import { buildContext, type ContextDependencies } from './context.ts';
 import type { Extension, ExtensionEvent, JobContext } from './extension.ts';
 import { eventIdentifier, renewalIdentifier, taskIdentifier } from './identifiers.ts';
@@ -56,9 +56,12 @@ export function extensionCrontab(extensions: readonly Extension[]): string {
 
 const Payload = z.object({ event_id: z.string() });
 
-const selectEvent = statement<{ body: Omit<ExtensionEvent, 'id'> }>(
-  'select_event_for_extension',
-  'select body from events where id = $1',
+/** record_event adds the job without an account, so the query has no filter on the account. */
+const selectEvent = query('select_event_for_extension', (db, $: Arguments<{ eventId: string }>) =>
+  db
+    .selectFrom('events as e')
+    .select(e => e.ref('e.body').$castTo<Omit<ExtensionEvent, 'id'>>().as('body'))
+    .where('e.id', '=', $.eventId),
 );
 
 type EventHandler = (event: ExtensionEvent, context: JobContext<Record<string, unknown>>) => Promise<unknown>;
@@ -67,7 +70,7 @@ type EventHandler = (event: ExtensionEvent, context: JobContext<Record<string, u
 function tellExtension({ on = {} }: Extension, database: Queryable): Handler {
   return async (payload, context) => {
     const { event_id } = Payload.parse(payload);
-    const [event] = await database.query(selectEvent, [event_id]);
+    const [event] = await database.query(selectEvent, { eventId: event_id });
     if (!event) return;
     // What the last version of the extension asked for may interest this one no more.
     const handle = on[event.body.type] as EventHandler | undefined;

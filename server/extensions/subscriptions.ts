@@ -1,13 +1,27 @@
+import { sql as fragment } from 'kysely';
 import type { Queryable } from '../database/database.ts';
-import { plannedStatement, statement } from '../database/statement.ts';
+import { type Arguments, query } from '../database/query.ts';
+import { integer, sql } from '../database/sql.ts';
 import type { Extension } from './extension.ts';
 import { identifierPattern } from './identifiers.ts';
 
-const renew = statement<never>(
+const renew = query(
   'renew_extension_subscriptions',
-  `insert into extension_subscriptions (event_type, extension, renewed_at)
-  select event_type, $1, now() from unnest($2::text[]) as e(event_type) order by event_type
-  on conflict (event_type, extension) do update set renewed_at = excluded.renewed_at`,
+  (db, $: Arguments<{ extension: string; types: readonly string[] }>) =>
+    db
+      .insertInto('extension_subscriptions')
+      .columns(['event_type', 'extension', 'renewed_at'])
+      .expression(from =>
+        from
+          .selectFrom(fragment<{ event_type: string }>`unnest(${$.types}::text[])`.as<'e'>(fragment`e(event_type)`))
+          .select(['e.event_type', $.extension.as('extension'), fragment<string>`now()`.as('renewed_at')])
+          .orderBy('e.event_type'),
+      )
+      .onConflict(conflict =>
+        conflict
+          .columns(['event_type', 'extension'])
+          .doUpdateSet(row => ({ renewed_at: row.ref('excluded.renewed_at') })),
+      ),
 );
 
 /**
@@ -17,7 +31,7 @@ const renew = statement<never>(
 export async function renewSubscriptions(database: Queryable, extensions: readonly Extension[]): Promise<void> {
   for (const { name, on = {} } of extensions) {
     const types = Object.keys(on);
-    if (types.length > 0) await database.query(renew, [name, types]);
+    if (types.length > 0) await database.query(renew, { extension: name, types });
   }
 }
 
@@ -27,12 +41,16 @@ const keptHours = 24;
 const overdueDays = 7;
 const batchSize = 1_000;
 
-const deleteLeft = plannedStatement<never>(
-  `delete from extension_subscriptions where renewed_at < now() - interval '${keptHours} hours'`,
+const deleteLeft = query('delete_left_extension_subscriptions', db =>
+  db
+    .deleteFrom('extension_subscriptions')
+    .where('renewed_at', '<', fragment<string>`now() - ${keptHours} * interval '1 hour'`),
 );
 
-const deleteOverdueJobs = plannedStatement<{ count: number }>(`
-  with overdue as (
+const deleteOverdueJobs = sql(
+  'delete_overdue_extension_jobs',
+  { arguments: {}, row: { count: integer() } },
+  `with overdue as (
     select array_agg(id) as ids from (
       select id from graphile_worker.jobs
       where task_identifier ~ '${identifierPattern}' and run_at < now() - interval '${overdueDays} days'
@@ -40,13 +58,15 @@ const deleteOverdueJobs = plannedStatement<{ count: number }>(`
       limit ${batchSize}
     ) j
   )
-  select count(c.id)::int as count from overdue, graphile_worker.complete_jobs(overdue.ids) c`);
+  select count(c.id)::int as count from overdue, graphile_worker.complete_jobs(overdue.ids) c`,
+  { isPrepared: false },
+);
 
 /** Ends what extensions have left that are not in EXTENSIONS any more: their subscriptions, and jobs without a worker. */
 export async function clearLeftSubscriptions(queue: Queryable, stopping: AbortSignal): Promise<void> {
-  await queue.query(deleteLeft, []);
+  await queue.query(deleteLeft, {});
   while (!stopping.aborted) {
-    const [deleted] = await queue.query(deleteOverdueJobs, []);
+    const [deleted] = await queue.query(deleteOverdueJobs, {});
     if ((deleted?.count ?? 0) < batchSize) return;
   }
 }
