@@ -1,4 +1,5 @@
 import { runMigrations } from 'graphile-worker';
+import { sql as fragment } from 'kysely';
 import type pg from 'pg';
 import { applyMigration, type TableLockOptions } from './apply-migration.ts';
 import type { Queryable } from './database.ts';
@@ -12,11 +13,21 @@ import {
   readStreams,
 } from './migration-files.ts';
 import { type LockOptions, lockMigrations, resetSession, withSession } from './migration-session.ts';
-import { statement } from './statement.ts';
+import { configOf, query, type RowOf } from './query.ts';
+import { sql, text } from './sql.ts';
 
-interface AppliedMigration extends MigrationName {
-  checksum: string;
-}
+const findMigrationsTable = query('find_migrations_table', db =>
+  db.selectNoFrom(fragment<boolean>`to_regclass('schema_migrations') is not null`.as('exists')),
+);
+
+type AppliedMigration = RowOf<typeof selectApplied>;
+
+/** No entity describes the table: it is there before the first migration. */
+const selectApplied = sql(
+  'select_applied_migrations',
+  { arguments: {}, row: { stream: text(), name: text(), checksum: text() } },
+  'select stream, name, checksum from schema_migrations order by stream, name',
+);
 
 export interface CheckOptions {
   /** Migrations of a newer version, as stream/name, with which this one may work all the same. */
@@ -76,14 +87,9 @@ export async function hasPendingMigrations(
   database: Queryable,
   streams: readonly MigrationStream[] = [coreStream],
 ): Promise<boolean> {
-  const [files, applied] = await Promise.all([listFiles(streams), database.query(selectAppliedNames, [])]);
+  const [files, applied] = await Promise.all([listFiles(streams), database.query(selectApplied, {})]);
   return pendingOf(files, applied).length > 0;
 }
-
-const selectAppliedNames = statement<MigrationName>(
-  'select_applied_migrations',
-  'select stream, name from schema_migrations',
-);
 
 /** Applies what is not executed among the files of one stream. */
 async function applyPending(
@@ -125,14 +131,9 @@ function idOf({ stream, name }: MigrationName): string {
 }
 
 async function readApplied(client: pg.Client): Promise<AppliedMigration[]> {
-  const { rows } = await client.query<{ exists: boolean }>(
-    `select to_regclass('schema_migrations') is not null as exists`,
-  );
+  const { rows } = await client.query<RowOf<typeof findMigrationsTable>>(configOf(findMigrationsTable, {}));
   if (!rows[0]?.exists) return [];
-  const result = await client.query<AppliedMigration>(
-    'select stream, name, checksum from schema_migrations order by stream, name',
-  );
-  return result.rows;
+  return (await client.query<AppliedMigration>(configOf(selectApplied, {}))).rows;
 }
 
 /** Refuses a database that another version of the code has migrated further, and files that changed afterwards. */

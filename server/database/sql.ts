@@ -57,6 +57,7 @@ function type<Read, Written = Read>(postgresType: string): SqlType<Read, Written
 export const bigint = () => type<number>('bigint');
 export const integer = () => type<number>('integer');
 export const smallint = <T extends number>() => type<T>('smallint');
+export const double = () => type<number>('double precision');
 export const boolean = () => type<boolean>('boolean');
 export const text = <T extends string = string>() => type<T>('text');
 export const uuid = () => type<string>('uuid');

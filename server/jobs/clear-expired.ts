@@ -1,5 +1,6 @@
+import { sql } from 'kysely';
 import type { Queryable } from '../database/database.ts';
-import { plannedStatement } from '../database/statement.ts';
+import { query } from '../database/query.ts';
 
 /** The tables whose rows end at their expires_at: counters, stored answers, sign-ins, links, and what OAuth keeps. */
 export const expiringTables = [
@@ -13,22 +14,44 @@ export const expiringTables = [
 
 const batchSize = 5_000;
 
-/** A row that a request has locked is left for the next time: neither waits for the other. */
+/**
+ * A periodic scan over all accounts. It skips rows that requests have locked, so that neither waits for the other. It names
+ * rows by ctid because the tables share no key.
+ */
 const deleteExpired = expiringTables.map(table =>
-  plannedStatement<{ count: number }>(`
-    with expired as materialized (
-      select ctid from ${table} where expires_at < now() limit ${batchSize} for update skip locked
-    ), deleted as (
-      delete from ${table} t using expired e where t.ctid = e.ctid returning 1
-    )
-    select count(*)::int as count from deleted`),
+  query(
+    `delete_expired_${table}`,
+    db =>
+      db
+        .with(
+          cte => cte('expired').materialized(),
+          cte =>
+            cte
+              .selectFrom(table)
+              .select(sql`ctid`.as('ctid'))
+              .where('expires_at', '<', sql<string>`now()`)
+              .limit(batchSize)
+              .forUpdate()
+              .skipLocked(),
+        )
+        .with('deleted', cte =>
+          cte
+            .deleteFrom(table)
+            .using('expired as e')
+            .where(sql<boolean>`${sql.table(table)}.ctid = e.ctid`)
+            .returning(sql`1`.as('one')),
+        )
+        .selectFrom('deleted')
+        .select(deleted => deleted.fn.countAll<number>().as('count')),
+    { isPrepared: false },
+  ),
 );
 
-/** Removes what has expired, in batches, so that none holds its locks for long. */
+/** Deletes expired rows, in batches that hold their locks briefly. */
 export async function clearExpired(queue: Queryable, stopping: AbortSignal): Promise<void> {
-  for (const statement of deleteExpired) {
+  for (const deletion of deleteExpired) {
     while (!stopping.aborted) {
-      const [deleted] = await queue.query(statement, []);
+      const [deleted] = await queue.query(deletion, {});
       if ((deleted?.count ?? 0) < batchSize) break;
     }
   }

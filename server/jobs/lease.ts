@@ -1,5 +1,8 @@
+import { sql as fragment } from 'kysely';
 import type pg from 'pg';
 import { WaryClient } from '../database/client.ts';
+import { configOf, type Query, query } from '../database/query.ts';
+import { array, boolean, sql, text } from '../database/sql.ts';
 import { batchCalls } from './batch-calls.ts';
 
 /**
@@ -28,21 +31,42 @@ const keepAlive = `set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 2;
 
 const hashOf = (column: string) => `hashtextextended('idea-board worker ' || ${column}, 0)`;
 
-const tryLockStatement = `select pg_try_advisory_lock(${hashOf('key')}) as is_locked
-  from unnest($1::text[]) with ordinality as k(key, position) order by position`;
+const holdPool = sql(
+  'hold_worker_pool',
+  { arguments: { poolId: text() }, row: {} },
+  `select pg_advisory_lock(${hashOf('$poolId::text')})`,
+);
 
-const unlockStatement = `select pg_advisory_unlock(${hashOf('key')}) from unnest($1::text[]) as k(key)`;
+const tryLocks = sql(
+  'try_worker_locks',
+  { arguments: { keys: array(text()) }, row: { is_locked: boolean() } },
+  `select pg_try_advisory_lock(${hashOf('key')}) as is_locked
+  from unnest($keys::text[]) with ordinality as k(key, position) order by position`,
+);
+
+const unlockAll = sql(
+  'unlock_worker_locks',
+  { arguments: { keys: array(text()) }, row: { was_locked: boolean() } },
+  `select pg_advisory_unlock(${hashOf('key')}) as was_locked from unnest($keys::text[]) as k(key)`,
+);
 
 /** Every process hears of the jobs that are free again. The locks that are tried here end with the statement. */
-const recoverStatement = `
-  with owners as (
-    select distinct locked_by from graphile_worker.jobs where locked_by is not null and locked_by <> all ($1::text[])
+const recover = sql(
+  'recover_jobs',
+  { arguments: { pools: array(text()) }, row: { locked_by: text() } },
+  `with owners as (
+    select distinct locked_by from graphile_worker.jobs where locked_by is not null and locked_by <> all ($pools::text[])
   ), dead as materialized (
     select locked_by from owners where pg_try_advisory_xact_lock(${hashOf('locked_by')})
   )
   select locked_by, graphile_worker.force_unlock_workers(array[locked_by]),
     pg_notify('jobs:insert', json_build_object('r', random(), 'count', 100)::text)
-  from dead`;
+  from dead`,
+);
+
+const selectIsReadOnly = query('select_is_read_only', db =>
+  db.selectNoFrom(fragment<boolean>`current_setting('transaction_read_only')::boolean`.as('is_read_only')),
+);
 
 export async function takeLease(connection: pg.ClientConfig): Promise<Lease> {
   const client = new WaryClient({ ...connection, application_name: 'idea-board worker lease' });
@@ -53,53 +77,49 @@ export async function takeLease(connection: pg.ClientConfig): Promise<Lease> {
       if (!isReleased) resolve(new Error('the session of the lease ended'));
     });
   });
+  let last: Promise<unknown> = Promise.resolve();
+  /** One statement after the other, as the session runs them. */
+  const run = <Values, Row>(statement: Query<Values, Row>, values: NoInfer<Values>): Promise<Row[]> => {
+    const rows = last.then(async () => (await client.query(configOf(statement, values))).rows);
+    last = rows.catch(() => {});
+    return rows;
+  };
   try {
     await client.connect();
     await client.query(keepAlive);
-    await requireWrites(client);
+    // Processes on the primary do not see the locks of a standby.
+    const [session] = await run(selectIsReadOnly, {});
+    if (session?.is_read_only) throw new Error('PostgreSQL is read only, as a standby is');
   } catch (error) {
     await client.leave();
     throw error;
   }
-  let last: Promise<unknown> = Promise.resolve();
-  /** One statement after the other, as the session runs them. */
-  const query = (config: pg.QueryConfig): Promise<pg.QueryResult> => {
-    const result = last.then(() => client.query(config));
-    last = result.catch(() => {});
-    return result;
-  };
   const pools: string[] = [];
 
   const unlock = batchCalls(async (keys: string[]) => {
-    await query({ name: 'unlock', text: unlockStatement, values: [keys] });
+    await run(unlockAll, { keys });
     return keys;
   });
   return {
     lost,
     async holdPool(poolId) {
       pools.push(poolId);
-      await query({ text: `select pg_advisory_lock(${hashOf('$1::text')})`, values: [poolId] });
+      await run(holdPool, { poolId });
     },
     tryLock: batchCalls(async (keys: string[]) => {
-      const { rows } = await query({ name: 'try_lock', text: tryLockStatement, values: [keys] });
-      return rows.map(({ is_locked }) => is_locked as boolean);
+      const rows = await run(tryLocks, { keys });
+      return rows.map(({ is_locked }) => is_locked);
     }),
     async unlock(key) {
       await unlock(key);
     },
     async recoverJobs() {
-      const { rows } = await query({ name: 'recover', text: recoverStatement, values: [pools] });
-      return rows.map(({ locked_by }) => locked_by as string);
+      const rows = await run(recover, { pools });
+      return rows.map(({ locked_by }) => locked_by);
     },
     async release() {
       isReleased = true;
       await client.leave();
     },
   };
-}
-
-/** A lock on a standby says nothing to those who work on the primary. */
-async function requireWrites(client: WaryClient) {
-  const { rows } = await client.query('show transaction_read_only');
-  if (rows[0]?.transaction_read_only === 'on') throw new Error('PostgreSQL is read only, as a standby is');
 }

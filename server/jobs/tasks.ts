@@ -1,5 +1,7 @@
 import type { TaskList } from 'graphile-worker';
+import { sql } from 'kysely';
 import type { Queryable } from '../database/database.ts';
+import { query } from '../database/query.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { fillCanonicalAddresses } from '../domain/users/fill-canonical-addresses.ts';
 import { clearOldEvents } from '../events/clear-old-events.ts';
@@ -40,13 +42,21 @@ export interface TaskDependencies extends Omit<ServerDependencies, 'appKey' | 'p
   stopping: AbortSignal;
 }
 
+const recordHeartbeat = query('record_heartbeat', db =>
+  db
+    .insertInto('heartbeats')
+    .values({ name: 'cron', recorded_at: sql`now()` })
+    .onConflict(conflict =>
+      conflict.column('name').doUpdateSet({ recorded_at: sql`greatest(heartbeats.recorded_at, excluded.recorded_at)` }),
+    ),
+);
+
 /** What the worker does, by the name of the job. A task may run again after a crash, so each can. */
 export function buildTasks(deps: TaskDependencies): TaskList {
   return {
     /** Tells the readiness probe that the cron runs. */
-    heartbeat: async (_payload, { query }) => {
-      await query(`insert into heartbeats (name, recorded_at) values ('cron', now())
-        on conflict (name) do update set recorded_at = greatest(heartbeats.recorded_at, excluded.recorded_at)`);
+    heartbeat: async () => {
+      await deps.queue.query(recordHeartbeat, {});
     },
 
     clear_expired: () => clearExpired(deps.queue, deps.stopping),

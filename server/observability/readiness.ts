@@ -1,7 +1,7 @@
 import type { Queryable } from '../database/database.ts';
 import { inTime } from '../database/in-time.ts';
 import { hasPendingMigrations } from '../database/migrator.ts';
-import { statement } from '../database/statement.ts';
+import { query } from '../database/query.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { streamsOf } from '../extensions/streams.ts';
 
@@ -42,22 +42,21 @@ export function buildReadiness(server: ServerDependencies): () => Promise<Readin
   };
 }
 
-const selectOne = statement<{ one: number }>('select_one', 'select 1 as one');
+const selectOne = query('select_one', db => db.selectNoFrom(one => one.lit(1).as('one')));
 
 async function answersQuery(database: Queryable): Promise<boolean> {
-  return (await database.query(selectOne, [])).length === 1;
+  return (await database.query(selectOne, {})).length === 1;
 }
 
-const selectHeartbeat = statement<{ recorded_at: string }>(
-  'select_heartbeat',
-  `select recorded_at from heartbeats where name = 'cron'`,
+const selectHeartbeat = query('select_heartbeat', db =>
+  db.selectFrom('heartbeats').select('recorded_at').where('name', '=', 'cron'),
 );
 
 async function hasRecentHeartbeat(
   database: Queryable,
   { clock, config }: Pick<ServerDependencies, 'clock' | 'config'>,
 ): Promise<boolean> {
-  const [heartbeat] = await database.query(selectHeartbeat, []);
+  const [heartbeat] = await database.query(selectHeartbeat, {});
   if (!heartbeat) return false;
   const ageMs = clock.now().getTime() - new Date(heartbeat.recorded_at).getTime();
   return ageMs <= config.READINESS_CRON_MAX_AGE_MINUTES * 60_000;

@@ -1,18 +1,17 @@
 import type { Queryable } from '../database/database.ts';
 import { inTime } from '../database/in-time.ts';
-import { statement } from '../database/statement.ts';
+import type { RowOf } from '../database/query.ts';
+import { double, integer, sql } from '../database/sql.ts';
 
-export interface WaitingWork {
-  dueJobs: number;
-  oldestDueSeconds: number;
-  pendingDeliveries: number;
-}
+type WaitingWork = RowOf<typeof selectWaitingWork>;
 
 /** Counting goes no further: when as much waits, more of it says nothing new, and the count costs. */
 const mostCounted = 10_000;
 
-const selectWaitingWork = statement<WaitingWork>(
+/** Of all accounts, for the operator of the server. */
+const selectWaitingWork = sql(
   'select_waiting_work',
+  { arguments: {}, row: { dueJobs: integer(), oldestDueSeconds: double(), pendingDeliveries: integer() } },
   `select
     (select count(*)::int from (
       select from graphile_worker._private_jobs where is_available and run_at <= now() limit ${mostCounted}
@@ -31,6 +30,6 @@ const timeoutMs = 1_000;
 
 /** What waits in the database for some worker; undefined when PostgreSQL does not answer in time. */
 export async function countWaitingWork(database: Queryable): Promise<WaitingWork | undefined> {
-  const [work] = await inTime(database.query(selectWaitingWork, []), timeoutMs, []);
+  const [work] = await inTime(database.query(selectWaitingWork, {}), timeoutMs, []);
   return work;
 }
