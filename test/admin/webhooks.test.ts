@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { plannedStatement } from '../../server/database/statement.ts';
+import { queryOfText } from '../../server/database/query.ts';
 import { sendTestEvent } from '../../server/domain/webhooks/send-test-event.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { createMember, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
@@ -263,8 +263,9 @@ describe('the pages of webhooks', () => {
   });
   const fields = { url: 'https://changed.example.com/', overlap_hours: '0', since: '2020-01-01T00:00' };
 
-  const giveUp = plannedStatement<never>(
+  const giveUp = queryOfText<never>(
     `update webhook_deliveries set state = 'dead', next_attempt_at = null, finished_at = now() where id = $1`,
+    1,
   );
   async function withDelivery(of: World) {
     const { id } = await addWebhook(server, of, { url: 'https://hooks.example.com/' });

@@ -106,7 +106,7 @@ test('a worker that loses its connection between the end of a job and the note o
   await outside.query('begin');
   await outside.query('lock table heartbeats');
   await db.sql(`select graphile_worker.add_job('heartbeat')`);
-  await waitingFor('insert into heartbeats');
+  await waitingFor('insert into "heartbeats"');
   const jobs = await connect(db.url);
   onTestFinished(() => jobs.end());
   await jobs.query('begin');

@@ -115,6 +115,19 @@ describe('a channel', () => {
     ]);
   });
 
+  test('is posted to by a job of an older version, which names no account', async () => {
+    const channelId = await insertChannel('slack');
+    await setStatus();
+    await server.sql('delete from graphile_worker._private_jobs');
+    await server.sql(
+      `select graphile_worker.add_job('post_to_chat', json_build_object('channel_id', $1::bigint, 'event_id', id))
+      from events where idea_id = $2`,
+      [channelId, ideaId],
+    );
+    expect(await runJobs(server)).toEqual([]);
+    expect(texts()).toEqual(['The owner moved Dark mode to planned · A board']);
+  });
+
   test('that names types is told of those alone', async () => {
     await insertChannel('slack', { eventTypes: ['comment.created'] as never[] });
     await setStatus();
