@@ -14,14 +14,19 @@ const uniqueAcrossAccounts: Record<string, string> = {
 
 /** Statements that may start without an account. */
 const startsWithoutAccount: Record<string, string> = {
+  add_overdue_lane_jobs: 'Finds the overdue deliveries of all accounts.',
   count_accounts: 'Counts all accounts of the installation.',
+  delete_expired_invitations: 'Deletes the expired invitations of all accounts.',
+  delete_old_events: 'Deletes the old events of all accounts.',
   find_oauth_record: 'Finds a record of OAuth by its token, and then the token of the grant.',
   identify_tokens: 'Finds tokens by their secrets.',
   insert_password_link: 'Finds a person, who may sign in unless blocked in every account.',
   insert_session: 'Finds a person, who may sign in unless blocked in every account.',
   lock_memberships_for_erasure: 'Finds all accounts of a person.',
   lock_own_password: 'Finds a person, who may sign in unless blocked in every account.',
+  select_account_of_chat_channel: 'Finds the account of a channel for a job of an older version.',
   select_account_of_invitation: 'Finds the account of an invitation by the token of the link.',
+  select_accounts_of_endpoints: 'Finds the accounts of endpoints for jobs that name none.',
   select_acting_user: 'Finds an account by its slug.',
   select_followed_invitation: 'Finds an invitation by the token of the link.',
   select_password_link: 'Finds a person, who may sign in unless blocked in every account.',
