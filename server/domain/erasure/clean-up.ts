@@ -1,6 +1,7 @@
 import type { Config } from '../../config.ts';
 import type { Database, Queryable } from '../../database/database.ts';
-import { plannedStatement } from '../../database/statement.ts';
+import { configOf, query, type RowOf } from '../../database/query.ts';
+import { boolean, sql } from '../../database/sql.ts';
 import { eraseAccount } from './erase-account.ts';
 import { eraseUser } from './erase-user.ts';
 import type { ErasureResult, UserEraser } from './erasure.ts';
@@ -71,7 +72,7 @@ export function dueTimes({ ACCOUNT_DELETION_GRACE_DAYS, USER_DELETION_GRACE_HOUR
 
 const hourMs = 3_600_000;
 
-const ping = plannedStatement<never>('select 1');
+const ping = query('ping_in_clean_up', db => db.selectNoFrom(one => one.lit(1).as('one')));
 
 /** What fails on a database that answers is a matter of one account or user; without one all would fail. */
 function attemptOn(database: Queryable, witness: CleanUpWitness) {
@@ -79,16 +80,24 @@ function attemptOn(database: Queryable, witness: CleanUpWitness) {
     try {
       return await work();
     } catch (error) {
-      await database.query(ping, []);
+      await database.query(ping, {});
       witness.failed(what, id, error);
       return undefined;
     }
   };
 }
 
-const runKey = `hashtextextended('idea-board cleanup', 0)`;
-const tryLock = `select pg_try_advisory_lock(${runKey}) as is_alone`;
-const unlock = `select pg_advisory_unlock(${runKey})`;
+const tryLock = runLock('pg_try_advisory_lock');
+const unlock = runLock('pg_advisory_unlock');
+
+function runLock(name: 'pg_try_advisory_lock' | 'pg_advisory_unlock') {
+  return sql(
+    `clean_up_${name}`,
+    { arguments: {}, row: { is_done: boolean() } },
+    `select ${name}(hashtextextended('idea-board cleanup', 0)) as is_done`,
+    { isPrepared: false },
+  );
+}
 
 /** Two runs at once would do no harm, and wait for each other all the time. The lock ends with its connection. */
 async function whileAlone(database: Database, work: () => Promise<void>): Promise<boolean> {
@@ -98,13 +107,13 @@ async function whileAlone(database: Database, work: () => Promise<void>): Promis
   connection.on('error', ignore);
   let isLocked = false;
   try {
-    const { rows } = await connection.query<{ is_alone: boolean }>(tryLock);
-    isLocked = rows[0]?.is_alone ?? false;
+    const { rows } = await connection.query<RowOf<typeof tryLock>>(configOf(tryLock, {}));
+    isLocked = rows[0]?.is_done ?? false;
     if (isLocked) await work();
     return isLocked;
   } finally {
     // A connection that cannot give the lock back is closed, and the lock with it.
-    const error = isLocked ? await connection.query(unlock).then(() => undefined, asError) : undefined;
+    const error = isLocked ? await connection.query(configOf(unlock, {})).then(() => undefined, asError) : undefined;
     connection.off('error', ignore);
     connection.release(error);
   }

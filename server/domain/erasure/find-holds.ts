@@ -1,13 +1,16 @@
 import type { Queryable } from '../../database/database.ts';
-import { plannedStatement } from '../../database/statement.ts';
+import { type Arguments, query } from '../../database/query.ts';
 
-const selectHolds = plannedStatement<{ is_operator: boolean; owned: string[] }>(`
-  select u.is_operator, array(
-    select a.slug from memberships m join accounts a on a.id = m.account_id
-    where m.user_id = u.id and m.role = 'owner' and a.id <> all ($2)
-    order by a.slug
-  ) as owned
-  from users u where u.id = $1`);
+/** Starts from a person, who may own any accounts. */
+const selectHolds = query('select_holds', (db, $: Arguments<{ userId: number }>) =>
+  db
+    .selectFrom('users as u')
+    .leftJoin('memberships as m', join => join.onRef('m.user_id', '=', 'u.id').on('m.role', '=', 'owner'))
+    .leftJoin('accounts as a', 'a.id', 'm.account_id')
+    .select(['u.is_operator', 'a.id as account_id', 'a.slug'])
+    .where('u.id', '=', $.userId)
+    .orderBy('a.slug'),
+);
 
 /**
  * What keeps a user from being erased: owning an account, other than some that go anyway, or being an operator of the
@@ -18,7 +21,7 @@ export async function findHolds(
   userId: number,
   goingAccountIds: readonly number[] = [],
 ): Promise<string[]> {
-  const [user] = await database.query(selectHolds, [userId, goingAccountIds]);
-  if (!user) return [];
-  return [...(user.is_operator ? ['operator of the server'] : []), ...user.owned.map(slug => `owner of ${slug}`)];
+  const rows = await database.query(selectHolds, { userId });
+  const owned = rows.filter(({ account_id: id }) => id !== null && !goingAccountIds.includes(id));
+  return [...(rows[0]?.is_operator ? ['operator of the server'] : []), ...owned.map(({ slug }) => `owner of ${slug}`)];
 }

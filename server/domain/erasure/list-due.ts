@@ -1,43 +1,42 @@
+import type { NotNull } from 'kysely';
 import type { Queryable } from '../../database/database.ts';
-import { plannedStatement } from '../../database/statement.ts';
+import { type Arguments, query, type RowOf } from '../../database/query.ts';
 
 /** An account whose grace is over. */
-export interface DueAccount {
-  id: number;
-  slug: string;
-  name: string;
-  deletion_scheduled_at: string;
-  is_begun: boolean;
-}
+export type DueAccount = RowOf<typeof selectDueAccounts>;
 
 /** A user whose grace is over. */
-export interface DueUser {
-  id: number;
-  email: string;
-  name: string;
-  deletion_requested_at: string;
-  is_begun: boolean;
-}
+export type DueUser = RowOf<typeof selectDueUsers>;
 
-/** What was begun is finished, also when the grace was made longer meanwhile. */
-const selectDueAccounts = plannedStatement<DueAccount>(`
-  select id, slug, name, deletion_scheduled_at, erasure_began_at is not null as is_begun
-  from accounts
-  where deletion_scheduled_at is not null and (deletion_scheduled_at <= $1 or erasure_began_at is not null)
-  order by id`);
+/** An erasure that began is finished, also if the grace became longer meanwhile. Scans all accounts: any may be due. */
+const selectDueAccounts = query('select_due_accounts', (db, $: Arguments<{ dueBefore: Date }>) =>
+  db
+    .selectFrom('accounts')
+    .select(['id', 'slug', 'name', 'deletion_scheduled_at'])
+    .select(a => a('erasure_began_at', 'is not', null).as('is_begun'))
+    .where('deletion_scheduled_at', 'is not', null)
+    .where(a => a.or([a('deletion_scheduled_at', '<=', $.dueBefore), a('erasure_began_at', 'is not', null)]))
+    .orderBy('id')
+    .$narrowType<{ deletion_scheduled_at: NotNull }>(),
+);
 
-const selectDueUsers = plannedStatement<DueUser>(`
-  select id, email, name, deletion_requested_at, erasure_began_at is not null as is_begun
-  from users
-  where deletion_requested_at is not null and (deletion_requested_at <= $1 or erasure_began_at is not null)
-  order by id`);
+const selectDueUsers = query('select_due_users', (db, $: Arguments<{ dueBefore: Date }>) =>
+  db
+    .selectFrom('users')
+    .select(['id', 'email', 'name', 'deletion_requested_at'])
+    .select(u => u('erasure_began_at', 'is not', null).as('is_begun'))
+    .where('deletion_requested_at', 'is not', null)
+    .where(u => u.or([u('deletion_requested_at', '<=', $.dueBefore), u('erasure_began_at', 'is not', null)]))
+    .orderBy('id')
+    .$narrowType<{ email: NotNull; deletion_requested_at: NotNull }>(),
+);
 
 /** The accounts whose deletion was scheduled at a time or before. */
 export function listDueAccounts(database: Queryable, dueBefore: Date): Promise<DueAccount[]> {
-  return database.query(selectDueAccounts, [dueBefore]);
+  return database.query(selectDueAccounts, { dueBefore });
 }
 
 /** The users who asked for deletion at a time or before. */
 export function listDueUsers(database: Queryable, dueBefore: Date): Promise<DueUser[]> {
-  return database.query(selectDueUsers, [dueBefore]);
+  return database.query(selectDueUsers, { dueBefore });
 }

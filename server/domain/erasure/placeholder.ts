@@ -1,28 +1,28 @@
 import type { Queryable } from '../../database/database.ts';
-import { statement } from '../../database/statement.ts';
+import { type Arguments, query } from '../../database/query.ts';
 import type { ShownPerson } from './redact-person.ts';
 
 /** What everybody reads where the name of an erased user stood. */
 export const placeholderName = 'Deleted user';
 
-/** One user for all that was erased: of two who make it at the same time, the second waits and makes none. */
-const insertPlaceholder = statement<never>(
-  'insert_placeholder',
-  `insert into users (name, is_placeholder, created_at) values ($1, true, $2) on conflict (is_placeholder) where is_placeholder
-  do nothing`,
+/** There is one such user. If two runs insert it at the same time, the second waits and inserts none. */
+const insertPlaceholder = query('insert_placeholder', (db, $: Arguments<{ name: string; now: Date }>) =>
+  db
+    .insertInto('users')
+    .values({ name: $.name, is_placeholder: true, created_at: $.now })
+    .onConflict(user => user.column('is_placeholder').where('is_placeholder', '=', true).doNothing()),
 );
 
-const selectPlaceholder = statement<ShownPerson>(
-  'select_placeholder',
-  'select id, name from users where is_placeholder',
+const selectPlaceholder = query('select_placeholder', db =>
+  db.selectFrom('users').select(['id', 'name']).where('is_placeholder', '=', true),
 );
 
 /** The user to whom what erased users wrote is attributed (User-deletion placeholders); made when first needed. */
 export async function requirePlaceholder(database: Queryable, now: Date): Promise<ShownPerson> {
-  const [existing] = await database.query(selectPlaceholder, []);
+  const [existing] = await database.query(selectPlaceholder, {});
   if (existing) return existing;
-  await database.query(insertPlaceholder, [placeholderName, now]);
-  const [made] = await database.query(selectPlaceholder, []);
+  await database.query(insertPlaceholder, { name: placeholderName, now });
+  const [made] = await database.query(selectPlaceholder, {});
   if (!made) throw new Error('The placeholder of erased users could not be made');
   return made;
 }

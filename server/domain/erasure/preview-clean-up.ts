@@ -1,5 +1,6 @@
-import type { Queryable } from '../../database/database.ts';
-import { plannedStatement } from '../../database/statement.ts';
+import type { Kysely } from 'kysely';
+import type { QueryBuilding } from '../../database/database.ts';
+import type { Tables } from '../../database/tables.ts';
 import type { RowCounts } from './batches.ts';
 import { dueTimes, type Graces } from './clean-up.ts';
 import { findHolds } from './find-holds.ts';
@@ -11,47 +12,74 @@ export interface CleanUpPreview {
   users: (DueUser & { held_by: string[]; counts: RowCounts })[];
 }
 
-/** Votes and comments by the counters of the ideas: to count the rows would take long where there are many. */
-const countOfAccount = plannedStatement<{ counts: RowCounts }>(`
-  select json_build_object(
-    'boards', (select count(*) from boards where account_id = $1),
-    'ideas', count(*), 'votes', coalesce(sum(up_count + down_count), 0), 'comments', coalesce(sum(comment_count), 0),
-    'members', (select count(*) from memberships where account_id = $1),
-    'tokens', (select count(*) from api_tokens where account_id = $1),
-    'webhooks', (select count(*) from webhook_endpoints where account_id = $1),
-    'events', (select count(*) from events where account_id = $1)
-  ) as counts
-  from ideas where account_id = $1`);
-
-const countOfUser = plannedStatement<{ counts: RowCounts }>(`
-  select json_build_object(
-    'ideas', (select count(*) from ideas where author_id = $1),
-    'comments', (select count(*) from comments where author_id = $1),
-    'votes', (select count(*) from voters o join votes v on v.voter_id = o.id where o.user_id = $1),
-    'tokens', (select count(*) from api_tokens where issuer_id = $1),
-    'memberships', (select count(*) from memberships where user_id = $1),
-    'followed_ideas', (select count(*) from followers where user_id = $1),
-    'notifications', (select count(*) from notifications where user_id = $1)
-  ) as counts`);
-
 /** Lists whom a clean-up would erase, with how much, and whom it would pass over and why. Changes nothing. */
-export async function previewCleanUp(database: Queryable, graces: Graces, now: Date): Promise<CleanUpPreview> {
+export async function previewCleanUp(database: QueryBuilding, graces: Graces, now: Date): Promise<CleanUpPreview> {
   const { accountsDueBefore, usersDueBefore } = dueTimes(graces, now);
   const accounts = [];
   for (const account of await listDueAccounts(database, accountsDueBefore)) {
-    accounts.push({ ...account, counts: await countRows(database, countOfAccount, account.id) });
+    accounts.push({ ...account, counts: await countOfAccount(database.db, account.id) });
   }
   // Accounts go first, and then hold nobody any more.
   const goingIds = accounts.map(({ id }) => id);
   const users = [];
   for (const user of await listDueUsers(database, usersDueBefore)) {
     const held_by = user.is_begun ? [] : await findHolds(database, user.id, goingIds);
-    users.push({ ...user, held_by, counts: await countRows(database, countOfUser, user.id) });
+    users.push({ ...user, held_by, counts: await countOfUser(database.db, user.id) });
   }
   return { accounts, users };
 }
 
-async function countRows(database: Queryable, counting: typeof countOfAccount, id: number): Promise<RowCounts> {
-  const [row] = await database.query(counting, [id]);
-  return row?.counts ?? {};
+/** Counts votes and comments by the counters of the ideas: counting many rows takes long. */
+function countOfAccount(db: Kysely<Tables>, accountId: number): Promise<RowCounts> {
+  const count = (table: 'boards' | 'memberships' | 'api_tokens' | 'webhook_endpoints' | 'events') =>
+    db
+      .selectFrom(table)
+      .select(row => row.fn.countAll<number>().as('count'))
+      .where('account_id', '=', accountId)
+      .$asScalar()
+      .$notNull();
+  return db
+    .selectFrom('ideas')
+    .select(i => [
+      count('boards').as('boards'),
+      i.fn.countAll<number>().as('ideas'),
+      i.fn.coalesce(i.fn.sum<number>(i('up_count', '+', i.ref('down_count'))), i.lit(0)).as('votes'),
+      i.fn.coalesce(i.fn.sum<number>('comment_count'), i.lit(0)).as('comments'),
+      count('memberships').as('members'),
+      count('api_tokens').as('tokens'),
+      count('webhook_endpoints').as('webhooks'),
+      count('events').as('events'),
+    ])
+    .where('account_id', '=', accountId)
+    .executeTakeFirstOrThrow();
+}
+
+/** Counts in all accounts: a person's rows may be in any. */
+function countOfUser(db: Kysely<Tables>, userId: number): Promise<RowCounts> {
+  type Table = 'ideas' | 'comments' | 'api_tokens' | 'memberships' | 'followers' | 'notifications';
+  const count = (table: Table, column: 'author_id' | 'issuer_id' | 'user_id') =>
+    db
+      .selectFrom(table)
+      .select(row => row.fn.countAll<number>().as('count'))
+      .where(column, '=', userId)
+      .$asScalar()
+      .$notNull();
+  const votes = db
+    .selectFrom('voters as o')
+    .innerJoin('votes as v', 'v.voter_id', 'o.id')
+    .select(v => v.fn.countAll<number>().as('count'))
+    .where('o.user_id', '=', userId)
+    .$asScalar()
+    .$notNull();
+  return db
+    .selectNoFrom([
+      count('ideas', 'author_id').as('ideas'),
+      count('comments', 'author_id').as('comments'),
+      votes.as('votes'),
+      count('api_tokens', 'issuer_id').as('tokens'),
+      count('memberships', 'user_id').as('memberships'),
+      count('followers', 'user_id').as('followed_ideas'),
+      count('notifications', 'user_id').as('notifications'),
+    ])
+    .executeTakeFirstOrThrow();
 }

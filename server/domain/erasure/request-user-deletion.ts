@@ -1,16 +1,23 @@
-import { statement } from '../../database/statement.ts';
+import { type Arguments, query } from '../../database/query.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { findHolds } from './find-holds.ts';
 
-/** Waits for a beginning erasure, and then finds no user who could stay. */
-const lockUser = statement<{ is_requested: boolean }>(
-  'lock_user_for_deletion',
-  `select deletion_requested_at is not null as is_requested
-  from users where id = $1 and erasure_began_at is null and not is_placeholder
-  for no key update`,
+/** Waits for an erasure that is beginning, and then finds no user. */
+const lockUser = query('lock_user_for_deletion', (db, $: Arguments<{ userId: number }>) =>
+  db
+    .selectFrom('users')
+    .select('deletion_requested_at')
+    .where('id', '=', $.userId)
+    .where('erasure_began_at', 'is', null)
+    .where('is_placeholder', '=', false)
+    .forNoKeyUpdate(),
 );
 
-const setDeletion = statement<never>('set_user_deletion', 'update users set deletion_requested_at = $2 where id = $1');
+const setDeletion = query(
+  'set_user_deletion',
+  (db, $: Arguments<{ userId: number; deletionRequestedAt: Date | null }>) =>
+    db.updateTable('users').set({ deletion_requested_at: $.deletionRequestedAt }).where('id', '=', $.userId),
+);
 
 /**
  * Starts the grace after which a clean-up erases a user; one that runs goes on as it is. Until then the user may do
@@ -18,9 +25,9 @@ const setDeletion = statement<never>('set_user_deletion', 'update users set dele
  * accounts and operators may ask too: answers what holds them, and clean-ups pass them over as long as it does.
  */
 export async function requestUserDeletion(admin: Administration, userId: number): Promise<string[]> {
-  const { is_requested } = await requireNotBegun(admin, userId);
-  if (!is_requested) {
-    await admin.query(setDeletion, [userId, admin.now]);
+  const user = await requireNotBegun(admin, userId);
+  if (user.deletion_requested_at === null) {
+    await admin.query(setDeletion, { userId, deletionRequestedAt: admin.now });
     admin.audit.record('user.deletion_requested', { user_id: userId });
   }
   return findHolds(admin, userId);
@@ -28,14 +35,14 @@ export async function requestUserDeletion(admin: Administration, userId: number)
 
 /** Lets a user stay after all, as long as the erasure has not begun; for whoever may ask for the deletion. */
 export async function cancelUserDeletion(admin: Administration, userId: number): Promise<void> {
-  const { is_requested } = await requireNotBegun(admin, userId);
-  if (!is_requested) return;
-  await admin.query(setDeletion, [userId, null]);
+  const user = await requireNotBegun(admin, userId);
+  if (user.deletion_requested_at === null) return;
+  await admin.query(setDeletion, { userId, deletionRequestedAt: null });
   admin.audit.record('user.deletion_cancelled', { user_id: userId });
 }
 
 async function requireNotBegun(admin: Administration, userId: number) {
-  const [user] = await admin.query(lockUser, [userId]);
+  const [user] = await admin.query(lockUser, { userId });
   if (user) return user;
   throw new AdministrationError('conflict', 'The user is being erased: the grace is over, and what is gone is gone');
 }

@@ -1,27 +1,36 @@
+import { type NotNull, sql } from 'kysely';
 import type { Queryable } from '../../database/database.ts';
-import { plannedStatement, statement } from '../../database/statement.ts';
+import { type Arguments, query } from '../../database/query.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 
-/** Waits for a beginning erasure, and then finds no account that could be kept. */
-const lockAccount = statement<{ is_scheduled: boolean }>(
-  'lock_account_for_deletion',
-  `select deletion_scheduled_at is not null as is_scheduled
-  from accounts where id = $1 and erasure_began_at is null
-  for no key update`,
+/** Waits for an erasure that is beginning, and then finds no account. */
+const lockAccount = query('lock_account_for_deletion', (db, $: Arguments<{ accountId: number }>) =>
+  db
+    .selectFrom('accounts')
+    .select('deletion_scheduled_at')
+    .where('id', '=', $.accountId)
+    .where('erasure_began_at', 'is', null)
+    .forNoKeyUpdate(),
 );
 
-const setDeletion = statement<never>(
+const setDeletion = query(
   'set_account_deletion',
-  'update accounts set deletion_scheduled_at = $2 where id = $1',
+  (db, $: Arguments<{ accountId: number; deletionScheduledAt: Date | null }>) =>
+    db.updateTable('accounts').set({ deletion_scheduled_at: $.deletionScheduledAt }).where('id', '=', $.accountId),
 );
 
-/** Whoever owns it may call it off, and has to hear of it in time: it may have been another, or somebody in their place. */
-const leaveNotices = plannedStatement<never>(`
-  select graphile_worker.add_job(
-    'mail_account_deletion', json_build_object('account_id', m.account_id, 'user_id', m.user_id)
-  )
-  from memberships m
-  where m.account_id = $1 and m.role = 'owner'`);
+/** Every owner may cancel it, and has to hear of it in time. */
+const leaveNotices = query('leave_notices_of_deletion', (db, $: Arguments<{ accountId: number }>) =>
+  db
+    .selectFrom('memberships as m')
+    .select(
+      sql`graphile_worker.add_job(
+        'mail_account_deletion', json_build_object('account_id', m.account_id, 'user_id', m.user_id)
+      )`.as('job'),
+    )
+    .where('m.account_id', '=', $.accountId)
+    .where('m.role', '=', 'owner'),
+);
 
 /**
  * Starts the grace after which a clean-up erases an account; one that runs goes on as it is. Until then the account
@@ -29,38 +38,43 @@ const leaveNotices = plannedStatement<never>(`
  * told by mail.
  */
 export async function scheduleAccountDeletion(admin: Administration, accountId: number): Promise<void> {
-  const { is_scheduled } = await requireNotBegun(admin, accountId);
-  if (is_scheduled) return;
-  await admin.query(setDeletion, [accountId, admin.now]);
-  await admin.query(leaveNotices, [accountId]);
+  const account = await requireNotBegun(admin, accountId);
+  if (account.deletion_scheduled_at !== null) return;
+  await admin.query(setDeletion, { accountId, deletionScheduledAt: admin.now });
+  await admin.query(leaveNotices, { accountId });
   admin.audit.record('account.deletion_scheduled', { account_id: accountId });
 }
 
 /** Keeps an account after all, as long as its erasure has not begun; for whoever may schedule it. */
 export async function cancelAccountDeletion(admin: Administration, accountId: number): Promise<void> {
-  const { is_scheduled } = await requireNotBegun(admin, accountId);
-  if (!is_scheduled) return;
-  await admin.query(setDeletion, [accountId, null]);
+  const account = await requireNotBegun(admin, accountId);
+  if (account.deletion_scheduled_at === null) return;
+  await admin.query(setDeletion, { accountId, deletionScheduledAt: null });
   admin.audit.record('account.deletion_cancelled', { account_id: accountId });
 }
 
 async function requireNotBegun(admin: Administration, accountId: number) {
-  const [account] = await admin.query(lockAccount, [accountId]);
+  const [account] = await admin.query(lockAccount, { accountId });
   if (account) return account;
   throw new AdministrationError('conflict', 'The account is being erased: its grace is over, and what is gone is gone');
 }
 
-const selectDeletion = statement<{ email: string; name: string; slug: string; scheduled_at: string }>(
-  'select_scheduled_deletion',
-  `select u.email, a.name, a.slug, a.deletion_scheduled_at as scheduled_at
-  from accounts a
-  join memberships m on m.account_id = a.id and m.user_id = $2 and m.role = 'owner'
-  join users u on u.id = m.user_id and u.erasure_began_at is null
-  where a.id = $1 and a.deletion_scheduled_at is not null and a.erasure_began_at is null`,
+const selectDeletion = query('select_scheduled_deletion', (db, $: Arguments<{ accountId: number; ownerId: number }>) =>
+  db
+    .selectFrom('accounts as a')
+    .innerJoin('memberships as m', join =>
+      join.on('m.account_id', '=', $.accountId).on('m.user_id', '=', $.ownerId).on('m.role', '=', 'owner'),
+    )
+    .innerJoin('users as u', join => join.onRef('u.id', '=', 'm.user_id').on('u.erasure_began_at', 'is', null))
+    .select(['u.email', 'a.name', 'a.slug', 'a.deletion_scheduled_at as scheduled_at'])
+    .where('a.id', '=', $.accountId)
+    .where('a.deletion_scheduled_at', 'is not', null)
+    .where('a.erasure_began_at', 'is', null)
+    .$narrowType<{ email: NotNull; scheduled_at: NotNull }>(),
 );
 
 /** What an owner is to be told of a deletion: undefined where it was called off, or they are an owner no more. */
 export async function readScheduledDeletion(db: Queryable, accountId: number, ownerId: number) {
-  const [deletion] = await db.query(selectDeletion, [accountId, ownerId]);
+  const [deletion] = await db.query(selectDeletion, { accountId, ownerId });
   return deletion;
 }
