@@ -1,67 +1,101 @@
+import { type Expression, type ExpressionBuilder, expressionBuilder, type SqlBool, sql } from 'kysely';
 import type { Queryable } from '../../database/database.ts';
-import { plannedStatement, type Statement } from '../../database/statement.ts';
+import { type Arguments, type Query, query } from '../../database/query.ts';
+import type { Tables } from '../../database/tables.ts';
 
 /** How many rows each table lost, or had changed. */
 export type RowCounts = Record<string, number>;
 
-/** A change of the rows of a table that meet a condition, a number of them at a time. */
-export interface BatchedChange {
-  table: string;
-  statement: Statement<{ count: number }>;
+/** A change of some rows of a table. It returns a row for each, and is repeated until it changes none. */
+export interface BatchedChange<Values> {
+  table: keyof Tables;
+  statement: Query<Values, unknown>;
 }
 
-/**
- * Removes the rows that meet a condition on $1. A batch names its rows by where they lie: no index of the table's own
- * is needed, and one that another transaction moves meanwhile is left to the next batch.
- */
-export function batchedRemoval(table: string, condition: string): BatchedChange {
-  return {
-    table,
-    statement: plannedStatement(`
-      with changed as (
-        delete from ${table} where ctid = any (array(select ctid from ${table} where ${condition} limit $2))
-        returning 1
-      )
-      select count(*)::int as count from changed`),
-  };
-}
-
-/** The same, for a change after which a row does not meet the condition any more. */
-export function batchedUpdate(table: string, change: string, condition: string): BatchedChange {
-  return {
-    table,
-    statement: plannedStatement(`
-      with changed as (
-        update ${table} set ${change} where ctid = any (array(select ctid from ${table} where ${condition} limit $2))
-        returning 1
-      )
-      select count(*)::int as count from changed`),
-  };
-}
-
-export interface BatchOptions {
+/** The arguments of every batch. Erasures work account by account. */
+export interface Batch {
+  accountId: number;
   /** Rows of a batch, which is a transaction of its own: its locks are held for milliseconds. */
   batchSize: number;
-  /** Where the rows are counted, by their tables. */
-  counts: RowCounts;
+}
+
+type Condition<Table extends keyof Tables, Values> = (
+  row: ExpressionBuilder<Tables, Table>,
+  $: Arguments<Values>,
+) => Expression<SqlBool>;
+
+/** The best plan depends on the size of the batch and on the number of ids. */
+const options = { isPrepared: false };
+
+/** Removes the rows of an account that meet a condition; all of them without one. */
+export function batchedRemoval<Table extends keyof Tables, Values extends Batch>(
+  name: string,
+  table: Table,
+  condition?: Condition<Table, Values>,
+): BatchedChange<Values> {
+  const remove = query(
+    name,
+    (db, $: Arguments<Values>) =>
+      db
+        .deleteFrom<keyof Tables>(table)
+        .where(isInBatch(table, $, condition?.(expressionBuilder<Tables, Table>(), $)))
+        .returning(sql.lit(1).as('removed')),
+    options,
+  );
+  return { table, statement: remove };
+}
+
+/** The primary keys other than `id`. */
+const keys: { [Table in keyof Tables]?: readonly (keyof Tables[Table] & string)[] } = {
+  api_token_boards: ['token_id', 'board_id'],
+  followers: ['idea_id', 'user_id'],
+  idea_tags: ['idea_id', 'tag_id'],
+  idempotency_keys: ['token_id', 'path', 'key'],
+  memberships: ['account_id', 'user_id'],
+  oauth_records: ['model', 'id_hash'],
+  rate_limits: ['key'],
+  user_blocks: ['account_id', 'user_id'],
+  votes: ['idea_id', 'voter_id'],
+};
+
+/** These have no account_id. Their condition finds them through tokens of the account. */
+const tablesOfTokens: readonly (keyof Tables)[] = [
+  'api_token_boards',
+  'idempotency_keys',
+  'oauth_records',
+  'rate_limits',
+];
+
+/**
+ * Selects a batch of the rows that meet a condition, and names them by their primary key. PostgreSQL always looks up an
+ * array of ids through the index. A key of several columns has no such form. There the condition stays inside: repeated
+ * outside, it makes PostgreSQL read every row that meets it again for each batch.
+ */
+export function isInBatch(table: keyof Tables, $: Arguments<Batch>, condition?: Expression<SqlBool>) {
+  const ofAccount = tablesOfTokens.includes(table) ? [] : [sql`account_id = ${$.accountId}`];
+  const conditions = condition ? [...ofAccount, condition] : ofAccount;
+  const key = (keys[table] ?? ['id']).map(column => sql.ref(column));
+  const columns = sql.join(key);
+  const batch = sql`
+    select ${columns} from ${sql.table(table)} where ${sql.join(conditions, sql` and `)} limit ${$.batchSize}`;
+  const isNamed = key.length === 1 ? sql`${columns} = any (array(${batch}))` : sql`(${columns}) in (${batch})`;
+  return sql<boolean>`${sql.join([...ofAccount, isNamed], sql` and `)}`;
 }
 
 /**
  * Makes a change batch by batch until no row meets the condition. What is left after a kill still meets it, so the
  * next run goes on where this one ended.
  */
-export async function runBatches(
+export async function runBatches<Values extends Batch>(
   database: Queryable,
-  { table, statement }: BatchedChange,
-  values: [unknown, ...unknown[]],
-  { batchSize, counts }: BatchOptions,
+  { table, statement }: BatchedChange<Values>,
+  values: NoInfer<Values>,
+  counts: RowCounts,
 ): Promise<void> {
-  const [subject, ...rest] = values;
   for (;;) {
-    const [changed] = await database.query(statement, [subject, batchSize, ...rest]);
-    const count = changed?.count ?? 0;
-    addCount(counts, table, count);
-    if (count === 0) return;
+    const changed = await database.query(statement, values);
+    addCount(counts, table, changed.length);
+    if (changed.length === 0) return;
   }
 }
 

@@ -1,5 +1,7 @@
+import { type Kysely, sql } from 'kysely';
 import type { Database } from '../../database/database.ts';
-import { plannedStatement, statement } from '../../database/statement.ts';
+import { type Arguments, type Query, query } from '../../database/query.ts';
+import type { Tables } from '../../database/tables.ts';
 import { mailboxOf } from '../users/canonical-address.ts';
 import { addCount, type RowCounts } from './batches.ts';
 import type { ErasureOptions } from './erasure.ts';
@@ -7,65 +9,93 @@ import { findHolds } from './find-holds.ts';
 import { forgetErrorsNaming, removeUserJobs } from './jobs.ts';
 import { placeholderName } from './placeholder.ts';
 
-interface LockedUser {
-  email: string | null;
-  canonical_email: string | null;
-  name: string;
-  notification_email: string | null;
-  is_begun: boolean;
-  is_due: boolean;
-}
+/*
+ * These statements start from a person and name no account: the person loses access everywhere in one transaction.
+ */
 
-/** Before the user, as whoever gives a member another role locks them. */
-const lockMemberships = statement<never>(
-  'lock_memberships_for_erasure',
-  'select from memberships where user_id = $1 order by account_id for update',
+type OfUser = Arguments<{ userId: number }>;
+
+/** Before the user: a change of a member's role locks them in the same order. */
+const lockMemberships = query('lock_memberships_for_erasure', (db, $: OfUser) =>
+  db.selectFrom('memberships').select('account_id').where('user_id', '=', $.userId).orderBy('account_id').forUpdate(),
 );
 
-const lockUser = statement<LockedUser>(
-  'lock_user_for_erasure',
-  `select email, canonical_email, name, notification_email, erasure_began_at is not null as is_begun,
-    coalesce(deletion_requested_at <= $2, false) as is_due
-  from users where id = $1 and not is_placeholder for update`,
+const lockUser = query('lock_user_for_erasure', (db, $: Arguments<{ userId: number; dueBefore: Date }>) =>
+  db
+    .selectFrom('users')
+    .select(['email', 'canonical_email', 'name', 'notification_email', 'erasure_began_at'])
+    .select(u => u('deletion_requested_at', '<=', $.dueBefore).as('is_due'))
+    .where('id', '=', $.userId)
+    .where('is_placeholder', '=', false)
+    .forUpdate(),
 );
 
 /**
- * The name goes at once from wherever it is read from here. An address must be there, and be nobody else's, so that the
- * same person may sign up anew; under .invalid there is none (RFC 2606).
+ * Everything that reads the name from here shows the placeholder's at once. A user has an address of their own: this
+ * one frees theirs for another sign-up, and receives no mail (RFC 2606).
  */
-const clearProfile = statement<never>(
+const clearProfile = query(
   'begin_user_erasure',
-  `update users set erasure_began_at = $2, name = $3, email = 'erased-' || id || '@erased.invalid',
-    canonical_email = 'erased-' || id || '@erased.invalid', avatar_url = null, notification_email = null
-  where id = $1`,
+  (db, $: Arguments<{ userId: number; now: Date; name: string; address: string }>) =>
+    db
+      .updateTable('users')
+      .set({
+        erasure_began_at: $.now,
+        name: $.name,
+        email: $.address,
+        canonical_email: $.address,
+        avatar_url: null,
+        notification_email: null,
+      })
+      .where('id', '=', $.userId),
 );
 
-/** What lets the person act, in person or by a token. */
-const accesses = [
-  accessOf('memberships', 'user_id = $1'),
-  accessOf('sign_in_methods', 'user_id = $1'),
-  accessOf('sessions', 'user_id = $1'),
-  accessOf('password_links', 'user_id = $1'),
-  accessOf('oauth_records', 'user_id = $1 or token_id = any (array(select id from api_tokens where issuer_id = $1))'),
+const revokeTokens = query('revoke_tokens_of_user', (db, $: Arguments<{ userId: number; now: Date }>) =>
+  db
+    .updateTable('api_tokens')
+    .set({ revoked_at: $.now })
+    .where('issuer_id', '=', $.userId)
+    .where('revoked_at', 'is', null),
+);
+
+/** Lets the person act, in person or by a token. */
+const accesses: { table: string; removal: Query<{ userId: number }, unknown> }[] = [
+  ...(['memberships', 'sign_in_methods', 'sessions', 'password_links'] as const).map(table => ({
+    table,
+    removal: query(`remove_${table}_of_user`, (db, $: OfUser) =>
+      db.deleteFrom(table).where('user_id', '=', $.userId).returning('user_id'),
+    ),
+  })),
+  {
+    table: 'oauth_records',
+    removal: query('remove_oauth_records_of_user', (db, $: OfUser) =>
+      db
+        .deleteFrom('oauth_records')
+        .where(r => r.or([r('user_id', '=', $.userId), isOfIssuer(db, $)]))
+        .returning('model'),
+    ),
+  },
 ];
 
-function accessOf(table: string, condition: string) {
-  return {
-    table,
-    removal: plannedStatement<{ count: number }>(`
-      with removed as (delete from ${table} where ${condition} returning 1)
-      select count(*)::int as count from removed`),
-  };
+/** Whether a row's token_id is a token that the user issued. */
+export function isOfIssuer(db: Kysely<Tables>, $: OfUser) {
+  return sql<boolean>`token_id = any (array(${db.selectFrom('api_tokens').select('id').where('issuer_id', '=', $.userId)}))`;
 }
 
-/** To the person, wherever they were invited, and by the person. */
-const removeInvitations = plannedStatement<{ count: number }>(`
-  with removed as (delete from invitations where inviter_id = $1 or canonical_email = $2
-    or (canonical_email is null and email = $3) returning 1)
-  select count(*)::int as count from removed`);
-
-const revokeTokens = plannedStatement<never>(
-  'update api_tokens set revoked_at = $2 where issuer_id = $1 and revoked_at is null',
+/** Invitations of the person to any account, and invitations by the person. */
+const removeInvitations = query(
+  'remove_invitations_of_user',
+  (db, $: Arguments<{ userId: number; canonicalEmail: string | null; email: string | null }>) =>
+    db
+      .deleteFrom('invitations')
+      .where(i =>
+        i.or([
+          i('inviter_id', '=', $.userId),
+          i('canonical_email', '=', $.canonicalEmail),
+          i.and([i('canonical_email', 'is', null), i('email', '=', $.email)]),
+        ]),
+      )
+      .returning('id'),
 );
 
 export type UserErasureBegin = { isResumed: boolean; counts: RowCounts } | { heldBy: string[] };
@@ -80,25 +110,24 @@ export function beginUserErasure(
   { now, dueBefore }: ErasureOptions,
 ): Promise<UserErasureBegin | undefined> {
   return database.transaction(async ({ query }) => {
-    await query(lockMemberships, [userId]);
-    const [user] = await query(lockUser, [userId, dueBefore]);
-    if (!user || (!user.is_begun && !user.is_due)) return undefined;
+    await query(lockMemberships, { userId });
+    const [user] = await query(lockUser, { userId, dueBefore });
+    if (!user) return undefined;
     const counts: RowCounts = {};
-    if (user.is_begun) return { isResumed: true, counts };
+    if (user.erasure_began_at !== null) return { isResumed: true, counts };
+    if (!user.is_due) return undefined;
     // After the lock: whoever makes the user an owner has committed, or finds the erasure begun.
     const heldBy = await findHolds({ query }, userId);
     if (heldBy.length > 0) return { heldBy };
 
-    await query(clearProfile, [userId, now, placeholderName]);
-    await query(revokeTokens, [userId, now]);
-    for (const { table, removal } of accesses) {
-      const [removed] = await query(removal, [userId]);
-      addCount(counts, table, removed?.count ?? 0);
-    }
+    await query(clearProfile, { userId, now, name: placeholderName, address: `erased-${userId}@erased.invalid` });
+    await query(revokeTokens, { userId, now });
+    for (const { table, removal } of accesses) addCount(counts, table, (await query(removal, { userId })).length);
     addCount(counts, 'jobs', await removeUserJobs({ query }, userId));
-    const [invitations] = await query(removeInvitations, [userId, user.canonical_email, user.email]);
-    addCount(counts, 'invitations', invitations?.count ?? 0);
-    const addresses = [user.email, user.notification_email].filter(address => address !== null);
+    const { email, canonical_email: canonicalEmail } = user;
+    const invitations = await query(removeInvitations, { userId, canonicalEmail, email });
+    addCount(counts, 'invitations', invitations.length);
+    const addresses = [email, user.notification_email].filter(address => address !== null);
     // A mail server may name the mailbox that it was told.
     await forgetErrorsNaming({ query }, [user.name, ...addresses, ...addresses.map(mailboxOf)]);
     return { isResumed: false, counts };

@@ -1,47 +1,55 @@
 import type { Database } from '../../database/database.ts';
-import { plannedStatement, statement } from '../../database/statement.ts';
-import { batchedRemoval, type RowCounts, runBatches } from './batches.ts';
+import { type Arguments, query } from '../../database/query.ts';
+import { type Batch, batchedRemoval, type RowCounts, runBatches } from './batches.ts';
 import type { ErasureOptions, ErasureResult } from './erasure.ts';
 import { removeAccountJobs } from './jobs.ts';
 import { removeDeliveries, removeEvents, removeIdeas, removeTokens } from './remove-account-rows.ts';
 
-const lockAccount = statement<{ is_begun: boolean; is_due: boolean }>(
-  'lock_account_for_erasure',
-  `select erasure_began_at is not null as is_begun, coalesce(deletion_scheduled_at <= $2, false) as is_due
-  from accounts where id = $1 for update`,
+const lockAccount = query('lock_account_for_erasure', (db, $: Arguments<{ accountId: number; dueBefore: Date }>) =>
+  db
+    .selectFrom('accounts')
+    .select(a => ['erasure_began_at', a('deletion_scheduled_at', '<=', $.dueBefore).as('is_due')])
+    .where('id', '=', $.accountId)
+    .forUpdate(),
 );
+
+type Begin = Arguments<{ accountId: number; now: Date }>;
 
 /** Nothing more is sent from an account that is half gone, and nobody acts in it. */
 const beginStatements = [
-  statement<never>('begin_account_erasure', 'update accounts set erasure_began_at = $2 where id = $1'),
-  statement<never>(
-    'revoke_tokens_of_account',
-    'update api_tokens set revoked_at = $2 where account_id = $1 and revoked_at is null',
+  query('begin_account_erasure', (db, $: Begin) =>
+    db.updateTable('accounts').set({ erasure_began_at: $.now }).where('id', '=', $.accountId),
   ),
-  ...['webhook_endpoints', 'chat_channels'].map(table =>
-    statement<never>(
-      `disable_${table}_of_account`,
-      `update ${table} set disabled_at = $2, disabled_reason = 'The account is being erased'
-      where account_id = $1 and disabled_at is null`,
+  query('revoke_tokens_of_account', (db, $: Begin) =>
+    db
+      .updateTable('api_tokens')
+      .set({ revoked_at: $.now })
+      .where('account_id', '=', $.accountId)
+      .where('revoked_at', 'is', null),
+  ),
+  ...(['webhook_endpoints', 'chat_channels'] as const).map(table =>
+    query(`disable_${table}_of_account`, (db, $: Begin) =>
+      db
+        .updateTable(table)
+        .set({ disabled_at: $.now, disabled_reason: 'The account is being erased' })
+        .where('account_id', '=', $.accountId)
+        .where('disabled_at', 'is', null),
     ),
   ),
 ];
 
-const ofAccount = (table: string) => batchedRemoval(table, 'account_id = $1');
-const notifications = ofAccount('notifications');
+const removalOfAll = (table: Parameters<typeof batchedRemoval>[1]) =>
+  batchedRemoval<typeof table, Batch>(`remove_${table}_of_account`, table);
+const notifications = removalOfAll('notifications');
 /** In an order in which next to nothing is left to cascade; statuses and tags go with their boards. */
-const rest = [
-  'voters',
-  'memberships',
-  'invitations',
-  'user_blocks',
-  'webhook_endpoints',
-  'chat_channels',
-  'boards',
-].map(ofAccount);
+const rest = (
+  ['voters', 'memberships', 'invitations', 'user_blocks', 'webhook_endpoints', 'chat_channels', 'boards'] as const
+).map(removalOfAll);
 
 /** Takes along what a request wrote that had been let in before. */
-const deleteAccount = plannedStatement<{ id: number }>('delete from accounts where id = $1 returning id');
+const deleteAccount = query('delete_account', (db, $: Arguments<{ accountId: number }>) =>
+  db.deleteFrom('accounts').where('id', '=', $.accountId).returning('id'),
+);
 
 /**
  * Erases an account whose grace is over, with everything that depends on it (Operational rules, 1). Undefined where
@@ -57,24 +65,26 @@ export async function eraseAccount(
 ): Promise<ErasureResult | undefined> {
   const begin = await database.transaction(async ({ query }) => {
     // Waits for what refers to the account and is not committed yet.
-    const [account] = await query(lockAccount, [accountId, dueBefore]);
-    if (!account || (!account.is_begun && !account.is_due)) return undefined;
-    if (!account.is_begun) for (const step of beginStatements) await query(step, [accountId, now]);
-    return { isResumed: account.is_begun };
+    const [account] = await query(lockAccount, { accountId, dueBefore });
+    if (!account) return undefined;
+    const isBegun = account.erasure_began_at !== null;
+    if (!isBegun && !account.is_due) return undefined;
+    if (!isBegun) for (const step of beginStatements) await query(step, { accountId, now });
+    return { isResumed: isBegun };
   });
   if (!begin) return undefined;
 
   const counts: RowCounts = {};
-  const options = { batchSize, counts };
-  await removeAccountJobs(database, accountId, options);
-  await runBatches(database, notifications, [accountId], options);
-  await removeDeliveries(database, accountId, options);
-  await removeEvents(database, accountId, options);
-  await removeIdeas(database, accountId, options);
-  await removeTokens(database, accountId, options);
-  for (const removal of rest) await runBatches(database, removal, [accountId], options);
+  const batch = { accountId, batchSize };
+  await removeAccountJobs(database, batch, counts);
+  await runBatches(database, notifications, batch, counts);
+  await removeDeliveries(database, batch, counts);
+  await removeEvents(database, batch, counts);
+  await removeIdeas(database, batch, counts);
+  await removeTokens(database, batch, counts);
+  for (const removal of rest) await runBatches(database, removal, batch, counts);
   return database.transaction(async ({ query }) => {
-    const [gone] = await query(deleteAccount, [accountId]);
+    const [gone] = await query(deleteAccount, { accountId });
     // Of two runs that erase it together, one has erased it.
     if (!gone) return undefined;
     const erased = { id: accountId, isResumed: begin.isResumed, counts };

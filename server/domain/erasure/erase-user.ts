@@ -1,24 +1,91 @@
+import { sql } from 'kysely';
 import type { Database, Queryable } from '../../database/database.ts';
-import { plannedStatement, statement } from '../../database/statement.ts';
-import { addCount, batchedRemoval, batchedUpdate, runBatches } from './batches.ts';
-import { beginUserErasure } from './begin-user-erasure.ts';
+import { type Arguments, query } from '../../database/query.ts';
+import { addCount, type Batch, batchedRemoval, isInBatch, runBatches } from './batches.ts';
+import { beginUserErasure, isOfIssuer } from './begin-user-erasure.ts';
 import type { ErasureOptions, ErasureResult, UserEraser } from './erasure.ts';
 import { moveIdeas } from './move-ideas.ts';
 import { requirePlaceholder } from './placeholder.ts';
 import { redactAnswers } from './redact-answers.ts';
-import { redactActed } from './redact-events.ts';
+import { type Redaction, redactActed } from './redact-events.ts';
 import type { ShownPerson } from './redact-person.ts';
 
+type UserBatch = Batch & { userId: number };
+
+/** The best plan depends on how many rows are the user's. */
+const options = { isPrepared: false };
+
 /** Rows that are of the user alone. */
-const removals = ['followers', 'notifications', 'user_blocks'].map(table => batchedRemoval(table, 'user_id = $1'));
-/** Votes stay and count, each voter's once, and are nobody's. */
-const unlinkVoters = batchedUpdate('voters', 'user_id = null', 'user_id = $1');
-const passComments = batchedUpdate('comments', 'author_id = $3::bigint', 'author_id = $1');
-/** The tokens are revoked: nobody may be answered from these again. */
-const removeAnswers = batchedRemoval(
-  'idempotency_keys',
-  'token_id = any (array(select id from api_tokens where issuer_id = $1))',
+const removals = (['followers', 'notifications', 'user_blocks'] as const).map(table =>
+  batchedRemoval(`remove_${table}_of_user`, table, (row, $: Arguments<UserBatch>) => row('user_id', '=', $.userId)),
 );
+
+/** Votes stay and count, each voter's once, and are nobody's. */
+const unlinkVoters = {
+  table: 'voters',
+  statement: query(
+    'unlink_voters_of_user',
+    (db, $: Arguments<UserBatch>) =>
+      db
+        .updateTable('voters')
+        .set({ user_id: null })
+        .where(v => isInBatch('voters', $, v('user_id', '=', $.userId)))
+        .returning('id'),
+    options,
+  ),
+} as const;
+
+const passComments = {
+  table: 'comments',
+  statement: query(
+    'pass_comments_of_user',
+    (db, $: Arguments<UserBatch & { placeholderId: number }>) =>
+      db
+        .updateTable('comments')
+        .set({ author_id: $.placeholderId })
+        .where(c => isInBatch('comments', $, c('author_id', '=', $.userId)))
+        .returning('id'),
+    options,
+  ),
+} as const;
+
+/** The tokens are revoked, so nobody receives these answers again. */
+const removeAnswers = batchedRemoval(
+  'remove_answers_of_user',
+  'idempotency_keys',
+  (_, $: Arguments<UserBatch>) => sql<boolean>`token_id = any (array(
+    select id from api_tokens where account_id = ${$.accountId} and issuer_id = ${$.userId}
+  ))`,
+);
+
+/**
+ * Finds an account with rows that the erasure of a user still has to change. This starts from the person: the rows may
+ * be in any account, also in one that the user has left.
+ */
+const selectAccountLeft = query(
+  'select_account_with_rows_of_user',
+  (db, $: Arguments<{ userId: number }>) => {
+    const rows = (table: TableOfUser, column: 'actor_id' | 'author_id' | 'user_id') =>
+      db.selectFrom(table).select('account_id').where(column, '=', $.userId);
+    const answers = db
+      .selectFrom('api_tokens as t')
+      .innerJoin('idempotency_keys as k', 'k.token_id', 't.id')
+      .select('t.account_id')
+      .where('t.issuer_id', '=', $.userId);
+    const left = rows('events', 'actor_id')
+      .unionAll(rows('comments', 'author_id'))
+      .unionAll(rows('ideas', 'author_id'))
+      .unionAll(answers)
+      .unionAll(rows('voters', 'user_id'))
+      .unionAll(rows('followers', 'user_id'))
+      .unionAll(rows('notifications', 'user_id'))
+      .unionAll(rows('user_blocks', 'user_id'));
+    return db.selectFrom(left.as('left')).select('left.account_id').limit(1);
+  },
+  options,
+);
+
+type TableOfUser = 'events' | 'comments' | 'ideas' | 'voters' | 'followers' | 'notifications' | 'user_blocks';
 
 export interface UserErasureOptions extends ErasureOptions {
   erasers: readonly UserEraser[];
@@ -32,8 +99,9 @@ export type UserErasure = ErasureResult | { id: number; heldBy: string[] };
  * nothing to do: the user stays after all, or another run has erased them.
  *
  * It begins with a mark, in one transaction with the end of all access and of the profile; from then on it cannot be
- * called off. The rest goes in batches, each a transaction of its own. The last one looks under a lock whether anything
- * is left, such as what a request wrote that had been let in before, and removes the user only when nothing is.
+ * called off. The rest goes account by account in batches, each a transaction of its own. The last transaction looks
+ * under a lock for rows that are left, such as those of a request that began before. It removes the user when there are
+ * none.
  */
 export async function eraseUser(
   database: Database,
@@ -53,53 +121,75 @@ export async function eraseUser(
   }
 }
 
-/** Everything that many rows of are the user's. Each step leaves behind only what it need not look at again. */
+/** Changes the user's rows of the tables that may have many. */
 async function changeRows(
   database: Database,
   placeholder: ShownPerson,
   { id: userId, counts }: ErasureResult,
   { now, batchSize }: UserErasureOptions,
 ) {
-  const batches = { batchSize, counts };
-  addCount(counts, 'events', await redactActed(database, userId, placeholder, batchSize));
-  await runBatches(database, passComments, [userId, placeholder.id], batches);
-  addCount(counts, 'ideas', await moveIdeas(database, { userId, placeholder, now, batchSize }));
-  await runBatches(database, removeAnswers, [userId], batches);
-  // After the ideas: no answer that is stored from then on shows the user.
+  for (;;) {
+    const accountId = await findAccountLeft(database, userId);
+    if (accountId === undefined) break;
+    await changeRowsOfAccount(database, { accountId, userId, placeholder, batchSize }, { now, counts });
+  }
+  // After all ideas: answers that are stored from then on do not show the user.
   addCount(counts, 'idempotency_keys', await redactAnswers(database, userId, placeholder, batchSize));
-  await runBatches(database, unlinkVoters, [userId], batches);
-  for (const removal of removals) await runBatches(database, removal, [userId], batches);
 }
 
-const lockUser = statement<{ id: number }>('lock_user', 'select id from users where id = $1 for update');
+/** Each step leaves no row that it would find again. */
+async function changeRowsOfAccount(
+  database: Database,
+  redaction: Redaction,
+  { now, counts }: Pick<ErasureResult, 'counts'> & { now: Date },
+) {
+  const { placeholder, ...batch } = redaction;
+  addCount(counts, 'events', await redactActed(database, redaction));
+  await runBatches(database, passComments, { ...batch, placeholderId: placeholder.id }, counts);
+  addCount(counts, 'ideas', await moveIdeas(database, redaction, now));
+  await runBatches(database, removeAnswers, batch, counts);
+  await runBatches(database, unlinkVoters, batch, counts);
+  for (const removal of removals) await runBatches(database, removal, batch, counts);
+}
 
-const selectLeft = plannedStatement<{ is_left: boolean }>(`
-  select exists (select from events where actor_id = $1)
-    or exists (select from comments where author_id = $1)
-    or exists (select from ideas where author_id = $1)
-    or exists (select from voters where user_id = $1)
-    or exists (
-      select from api_tokens t join idempotency_keys k on k.token_id = t.id where t.issuer_id = $1
-    ) as is_left`);
+async function findAccountLeft(database: Queryable, userId: number): Promise<number | undefined> {
+  const [left] = await database.query(selectAccountLeft, { userId });
+  return left?.account_id;
+}
 
-/** A name such as "Ada's laptop" names a person too. */
-const passTokens = plannedStatement<{ count: number }>(`
-  with passed as (
-    update api_tokens set issuer_id = $2, name = 'Token of a deleted user', revoked_at = coalesce(revoked_at, $3)
-    where issuer_id = $1
-    returning id
-  )
-  select count(*)::int as count from passed`);
-
-/** What was issued under the tokens while the erasure began. */
-const removeGrants = plannedStatement<never>(
-  'delete from oauth_records where token_id = any (array(select id from api_tokens where issuer_id = $1))',
+const lockUser = query('lock_user', (db, $: Arguments<{ userId: number }>) =>
+  db.selectFrom('users').select('id').where('id', '=', $.userId).forUpdate(),
 );
 
-/** What else names the user goes by the cascades of its foreign keys, and is a row here and there at most. */
-const deleteUser = plannedStatement<never>('delete from users where id = $1');
+/** A name such as "Ada's laptop" names a person too. */
+const passTokens = query(
+  'pass_tokens_of_user',
+  (db, $: Arguments<{ userId: number; placeholderId: number; now: Date }>) =>
+    db
+      .updateTable('api_tokens')
+      .set(t => ({
+        issuer_id: $.placeholderId,
+        name: 'Token of a deleted user',
+        revoked_at: t.fn.coalesce('revoked_at', $.now),
+      }))
+      .where('issuer_id', '=', $.userId)
+      .returning('id'),
+);
 
-/** Removes the user, unless something was written meanwhile that is still to be passed on. */
+/** Grants of the tokens that were issued while the erasure began. */
+const removeGrants = query('remove_grants_of_user', (db, $: Arguments<{ userId: number }>) =>
+  db.deleteFrom('oauth_records').where(isOfIssuer(db, $)),
+);
+
+/** The other rows that name the user go by the cascades of their foreign keys. There are few. */
+const deleteUser = query('delete_user', (db, $: Arguments<{ userId: number }>) =>
+  db.deleteFrom('users').where('id', '=', $.userId),
+);
+
+/**
+ * Removes the user, unless rows were written meanwhile that are still to be changed. Its statements name no account:
+ * they remove the user everywhere in one transaction.
+ */
 function finish(
   database: Database,
   placeholder: ShownPerson,
@@ -107,22 +197,17 @@ function finish(
   { now, erasers, record }: UserErasureOptions,
 ): Promise<ErasureResult | undefined | 'left'> {
   return database.transaction(async ({ query }) => {
-    // Waits for whoever refers to the user and has not committed; whoever comes later finds the user gone.
-    const [user] = await query(lockUser, [userId]);
+    // Waits for transactions that refer to the user. Later ones find the user gone.
+    const [user] = await query(lockUser, { userId });
     if (!user) return undefined;
-    if (await isAnythingLeft({ query }, userId)) return 'left';
-    await query(removeGrants, [userId]);
-    const [passed] = await query(passTokens, [userId, placeholder.id, now]);
+    if ((await findAccountLeft({ query }, userId)) !== undefined) return 'left';
+    await query(removeGrants, { userId });
+    const passed = await query(passTokens, { userId, placeholderId: placeholder.id, now });
     for (const eraser of erasers) await eraser.eraseUser?.({ query }, userId);
-    await query(deleteUser, [userId]);
+    await query(deleteUser, { userId });
     const erased = { id: userId, isResumed, counts: { ...counts } };
-    addCount(erased.counts, 'api_tokens', passed?.count ?? 0);
+    addCount(erased.counts, 'api_tokens', passed.length);
     await record({ query }, erased);
     return erased;
   });
-}
-
-async function isAnythingLeft(transaction: Queryable, userId: number): Promise<boolean> {
-  const [row] = await transaction.query(selectLeft, [userId]);
-  return row?.is_left ?? false;
 }

@@ -1,53 +1,57 @@
 import type { Queryable } from '../../database/database.ts';
-import { plannedStatement } from '../../database/statement.ts';
-import { addCount, type BatchOptions } from './batches.ts';
+import { array, bigint, integer, nullable, sql, text } from '../../database/sql.ts';
+import { addCount, type Batch, type RowCounts } from './batches.ts';
 
 /**
  * In the order of their ids, some at a time: no index finds jobs by what they name. One that runs already is left to end
  * by itself: every task ends quietly where what it names is gone.
  */
-const removeJobs = plannedStatement<{ last_id: number | null; count: number }>(`
-  with chunk as materialized (
+const removeJobs = sql(
+  'remove_jobs_of_account',
+  {
+    arguments: { accountId: bigint(), batchSize: bigint(), after: bigint() },
+    row: { last_id: nullable(bigint()), count: integer() },
+  },
+  `with chunk as materialized (
     select j.id, j.payload, t.identifier
     from graphile_worker._private_jobs j join graphile_worker._private_tasks t on t.id = j.task_id
-    where j.id > $3
+    where j.id > $after
     order by j.id
-    limit $2
+    limit $batchSize
   ), removed as (
     select count(*)::int as count
     from graphile_worker.complete_jobs(array(
       select c.id from chunk c
       where case c.identifier
         when 'deliver_webhooks' then exists (
-          select from webhook_endpoints w where w.id = (c.payload ->> 'endpoint_id')::bigint and w.account_id = $1
+          select from webhook_endpoints w
+          where w.id = (c.payload ->> 'endpoint_id')::bigint and w.account_id = $accountId
         )
         when 'post_to_chat' then exists (
-          select from chat_channels h where h.id = (c.payload ->> 'channel_id')::bigint and h.account_id = $1
+          select from chat_channels h where h.id = (c.payload ->> 'channel_id')::bigint and h.account_id = $accountId
         )
         when 'tell_people' then exists (
-          select from events e where e.id = (c.payload ->> 'event_id')::uuid and e.account_id = $1
+          select from events e where e.id = (c.payload ->> 'event_id')::uuid and e.account_id = $accountId
         )
         -- The invitation may be gone already.
-        when 'mail_invitation' then (c.payload ->> 'account_id')::bigint = $1
-        when 'mail_account_deletion' then (c.payload ->> 'account_id')::bigint = $1
+        when 'mail_invitation' then (c.payload ->> 'account_id')::bigint = $accountId
+        when 'mail_account_deletion' then (c.payload ->> 'account_id')::bigint = $accountId
         when 'mail_notifications' then exists (
           select from json_array_elements_text(c.payload) as mailed(id)
-          join notifications n on n.id = mailed.id::bigint and n.account_id = $1
+          join notifications n on n.id = mailed.id::bigint and n.account_id = $accountId
         )
       end
     ))
   )
-  select (select max(id) from chunk) as last_id, removed.count from removed`);
+  select (select max(id) from chunk) as last_id, removed.count from removed`,
+  { isPrepared: false },
+);
 
 /** Removes the jobs that are about an account: its webhooks, chats, events, notifications, invitations and notices. */
-export async function removeAccountJobs(
-  database: Queryable,
-  accountId: number,
-  { batchSize, counts }: BatchOptions,
-): Promise<void> {
+export async function removeAccountJobs(database: Queryable, batch: Batch, counts: RowCounts): Promise<void> {
   let after = 0;
   for (;;) {
-    const [removed] = await database.query(removeJobs, [accountId, batchSize, after]);
+    const [removed] = await database.query(removeJobs, { ...batch, after });
     if (!removed || removed.last_id === null) return;
     addCount(counts, 'jobs', removed.count);
     after = removed.last_id;
@@ -55,28 +59,36 @@ export async function removeAccountJobs(
 }
 
 /** A payload that stays holds ids alone; a failure's message is written by whatever failed. */
-const clearErrors = plannedStatement<never>(`
-  update graphile_worker._private_jobs j set last_error = null
-  where exists (select from unnest($1::text[]) word where position(lower(word) in lower(j.last_error)) > 0)`);
+const clearErrors = sql(
+  'clear_errors_of_jobs',
+  { arguments: { words: array(text()) }, row: {} },
+  `update graphile_worker._private_jobs j set last_error = null
+  where exists (select from unnest($words::text[]) word where position(lower(word) in lower(j.last_error)) > 0)`,
+  { isPrepared: false },
+);
 
 /** Forgets why jobs failed where that names a person. */
 export async function forgetErrorsNaming(database: Queryable, words: readonly string[]): Promise<void> {
-  await database.query(clearErrors, [words]);
+  await database.query(clearErrors, { words });
 }
 
 /** Of links and notices: one of these jobs holds an address. What runs already ends by itself, as there is no user. */
-const removeLinks = plannedStatement<{ count: number }>(`
-  select count(*)::int as count
+const removeLinks = sql(
+  'remove_jobs_of_user',
+  { arguments: { userId: bigint() }, row: { count: integer() } },
+  `select count(*)::int as count
   from graphile_worker.complete_jobs(array(
     select j.id from graphile_worker._private_jobs j join graphile_worker._private_tasks t on t.id = j.task_id
     where t.identifier in (
         'mail_account_deletion', 'mail_address_link', 'mail_address_notice', 'mail_password_link', 'mail_password_notice'
       )
-      and (j.payload ->> 'user_id')::bigint = $1
-  ))`);
+      and (j.payload ->> 'user_id')::bigint = $userId
+  ))`,
+  { isPrepared: false },
+);
 
 /** Removes the jobs that would mail something to a user alone. Answers how many there were. */
 export async function removeUserJobs(database: Queryable, userId: number): Promise<number> {
-  const [removed] = await database.query(removeLinks, [userId]);
+  const [removed] = await database.query(removeLinks, { userId });
   return removed?.count ?? 0;
 }

@@ -1,64 +1,116 @@
+import { sql } from 'kysely';
 import type { Database, Queryable } from '../../database/database.ts';
-import { plannedStatement } from '../../database/statement.ts';
-import { redactEvents } from './redact-events.ts';
-import type { ShownPerson } from './redact-person.ts';
+import { type Arguments, query } from '../../database/query.ts';
+import { type Redaction, redactEvents } from './redact-events.ts';
 
 /** Few, since all of them are locked together. */
 const ideasAtOnce = 50;
 
-const selectIdeas = plannedStatement<{ id: number }>('select id from ideas where author_id = $1 limit $2');
+/** The best plan depends on the limit and on the number of ideas. */
+const options = { isPrepared: false };
+
+const selectIdeas = query(
+  'select_ideas_of_author',
+  (db, $: Arguments<{ accountId: number; userId: number; limit: number }>) =>
+    db
+      .selectFrom('ideas')
+      .select('id')
+      .where('account_id', '=', $.accountId)
+      .where('author_id', '=', $.userId)
+      .limit($.limit),
+  options,
+);
+
+interface ShowingEvents {
+  accountId: number;
+  ideaIds: readonly number[];
+  userId: string;
+  after: string;
+  batchSize: number;
+}
 
 /**
  * The events that show the author of some ideas: their own, and merges into them. Events of other ideas do not, and so
  * the ideas lead to every one of them.
  */
-const selectShowing = plannedStatement<{ id: string }>(`
-  with about as materialized (
-    select unnest($1::bigint[]) as idea_id
-    union
-    select m.source_id from merges m where m.target_id = any ($1)
-  )
-  select e.id
-  from about join events e using (idea_id)
-  where e.id > $3
-    and $2::text in (e.body #>> '{data,idea,author,id}', e.body #>> '{data,target,author,id}')
-  order by e.id
-  limit $4`);
-
-const lockIdeas = plannedStatement<{ id: number }>(
-  'select id from ideas where id = any ($1) and author_id = $2 order by id for no key update',
+const selectShowing = query(
+  'select_events_showing_author',
+  (db, $: Arguments<ShowingEvents>) =>
+    db
+      .with(
+        cte => cte('about').materialized(),
+        cte =>
+          cte
+            .selectFrom('ideas as i')
+            .select('i.id as idea_id')
+            .where('i.account_id', '=', $.accountId)
+            .where(i => i('i.id', '=', i.fn.any($.ideaIds)))
+            .union(
+              cte
+                .selectFrom('merges as m')
+                .select('m.source_id as idea_id')
+                .where('m.account_id', '=', $.accountId)
+                .where(m => m('m.target_id', '=', m.fn.any($.ideaIds))),
+            ),
+      )
+      .selectFrom('about')
+      .innerJoin('events as e', 'e.idea_id', 'about.idea_id')
+      .select('e.id')
+      .where('e.account_id', '=', $.accountId)
+      .where('e.id', '>', $.after)
+      .where(
+        sql<boolean>`${$.userId}::text in (e.body #>> '{data,idea,author,id}', e.body #>> '{data,target,author,id}')`,
+      )
+      .orderBy('e.id')
+      .limit($.batchSize),
+  options,
 );
 
-/** Somebody may have changed the idea since the run began. */
-const passAuthorship = plannedStatement<never>(
-  'update ideas set author_id = $2, updated_at = greatest(updated_at, $3) where id = any ($1)',
+const lockIdeas = query(
+  'lock_ideas_of_author',
+  (db, $: Arguments<{ accountId: number; ideaIds: readonly number[]; userId: number }>) =>
+    db
+      .selectFrom('ideas')
+      .select('id')
+      .where('account_id', '=', $.accountId)
+      .where(i => i('id', '=', i.fn.any($.ideaIds)))
+      .where('author_id', '=', $.userId)
+      .orderBy('id')
+      .forNoKeyUpdate(),
 );
 
-interface MoveOptions {
-  userId: number;
-  placeholder: ShownPerson;
-  now: Date;
-  batchSize: number;
-}
+/** The change of an idea may be later than the beginning of the run. */
+const passAuthorship = query(
+  'pass_authorship_of_ideas',
+  (db, $: Arguments<{ accountId: number; ideaIds: readonly number[]; placeholderId: number; now: Date }>) =>
+    db
+      .updateTable('ideas')
+      .set(i => ({ author_id: $.placeholderId, updated_at: i.fn<string>('greatest', ['updated_at', $.now]) }))
+      .where('account_id', '=', $.accountId)
+      .where(i => i('id', '=', i.fn.any($.ideaIds))),
+);
 
 /**
- * Attributes a user's ideas to the placeholder, and answers how many there were. The events about an idea are redacted
- * before it is passed on: who wrote it is what leads to them, also after a kill. Then the idea is locked, and with it
- * whoever is recording an event about it; what they recorded is redacted too; whoever comes later finds the placeholder.
+ * Attributes a user's ideas in an account to the placeholder, and answers how many there were. The events about an idea
+ * are redacted before it is passed on: who wrote it is what leads to them, also after a kill. Then the idea is locked,
+ * and with it whoever is recording an event about it; what they recorded is redacted too; whoever comes later finds the
+ * placeholder.
  */
-export async function moveIdeas(database: Database, options: MoveOptions): Promise<number> {
-  const { userId, placeholder, now, batchSize } = options;
+export async function moveIdeas(database: Database, redaction: Redaction, now: Date): Promise<number> {
+  const { accountId, userId, placeholder, batchSize } = redaction;
   let count = 0;
   for (;;) {
-    const found = await database.query(selectIdeas, [userId, Math.min(ideasAtOnce, batchSize)]);
+    const limit = Math.min(ideasAtOnce, batchSize);
+    const found = await database.query(selectIdeas, { accountId, userId, limit });
     if (found.length === 0) return count;
     const ids = found.map(({ id }) => id);
-    await redactEventsOf(database, database, ids, options);
+    await redactEventsOf(database, database, ids, redaction);
     count += await database.transaction(async ({ query }) => {
-      const locked = (await query(lockIdeas, [ids, userId])).map(({ id }) => id);
-      await redactEventsOf({ query }, database, locked, options);
-      await query(passAuthorship, [locked, placeholder.id, now]);
-      return locked.length;
+      const locked = await query(lockIdeas, { accountId, ideaIds: ids, userId });
+      const ideaIds = locked.map(({ id }) => id);
+      await redactEventsOf({ query }, database, ideaIds, redaction);
+      await query(passAuthorship, { accountId, ideaIds, placeholderId: placeholder.id, now });
+      return ideaIds.length;
     });
   }
 }
@@ -66,23 +118,16 @@ export async function moveIdeas(database: Database, options: MoveOptions): Promi
 const beforeAll = '00000000-0000-0000-0000-000000000000';
 
 /** Finds the events on one connection, which may hold the ideas locked, and redacts them on another. */
-async function redactEventsOf(
-  finder: Queryable,
-  database: Database,
-  ideaIds: readonly number[],
-  { userId, placeholder, batchSize }: MoveOptions,
-) {
+async function redactEventsOf(finder: Queryable, database: Database, ideaIds: readonly number[], redaction: Redaction) {
+  const { accountId, batchSize } = redaction;
+  const userId = String(redaction.userId);
   let after = beforeAll;
   for (;;) {
-    const found = await finder.query(selectShowing, [ideaIds, String(userId), after, batchSize]);
+    const found = await finder.query(selectShowing, { accountId, ideaIds, userId, after, batchSize });
     const last = found.at(-1);
     if (!last) return;
-    await redactEvents(
-      database,
-      found.map(({ id }) => id),
-      userId,
-      placeholder,
-    );
+    const eventIds = found.map(({ id }) => id);
+    await redactEvents(database, eventIds, redaction);
     after = last.id;
   }
 }

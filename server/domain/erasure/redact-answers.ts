@@ -1,26 +1,50 @@
+import { sql } from 'kysely';
 import type { Database } from '../../database/database.ts';
-import { plannedStatement } from '../../database/statement.ts';
+import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import { redactPerson, type ShownPerson } from './redact-person.ts';
 
-interface StoredAnswer {
-  token_id: number;
+interface AnswerKey {
+  tokenId: number;
   path: string;
   key: string;
-  /** False where the text surely does not show the user, as nearly everywhere. */
-  may_show: boolean;
 }
 
-/** In the order of the primary key. */
-const selectAnswers = plannedStatement<StoredAnswer>(`
-  select token_id, path, key, position($4 in body) > 0 as may_show
-  from idempotency_keys
-  where (token_id, path, key) > ($1, $2, $3)
-  order by token_id, path, key
-  limit $5`);
+/**
+ * In the order of the primary key, over all accounts: nothing else leads to the answers that show a person. may_show is
+ * false where the text surely does not, as nearly everywhere.
+ */
+const selectAnswers = query(
+  'select_answers_that_may_show',
+  (db, $: Arguments<AnswerKey & { mention: string; batchSize: number }>) =>
+    db
+      .selectFrom('idempotency_keys')
+      .select(['token_id', 'path', 'key', sql<boolean>`position(${$.mention} in body) > 0`.as('may_show')])
+      .where(k => k(k.refTuple('token_id', 'path', 'key'), '>', k.tuple($.tokenId, $.path, $.key)))
+      .orderBy('token_id')
+      .orderBy('path')
+      .orderBy('key')
+      .limit($.batchSize),
+  { isPrepared: false },
+);
 
-const ofAnswer = 'where token_id = $1 and path = $2 and key = $3';
-const lockAnswer = plannedStatement<{ body: string }>(`select body from idempotency_keys ${ofAnswer} for update`);
-const writeAnswer = plannedStatement<never>(`update idempotency_keys set body = $4 ${ofAnswer}`);
+const lockAnswer = query('lock_answer', (db, $: Arguments<AnswerKey>) =>
+  db
+    .selectFrom('idempotency_keys')
+    .select('body')
+    .where('token_id', '=', $.tokenId)
+    .where('path', '=', $.path)
+    .where('key', '=', $.key)
+    .forUpdate(),
+);
+
+const writeAnswer = query('write_answer', (db, $: Arguments<AnswerKey & { body: string }>) =>
+  db
+    .updateTable('idempotency_keys')
+    .set({ body: $.body })
+    .where('token_id', '=', $.tokenId)
+    .where('path', '=', $.path)
+    .where('key', '=', $.key),
+);
 
 /**
  * Puts the placeholder in a user's place in the answers that are kept for a day to be replayed, and answers in how many.
@@ -32,37 +56,36 @@ export async function redactAnswers(
   placeholder: ShownPerson,
   batchSize: number,
 ): Promise<number> {
+  const mention = `"id":${userId}`;
   let count = 0;
-  let after = { token_id: 0, path: '', key: '' };
+  let after: AnswerKey = { tokenId: 0, path: '', key: '' };
   for (;;) {
-    const answers = await database.query(selectAnswers, [
-      after.token_id,
-      after.path,
-      after.key,
-      `"id":${userId}`,
-      batchSize,
-    ]);
+    const answers = await database.query(selectAnswers, { ...after, mention, batchSize });
     for (const answer of answers) {
-      if (answer.may_show && (await redactAnswer(database, answer, userId, placeholder))) count++;
+      if (answer.may_show && (await redactAnswer(database, keyOf(answer), userId, placeholder))) count++;
     }
     const last = answers.at(-1);
     if (!last) return count;
-    after = last;
+    after = keyOf(last);
   }
+}
+
+function keyOf({ token_id: tokenId, path, key }: RowOf<typeof selectAnswers>): AnswerKey {
+  return { tokenId, path, key };
 }
 
 /** Under a lock, so that of two runs for two users neither brings back what the other has taken out. */
 function redactAnswer(
   database: Database,
-  { token_id, path, key }: StoredAnswer,
+  answerKey: AnswerKey,
   userId: number,
   placeholder: ShownPerson,
 ): Promise<boolean> {
   return database.transaction(async ({ query }) => {
-    const [answer] = await query(lockAnswer, [token_id, path, key]);
+    const [answer] = await query(lockAnswer, answerKey);
     const redacted = answer && redactPerson(answer.body, userId, placeholder);
     if (redacted === undefined) return false;
-    await query(writeAnswer, [token_id, path, key, redacted]);
+    await query(writeAnswer, { ...answerKey, body: redacted });
     return true;
   });
 }

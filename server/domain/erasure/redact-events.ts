@@ -1,5 +1,6 @@
+import { sql } from 'kysely';
 import type { Database, Queryable } from '../../database/database.ts';
-import { plannedStatement } from '../../database/statement.ts';
+import { type Arguments, query } from '../../database/query.ts';
 import { redactPerson, type ShownPerson } from './redact-person.ts';
 
 /*
@@ -7,28 +8,82 @@ import { redactPerson, type ShownPerson } from './redact-person.ts';
  * arrive, and what others were told still says what happened. What is signed is the body as it is when it is sent.
  */
 
-const selectPending = plannedStatement<{ id: number }>(
-  `select id from webhook_deliveries where event_id = any ($1) and state = 'pending' and not is_redacted`,
+/** Puts the placeholder in a user's place in one account. */
+export interface Redaction {
+  accountId: number;
+  userId: number;
+  placeholder: ShownPerson;
+  batchSize: number;
+}
+
+type Events = Arguments<{ accountId: number; eventIds: readonly string[] }>;
+
+const selectPending = query('select_pending_deliveries_of_events', (db, $: Events) =>
+  db
+    .selectFrom('webhook_deliveries')
+    .select('id')
+    .where('account_id', '=', $.accountId)
+    .where(d => d('event_id', '=', d.fn.any($.eventIds)))
+    .where('state', '=', 'pending')
+    .where('is_redacted', '=', false),
 );
 
 /** One by one: whoever waits here holds nothing for which the recorder of answers could wait. */
-const markDelivery = plannedStatement<never>('update webhook_deliveries set is_redacted = true where id = $1');
-
-const blankResponses = plannedStatement<never>(`
-  update webhook_attempts a set response = null
-  from webhook_deliveries d
-  where d.event_id = any ($1) and a.delivery_id = d.id and a.response is not null`);
-
-const lockEvents = plannedStatement<{ id: string; body: string }>(
-  'select id, body::text as body from events where id = any ($1) order by id for no key update',
+const markDelivery = query('mark_delivery_redacted', (db, $: Arguments<{ accountId: number; deliveryId: number }>) =>
+  db
+    .updateTable('webhook_deliveries')
+    .set({ is_redacted: true })
+    .where('account_id', '=', $.accountId)
+    .where('id', '=', $.deliveryId),
 );
 
-const writeBodies = plannedStatement<never>(`
-  update events e set body = redacted.body::json
-  from unnest($1::uuid[], $2::text[]) as redacted(id, body)
-  where e.id = redacted.id`);
+const blankResponses = query('blank_responses_to_events', (db, $: Events) =>
+  db
+    .updateTable('webhook_attempts as a')
+    .from('webhook_deliveries as d')
+    .set({ response: null })
+    .where('d.account_id', '=', $.accountId)
+    .where(d => d('d.event_id', '=', d.fn.any($.eventIds)))
+    .where('a.account_id', '=', $.accountId)
+    .whereRef('a.delivery_id', '=', 'd.id')
+    .where('a.response', 'is not', null),
+);
 
-const passActing = plannedStatement<never>('update events set actor_id = $3 where id = any ($1) and actor_id = $2');
+const lockEvents = query('lock_events_for_redaction', (db, $: Events) =>
+  db
+    .selectFrom('events')
+    .select(e => ['id', e.cast<string>('body', 'text').as('body')])
+    .where('account_id', '=', $.accountId)
+    .where(e => e('id', '=', e.fn.any($.eventIds)))
+    .orderBy('id')
+    .forNoKeyUpdate(),
+);
+
+const writeBodies = query(
+  'write_bodies_of_events',
+  (db, $: Arguments<{ accountId: number; ids: readonly string[]; bodies: readonly string[] }>) =>
+    db
+      .updateTable('events as e')
+      .from(
+        sql<{ id: string; body: string }>`unnest(${$.ids}::uuid[], ${$.bodies}::text[])`.as<'redacted'>(
+          sql`redacted(id, body)`,
+        ),
+      )
+      .set(e => ({ body: e.cast('redacted.body', 'json') }))
+      .where('e.account_id', '=', $.accountId)
+      .whereRef('e.id', '=', 'redacted.id'),
+);
+
+const passActing = query(
+  'pass_acting_in_events',
+  (db, $: Arguments<{ accountId: number; eventIds: readonly string[]; userId: number; placeholderId: number }>) =>
+    db
+      .updateTable('events')
+      .set({ actor_id: $.placeholderId })
+      .where('account_id', '=', $.accountId)
+      .where(e => e('id', '=', e.fn.any($.eventIds)))
+      .where('actor_id', '=', $.userId),
+);
 
 /**
  * Puts the placeholder in a user's place in some events, and forgets what receivers answered to them, which may repeat
@@ -37,45 +92,53 @@ const passActing = plannedStatement<never>('update events set actor_id = $3 wher
 export async function redactEvents(
   database: Database,
   eventIds: readonly string[],
-  userId: number,
-  placeholder: ShownPerson,
+  redaction: Redaction,
 ): Promise<void> {
   if (eventIds.length === 0) return;
-  for (const { id } of await database.query(selectPending, [eventIds])) await database.query(markDelivery, [id]);
-  await database.query(blankResponses, [eventIds]);
-  await database.transaction(({ query }) => rewriteBodies({ query }, eventIds, userId, placeholder));
+  const { accountId } = redaction;
+  const pending = await database.query(selectPending, { accountId, eventIds });
+  for (const { id: deliveryId } of pending) await database.query(markDelivery, { accountId, deliveryId });
+  await database.query(blankResponses, { accountId, eventIds });
+  await database.transaction(({ query }) => rewriteBodies({ query }, eventIds, redaction));
 }
 
 /** Under locks, so that of two runs for two users neither brings back what the other has taken out. */
 async function rewriteBodies(
   transaction: Queryable,
   eventIds: readonly string[],
-  userId: number,
-  placeholder: ShownPerson,
+  { accountId, userId, placeholder }: Redaction,
 ) {
-  const events = await transaction.query(lockEvents, [eventIds]);
+  const events = await transaction.query(lockEvents, { accountId, eventIds });
   const redacted = events.flatMap(({ id, body }) => {
     const rewritten = redactPerson(body, userId, placeholder);
     return rewritten === undefined ? [] : [{ id, body: rewritten }];
   });
-  await transaction.query(writeBodies, [redacted.map(({ id }) => id), redacted.map(({ body }) => body)]);
-  await transaction.query(passActing, [eventIds, userId, placeholder.id]);
+  const [ids, bodies] = [redacted.map(({ id }) => id), redacted.map(({ body }) => body)];
+  await transaction.query(writeBodies, { accountId, ids, bodies });
+  await transaction.query(passActing, { accountId, eventIds, userId, placeholderId: placeholder.id });
 }
 
-const selectActed = plannedStatement<{ id: string }>('select id from events where actor_id = $1 limit $2');
+const selectActed = query(
+  'select_events_of_actor',
+  (db, $: Arguments<{ accountId: number; userId: number; batchSize: number }>) =>
+    db
+      .selectFrom('events')
+      .select('id')
+      .where('account_id', '=', $.accountId)
+      .where('actor_id', '=', $.userId)
+      .limit($.batchSize),
+  { isPrepared: false },
+);
 
-/** Redacts all that a user caused. What is redacted has another actor, so what is left is what is found. */
-export async function redactActed(
-  database: Database,
-  userId: number,
-  placeholder: ShownPerson,
-  batchSize: number,
-): Promise<number> {
+/** Redacts all events that a user caused. A redacted one has another actor, so a search finds those that are left. */
+export async function redactActed(database: Database, redaction: Redaction): Promise<number> {
+  const { accountId, userId, batchSize } = redaction;
   let count = 0;
   for (;;) {
-    const ids = (await database.query(selectActed, [userId, batchSize])).map(({ id }) => id);
-    if (ids.length === 0) return count;
-    await redactEvents(database, ids, userId, placeholder);
+    const events = await database.query(selectActed, { accountId, userId, batchSize });
+    if (events.length === 0) return count;
+    const ids = events.map(({ id }) => id);
+    await redactEvents(database, ids, redaction);
     count += ids.length;
   }
 }

@@ -1,6 +1,8 @@
-import type { Database } from '../../database/database.ts';
-import { plannedStatement, type Statement } from '../../database/statement.ts';
-import { type BatchedChange, type BatchOptions, batchedRemoval, runBatches } from './batches.ts';
+import { sql } from 'kysely';
+import type { Queryable } from '../../database/database.ts';
+import { type Arguments, type Query, query } from '../../database/query.ts';
+import type { Tables } from '../../database/tables.ts';
+import { type Batch, type BatchedChange, batchedRemoval, type RowCounts, runBatches } from './batches.ts';
 
 /*
  * The rows of an account that hang on others. Some of these tables hold a row for each vote: they are emptied through
@@ -8,82 +10,133 @@ import { type BatchedChange, type BatchOptions, batchedRemoval, runBatches } fro
  */
 
 /** Something of an account on which rows of other tables hang, which go first. */
-interface Owner {
+interface Owner<Id> {
   /** Some ids that are left. */
-  select: Statement<{ id: unknown }>;
+  select: Query<{ accountId: number; chunkSize: number }, { id: Id }>;
   /** How many at once. */
   chunkSize: number;
-  /** What hangs on them, under the condition that finds it by their ids. */
-  dependents: BatchedChange[];
-  itself: BatchedChange;
+  /** The tables that hang on them, and then their own. */
+  removals: BatchedChange<Chunk<Id>>[];
 }
 
-const dependent = (table: string, column: string) => batchedRemoval(table, `${column} = any ($1)`);
+interface Chunk<Id> extends Batch {
+  ids: readonly Id[];
+}
 
-const deliveries: Owner = {
-  select: plannedStatement(`
-    select d.id from webhook_endpoints w join webhook_deliveries d on d.endpoint_id = w.id
-    where w.account_id = $1 limit $2`),
+type SelectChunk = Arguments<{ accountId: number; chunkSize: number }>;
+
+/** The best plan depends on the size of the account. */
+const options = { isPrepared: false };
+
+function removalBy<Id, Table extends keyof Tables>(table: Table, column: keyof Tables[Table] & string) {
+  return batchedRemoval(
+    `remove_${table}_by_${column}`,
+    table,
+    (_, $: Arguments<Chunk<Id>>) => sql<boolean>`${sql.ref(column)} = any (${$.ids})`,
+  );
+}
+
+const deliveries: Owner<number> = {
+  // Through the endpoints: no index finds deliveries by their account.
+  select: query(
+    'select_deliveries_of_account',
+    (db, $: SelectChunk) =>
+      db
+        .selectFrom('webhook_endpoints as w')
+        .innerJoin('webhook_deliveries as d', join =>
+          join.onRef('d.endpoint_id', '=', 'w.id').on('d.account_id', '=', $.accountId),
+        )
+        .select('d.id')
+        .where('w.account_id', '=', $.accountId)
+        .limit($.chunkSize),
+    options,
+  ),
   chunkSize: 1000,
-  dependents: [dependent('webhook_attempts', 'delivery_id')],
-  itself: dependent('webhook_deliveries', 'id'),
+  removals: [removalBy('webhook_attempts', 'delivery_id'), removalBy('webhook_deliveries', 'id')],
 };
 
-const events: Owner = {
-  select: plannedStatement('select id from events where account_id = $1 limit $2'),
+const events: Owner<string> = {
+  select: query(
+    'select_events_of_account',
+    (db, $: SelectChunk) =>
+      db.selectFrom('events').select('id').where('account_id', '=', $.accountId).limit($.chunkSize),
+    options,
+  ),
   chunkSize: 1000,
-  dependents: [dependent('notifications', 'event_id')],
-  itself: dependent('events', 'id'),
+  removals: [removalBy('notifications', 'event_id'), removalBy('events', 'id')],
 };
 
-const ideas: Owner = {
-  // Those into which none is merged: to remove another would take the merged ones along, in one statement.
-  select: plannedStatement(`
-    select i.id from ideas i
-    where i.account_id = $1 and not exists (select from ideas s where s.merged_into_id = i.id)
-    limit $2`),
+const ideas: Owner<number> = {
+  // Ideas into which none is merged: to remove another would take the merged ones along, in one statement.
+  select: query(
+    'select_ideas_of_account',
+    (db, $: SelectChunk) =>
+      db
+        .selectFrom('ideas as i')
+        .select('i.id')
+        .where('i.account_id', '=', $.accountId)
+        .where(i =>
+          i.not(
+            i.exists(
+              i
+                .selectFrom('ideas as s')
+                .select('s.id')
+                .where('s.account_id', '=', $.accountId)
+                .whereRef('s.merged_into_id', '=', 'i.id'),
+            ),
+          ),
+        )
+        .limit($.chunkSize),
+    options,
+  ),
   chunkSize: 200,
-  dependents: [
-    dependent('votes', 'idea_id'),
-    dependent('comments', 'idea_id'),
-    dependent('followers', 'idea_id'),
-    dependent('idea_tags', 'idea_id'),
-    batchedRemoval('merges', 'source_id = any ($1) or target_id = any ($1)'),
+  removals: [
+    removalBy('votes', 'idea_id'),
+    removalBy('comments', 'idea_id'),
+    removalBy('followers', 'idea_id'),
+    removalBy('idea_tags', 'idea_id'),
+    batchedRemoval('remove_merges_of_ideas', 'merges', (m, $: Arguments<Chunk<number>>) =>
+      m.or([m('source_id', '=', m.fn.any($.ids)), m('target_id', '=', m.fn.any($.ids))]),
+    ),
+    removalBy('ideas', 'id'),
   ],
-  itself: dependent('ideas', 'id'),
 };
 
-const tokens: Owner = {
-  select: plannedStatement('select id from api_tokens where account_id = $1 limit $2'),
+const tokens: Owner<number> = {
+  select: query(
+    'select_tokens_of_account',
+    (db, $: SelectChunk) =>
+      db.selectFrom('api_tokens').select('id').where('account_id', '=', $.accountId).limit($.chunkSize),
+    options,
+  ),
   chunkSize: 200,
-  dependents: [
-    dependent('idempotency_keys', 'token_id'),
-    dependent('oauth_records', 'token_id'),
+  removals: [
+    removalBy('idempotency_keys', 'token_id'),
+    removalBy('oauth_records', 'token_id'),
     batchedRemoval(
+      'remove_rate_limits_of_tokens',
       'rate_limits',
-      `key = any (array(
-        select bucket || ':' || id from unnest(array['apitoken:read', 'apitoken:write']) bucket, unnest($1::bigint[]) id
+      (_, $: Arguments<Chunk<number>>) => sql<boolean>`key = any (array(
+        select bucket || ':' || id from unnest(array['apitoken:read', 'apitoken:write']) bucket, unnest(${$.ids}::bigint[]) id
       ))`,
     ),
-    dependent('api_token_boards', 'token_id'),
+    removalBy('api_token_boards', 'token_id'),
+    removalBy('api_tokens', 'id'),
   ],
-  itself: dependent('api_tokens', 'id'),
 };
-
-type Remove = (database: Database, accountId: number, options: BatchOptions) => Promise<void>;
 
 export const removeDeliveries = removalOf(deliveries);
 export const removeEvents = removalOf(events);
 export const removeIdeas = removalOf(ideas);
 export const removeTokens = removalOf(tokens);
 
-function removalOf({ select, chunkSize, dependents, itself }: Owner): Remove {
-  return async (database, accountId, options) => {
+function removalOf<Id>({ select, chunkSize, removals }: Owner<Id>) {
+  return async (database: Queryable, { accountId, batchSize }: Batch, counts: RowCounts) => {
     for (;;) {
-      const rows = await database.query(select, [accountId, Math.min(chunkSize, options.batchSize)]);
+      const rows = await database.query(select, { accountId, chunkSize: Math.min(chunkSize, batchSize) });
       if (rows.length === 0) return;
       const ids = rows.map(({ id }) => id);
-      for (const change of [...dependents, itself]) await runBatches(database, change, [ids], options);
+      for (const removal of removals) await runBatches(database, removal, { accountId, batchSize, ids }, counts);
     }
   };
 }
