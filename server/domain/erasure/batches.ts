@@ -3,7 +3,7 @@ import type { Queryable } from '../../database/database.ts';
 import { type Arguments, type Query, query } from '../../database/query.ts';
 import type { Tables } from '../../database/tables.ts';
 
-/** How many rows each table lost, or had changed. */
+/** The number of rows removed or changed, by table. */
 export type RowCounts = Record<string, number>;
 
 /** A change of some rows of a table. It returns a row for each, and is repeated until it changes none. */
@@ -83,8 +83,8 @@ export function isInBatch(table: keyof Tables, $: Arguments<Batch>, condition?: 
 }
 
 /**
- * Makes a change batch by batch until no row meets the condition. What is left after a kill still meets it, so the
- * next run goes on where this one ended.
+ * Repeats a change batch by batch until no row meets its condition. If the process is killed, the rows that are left
+ * still meet the condition, and the next run continues with them.
  */
 export async function runBatches<Values extends Batch>(
   database: Queryable,

@@ -15,7 +15,7 @@ import { placeholderName } from './placeholder.ts';
 
 type OfUser = Arguments<{ userId: number }>;
 
-/** Before the user: a change of a member's role locks them in the same order. */
+/** Locked before the user, in the same order as by a change of a member's role. */
 const lockMemberships = query('lock_memberships_for_erasure', (db, $: OfUser) =>
   db.selectFrom('memberships').select('account_id').where('user_id', '=', $.userId).orderBy('account_id').forUpdate(),
 );
@@ -31,8 +31,8 @@ const lockUser = query('lock_user_for_erasure', (db, $: Arguments<{ userId: numb
 );
 
 /**
- * Everything that reads the name from here shows the placeholder's at once. A user has an address of their own: this
- * one frees theirs for another sign-up, and receives no mail (RFC 2606).
+ * From here on every reader of the profile sees the placeholder's name. The address must be present and unique. One
+ * under .invalid frees the person's own address for a new sign-up, and receives no mail (RFC 2606).
  */
 const clearProfile = query(
   'begin_user_erasure',
@@ -58,7 +58,7 @@ const revokeTokens = query('revoke_tokens_of_user', (db, $: Arguments<{ userId: 
     .where('revoked_at', 'is', null),
 );
 
-/** Lets the person act, in person or by a token. */
+/** The rows that let the person act, in person or through a token. */
 const accesses: { table: string; removal: Query<{ userId: number }, unknown> }[] = [
   ...(['memberships', 'sign_in_methods', 'sessions', 'password_links'] as const).map(table => ({
     table,
@@ -79,7 +79,8 @@ const accesses: { table: string; removal: Query<{ userId: number }, unknown> }[]
 
 /** Whether a row's token_id is a token that the user issued. */
 export function isOfIssuer(db: Kysely<Tables>, $: OfUser) {
-  return sql<boolean>`token_id = any (array(${db.selectFrom('api_tokens').select('id').where('issuer_id', '=', $.userId)}))`;
+  const tokens = db.selectFrom('api_tokens').select('id').where('issuer_id', '=', $.userId);
+  return sql<boolean>`token_id = any (array(${tokens}))`;
 }
 
 /** Invitations of the person to any account, and invitations by the person. */
@@ -101,8 +102,9 @@ const removeInvitations = query(
 export type UserErasureBegin = { isResumed: boolean; counts: RowCounts } | { heldBy: string[] };
 
 /**
- * Begins the erasure of a user who is due, or answers what holds it. Who locks the user first decides between it and
- * its cancelling, and between it and a role that would hold it. Undefined where there is nobody to erase any more.
+ * Begins the erasure of a user who is due, or returns the reasons that prevent it. A cancellation and a new role as
+ * owner lock the user, too: the first to get the lock wins. Returns undefined if there is no such user, or if the user
+ * is not due.
  */
 export function beginUserErasure(
   database: Database,
@@ -116,7 +118,7 @@ export function beginUserErasure(
     const counts: RowCounts = {};
     if (user.erasure_began_at !== null) return { isResumed: true, counts };
     if (!user.is_due) return undefined;
-    // After the lock: whoever makes the user an owner has committed, or finds the erasure begun.
+    // After the lock: a transaction that makes the user an owner has committed, or will see that the erasure began.
     const heldBy = await findHolds({ query }, userId);
     if (heldBy.length > 0) return { heldBy };
 
@@ -128,7 +130,7 @@ export function beginUserErasure(
     const invitations = await query(removeInvitations, { userId, canonicalEmail, email });
     addCount(counts, 'invitations', invitations.length);
     const addresses = [email, user.notification_email].filter(address => address !== null);
-    // A mail server may name the mailbox that it was told.
+    // A mail server's error message may contain the mailbox.
     await forgetErrorsNaming({ query }, [user.name, ...addresses, ...addresses.map(mailboxOf)]);
     return { isResumed: false, counts };
   });

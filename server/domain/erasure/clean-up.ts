@@ -9,7 +9,7 @@ import { listDueAccounts, listDueUsers } from './list-due.ts';
 
 export type Graces = Pick<Config, 'ACCOUNT_DELETION_GRACE_DAYS' | 'USER_DELETION_GRACE_HOURS'>;
 
-/** Told of each account and user as soon as it is known what became of them. */
+/** Receives the outcome of each account and user at once. */
 export interface CleanUpWitness {
   accountErased(account: ErasureResult): void;
   userErased(user: ErasureResult): void;
@@ -17,7 +17,7 @@ export interface CleanUpWitness {
   failed(what: 'account' | 'user', id: number, error: unknown): void;
 }
 
-/** Notes an erasure in the transaction that ends it. */
+/** Records an erasure in its last transaction. */
 export interface ErasureAudit {
   accountErased(transaction: Queryable, account: ErasureResult): Promise<void>;
   userErased(transaction: Queryable, user: ErasureResult): Promise<void>;
@@ -32,13 +32,13 @@ export interface CleanUpOptions {
   batchSize?: number;
 }
 
-/** A statement of so many rows takes some hundredths of a second. */
+/** A statement for this many rows takes some hundredths of a second. */
 const defaultBatchSize = 1000;
 
 /**
- * Erases the accounts and then the users whose grace is over (Operational rules, 1 and 2): an owner of nothing but an
- * account that goes is then owner of none. One that fails does not hold up the others. Answers false, and does
- * nothing, while another run is at it.
+ * Erases the accounts and then the users whose grace is over (Operational rules, 1 and 2). Accounts come first, because
+ * their owners cannot be erased before. A failure does not stop the others. Returns false and does nothing while
+ * another clean-up runs.
  */
 export async function cleanUp(
   database: Database,
@@ -62,7 +62,7 @@ export async function cleanUp(
   });
 }
 
-/** Until when a deletion must have been asked for to be due now. */
+/** A deletion that was requested at one of these times or before is due now. */
 export function dueTimes({ ACCOUNT_DELETION_GRACE_DAYS, USER_DELETION_GRACE_HOURS }: Graces, now: Date) {
   return {
     accountsDueBefore: new Date(now.getTime() - ACCOUNT_DELETION_GRACE_DAYS * 24 * hourMs),
@@ -74,7 +74,7 @@ const hourMs = 3_600_000;
 
 const ping = query('ping_in_clean_up', db => db.selectNoFrom(one => one.lit(1).as('one')));
 
-/** What fails on a database that answers is a matter of one account or user; without one all would fail. */
+/** A failure concerns one account or user as long as the database answers. Otherwise the whole clean-up fails. */
 function attemptOn(database: Queryable, witness: CleanUpWitness) {
   return async <T>(what: 'account' | 'user', id: number, work: () => Promise<T>): Promise<T | undefined> => {
     try {
@@ -99,10 +99,10 @@ function runLock(name: 'pg_try_advisory_lock' | 'pg_advisory_unlock') {
   );
 }
 
-/** Two runs at once would do no harm, and wait for each other all the time. The lock ends with its connection. */
+/** Two runs at once do no harm, but keep waiting for each other. The lock ends with its connection. */
 async function whileAlone(database: Database, work: () => Promise<void>): Promise<boolean> {
   const connection = await database.pool.connect();
-  // That it is lost is noticed by the work, or when the lock is given back.
+  // A lost connection shows when the lock is released.
   const ignore = () => {};
   connection.on('error', ignore);
   let isLocked = false;
@@ -112,7 +112,7 @@ async function whileAlone(database: Database, work: () => Promise<void>): Promis
     if (isLocked) await work();
     return isLocked;
   } finally {
-    // A connection that cannot give the lock back is closed, and the lock with it.
+    // If the lock cannot be released, closing the connection releases it.
     const error = isLocked ? await connection.query(configOf(unlock, {})).then(() => undefined, asError) : undefined;
     connection.off('error', ignore);
     connection.release(error);

@@ -15,7 +15,7 @@ const lockAccount = query('lock_account_for_erasure', (db, $: Arguments<{ accoun
 
 type Begin = Arguments<{ accountId: number; now: Date }>;
 
-/** Nothing more is sent from an account that is half gone, and nobody acts in it. */
+/** From now on nobody acts in the account, and it sends nothing: parts of it will be missing. */
 const beginStatements = [
   query('begin_account_erasure', (db, $: Begin) =>
     db.updateTable('accounts').set({ erasure_began_at: $.now }).where('id', '=', $.accountId),
@@ -41,22 +41,22 @@ const beginStatements = [
 const removalOfAll = (table: Parameters<typeof batchedRemoval>[1]) =>
   batchedRemoval<typeof table, Batch>(`remove_${table}_of_account`, table);
 const notifications = removalOfAll('notifications');
-/** In an order in which next to nothing is left to cascade; statuses and tags go with their boards. */
+/** In an order that leaves almost nothing to cascades. Statuses and tags go with their boards. */
 const rest = (
   ['voters', 'memberships', 'invitations', 'user_blocks', 'webhook_endpoints', 'chat_channels', 'boards'] as const
 ).map(removalOfAll);
 
-/** Takes along what a request wrote that had been let in before. */
+/** Also removes rows that a request wrote which began before the erasure. */
 const deleteAccount = query('delete_account', (db, $: Arguments<{ accountId: number }>) =>
   db.deleteFrom('accounts').where('id', '=', $.accountId).returning('id'),
 );
 
 /**
- * Erases an account whose grace is over, with everything that depends on it (Operational rules, 1). Undefined where
- * there is nothing to do: it was kept after all, or another run has erased it.
+ * Erases an account whose grace is over, with everything that depends on it (Operational rules, 1). Returns undefined
+ * if the deletion was cancelled, or if another run has erased the account.
  *
- * It begins with a mark, in one transaction with the end of all use; from then on the deletion cannot be cancelled.
- * The rest goes in batches, each a transaction of its own, and what is left after a kill is found by the next run.
+ * The first transaction marks the account and ends all use of it. From then on the deletion cannot be cancelled. The
+ * rows go in batches, each in a transaction of its own. After a kill the next run finds the rows that are left.
  */
 export async function eraseAccount(
   database: Database,
@@ -64,7 +64,7 @@ export async function eraseAccount(
   { now, dueBefore, batchSize, record }: ErasureOptions,
 ): Promise<ErasureResult | undefined> {
   const begin = await database.transaction(async ({ query }) => {
-    // Waits for what refers to the account and is not committed yet.
+    // Waits for open transactions that refer to the account.
     const [account] = await query(lockAccount, { accountId, dueBefore });
     if (!account) return undefined;
     const isBegun = account.erasure_began_at !== null;
@@ -85,7 +85,7 @@ export async function eraseAccount(
   for (const removal of rest) await runBatches(database, removal, batch, counts);
   return database.transaction(async ({ query }) => {
     const [gone] = await query(deleteAccount, { accountId });
-    // Of two runs that erase it together, one has erased it.
+    // Another run erased it at the same time.
     if (!gone) return undefined;
     const erased = { id: accountId, isResumed: begin.isResumed, counts };
     await record({ query }, erased);

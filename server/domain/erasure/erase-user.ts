@@ -15,12 +15,12 @@ type UserBatch = Batch & { userId: number };
 /** The best plan depends on how many rows are the user's. */
 const options = { isPrepared: false };
 
-/** Rows that are of the user alone. */
+/** Rows that concern the user alone. */
 const removals = (['followers', 'notifications', 'user_blocks'] as const).map(table =>
   batchedRemoval(`remove_${table}_of_user`, table, (row, $: Arguments<UserBatch>) => row('user_id', '=', $.userId)),
 );
 
-/** Votes stay and count, each voter's once, and are nobody's. */
+/** Votes stay and count. Their voter no longer belongs to anybody. */
 const unlinkVoters = {
   table: 'voters',
   statement: query(
@@ -91,17 +91,17 @@ export interface UserErasureOptions extends ErasureOptions {
   erasers: readonly UserEraser[];
 }
 
-/** What became of a user who is due: erased, or kept as long as something holds them. */
+/** The outcome for a user who is due: erased, or kept for the given reasons. */
 export type UserErasure = ErasureResult | { id: number; heldBy: string[] };
 
 /**
- * Erases a user whose grace is over (Operational rules, 2; User-deletion placeholders). Undefined where there is
- * nothing to do: the user stays after all, or another run has erased them.
+ * Erases a user whose grace is over (Operational rules, 2; User-deletion placeholders). Returns undefined if the
+ * deletion was cancelled, or if another run has erased the user.
  *
- * It begins with a mark, in one transaction with the end of all access and of the profile; from then on it cannot be
- * called off. The rest goes account by account in batches, each a transaction of its own. The last transaction looks
- * under a lock for rows that are left, such as those of a request that began before. It removes the user when there are
- * none.
+ * The first transaction marks the user, ends all access and clears the profile. From then on the deletion cannot be
+ * cancelled. The rows are changed account by account in batches, each in a transaction of its own. The last transaction
+ * locks the user and looks for rows that are left, such as those of a request that began before. It removes the user
+ * when there are none.
  */
 export async function eraseUser(
   database: Database,
@@ -137,7 +137,7 @@ async function changeRows(
   addCount(counts, 'idempotency_keys', await redactAnswers(database, userId, placeholder, batchSize));
 }
 
-/** Each step leaves no row that it would find again. */
+/** Each step repeats until it finds no more rows. */
 async function changeRowsOfAccount(
   database: Database,
   redaction: Redaction,
@@ -181,7 +181,7 @@ const removeGrants = query('remove_grants_of_user', (db, $: Arguments<{ userId: 
   db.deleteFrom('oauth_records').where(isOfIssuer(db, $)),
 );
 
-/** The other rows that name the user go by the cascades of their foreign keys. There are few. */
+/** Foreign keys remove the few other rows that name the user. */
 const deleteUser = query('delete_user', (db, $: Arguments<{ userId: number }>) =>
   db.deleteFrom('users').where('id', '=', $.userId),
 );

@@ -13,8 +13,8 @@ const selectHolds = query('select_holds', (db, $: Arguments<{ userId: number }>)
 );
 
 /**
- * What keeps a user from being erased: owning an account, other than some that go anyway, or being an operator of the
- * server. Each in words that go on from 'is'.
+ * Returns the reasons that prevent the erasure of a user: an owner of an account, other than the given ones, or an
+ * operator of the server. Each reason completes the sentence "The user is …".
  */
 export async function findHolds(
   database: Queryable,

@@ -3,8 +3,8 @@ import { array, bigint, integer, nullable, sql, text } from '../../database/sql.
 import { addCount, type Batch, type RowCounts } from './batches.ts';
 
 /**
- * In the order of their ids, some at a time: no index finds jobs by what they name. One that runs already is left to end
- * by itself: every task ends quietly where what it names is gone.
+ * Reads the jobs in the order of their ids, some at a time: no index finds them by their payload. A running job is left
+ * alone: every task ends quietly when the rows that its payload names are gone.
  */
 const removeJobs = sql(
   'remove_jobs_of_account',
@@ -47,7 +47,7 @@ const removeJobs = sql(
   { isPrepared: false },
 );
 
-/** Removes the jobs that are about an account: its webhooks, chats, events, notifications, invitations and notices. */
+/** Removes the jobs of an account: its webhooks, chats, events, notifications, invitations and notices. */
 export async function removeAccountJobs(database: Queryable, batch: Batch, counts: RowCounts): Promise<void> {
   let after = 0;
   for (;;) {
@@ -58,7 +58,7 @@ export async function removeAccountJobs(database: Queryable, batch: Batch, count
   }
 }
 
-/** A payload that stays holds ids alone; a failure's message is written by whatever failed. */
+/** The payloads of other jobs hold only ids. The message of an error may hold anything. */
 const clearErrors = sql(
   'clear_errors_of_jobs',
   { arguments: { words: array(text()) }, row: {} },
@@ -67,12 +67,12 @@ const clearErrors = sql(
   { isPrepared: false },
 );
 
-/** Forgets why jobs failed where that names a person. */
+/** Clears the errors of jobs that contain one of the words, such as a person's name. */
 export async function forgetErrorsNaming(database: Queryable, words: readonly string[]): Promise<void> {
   await database.query(clearErrors, { words });
 }
 
-/** Of links and notices: one of these jobs holds an address. What runs already ends by itself, as there is no user. */
+/** Links and notices. One of these jobs holds an address. A running job ends by itself, because the user is gone. */
 const removeLinks = sql(
   'remove_jobs_of_user',
   { arguments: { userId: bigint() }, row: { count: integer() } },
@@ -87,7 +87,7 @@ const removeLinks = sql(
   { isPrepared: false },
 );
 
-/** Removes the jobs that would mail something to a user alone. Answers how many there were. */
+/** Removes the jobs that would send mail to a user only. Returns their number. */
 export async function removeUserJobs(database: Queryable, userId: number): Promise<number> {
   const [removed] = await database.query(removeLinks, { userId });
   return removed?.count ?? 0;

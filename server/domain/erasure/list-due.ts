@@ -8,7 +8,7 @@ export type DueAccount = RowOf<typeof selectDueAccounts>;
 /** A user whose grace is over. */
 export type DueUser = RowOf<typeof selectDueUsers>;
 
-/** An erasure that began is finished, also if the grace became longer meanwhile. Scans all accounts: any may be due. */
+/** Scans all accounts: any may be due. An erasure that began is due even if the grace has become longer. */
 const selectDueAccounts = query('select_due_accounts', (db, $: Arguments<{ dueBefore: Date }>) =>
   db
     .selectFrom('accounts')

@@ -3,7 +3,7 @@ import type { Database, Queryable } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
 import { type Redaction, redactEvents } from './redact-events.ts';
 
-/** Few, since all of them are locked together. */
+/** Few, because one transaction locks all of them. */
 const ideasAtOnce = 50;
 
 /** The best plan depends on the limit and on the number of ideas. */
@@ -29,10 +29,7 @@ interface ShowingEvents {
   batchSize: number;
 }
 
-/**
- * The events that show the author of some ideas: their own, and merges into them. Events of other ideas do not, and so
- * the ideas lead to every one of them.
- */
+/** Selects the events that show the author of the ideas: those of the ideas, and of merges into them. No others do. */
 const selectShowing = query(
   'select_events_showing_author',
   (db, $: Arguments<ShowingEvents>) =>
@@ -79,7 +76,7 @@ const lockIdeas = query(
       .forNoKeyUpdate(),
 );
 
-/** The change of an idea may be later than the beginning of the run. */
+/** An idea may have changed after the run began. */
 const passAuthorship = query(
   'pass_authorship_of_ideas',
   (db, $: Arguments<{ accountId: number; ideaIds: readonly number[]; placeholderId: number; now: Date }>) =>
@@ -91,10 +88,9 @@ const passAuthorship = query(
 );
 
 /**
- * Attributes a user's ideas in an account to the placeholder, and answers how many there were. The events about an idea
- * are redacted before it is passed on: who wrote it is what leads to them, also after a kill. Then the idea is locked,
- * and with it whoever is recording an event about it; what they recorded is redacted too; whoever comes later finds the
- * placeholder.
+ * Attributes a user's ideas in an account to the placeholder, and returns their number. Events are redacted before the
+ * author changes: only the author leads to them, also after a kill. Then the ideas are locked. The lock waits for
+ * transactions that record events about them, and these events are redacted, too. Later events show the placeholder.
  */
 export async function moveIdeas(database: Database, redaction: Redaction, now: Date): Promise<number> {
   const { accountId, userId, placeholder, batchSize } = redaction;

@@ -2,10 +2,10 @@ import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
 import type { ShownPerson } from './redact-person.ts';
 
-/** What everybody reads where the name of an erased user stood. */
+/** Shown in place of the name of an erased user. */
 export const placeholderName = 'Deleted user';
 
-/** There is one such user. If two runs insert it at the same time, the second waits and inserts none. */
+/** Only one such user can exist. If two runs insert it at the same time, the second waits and inserts nothing. */
 const insertPlaceholder = query('insert_placeholder', (db, $: Arguments<{ name: string; now: Date }>) =>
   db
     .insertInto('users')
@@ -17,7 +17,7 @@ const selectPlaceholder = query('select_placeholder', db =>
   db.selectFrom('users').select(['id', 'name']).where('is_placeholder', '=', true),
 );
 
-/** The user to whom what erased users wrote is attributed (User-deletion placeholders); made when first needed. */
+/** Returns the author of everything that erased users wrote (User-deletion placeholders). Created when first needed. */
 export async function requirePlaceholder(database: Queryable, now: Date): Promise<ShownPerson> {
   const [existing] = await database.query(selectPlaceholder, {});
   if (existing) return existing;

@@ -6,20 +6,20 @@ import { dueTimes, type Graces } from './clean-up.ts';
 import { findHolds } from './find-holds.ts';
 import { type DueAccount, type DueUser, listDueAccounts, listDueUsers } from './list-due.ts';
 
-/** What a clean-up would do now. */
+/** The effect that a clean-up would have now. */
 export interface CleanUpPreview {
   accounts: (DueAccount & { counts: RowCounts })[];
   users: (DueUser & { held_by: string[]; counts: RowCounts })[];
 }
 
-/** Lists whom a clean-up would erase, with how much, and whom it would pass over and why. Changes nothing. */
+/** Lists the accounts and users that a clean-up would erase, and those that it would skip with the reasons. */
 export async function previewCleanUp(database: QueryBuilding, graces: Graces, now: Date): Promise<CleanUpPreview> {
   const { accountsDueBefore, usersDueBefore } = dueTimes(graces, now);
   const accounts = [];
   for (const account of await listDueAccounts(database, accountsDueBefore)) {
     accounts.push({ ...account, counts: await countOfAccount(database.db, account.id) });
   }
-  // Accounts go first, and then hold nobody any more.
+  // Accounts go first, so their owners are free.
   const goingIds = accounts.map(({ id }) => id);
   const users = [];
   for (const user of await listDueUsers(database, usersDueBefore)) {
@@ -29,7 +29,7 @@ export async function previewCleanUp(database: QueryBuilding, graces: Graces, no
   return { accounts, users };
 }
 
-/** Counts votes and comments by the counters of the ideas: counting many rows takes long. */
+/** Votes and comments come from the counters of the ideas, because counting many rows takes long. */
 function countOfAccount(db: Kysely<Tables>, accountId: number): Promise<RowCounts> {
   const count = (table: 'boards' | 'memberships' | 'api_tokens' | 'webhook_endpoints' | 'events') =>
     db
@@ -54,7 +54,7 @@ function countOfAccount(db: Kysely<Tables>, accountId: number): Promise<RowCount
     .executeTakeFirstOrThrow();
 }
 
-/** Counts in all accounts: a person's rows may be in any. */
+/** Names no account: a person's rows may be in any. */
 function countOfUser(db: Kysely<Tables>, userId: number): Promise<RowCounts> {
   type Table = 'ideas' | 'comments' | 'api_tokens' | 'memberships' | 'followers' | 'notifications';
   const count = (table: Table, column: 'author_id' | 'issuer_id' | 'user_id') =>

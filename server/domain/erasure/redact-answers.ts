@@ -10,8 +10,8 @@ interface AnswerKey {
 }
 
 /**
- * In the order of the primary key, over all accounts: nothing else leads to the answers that show a person. may_show is
- * false where the text surely does not, as nearly everywhere.
+ * Reads the answers of all accounts in the order of the primary key: no index finds those that show a person. For
+ * nearly all of them may_show is false, and the text certainly does not show the person.
  */
 const selectAnswers = query(
   'select_answers_that_may_show',
@@ -47,8 +47,8 @@ const writeAnswer = query('write_answer', (db, $: Arguments<AnswerKey & { body: 
 );
 
 /**
- * Puts the placeholder in a user's place in the answers that are kept for a day to be replayed, and answers in how many.
- * They are rewritten, and not removed: a request that is sent again must still not be done again.
+ * Replaces a user by the placeholder in the answers that are kept for a day to be replayed. Returns the number of
+ * changed answers. They are not removed, because a repeated request must not run again.
  */
 export async function redactAnswers(
   database: Database,
@@ -74,7 +74,7 @@ function keyOf({ token_id: tokenId, path, key }: RowOf<typeof selectAnswers>): A
   return { tokenId, path, key };
 }
 
-/** Under a lock, so that of two runs for two users neither brings back what the other has taken out. */
+/** Locks the answer: a run for another user would otherwise write back the text that shows this one. */
 function redactAnswer(
   database: Database,
   answerKey: AnswerKey,

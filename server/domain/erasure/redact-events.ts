@@ -4,11 +4,11 @@ import { type Arguments, query } from '../../database/query.ts';
 import { redactPerson, type ShownPerson } from './redact-person.ts';
 
 /*
- * The bodies of events show people by name. They are rewritten, and not removed: webhooks that are on their way still
- * arrive, and what others were told still says what happened. What is signed is the body as it is when it is sent.
+ * The bodies of events show people by name. They are rewritten and not removed, so that pending webhooks still arrive
+ * and notifications still make sense. A webhook signs the body at the time when it sends it.
  */
 
-/** Puts the placeholder in a user's place in one account. */
+/** Replaces a user by the placeholder in one account. */
 export interface Redaction {
   accountId: number;
   userId: number;
@@ -28,7 +28,7 @@ const selectPending = query('select_pending_deliveries_of_events', (db, $: Event
     .where('is_redacted', '=', false),
 );
 
-/** One by one: whoever waits here holds nothing for which the recorder of answers could wait. */
+/** One by one: it holds no other lock while it waits, so it cannot deadlock with a worker that stores a response. */
 const markDelivery = query('mark_delivery_redacted', (db, $: Arguments<{ accountId: number; deliveryId: number }>) =>
   db
     .updateTable('webhook_deliveries')
@@ -86,8 +86,8 @@ const passActing = query(
 );
 
 /**
- * Puts the placeholder in a user's place in some events, and forgets what receivers answered to them, which may repeat
- * the body. Deliveries come first: an answer that arrives from then on, to the body as it was, is not kept.
+ * Replaces a user by the placeholder in some events, and clears the responses of receivers, which may repeat the body.
+ * Deliveries are marked first: from then on no response to the old body is stored.
  */
 export async function redactEvents(
   database: Database,
@@ -102,7 +102,7 @@ export async function redactEvents(
   await database.transaction(({ query }) => rewriteBodies({ query }, eventIds, redaction));
 }
 
-/** Under locks, so that of two runs for two users neither brings back what the other has taken out. */
+/** Locks the events: a run for another user would otherwise write back the body that shows this one. */
 async function rewriteBodies(
   transaction: Queryable,
   eventIds: readonly string[],
@@ -130,7 +130,7 @@ const selectActed = query(
   { isPrepared: false },
 );
 
-/** Redacts all events that a user caused. A redacted one has another actor, so a search finds those that are left. */
+/** Redacts all events that a user caused. A redacted event has another actor, so each search finds the next ones. */
 export async function redactActed(database: Database, redaction: Redaction): Promise<number> {
   const { accountId, userId, batchSize } = redaction;
   let count = 0;

@@ -5,17 +5,17 @@ import type { Tables } from '../../database/tables.ts';
 import { type Batch, type BatchedChange, batchedRemoval, type RowCounts, runBatches } from './batches.ts';
 
 /*
- * The rows of an account that hang on others. Some of these tables hold a row for each vote: they are emptied through
- * the ids of what they hang on, a few at a time, so that no statement and no cascade is ever a long one.
+ * Removes the rows of an account that have many dependent rows, such as the votes of ideas. Dependents go first,
+ * through the ids of a few owners at a time, so that no statement and no cascade takes long.
  */
 
-/** Something of an account on which rows of other tables hang, which go first. */
+/** A table of an account whose rows have dependents. */
 interface Owner<Id> {
-  /** Some ids that are left. */
+  /** Selects some of the ids that are left. */
   select: Query<{ accountId: number; chunkSize: number }, { id: Id }>;
-  /** How many at once. */
+  /** The number of ids at once. */
   chunkSize: number;
-  /** The tables that hang on them, and then their own. */
+  /** The removals of the dependents, and then of the rows themselves. */
   removals: BatchedChange<Chunk<Id>>[];
 }
 
@@ -67,7 +67,7 @@ const events: Owner<string> = {
 };
 
 const ideas: Owner<number> = {
-  // Ideas into which none is merged: to remove another would take the merged ones along, in one statement.
+  // Ideas that are not the target of a merge: removing a target cascades to all of its sources in one statement.
   select: query(
     'select_ideas_of_account',
     (db, $: SelectChunk) =>
@@ -117,7 +117,8 @@ const tokens: Owner<number> = {
       'remove_rate_limits_of_tokens',
       'rate_limits',
       (_, $: Arguments<Chunk<number>>) => sql<boolean>`key = any (array(
-        select bucket || ':' || id from unnest(array['apitoken:read', 'apitoken:write']) bucket, unnest(${$.ids}::bigint[]) id
+        select bucket || ':' || id
+        from unnest(array['apitoken:read', 'apitoken:write']) bucket, unnest(${$.ids}::bigint[]) id
       ))`,
     ),
     removalBy('api_token_boards', 'token_id'),

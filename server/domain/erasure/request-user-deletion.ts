@@ -2,7 +2,7 @@ import { type Arguments, query } from '../../database/query.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { findHolds } from './find-holds.ts';
 
-/** Waits for an erasure that is beginning, and then finds no user. */
+/** Waits for the first transaction of an erasure. After that it finds no user. */
 const lockUser = query('lock_user_for_deletion', (db, $: Arguments<{ userId: number }>) =>
   db
     .selectFrom('users')
@@ -20,9 +20,9 @@ const setDeletion = query(
 );
 
 /**
- * Starts the grace after which a clean-up erases a user; one that runs goes on as it is. Until then the user may do
- * everything as ever. It is for the user to ask for, or for the operator of the server on their behalf. Owners of
- * accounts and operators may ask too: answers what holds them, and clean-ups pass them over as long as it does.
+ * Starts the grace after which a clean-up erases a user. A repeated request does not restart it. Until its end nothing
+ * changes for the user. The user may request this, or the operator of the server for them. Returns the reasons that
+ * prevent the erasure, such as a role as owner: clean-ups skip the user as long as they exist.
  */
 export async function requestUserDeletion(admin: Administration, userId: number): Promise<string[]> {
   const user = await requireNotBegun(admin, userId);
@@ -33,7 +33,7 @@ export async function requestUserDeletion(admin: Administration, userId: number)
   return findHolds(admin, userId);
 }
 
-/** Lets a user stay after all, as long as the erasure has not begun; for whoever may ask for the deletion. */
+/** Cancels the deletion of a user, unless the erasure has begun. Allowed to those who may request the deletion. */
 export async function cancelUserDeletion(admin: Administration, userId: number): Promise<void> {
   const user = await requireNotBegun(admin, userId);
   if (user.deletion_requested_at === null) return;

@@ -3,7 +3,7 @@ import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 
-/** Waits for an erasure that is beginning, and then finds no account. */
+/** Waits for the first transaction of an erasure. After that it finds no account. */
 const lockAccount = query('lock_account_for_deletion', (db, $: Arguments<{ accountId: number }>) =>
   db
     .selectFrom('accounts')
@@ -19,7 +19,7 @@ const setDeletion = query(
     db.updateTable('accounts').set({ deletion_scheduled_at: $.deletionScheduledAt }).where('id', '=', $.accountId),
 );
 
-/** Every owner may cancel it, and has to hear of it in time. */
+/** Every owner may cancel the deletion, so all of them receive a notice. */
 const leaveNotices = query('leave_notices_of_deletion', (db, $: Arguments<{ accountId: number }>) =>
   db
     .selectFrom('memberships as m')
@@ -33,9 +33,9 @@ const leaveNotices = query('leave_notices_of_deletion', (db, $: Arguments<{ acco
 );
 
 /**
- * Starts the grace after which a clean-up erases an account; one that runs goes on as it is. Until then the account
- * works as ever. It is for an owner of the account to ask for, or for the operator of the server. Its owners are
- * told by mail.
+ * Starts the grace after which a clean-up erases an account, and sends its owners a notice by mail. A repeated request
+ * does not restart the grace. Until its end the account works as before. An owner of the account may request this, or
+ * the operator of the server.
  */
 export async function scheduleAccountDeletion(admin: Administration, accountId: number): Promise<void> {
   const account = await requireNotBegun(admin, accountId);
@@ -45,7 +45,7 @@ export async function scheduleAccountDeletion(admin: Administration, accountId: 
   admin.audit.record('account.deletion_scheduled', { account_id: accountId });
 }
 
-/** Keeps an account after all, as long as its erasure has not begun; for whoever may schedule it. */
+/** Cancels the deletion of an account, unless the erasure has begun. Allowed to those who may schedule it. */
 export async function cancelAccountDeletion(admin: Administration, accountId: number): Promise<void> {
   const account = await requireNotBegun(admin, accountId);
   if (account.deletion_scheduled_at === null) return;
@@ -73,7 +73,7 @@ const selectDeletion = query('select_scheduled_deletion', (db, $: Arguments<{ ac
     .$narrowType<{ email: NotNull; scheduled_at: NotNull }>(),
 );
 
-/** What an owner is to be told of a deletion: undefined where it was called off, or they are an owner no more. */
+/** Reads the content of an owner's notice. Undefined after a cancellation, and for a user who is no longer an owner. */
 export async function readScheduledDeletion(db: Queryable, accountId: number, ownerId: number) {
   const [deletion] = await db.query(selectDeletion, { accountId, ownerId });
   return deletion;

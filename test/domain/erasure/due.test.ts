@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { plannedStatement } from '../../../server/database/statement.ts';
+import { queryOfText } from '../../../server/database/query.ts';
 import type { Administration } from '../../../server/domain/administration.ts';
 import { cancelUserDeletion, requestUserDeletion } from '../../../server/domain/erasure/request-user-deletion.ts';
 import {
@@ -30,8 +30,8 @@ const isThere = async (table: 'users' | 'accounts', id: number) =>
 const begin = (table: 'users' | 'accounts', id: number) =>
   db.sql(`update ${table} set erasure_began_at = now() where id = $1`, [id]);
 
-const lockUser = plannedStatement<never>('select from users where id = $1 for update');
-const beginErasure = plannedStatement<never>('update users set erasure_began_at = now() where id = $1');
+const lockUser = queryOfText<never>('select from users where id = $1 for update', 1);
+const beginErasure = queryOfText<never>('update users set erasure_began_at = now() where id = $1', 1);
 
 const asked = new Date('2026-03-01T12:00:00.000Z');
 const later = (days: number, milliseconds = 0) => new Date(asked.getTime() + days * 86_400_000 + milliseconds);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { plannedStatement } from '../../../server/database/statement.ts';
+import { queryOfText } from '../../../server/database/query.ts';
 import type { UserEraser } from '../../../server/domain/erasure/erasure.ts';
 import { createTestDatabase, type TestDatabase } from '../../helpers/database.ts';
 import { createUser } from '../../helpers/fixtures.ts';
@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-const deleteNotes = plannedStatement<never>('delete from notes where user_id = $1');
+const deleteNotes = queryOfText<never>('delete from notes where user_id = $1', 1);
 
 async function createAuthor(): Promise<number> {
   const userId = await createUser(db);
@@ -29,7 +29,7 @@ test('an extension forgets a user in the transaction that removes them, and whil
   const notes: UserEraser = {
     name: 'notes',
     async eraseUser(transaction, id) {
-      const rows = await transaction.query(plannedStatement('select from users where id = $1'), [id]);
+      const rows = await transaction.query(queryOfText('select from users where id = $1', 1), [id]);
       expect(rows).toHaveLength(1);
       await transaction.query(deleteNotes, [id]);
     },
