@@ -1,91 +1,11 @@
-import { sql } from 'kysely';
-import type { Database, Queryable } from '../../database/database.ts';
+import type { Database } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
-import { addCount, type Batch, batchedRemoval, isInBatch, runBatches } from './batches.ts';
+import { addCount } from './batches.ts';
 import { beginUserErasure, isOfIssuer } from './begin-user-erasure.ts';
+import { changeUserRows, findAccountLeft } from './change-user-rows.ts';
 import type { ErasureOptions, ErasureResult, UserEraser } from './erasure.ts';
-import { moveIdeas } from './move-ideas.ts';
 import { requirePlaceholder } from './placeholder.ts';
-import { redactAnswers } from './redact-answers.ts';
-import { type Redaction, redactActed } from './redact-events.ts';
 import type { ShownPerson } from './redact-person.ts';
-
-type UserBatch = Batch & { userId: number };
-
-/** The best plan depends on how many rows are the user's. */
-const options = { isPrepared: false };
-
-/** Rows that concern the user alone. */
-const removals = (['followers', 'notifications', 'user_blocks'] as const).map(table =>
-  batchedRemoval(`remove_${table}_of_user`, table, (row, $: Arguments<UserBatch>) => row('user_id', '=', $.userId)),
-);
-
-/** Votes stay and count. Their voter no longer belongs to anybody. */
-const unlinkVoters = {
-  table: 'voters',
-  statement: query(
-    'unlink_voters_of_user',
-    (db, $: Arguments<UserBatch>) =>
-      db
-        .updateTable('voters')
-        .set({ user_id: null })
-        .where(v => isInBatch('voters', $, v('user_id', '=', $.userId)))
-        .returning('id'),
-    options,
-  ),
-} as const;
-
-const passComments = {
-  table: 'comments',
-  statement: query(
-    'pass_comments_of_user',
-    (db, $: Arguments<UserBatch & { placeholderId: number }>) =>
-      db
-        .updateTable('comments')
-        .set({ author_id: $.placeholderId })
-        .where(c => isInBatch('comments', $, c('author_id', '=', $.userId)))
-        .returning('id'),
-    options,
-  ),
-} as const;
-
-/** The tokens are revoked, so nobody receives these answers again. */
-const removeAnswers = batchedRemoval(
-  'remove_answers_of_user',
-  'idempotency_keys',
-  (_, $: Arguments<UserBatch>) => sql<boolean>`token_id = any (array(
-    select id from api_tokens where account_id = ${$.accountId} and issuer_id = ${$.userId}
-  ))`,
-);
-
-/**
- * Finds an account with rows that the erasure of a user still has to change. This starts from the person: the rows may
- * be in any account, also in one that the user has left.
- */
-const selectAccountLeft = query(
-  'select_account_with_rows_of_user',
-  (db, $: Arguments<{ userId: number }>) => {
-    const rows = (table: TableOfUser, column: 'actor_id' | 'author_id' | 'user_id') =>
-      db.selectFrom(table).select('account_id').where(column, '=', $.userId);
-    const answers = db
-      .selectFrom('api_tokens as t')
-      .innerJoin('idempotency_keys as k', 'k.token_id', 't.id')
-      .select('t.account_id')
-      .where('t.issuer_id', '=', $.userId);
-    const left = rows('events', 'actor_id')
-      .unionAll(rows('comments', 'author_id'))
-      .unionAll(rows('ideas', 'author_id'))
-      .unionAll(answers)
-      .unionAll(rows('voters', 'user_id'))
-      .unionAll(rows('followers', 'user_id'))
-      .unionAll(rows('notifications', 'user_id'))
-      .unionAll(rows('user_blocks', 'user_id'));
-    return db.selectFrom(left.as('left')).select('left.account_id').limit(1);
-  },
-  options,
-);
-
-type TableOfUser = 'events' | 'comments' | 'ideas' | 'voters' | 'followers' | 'notifications' | 'user_blocks';
 
 export interface UserErasureOptions extends ErasureOptions {
   erasers: readonly UserEraser[];
@@ -113,48 +33,13 @@ export async function eraseUser(
   if ('heldBy' in begin) return { id: userId, heldBy: begin.heldBy };
 
   const result = { id: userId, ...begin };
-  const placeholder = await requirePlaceholder(database, options.now);
+  const { now, batchSize } = options;
+  const placeholder = await requirePlaceholder(database, now);
   for (;;) {
-    await changeRows(database, placeholder, result, options);
+    await changeUserRows(database, { userId, placeholder, batchSize }, { now, counts: result.counts });
     const outcome = await finish(database, placeholder, result, options);
     if (outcome !== 'left') return outcome;
   }
-}
-
-/** Changes the user's rows of the tables that may have many. */
-async function changeRows(
-  database: Database,
-  placeholder: ShownPerson,
-  { id: userId, counts }: ErasureResult,
-  { now, batchSize }: UserErasureOptions,
-) {
-  for (;;) {
-    const accountId = await findAccountLeft(database, userId);
-    if (accountId === undefined) break;
-    await changeRowsOfAccount(database, { accountId, userId, placeholder, batchSize }, { now, counts });
-  }
-  // After all ideas: answers that are stored from then on do not show the user.
-  addCount(counts, 'idempotency_keys', await redactAnswers(database, userId, placeholder, batchSize));
-}
-
-/** Each step repeats until it finds no more rows. */
-async function changeRowsOfAccount(
-  database: Database,
-  redaction: Redaction,
-  { now, counts }: Pick<ErasureResult, 'counts'> & { now: Date },
-) {
-  const { placeholder, ...batch } = redaction;
-  addCount(counts, 'events', await redactActed(database, redaction));
-  await runBatches(database, passComments, { ...batch, placeholderId: placeholder.id }, counts);
-  addCount(counts, 'ideas', await moveIdeas(database, redaction, now));
-  await runBatches(database, removeAnswers, batch, counts);
-  await runBatches(database, unlinkVoters, batch, counts);
-  for (const removal of removals) await runBatches(database, removal, batch, counts);
-}
-
-async function findAccountLeft(database: Queryable, userId: number): Promise<number | undefined> {
-  const [left] = await database.query(selectAccountLeft, { userId });
-  return left?.account_id;
 }
 
 const lockUser = query('lock_user', (db, $: Arguments<{ userId: number }>) =>

@@ -1,0 +1,121 @@
+import { sql } from 'kysely';
+import type { Database, Queryable } from '../../database/database.ts';
+import { type Arguments, query } from '../../database/query.ts';
+import { addCount, type Batch, batchedRemoval, isInBatch, type RowCounts, runBatches } from './batches.ts';
+import { moveIdeas } from './move-ideas.ts';
+import { redactAnswers } from './redact-answers.ts';
+import { type Redaction, redactActed } from './redact-events.ts';
+
+type UserBatch = Batch & { userId: number };
+
+/** The best plan depends on how many rows are the user's. */
+const options = { isPrepared: false };
+
+/** Rows that concern the user alone. */
+const removals = (['followers', 'notifications', 'user_blocks'] as const).map(table =>
+  batchedRemoval(`remove_${table}_of_user`, table, (row, $: Arguments<UserBatch>) => row('user_id', '=', $.userId)),
+);
+
+/** Votes stay and count. Their voter no longer belongs to anybody. */
+const unlinkVoters = {
+  table: 'voters',
+  statement: query(
+    'unlink_voters_of_user',
+    (db, $: Arguments<UserBatch>) =>
+      db
+        .updateTable('voters')
+        .set({ user_id: null })
+        .where(v => isInBatch('voters', $, v('user_id', '=', $.userId)))
+        .returning('id'),
+    options,
+  ),
+} as const;
+
+const passComments = {
+  table: 'comments',
+  statement: query(
+    'pass_comments_of_user',
+    (db, $: Arguments<UserBatch & { placeholderId: number }>) =>
+      db
+        .updateTable('comments')
+        .set({ author_id: $.placeholderId })
+        .where(c => isInBatch('comments', $, c('author_id', '=', $.userId)))
+        .returning('id'),
+    options,
+  ),
+} as const;
+
+/** The tokens are revoked, so nobody receives these answers again. */
+const removeAnswers = batchedRemoval(
+  'remove_answers_of_user',
+  'idempotency_keys',
+  (_, $: Arguments<UserBatch>) => sql<boolean>`token_id = any (array(
+    select id from api_tokens where account_id = ${$.accountId} and issuer_id = ${$.userId}
+  ))`,
+);
+
+/**
+ * Finds an account with rows that the erasure of a user still has to change. This starts from the person: the rows may
+ * be in any account, also in one that the user has left.
+ */
+const selectAccountLeft = query(
+  'select_account_with_rows_of_user',
+  (db, $: Arguments<{ userId: number }>) => {
+    const rows = (table: TableOfUser, column: 'actor_id' | 'author_id' | 'user_id') =>
+      db.selectFrom(table).select('account_id').where(column, '=', $.userId);
+    const answers = db
+      .selectFrom('api_tokens as t')
+      .innerJoin('idempotency_keys as k', 'k.token_id', 't.id')
+      .select('t.account_id')
+      .where('t.issuer_id', '=', $.userId);
+    const left = rows('events', 'actor_id')
+      .unionAll(rows('comments', 'author_id'))
+      .unionAll(rows('ideas', 'author_id'))
+      .unionAll(answers)
+      .unionAll(rows('voters', 'user_id'))
+      .unionAll(rows('followers', 'user_id'))
+      .unionAll(rows('notifications', 'user_id'))
+      .unionAll(rows('user_blocks', 'user_id'));
+    return db.selectFrom(left.as('left')).select('left.account_id').limit(1);
+  },
+  options,
+);
+
+type TableOfUser = 'events' | 'comments' | 'ideas' | 'voters' | 'followers' | 'notifications' | 'user_blocks';
+
+/** Changes the user's rows of the tables that may have many, account by account. */
+export async function changeUserRows(
+  database: Database,
+  user: Omit<Redaction, 'accountId'>,
+  progress: { now: Date; counts: RowCounts },
+): Promise<void> {
+  const { userId, placeholder, batchSize } = user;
+  for (;;) {
+    const accountId = await findAccountLeft(database, userId);
+    if (accountId === undefined) break;
+    await changeRowsOfAccount(database, { ...user, accountId }, progress);
+  }
+  // After all ideas: answers that are stored from then on do not show the user.
+  addCount(progress.counts, 'idempotency_keys', await redactAnswers(database, userId, placeholder, batchSize));
+}
+
+/** Each step repeats until it finds no more rows. */
+async function changeRowsOfAccount(
+  database: Database,
+  redaction: Redaction,
+  { now, counts }: { now: Date; counts: RowCounts },
+) {
+  const { placeholder, ...batch } = redaction;
+  addCount(counts, 'events', await redactActed(database, redaction));
+  await runBatches(database, passComments, { ...batch, placeholderId: placeholder.id }, counts);
+  addCount(counts, 'ideas', await moveIdeas(database, redaction, now));
+  await runBatches(database, removeAnswers, batch, counts);
+  await runBatches(database, unlinkVoters, batch, counts);
+  for (const removal of removals) await runBatches(database, removal, batch, counts);
+}
+
+/** The account of some rows that are left. */
+export async function findAccountLeft(database: Queryable, userId: number): Promise<number | undefined> {
+  const [left] = await database.query(selectAccountLeft, { userId });
+  return left?.account_id;
+}
