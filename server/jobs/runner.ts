@@ -68,7 +68,16 @@ export async function startRunner({ url, appKey, timing, ...deps }: RunnerOption
     locks: lease,
   });
   const running: GraphileRunner[] = [];
+  const cutOff = Promise.withResolvers<never>();
+  cutOff.promise.catch(() => {});
+  let cutOffTimer: NodeJS.Timeout | undefined;
+  // A pool can wait for ever: for a job that ignores its signal, and in graphile-worker 0.18 also after a batch of
+  // finished jobs could not be noted (https://github.com/graphile/worker/issues/636).
   const finish = (reason: string) => {
+    cutOffTimer ??= setTimeout(
+      () => cutOff.reject(new Error(`the worker took too long to end: ${reason}`)),
+      timing.stopPatienceMs + timing.settlingMs,
+    ).unref();
     for (const { stop } of running)
       stop(reason).catch(error => logger.debug({ err: error }, 'the worker is stopping already'));
   };
@@ -90,7 +99,6 @@ export async function startRunner({ url, appKey, timing, ...deps }: RunnerOption
     throw new Error('the worker lost its lease', { cause: error });
   });
   const pools = running.map(({ promise }) => promise.finally(() => finish('a pool has ended')));
-  const cutOff = Promise.withResolvers<never>();
   const ended = Promise.race([Promise.all(pools), lost, cutOff.promise])
     .then(
       () => connections.close(),
@@ -100,7 +108,10 @@ export async function startRunner({ url, appKey, timing, ...deps }: RunnerOption
         throw error;
       },
     )
-    .finally(() => lease.release());
+    .finally(() => {
+      clearTimeout(cutOffTimer);
+      return lease.release();
+    });
   // Whoever waits for the end is told; before somebody does, a rejection must not end the process.
   ended.catch(() => {});
   recoverJobs({ lease, queue, ended, logger, intervalMs: timing.recoveryIntervalMs });
@@ -114,11 +125,7 @@ export async function startRunner({ url, appKey, timing, ...deps }: RunnerOption
     ended,
     async stop() {
       finish('the worker stops');
-      const timer = setTimeout(() => {
-        cutOff.reject(new Error('jobs did not end in time'));
-      }, timing.stopPatienceMs + timing.settlingMs);
       await ended.catch(error => logger.warn({ err: error }, 'the worker did not stop cleanly'));
-      clearTimeout(timer);
     },
   };
 

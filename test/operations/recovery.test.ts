@@ -3,6 +3,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../server/database/database.ts';
 import { migrate } from '../../server/database/migrator.ts';
+import { extensionOf } from '../extensions/with-extensions.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { connect, type TestDatabase } from '../helpers/database.ts';
 import { createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
@@ -286,6 +287,27 @@ test('a job that was fetched and whose name never arrived is fetched again withi
   // A fetch that was under way before may still have had the first of these.
   while (!isLost) await expectBeat(db);
   await eventually(() => expect(other.logLines.join('')).toContain('lost a connection'));
+});
+
+test('a worker that starts anew because an answer was lost does not wait for a job that never ends', async () => {
+  await worker.stop();
+  const proxy = await startProxy(db.url);
+  onTestFinished(() => proxy.close());
+  const deaf = extensionOf({ name: 'deaf', tasks: { wait: () => new Promise(() => {}) } });
+  const { logLines } = await startWorkerForTest(
+    { ...db, url: proxy.url },
+    { environment: workerSettings, extensions: [deaf], timing: { stopPatienceMs: 100, settlingMs: 100 } },
+  );
+  await db.sql(`select graphile_worker.add_job('ext:deaf:wait')`);
+  const isRunning = `select from graphile_worker.jobs where task_identifier = 'ext:deaf:wait' and locked_by is not null`;
+  await eventually(async () => expect(await db.sql(isRunning)).toHaveLength(1));
+  let isLost = false;
+  void proxy.loseAnswerTo('get_job').then(() => {
+    isLost = true;
+  });
+  while (!isLost) await expectBeat(db);
+  await eventually(() => expect(logLines.join('')).toContain('took too long to end'));
+  await expectBeat(db);
 });
 
 test('a worker whose connections are silent for good gives them up, and goes on over new ones', async () => {
