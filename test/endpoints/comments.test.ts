@@ -53,6 +53,15 @@ test('a comment is counted on its idea, and who wrote it follows the idea', asyn
   expect(followers).toEqual([{ user_id: memberId }]);
 });
 
+test('the event of a comment shows the comment as it is answered, and the idea with the comment counted', async () => {
+  const ideaId = await insertIdea(server, world);
+  const answer = await comment(ideaId, 'First.');
+  const events = await server.sql('select type, body from events where idea_id = $1', [ideaId]);
+  expect(events).toMatchObject([
+    { type: 'comment.created', body: { data: { comment: answer.body, idea: { id: ideaId, comment_count: 1 } } } },
+  ]);
+});
+
 const combining = 'e\u0301';
 const family = '👩‍👩‍👧‍👦';
 

@@ -62,6 +62,17 @@ test.each(statuses)('the custom status $key is set, with its category and label'
   expect(rows).toEqual([{ key }]);
 });
 
+test('the event of a new status shows the idea in that status', async () => {
+  const ideaId = await insertIdea(server, world, { status: 'new' });
+  const { body: idea } = await setStatus(ideaId, 'next');
+  const events = await server.sql('select type, body from events where idea_id = $1', [ideaId]);
+  const { status_key, status_label, updated_at } = idea;
+  const changes = [{ field: 'status_key', from: 'new', to: 'next' }];
+  expect(events).toMatchObject([
+    { type: 'idea.status_changed', body: { data: { idea: { status_key, status_label, updated_at }, changes } } },
+  ]);
+});
+
 test.each(['open', 'planned', 'NEW', 'new ', '', 'Fresh in', 'next%', 'no\u0301', 'x'.repeat(50)])(
   'the key %j, which is not in the registry of the board, is refused and changes nothing',
   async key => {

@@ -1,47 +1,107 @@
-import { statement } from '../../database/statement.ts';
-import { Comment } from '../../entities/comment.ts';
+import { sql } from 'kysely';
+import { type Arguments, query } from '../../database/query.ts';
 import { DomainError } from '../domain-error.ts';
-import { recordEvent } from '../events/record-event.ts';
 import { checkPublished, lockIdea } from '../ideas/lock-ideas.ts';
 import type { WriteOperation } from '../operation.ts';
 import type { CommentView } from './list-comments.ts';
 
-const selectCommentRules = statement<{ allow_comments: boolean; last_author_id: number | null; author_name: string }>(
+const selectCommentRules = query(
   'select_comment_rules',
-  `select s.allow_comments, u.name as author_name, (
-    select c.author_id from comments c where c.idea_id = $1 order by c.id desc limit 1
-  ) as last_author_id
-  from statuses s, users u
-  where s.id = $2 and u.id = $3`,
+  (db, $: Arguments<{ accountId: number; ideaId: number; statusId: number; userId: number }>) =>
+    db
+      .selectFrom(['statuses as s', 'users as u'])
+      .select(['s.allow_comments', 'u.name as author_name'])
+      .select(eb =>
+        eb
+          .selectFrom('comments as c')
+          .select('c.author_id')
+          .where('c.account_id', '=', $.accountId)
+          .where('c.idea_id', '=', $.ideaId)
+          .orderBy('c.id', 'desc')
+          .limit(1)
+          .as('last_author_id'),
+      )
+      .where('s.account_id', '=', $.accountId)
+      .where('s.id', '=', $.statusId)
+      .where('u.id', '=', $.userId),
 );
 
-const countComment = statement<never>(
-  'count_comment',
-  `with following as (
-    insert into followers (idea_id, user_id, account_id, created_at) values ($1, $2, $3, $4) on conflict do nothing
-  )
-  update ideas set comment_count = comment_count + 1 where id = $1`,
+interface NewComment {
+  accountId: number;
+  ideaId: number;
+  authorId: number;
+  tokenId: number | null;
+  body: string;
+  /** The comment of the event as JSON, without its id. */
+  comment: string;
+  now: Date;
+}
+
+/** Creates the comment with its follower, its idea's count and its event, in one round trip. */
+const insertComment = query('insert_comment', (db, $: Arguments<NewComment>) =>
+  db
+    .with('created', cte =>
+      cte
+        .insertInto('comments')
+        .values({
+          account_id: $.accountId,
+          idea_id: $.ideaId,
+          author_id: $.authorId,
+          body: $.body,
+          created_at: $.now,
+        })
+        .returning('id'),
+    )
+    .with('followed', cte =>
+      cte
+        .insertInto('followers')
+        .values({ account_id: $.accountId, idea_id: $.ideaId, user_id: $.authorId, created_at: $.now })
+        .onConflict(conflict => conflict.doNothing()),
+    )
+    .with('counted', cte =>
+      cte
+        .updateTable('ideas')
+        .set(idea => ({ comment_count: idea('comment_count', '+', 1) }))
+        .where('account_id', '=', $.accountId)
+        .where('id', '=', $.ideaId)
+        .returning('id'),
+    )
+    // The event shows the idea with the new count: it is recorded for the row that counting returns.
+    .selectFrom(['created', 'counted'])
+    .select('created.id')
+    .select(
+      sql`record_event('comment.created', counted.id, null, ${$.authorId}, ${$.tokenId},
+        jsonb_build_object('comment', ${$.comment}::jsonb || jsonb_build_object('id', created.id)), ${$.now})`.as(
+        'recorded',
+      ),
+    ),
 );
 
 /**
  * Adds a comment by the actor (Idea actions, rule 6). The idea is locked, so that of two comments by one user at the
- * same time the second finds the first. Who comments follows the idea.
+ * same time the second finds the first. The author of a comment follows the idea.
  */
 export async function commentOnIdea(op: WriteOperation, ideaId: number, body: string): Promise<CommentView> {
-  const { accountId, userId } = op.actor;
+  const { accountId, userId, tokenId } = op.actor;
   const idea = await lockIdea(op, ideaId);
-  const [rules] = await op.query(selectCommentRules, [ideaId, idea.status_id, userId]);
-  // The issuer of the token may have been erased since it was looked at.
+  const [rules] = await op.query(selectCommentRules, { accountId, ideaId, statusId: idea.status_id, userId });
+  // The issuer of the token may have been erased after the request was authenticated.
   if (!rules) throw new DomainError('unauthorized');
   if (!rules.allow_comments) throw new DomainError('status_comments_closed');
   checkPublished(idea);
   if (rules.last_author_id === userId) throw new DomainError('consecutive_comment');
 
-  const comment = op.em.create(Comment, { accountId, ideaId, authorId: userId, body, createdAt: op.now });
-  await op.em.flush();
-  await op.query(countComment, [ideaId, userId, accountId, op.now]);
+  const created = { idea_id: ideaId, body, created_at: op.now.toISOString() };
   const author = { id: userId, name: rules.author_name };
-  const created = { id: comment.id, idea_id: ideaId, body, created_at: op.now.toISOString() };
-  await recordEvent(op, 'comment.created', ideaId, { comment: { ...created, author } });
-  return { ...created, author_id: author.id, author_name: author.name };
+  const [comment] = await op.query(insertComment, {
+    accountId,
+    ideaId,
+    authorId: userId,
+    tokenId,
+    body,
+    comment: JSON.stringify({ ...created, author }),
+    now: op.now,
+  });
+  if (!comment) throw new Error('An insert returned no row');
+  return { ...created, id: comment.id, author_id: author.id, author_name: author.name };
 }

@@ -1,34 +1,38 @@
-import { statement } from '../../database/statement.ts';
+import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import { DomainError } from '../domain-error.ts';
 import { readIdea } from '../ideas/read-idea.ts';
 import type { ReadOperation } from '../operation.ts';
 import { cutPage, type Page, type Place } from '../pagination.ts';
 
-export interface CommentView {
-  id: number;
-  idea_id: number;
-  body: string;
-  author_id: number;
-  author_name: string;
-  created_at: string;
-}
+export type CommentView = RowOf<typeof selectComments>;
 
 /** The order of the list, for its cursors: a comment's id is its age. */
 export const commentSort = 'oldest';
 
-const selectComments = statement<CommentView>(
+const selectComments = query(
   'select_comments',
-  `select c.id, c.idea_id, c.body, c.author_id, u.name as author_name, c.created_at
-  from comments c join users u on u.id = c.author_id
-  where c.idea_id = $1 and c.id > $2
-  order by c.id
-  offset $3 limit $4`,
+  (db, $: Arguments<{ accountId: number; ideaId: number; afterId: number; offset: number; limit: number }>) =>
+    db
+      .selectFrom('comments as c')
+      .innerJoin('users as u', 'u.id', 'c.author_id')
+      .select(['c.id', 'c.idea_id', 'c.body', 'c.author_id', 'u.name as author_name', 'c.created_at'])
+      .where('c.account_id', '=', $.accountId)
+      .where('c.idea_id', '=', $.ideaId)
+      .where('c.id', '>', $.afterId)
+      .orderBy('c.id')
+      .offset($.offset)
+      .limit($.limit),
 );
 
 /** Lists the comments of an idea, oldest first: 404 where the idea is not there for the reader. */
 export async function listComments(op: ReadOperation, ideaId: number, place: Place): Promise<Page<CommentView>> {
   if (!(await readIdea(op, ideaId))) throw new DomainError('not_found');
-  const after = place.cursor?.id ?? 0;
-  const rows = await op.query(selectComments, [ideaId, after, place.offset, place.perPage + 1]);
+  const rows = await op.query(selectComments, {
+    accountId: op.actor.accountId,
+    ideaId,
+    afterId: place.cursor?.id ?? 0,
+    offset: place.offset,
+    limit: place.perPage + 1,
+  });
   return cutPage(rows, place, comment => ({ sort: commentSort, key: 0, id: comment.id }));
 }

@@ -1,18 +1,35 @@
-import { statement } from '../../database/statement.ts';
+import { type Arguments, query, type RowOf } from '../../database/query.ts';
+import { bigint, integer, nullable, sql } from '../../database/sql.ts';
 import type { ReadOperation } from '../operation.ts';
 
-const countVotes = statement<{ votes: number }>(
+const countVotes = query(
   'count_votes_to_copy',
-  `select i.up_count + i.down_count as votes
-  from ideas i join boards b on b.id = i.board_id join ideas t on t.board_id = b.id
-  where i.id = $1 and t.id = $2 and i.id <> t.id and b.id = $3 and not b.is_frozen
-    and i.moderation_state = 'published' and i.merged_into_id is null
-    and t.moderation_state = 'published' and t.merged_into_id is null`,
+  (db, $: Arguments<{ accountId: number; boardId: number; sourceId: number; targetId: number }>) =>
+    db
+      .selectFrom('ideas as i')
+      .innerJoin('boards as b', join => join.onRef('b.id', '=', 'i.board_id').on('b.account_id', '=', $.accountId))
+      .innerJoin('ideas as t', join => join.onRef('t.board_id', '=', 'b.id').on('t.account_id', '=', $.accountId))
+      .select(i => i('i.up_count', '+', i.ref('i.down_count')).as('votes'))
+      .where('i.account_id', '=', $.accountId)
+      .where('i.id', '=', $.sourceId)
+      .where('i.moderation_state', '=', 'published')
+      .where('i.merged_into_id', 'is', null)
+      .where('t.id', '=', $.targetId)
+      .where('t.moderation_state', '=', 'published')
+      .where('t.merged_into_id', 'is', null)
+      .whereRef('i.id', '<>', 't.id')
+      .where('b.id', '=', $.boardId)
+      .where('b.is_frozen', '=', false),
 );
 
-const copyBatch = statement<{ last_voter_id: number | null }>(
+const callCopyVotes = sql(
   'copy_votes',
-  'select copy_votes($1, $2, $3, $4) as last_voter_id',
+  {
+    arguments: { sourceId: bigint(), targetId: bigint(), afterVoterId: bigint(), count: integer() },
+    // Null after the last batch.
+    row: { last_voter_id: nullable(bigint()) },
+  },
+  'select copy_votes($sourceId, $targetId, $afterVoterId, $count) as last_voter_id',
 );
 
 /** A merge copies that many votes under its locks in a few milliseconds. Each batch holds a lock for as long. */
@@ -23,15 +40,16 @@ const batchSize = 1_000;
  * its own, and no copy counts before the merge: see copy_votes. Refuses nothing, since mergeIdea does.
  */
 export async function copyVotesAhead(op: ReadOperation, sourceId: number, targetId: number): Promise<void> {
-  const [count] = await op.query(countVotes, [sourceId, targetId, op.actor.boardId]);
+  const { accountId, boardId } = op.actor;
+  const [count] = await op.query(countVotes, { accountId, boardId, sourceId, targetId });
   if (!count || count.votes <= batchSize) return;
-  for (let last: number | null | undefined = 0; last != null; ) {
-    const batches: { last_voter_id: number | null }[] = await op.query(copyBatch, [
+  for (let afterVoterId: number | null = 0; afterVoterId !== null; ) {
+    const [batch]: RowOf<typeof callCopyVotes>[] = await op.query(callCopyVotes, {
       sourceId,
       targetId,
-      last,
-      batchSize,
-    ]);
-    last = batches[0]?.last_voter_id;
+      afterVoterId,
+      count: batchSize,
+    });
+    afterVoterId = batch?.last_voter_id ?? null;
   }
 }

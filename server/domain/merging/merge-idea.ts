@@ -1,4 +1,5 @@
-import { statement } from '../../database/statement.ts';
+import { type Arguments, query } from '../../database/query.ts';
+import { bigint, sql, time } from '../../database/sql.ts';
 import { DomainError } from '../domain-error.ts';
 import { recordEvent } from '../events/record-event.ts';
 import { checkPublished, lockIdeas } from '../ideas/lock-ideas.ts';
@@ -10,7 +11,11 @@ export interface MergeView {
   target: IdeaView | null;
 }
 
-const beginMerge = statement<never>('begin_merge', 'select begin_merge($1, $2, $3, $4)');
+const callBeginMerge = sql(
+  'begin_merge',
+  { arguments: { accountId: bigint(), sourceId: bigint(), targetId: bigint(), now: time() }, row: {} },
+  'select begin_merge($accountId, $sourceId, $targetId, $now)',
+);
 
 /**
  * Folds one idea into another (Idea actions, rule 4). The source keeps its own votes, and the target gets a copy of
@@ -20,35 +25,55 @@ const beginMerge = statement<never>('begin_merge', 'select begin_merge($1, $2, $
 export async function mergeIdea(op: WriteOperation, sourceId: number, targetId: number): Promise<MergeView> {
   const [source, target] = await lockIdeas(op, sourceId === targetId ? [sourceId] : [sourceId, targetId]);
   if (!source || !target) throw new DomainError('merge_into_self');
+  const { accountId } = op.actor;
   if (source.merged_into_id !== targetId) {
     checkPublished(source);
     checkPublished(target);
-    await op.query(beginMerge, [op.actor.accountId, sourceId, targetId, op.now]);
+    await op.query(callBeginMerge, { accountId, sourceId, targetId, now: op.now });
     const changes = [{ field: 'merged_into_id', from: null, to: targetId }];
     await recordEvent(op, 'idea.merged', sourceId, { targetId, changes });
-    op.audit?.record('idea.merged', { account_id: op.actor.accountId, idea_id: sourceId, target_id: targetId });
+    op.audit?.record('idea.merged', { account_id: accountId, idea_id: sourceId, target_id: targetId });
   }
   return requirePair(op, sourceId, targetId);
 }
 
 /** An idea and those into which it is merged, one after the other. */
-const selectChain = statement<{ id: number }>(
+const selectChain = query(
   'select_merge_chain',
-  `with recursive chain as (
-    select id, merged_into_id from ideas where id = $1 and board_id = $2
-    union all
-    select i.id, i.merged_into_id from chain c join ideas i on i.id = c.merged_into_id
-  )
-  select id from chain`,
+  (db, $: Arguments<{ accountId: number; boardId: number; ideaId: number }>) =>
+    db
+      .withRecursive('chain(id, merged_into_id)', cte =>
+        cte
+          .selectFrom('ideas as i')
+          .select(['i.id', 'i.merged_into_id'])
+          .where('i.account_id', '=', $.accountId)
+          .where('i.board_id', '=', $.boardId)
+          .where('i.id', '=', $.ideaId)
+          .unionAll(
+            cte
+              .selectFrom('chain')
+              .innerJoin('ideas as i', 'i.id', 'chain.merged_into_id')
+              .select(['i.id', 'i.merged_into_id'])
+              .where('i.account_id', '=', $.accountId),
+          ),
+      )
+      .selectFrom('chain')
+      .select('chain.id')
+      // Kysely does not know the types of a recursive table.
+      .$castTo<{ id: number }>(),
 );
 
-const endMerge = statement<never>('end_merge', 'select end_merge($1, $2, $3)');
+const callEndMerge = sql(
+  'end_merge',
+  { arguments: { sourceId: bigint(), targetId: bigint(), now: time() }, row: {} },
+  'select end_merge($sourceId, $targetId, $now)',
+);
 
 /** Undoes the merge of an idea. An idea that is not merged changes nothing. */
 export async function unmergeIdea(op: WriteOperation, ideaId: number): Promise<MergeView> {
   const targetId = await lockChain(op, ideaId);
   if (targetId === null) return { idea: await requireIdea(op, ideaId), target: null };
-  await op.query(endMerge, [ideaId, targetId, op.now]);
+  await op.query(callEndMerge, { sourceId: ideaId, targetId, now: op.now });
   const changes = [{ field: 'merged_into_id', from: targetId, to: null }];
   await recordEvent(op, 'idea.unmerged', ideaId, { targetId, changes });
   op.audit?.record('idea.unmerged', { account_id: op.actor.accountId, idea_id: ideaId, target_id: targetId });
@@ -66,7 +91,8 @@ async function requirePair(op: WriteOperation, ideaId: number, targetId: number)
  * is known only by reading it, and may have grown before it was locked.
  */
 async function lockChain(op: WriteOperation, ideaId: number): Promise<number | null> {
-  const chain = (await op.query(selectChain, [ideaId, op.actor.boardId])).map(({ id }) => id);
+  const { accountId, boardId } = op.actor;
+  const chain = (await op.query(selectChain, { accountId, boardId, ideaId })).map(({ id }) => id);
   const locked = await lockIdeas(op, chain.length > 0 ? chain : [ideaId]);
   const targets = locked.map(idea => idea.merged_into_id);
   if (targets.some(id => id !== null && !chain.includes(id))) throw new ChainGrewError();

@@ -1,34 +1,70 @@
-import { statement } from '../../database/statement.ts';
+import { sql } from 'kysely';
+import { type Arguments, query } from '../../database/query.ts';
 import { DomainError } from '../domain-error.ts';
-import { recordEvent } from '../events/record-event.ts';
 import { checkPublished, lockIdea } from '../ideas/lock-ideas.ts';
 import { type IdeaView, requireIdea } from '../ideas/read-idea.ts';
 import type { WriteOperation } from '../operation.ts';
 
-const findStatus = statement<{ id: number; old_key: string }>(
+const findStatus = query(
   'find_status',
-  `select s.id, old.key as old_key
-  from statuses s, statuses old
-  where s.board_id = $1 and s.key = $2 and old.id = $3
-  for key share of s`,
+  (db, $: Arguments<{ accountId: number; boardId: number; key: string; oldId: number }>) =>
+    db
+      .selectFrom('statuses as s')
+      .innerJoin('statuses as old', join => join.on('old.account_id', '=', $.accountId).on('old.id', '=', $.oldId))
+      .select(['s.id', 'old.key as old_key'])
+      .where('s.account_id', '=', $.accountId)
+      .where('s.board_id', '=', $.boardId)
+      .where('s.key', '=', $.key)
+      .forKeyShare('s'),
 );
 
-const updateStatus = statement<never>(
-  'update_idea_status',
-  'update ideas set status_id = $2, updated_at = $3 where id = $1',
+interface Move {
+  accountId: number;
+  ideaId: number;
+  statusId: number;
+  actorId: number;
+  tokenId: number | null;
+  /** JSON. */
+  details: string;
+  now: Date;
+}
+
+/** Moves the idea and records the event in one round trip. */
+const moveIdea = query('update_idea_status', (db, $: Arguments<Move>) =>
+  db
+    .with('moved', cte =>
+      cte
+        .updateTable('ideas')
+        .set({ status_id: $.statusId, updated_at: $.now })
+        .where('account_id', '=', $.accountId)
+        .where('id', '=', $.ideaId)
+        .returning('id'),
+    )
+    .selectFrom('moved')
+    .select(
+      sql`record_event('idea.status_changed', moved.id, null, ${$.actorId}, ${$.tokenId}, ${$.details}, ${$.now})`.as(
+        'recorded',
+      ),
+    ),
 );
 
 /** Moves an idea to a status of the board's registry (Idea actions, rule 3). The status it has changes nothing. */
 export async function setIdeaStatus(op: WriteOperation, ideaId: number, key: string): Promise<IdeaView> {
+  const { accountId, boardId, userId, tokenId } = op.actor;
   const idea = await lockIdea(op, ideaId);
   checkPublished(idea);
-  const [status] = await op.query(findStatus, [op.actor.boardId, key, idea.status_id]);
+  const [status] = await op.query(findStatus, { accountId, boardId, key, oldId: idea.status_id });
   if (!status) throw new DomainError('invalid_status');
   if (status.id !== idea.status_id) {
-    await op.query(updateStatus, [ideaId, status.id, op.now]);
-    const changes = [{ field: 'status_key', from: status.old_key, to: key }];
-    await recordEvent(op, 'idea.status_changed', ideaId, { changes });
-    const { accountId } = op.actor;
+    await op.query(moveIdea, {
+      accountId,
+      ideaId,
+      statusId: status.id,
+      actorId: userId,
+      tokenId,
+      details: JSON.stringify({ changes: [{ field: 'status_key', from: status.old_key, to: key }] }),
+      now: op.now,
+    });
     op.audit?.record('idea.status_changed', {
       account_id: accountId,
       idea_id: ideaId,

@@ -1,31 +1,56 @@
-import { statement } from '../../database/statement.ts';
+import { type Arguments, query } from '../../database/query.ts';
 import { DomainError } from '../domain-error.ts';
 import { checkPublished, lockIdea } from '../ideas/lock-ideas.ts';
 import { type IdeaView, requireIdea } from '../ideas/read-idea.ts';
 import type { WriteOperation } from '../operation.ts';
 
-/** The tag is locked, so that one which is being removed is waited for and is then none, instead of a failing insert. */
-const insertIdeaTag = statement<{ is_tag: boolean; is_added: boolean }>(
-  'insert_idea_tag',
-  `with tag as (
-    select id from tags where id = $2 and board_id = $3 for key share
-  ),
-  added as (
-    insert into idea_tags (idea_id, tag_id, account_id) select $1, id, $4 from tag
-    on conflict do nothing
-    returning idea_id
-  ),
-  touched as (
-    update ideas set updated_at = $5 where id in (select idea_id from added)
-  )
-  select exists (select from tag) as is_tag, exists (select from added) as is_added`,
+interface TagOnIdea {
+  accountId: number;
+  ideaId: number;
+  tagId: number;
+  now: Date;
+}
+
+/** The lock waits for a tag that is being removed, and then finds none. Without it the insert would fail. */
+const insertIdeaTag = query('insert_idea_tag', (db, $: Arguments<TagOnIdea & { boardId: number }>) =>
+  db
+    .with('tag', cte =>
+      cte
+        .selectFrom('tags')
+        .select('id')
+        .where('account_id', '=', $.accountId)
+        .where('board_id', '=', $.boardId)
+        .where('id', '=', $.tagId)
+        .forKeyShare(),
+    )
+    .with('added', cte =>
+      cte
+        .insertInto('idea_tags')
+        .columns(['idea_id', 'tag_id', 'account_id'])
+        .expression(from =>
+          from.selectFrom('tag').select([$.ideaId.as('idea_id'), 'tag.id as tag_id', $.accountId.as('account_id')]),
+        )
+        .onConflict(conflict => conflict.doNothing())
+        .returning('idea_id'),
+    )
+    .with('touched', cte =>
+      cte
+        .updateTable('ideas')
+        .set({ updated_at: $.now })
+        .where('account_id', '=', $.accountId)
+        .where('id', 'in', added => added.selectFrom('added').select('added.idea_id')),
+    )
+    .selectNoFrom(eb => [
+      eb.exists(eb.selectFrom('tag').select('tag.id')).as('is_tag'),
+      eb.exists(eb.selectFrom('added').select('added.idea_id')).as('is_added'),
+    ]),
 );
 
 /** Assigns a tag of the board to an idea (Idea actions, rule 5). One that it has already changes nothing. */
 export async function addIdeaTag(op: WriteOperation, ideaId: number, tagId: number): Promise<IdeaView> {
   checkPublished(await lockIdea(op, ideaId));
   const { accountId, boardId } = op.actor;
-  const [result] = await op.query(insertIdeaTag, [ideaId, tagId, boardId, accountId, op.now]);
+  const [result] = await op.query(insertIdeaTag, { accountId, boardId, ideaId, tagId, now: op.now });
   if (!result?.is_tag) throw new DomainError('invalid_tag');
   if (result.is_added) {
     op.audit?.record('idea.tag_added', { account_id: accountId, idea_id: ideaId, tag_id: tagId });
@@ -33,21 +58,30 @@ export async function addIdeaTag(op: WriteOperation, ideaId: number, tagId: numb
   return requireIdea(op, ideaId);
 }
 
-const deleteIdeaTag = statement<{ id: number }>(
-  'delete_idea_tag',
-  `with removed as (
-    delete from idea_tags where idea_id = $1 and tag_id = $2 returning idea_id
-  )
-  update ideas set updated_at = $3 where id in (select idea_id from removed)
-  returning id`,
+const deleteIdeaTag = query('delete_idea_tag', (db, $: Arguments<TagOnIdea>) =>
+  db
+    .with('removed', cte =>
+      cte
+        .deleteFrom('idea_tags')
+        .where('account_id', '=', $.accountId)
+        .where('idea_id', '=', $.ideaId)
+        .where('tag_id', '=', $.tagId)
+        .returning('idea_id'),
+    )
+    .updateTable('ideas')
+    .set({ updated_at: $.now })
+    .where('account_id', '=', $.accountId)
+    .where('id', 'in', removed => removed.selectFrom('removed').select('removed.idea_id'))
+    .returning('id'),
 );
 
 /** Removes a tag from an idea (Idea actions, rule 5). One that is not assigned changes nothing. */
 export async function removeIdeaTag(op: WriteOperation, ideaId: number, tagId: number): Promise<IdeaView> {
   checkPublished(await lockIdea(op, ideaId));
-  const removed = await op.query(deleteIdeaTag, [ideaId, tagId, op.now]);
+  const { accountId } = op.actor;
+  const removed = await op.query(deleteIdeaTag, { accountId, ideaId, tagId, now: op.now });
   if (removed.length > 0) {
-    op.audit?.record('idea.tag_removed', { account_id: op.actor.accountId, idea_id: ideaId, tag_id: tagId });
+    op.audit?.record('idea.tag_removed', { account_id: accountId, idea_id: ideaId, tag_id: tagId });
   }
   return requireIdea(op, ideaId);
 }

@@ -1,6 +1,6 @@
 import type { ErrorKey } from '../../../contract/errors.ts';
 import type { VoteValue } from '../../../contract/idea.ts';
-import { statement } from '../../database/statement.ts';
+import { bigint, integer, nullable, smallint, sql, text, time } from '../../database/sql.ts';
 import { DomainError } from '../domain-error.ts';
 import type { Operation } from '../operation.ts';
 
@@ -16,9 +16,22 @@ type Refusal = Extract<
   'not_found' | 'board_frozen' | 'voting_not_open_yet' | 'voting_closed' | 'status_votes_closed'
 >;
 
-const castVoteStatement = statement<{ outcome: 'ok' | Refusal; up_count: number; down_count: number }>(
+const callCastVote = sql(
   'cast_vote',
-  'select outcome, up_count, down_count from cast_vote($1, $2, $3, $4, $5, $6, $7)',
+  {
+    arguments: {
+      ideaId: bigint(),
+      boardId: bigint(),
+      voterId: bigint(),
+      value: smallint<-1 | 0 | 1>(),
+      now: time(),
+      actorId: bigint(),
+      tokenId: nullable(bigint()),
+    },
+    row: { outcome: text<'ok' | Refusal>(), up_count: integer(), down_count: integer() },
+  },
+  `select outcome, up_count, down_count
+  from cast_vote($ideaId, $boardId, $voterId, $value, $now, $actorId, $tokenId)`,
 );
 
 const numberOfVote = { up: 1, down: -1, none: 0 } as const satisfies Record<VoteValue, number>;
@@ -30,15 +43,15 @@ const numberOfVote = { up: 1, down: -1, none: 0 } as const satisfies Record<Vote
  */
 export async function castVote(op: Operation, ideaId: number, value: VoteValue): Promise<Tally> {
   const { boardId, voterId, userId, tokenId } = op.actor;
-  const [result] = await op.query(castVoteStatement, [
+  const [result] = await op.query(callCastVote, {
     ideaId,
     boardId,
     voterId,
-    numberOfVote[value],
-    op.now,
-    userId,
+    value: numberOfVote[value],
+    now: op.now,
+    actorId: userId,
     tokenId,
-  ]);
+  });
   if (!result) throw new Error('cast_vote answered no row');
   const { outcome, up_count, down_count } = result;
   if (outcome !== 'ok') throw new DomainError(outcome);
