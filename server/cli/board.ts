@@ -168,8 +168,8 @@ async function update({ account, board: slug, json, freeze, unfreeze, public: is
 async function readDetails(admin: Administration, board: { id: number; accountId: number }) {
   return {
     ...(await readBoardListing(admin, board)),
-    statuses: await listStatuses(admin, board.id),
-    tags: await listTags(admin, board.id),
+    statuses: await listStatuses(admin, board),
+    tags: await listTags(admin, board),
   };
 }
 

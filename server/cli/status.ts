@@ -97,14 +97,14 @@ async function list(options: BoardOptions) {
 
 async function runUpdate(current: string, { key, category, label, ...options }: UpdateOptions) {
   await changeRegistry(options, async (admin, board) => {
-    const status = await requireStatus(admin, board.id, current);
+    const status = await requireStatus(admin, board, current);
     await updateStatus(admin, status, { ...given({ key, category, label }), ...propertiesOf(options) });
   });
 }
 
 async function remove(key: string, options: BoardOptions) {
   await changeRegistry(options, async (admin, board) => {
-    await removeStatus(admin, await requireStatus(admin, board.id, key));
+    await removeStatus(admin, await requireStatus(admin, board, key));
   });
 }
 
@@ -121,7 +121,7 @@ async function changeRegistry(
     const { id: accountId } = await chooseAccount(admin, account);
     const board = await chooseBoard(admin, accountId, slug);
     await change(admin, board);
-    return listStatuses(admin, board.id);
+    return listStatuses(admin, board);
   });
   print(given({ json }), statuses, formatStatuses);
 }

@@ -51,7 +51,7 @@ export function addTagCommands(program: Command) {
     .option('--color <color>', 'another color')
     .action((current: string, { name, color, ...options }: UpdateOptions) =>
       changeTags(options, async (admin, board) => {
-        const tag = await requireTag(admin, board.id, current);
+        const tag = await requireTag(admin, board, current);
         await updateTag(admin, tag, given({ name, color }));
       }),
     );
@@ -65,7 +65,7 @@ export function addTagCommands(program: Command) {
     .addOption(accountOption())
     .addOption(boardOption())
     .action((name: string, options: BoardOptions) =>
-      changeTags(options, async (admin, board) => removeTag(admin, await requireTag(admin, board.id, name))),
+      changeTags(options, async (admin, board) => removeTag(admin, await requireTag(admin, board, name))),
     );
 }
 
@@ -78,7 +78,7 @@ async function changeTags(
     const { id: accountId } = await chooseAccount(admin, account);
     const board = await chooseBoard(admin, accountId, slug);
     await change(admin, board);
-    return listTags(admin, board.id);
+    return listTags(admin, board);
   });
   print(output, tags, formatTags);
 }

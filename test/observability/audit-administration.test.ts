@@ -412,12 +412,12 @@ const cases: Cases = {
     return { ...board(), key: 'in_review' };
   },
   'status.updated': async () => async admin => {
-    const status = await requireStatus(admin, world.boardId, 'done');
+    const status = await requireStatus(admin, boardRef(), 'done');
     await updateStatus(admin, status, { key: 'shipped', label: status.label, allowVotes: false });
     return { ...board(), key: 'shipped', changed: ['key', 'allow_votes'] };
   },
   'status.removed': async () => async admin => {
-    await removeStatus(admin, await requireStatus(admin, world.boardId, 'done'));
+    await removeStatus(admin, await requireStatus(admin, boardRef(), 'done'));
     return { ...board(), key: 'done' };
   },
   'tag.added': async () => async admin => {
@@ -425,10 +425,10 @@ const cases: Cases = {
     return { ...board(), tag_id: id };
   },
   'tag.updated': onTag(
-    async (admin, name) => updateTag(admin, await requireTag(admin, world.boardId, name), { color: '#000000' }),
+    async (admin, name) => updateTag(admin, await requireTag(admin, boardRef(), name), { color: '#000000' }),
     { changed: ['color'] },
   ),
-  'tag.removed': onTag(async (admin, name) => removeTag(admin, await requireTag(admin, world.boardId, name))),
+  'tag.removed': onTag(async (admin, name) => removeTag(admin, await requireTag(admin, boardRef(), name))),
   'idea.approved': onPending((admin, ideaId) => approveIdea(admin, world.accountId, ideaId)),
   'idea.rejected': onPending((admin, ideaId) => rejectIdea(admin, world.accountId, ideaId, 'Ask ada@example.com')),
   'idea.status_changed': onIdea((op, id) => setIdeaStatus(op, id, 'planned'), { from: 'open', to: 'planned' }),

@@ -73,7 +73,7 @@ export function serveStatusList(app: FastifyInstance, server: ServerDependencies
     const [slug, key] = [wordIn(request, 'slug'), wordIn(request, 'key')];
     const position = Number.parseInt(fieldOf(request.body, 'position'), 10) || 1;
     await onBoard(server, request, account, async (admin, board) =>
-      updateStatus(admin, await requireStatus(admin, board.id, key), { position }),
+      updateStatus(admin, await requireStatus(admin, board, key), { position }),
     );
     const page = Math.ceil(position / perPage);
     const parameters = { notice: 'moved', ...(page > 1 ? { page: String(page) } : {}) };
@@ -85,7 +85,7 @@ export function serveStatusList(app: FastifyInstance, server: ServerDependencies
     const slug = wordIn(request, 'slug');
     try {
       await onBoard(server, request, account, async (admin, board) =>
-        removeStatus(admin, await requireStatus(admin, board.id, wordIn(request, 'key'))),
+        removeStatus(admin, await requireStatus(admin, board, wordIn(request, 'key'))),
       );
       return reply.redirect(pathOnBoard(request, account, slug, 'statuses', { notice: 'removed' }), 303);
     } catch (error) {
@@ -101,7 +101,7 @@ export function serveStatusList(app: FastifyInstance, server: ServerDependencies
   ) {
     const { board, statuses } = await onBoard(server, request, account, async (admin, board) => ({
       board,
-      statuses: await listStatusesInUse(admin, board.id, placeIn(request, perPage)),
+      statuses: await listStatusesInUse(admin, board, placeIn(request, perPage)),
     }));
     const { slug } = board;
     const data: ListData = {

@@ -47,7 +47,7 @@ export function serveStatus(app: FastifyInstance, server: ServerDependencies) {
     const form = readStatusForm(request.body);
     try {
       await onBoard(server, request, account, async (admin, board) =>
-        updateStatus(admin, await requireStatus(admin, board.id, wordIn(request, 'key')), statusFieldsOf(form)),
+        updateStatus(admin, await requireStatus(admin, board, wordIn(request, 'key')), statusFieldsOf(form)),
       );
       const list = pathOnBoard(request, account, wordIn(request, 'slug'), 'statuses', { notice: 'saved' });
       return reply.redirect(list, 303);
@@ -85,7 +85,7 @@ export function serveStatus(app: FastifyInstance, server: ServerDependencies) {
   function read(request: FastifyRequest, account: AccountOfUser) {
     return onBoard(server, request, account, async (admin, board) => ({
       board,
-      status: await readStatusInUse(admin, board.id, wordIn(request, 'key')),
+      status: await readStatusInUse(admin, board, wordIn(request, 'key')),
     }));
   }
 

@@ -89,7 +89,7 @@ export function serveTags(app: FastifyInstance, server: ServerDependencies) {
     const form = readForm(request.body);
     try {
       await onBoard(server, request, account, async (admin, board) =>
-        updateTag(admin, await requireTagOfId(admin, board.id, idIn(request)), form),
+        updateTag(admin, await requireTagOfId(admin, board, idIn(request)), form),
       );
       return backToList(request, reply, account, 'saved');
     } catch (error) {
@@ -119,7 +119,7 @@ export function serveTags(app: FastifyInstance, server: ServerDependencies) {
   app.post(`${path}/:id/remove`, { onRequest }, async (request, reply) => {
     const account = requireAdminAccount(request);
     await onBoard(server, request, account, async (admin, board) =>
-      removeTag(admin, await requireTagOfId(admin, board.id, idIn(request))),
+      removeTag(admin, await requireTagOfId(admin, board, idIn(request))),
     );
     return backToList(request, reply, account, 'removed');
   });
@@ -127,7 +127,7 @@ export function serveTags(app: FastifyInstance, server: ServerDependencies) {
   function read(request: FastifyRequest, account: AccountOfUser) {
     return onBoard(server, request, account, async (admin, board) => ({
       board,
-      listing: await readTagInUse(admin, board.id, idIn(request)),
+      listing: await readTagInUse(admin, board, idIn(request)),
     }));
   }
 
@@ -139,7 +139,7 @@ export function serveTags(app: FastifyInstance, server: ServerDependencies) {
   ) {
     const { board, tags } = await onBoard(server, request, account, async (admin, board) => ({
       board,
-      tags: await listTagsInUse(admin, board.id, placeIn(request, perPage)),
+      tags: await listTagsInUse(admin, board, placeIn(request, perPage)),
     }));
     const { slug } = board;
     const shown = tags.map(tag => presentTag(request, account, slug, tag));

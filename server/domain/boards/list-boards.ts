@@ -1,38 +1,44 @@
-import { plannedStatement } from '../../database/statement.ts';
+import type { ExpressionBuilder, InferResult } from 'kysely';
+import type { Tables } from '../../database/tables.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
-import type { BoardView } from './read-board.ts';
+import type { BoardOfAccount } from './find-board.ts';
 
-export interface BoardListing extends Omit<BoardView, 'statuses' | 'tags'> {
-  /** Whether everybody may read it at /b/<slug>. */
-  is_public: boolean;
-  /** How many ideas await approval. */
-  pending_count: number;
-  created_at: string;
-  updated_at: string;
+export type BoardListing = InferResult<ReturnType<typeof boardListings>>[number];
+
+function boardListings({ db }: Administration, accountId: number) {
+  return db
+    .selectFrom('boards as b')
+    .select(['b.id', 'b.slug', 'b.name', 'b.description', 'b.is_frozen', 'b.pre_moderation', 'b.is_public'])
+    .select(['b.submissions_open_at', 'b.submissions_close_at', 'b.voting_open_at', 'b.voting_close_at'])
+    .select(b =>
+      pendingOn(b, accountId)
+        .select(pending => pending.fn.countAll<number>().as('count'))
+        .$asScalar()
+        .$notNull()
+        .as('pending_count'),
+    )
+    .select(['b.created_at', 'b.updated_at'])
+    .where('b.account_id', '=', accountId)
+    .orderBy('b.slug');
 }
 
-const selectBoards = plannedStatement<BoardListing>(`
-  select b.id, b.slug, b.name, b.description, b.is_frozen, b.pre_moderation, b.is_public,
-    b.submissions_open_at, b.submissions_close_at, b.voting_open_at, b.voting_close_at,
-    (
-      select count(*) from statuses s join ideas i on i.status_id = s.id
-      where s.board_id = b.id and i.moderation_state = 'pending'
-    ) as pending_count,
-    b.created_at, b.updated_at
-  from boards b
-  where b.account_id = $1 and ($2::bigint is null or b.id = $2)
-  order by b.slug`);
+/** The ideas that await approval on a board b, to be counted: see countOf. */
+export function pendingOn(b: ExpressionBuilder<Tables & { b: Tables['boards'] }, 'b'>, accountId: number) {
+  return b
+    .selectFrom('statuses as s')
+    .innerJoin('ideas as i', 'i.status_id', 's.id')
+    .where('s.account_id', '=', accountId)
+    .whereRef('s.board_id', '=', 'b.id')
+    .where('i.moderation_state', '=', 'pending');
+}
 
 /** Lists the boards of an account. */
 export function listBoards(admin: Administration, accountId: number): Promise<BoardListing[]> {
-  return admin.query(selectBoards, [accountId, null]);
+  return boardListings(admin, accountId).execute();
 }
 
-export async function readBoardListing(
-  admin: Administration,
-  board: { accountId: number; id: number },
-): Promise<BoardListing> {
-  const [listing] = await admin.query(selectBoards, [board.accountId, board.id]);
+export async function readBoardListing(admin: Administration, board: BoardOfAccount): Promise<BoardListing> {
+  const listing = await boardListings(admin, board.accountId).where('b.id', '=', board.id).executeTakeFirst();
   if (!listing) throw new AdministrationError('not_found', 'The board is gone');
   return listing;
 }
@@ -40,11 +46,12 @@ export async function readBoardListing(
 /** A board, for those who choose one. */
 export type NamedBoard = Pick<BoardListing, 'id' | 'slug' | 'name'>;
 
-const selectBoardNames = plannedStatement<NamedBoard>(
-  'select id, slug, name from boards where account_id = $1 order by slug',
-);
-
 /** Lists the boards of an account by slug, with their names alone. */
 export function listBoardNames(admin: Administration, accountId: number): Promise<NamedBoard[]> {
-  return admin.query(selectBoardNames, [accountId]);
+  return admin.db
+    .selectFrom('boards')
+    .select(['id', 'slug', 'name'])
+    .where('account_id', '=', accountId)
+    .orderBy('slug')
+    .execute();
 }

@@ -1,8 +1,7 @@
 import type { StatusCategory } from '../../../contract/status.ts';
-import { plannedStatement } from '../../database/statement.ts';
 import { Status } from '../../entities/status.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
-import { lockBoard } from '../boards/find-board.ts';
+import { type BoardOfAccount, lockBoard } from '../boards/find-board.ts';
 import { countLimit, countOf } from '../bounded-count.ts';
 import { noteFields } from '../changed-fields.ts';
 import { explainViolations } from '../constraint-violation.ts';
@@ -19,15 +18,10 @@ export interface StatusFields {
   position?: number;
 }
 
-interface BoardOfAccount {
-  id: number;
-  accountId: number;
-}
-
 /** Adds a status to the registry of a board. */
 export async function addStatus(admin: Administration, board: BoardOfAccount, input: StatusFields): Promise<Status> {
   const { position, ...fields } = input;
-  await lockBoard(admin, board.id);
+  await lockBoard(admin, board);
   const status = admin.em.create(Status, {
     ...fields,
     key: checkStatusKey(input.key),
@@ -70,16 +64,12 @@ export async function updateStatus(
   if (changed.length > 0) admin.audit.record('status.updated', { ...describe(status), changed });
 }
 
-const countIdeasIn = plannedStatement<{ count: number }>(
-  `select ${countOf('from ideas i where i.board_id = $1 and i.status_id = $2')} as count`,
-);
-
 /** Removes a status that no idea has, not even one that was rejected or merged. */
 export async function removeStatus(admin: Administration, status: Status): Promise<void> {
   await lockRegistry(admin, status);
   await checkNotLastInbox(admin, status, 'removed');
-  const [found] = await admin.query(countIdeasIn, [status.boardId, status.id]);
-  if (found && found.count > 0) throw new AdministrationError('conflict', inUse(status, describeCount(found.count)));
+  const ideas = await countIdeasIn(admin, status);
+  if (ideas > 0) throw new AdministrationError('conflict', inUse(status, describeCount(ideas)));
   // An idea may be moved here after it was counted: the database refuses, and says so through the constraint.
   const removed = describe(status);
   await explainViolations({ ideas_status_of_board_fkey: inUse(status, 'Ideas') }, () =>
@@ -88,33 +78,46 @@ export async function removeStatus(admin: Administration, status: Status): Promi
   admin.audit.record('status.removed', removed);
 }
 
-export async function requireStatus(admin: Administration, boardId: number, key: string): Promise<Status> {
-  const status = await admin.em.findOne(Status, { boardId, key });
+/** Also counts the ideas that no list shows, since they keep the status from being removed, too. */
+async function countIdeasIn({ db }: Administration, { boardId, id }: Status): Promise<number> {
+  const ideas = db.selectFrom('ideas').where('board_id', '=', boardId).where('status_id', '=', id);
+  const { count } = await db.selectNoFrom(countOf(ideas).as('count')).executeTakeFirstOrThrow();
+  return count;
+}
+
+export async function requireStatus(
+  admin: Administration,
+  { id: boardId, accountId }: BoardOfAccount,
+  key: string,
+): Promise<Status> {
+  const status = await admin.em.findOne(Status, { accountId, boardId, key });
   if (!status) throw notFound(key);
   return status;
 }
 
 /** Waits for whoever changes the registry, and reads what they left of the status. */
 async function lockRegistry(admin: Administration, status: Status) {
-  await lockBoard(admin, status.boardId);
+  await lockBoard(admin, { id: status.boardId, accountId: status.accountId });
   if (!(await admin.em.refresh(status))) throw notFound(status.key);
 }
 
 /** New ideas start in the first status of the category inbox, so a board keeps one. */
 async function checkNotLastInbox(admin: Administration, status: Status, what: string) {
   if (status.category !== 'inbox') return;
-  if ((await admin.em.count(Status, { boardId: status.boardId, category: 'inbox' })) > 1) return;
+  const { accountId, boardId } = status;
+  if ((await admin.em.count(Status, { accountId, boardId, category: 'inbox' })) > 1) return;
   throw new AdministrationError(
     'conflict',
     `${status.key} is the board's last status of the category inbox, where new ideas start: it cannot be ${what}`,
   );
 }
 
-/** Puts a status at a place of the registry and numbers all of them anew. */
+/** Puts a status at a place of the registry and renumbers all of them. */
 async function placeStatus(admin: Administration, status: Status, position: number) {
+  const { accountId, boardId } = status;
   const others = await admin.em.find(
     Status,
-    { boardId: status.boardId, id: { $ne: status.id } },
+    { accountId, boardId, id: { $ne: status.id } },
     { orderBy: { position: 'asc', id: 'asc' } },
   );
   const ordered = others.toSpliced(Math.max(position, 1) - 1, 0, status);

@@ -1,69 +1,59 @@
-import type { StatusCategory } from '../../../contract/status.ts';
-import { plannedStatement } from '../../database/statement.ts';
+import type { InferResult } from 'kysely';
 import { type Administration, AdministrationError } from '../administration.ts';
+import type { BoardOfAccount } from '../boards/find-board.ts';
 import { countOf } from '../bounded-count.ts';
 import { quote } from '../fields.ts';
 
-export interface StatusListing {
-  id: number;
-  key: string;
-  category: StatusCategory;
-  label: string;
-  is_hidden: boolean;
-  allow_votes: boolean;
-  allow_comments: boolean;
-  /** The place in the registry, from 1. */
-  position: number;
-}
+export type StatusListing = InferResult<ReturnType<typeof statusListings>>[number];
 
-const selectStatuses = plannedStatement<StatusListing>(`
-  select s.id, s.key, s.category, s.label, s.is_hidden, s.allow_votes, s.allow_comments,
-    row_number() over (order by s.position, s.id) as position
-  from statuses s
-  where s.board_id = $1
-  order by s.position, s.id`);
+/** The statuses of a board. Their positions are numbered from 1. */
+function statusListings({ db }: Administration, board: BoardOfAccount) {
+  return db
+    .selectFrom('statuses as s')
+    .select(['s.id', 's.key', 's.category', 's.label', 's.is_hidden', 's.allow_votes', 's.allow_comments'])
+    .select(s =>
+      s.fn
+        .agg<number>('row_number')
+        .over(over => over.orderBy('s.position').orderBy('s.id'))
+        .as('position'),
+    )
+    .where('s.account_id', '=', board.accountId)
+    .where('s.board_id', '=', board.id);
+}
 
 /** Lists the status registry of a board, in its order. */
-export function listStatuses(admin: Administration, boardId: number): Promise<StatusListing[]> {
-  return admin.query(selectStatuses, [boardId]);
+export function listStatuses(admin: Administration, board: BoardOfAccount): Promise<StatusListing[]> {
+  return statusListings(admin, board).orderBy('s.position').orderBy('s.id').execute();
 }
 
-export interface StatusInUse extends StatusListing {
-  /** How many ideas have it that are published, and not merged; counted as far as countLimit. */
-  idea_count: number;
-  /** How many ideas in it await approval; counted as far. */
-  pending_count: number;
-  /** How many statuses the board has. */
-  status_count: number;
+export type StatusInUse = InferResult<ReturnType<typeof statusesInUse>>[number];
+
+/** Each of the two counts uses its own index: see countOf. Merged and rejected ideas are in no list, and are not counted. */
+function statusesInUse(admin: Administration, board: BoardOfAccount) {
+  const statuses = statusListings(admin, board).select(s => s.fn.countAll<number>().over().as('status_count'));
+  return admin.db
+    .selectFrom(statuses.as('s'))
+    .selectAll('s')
+    .select(s => {
+      const ideas = s.selectFrom('ideas as i').whereRef('i.status_id', '=', 's.id');
+      const published = ideas.where('i.moderation_state', '=', 'published').where('i.merged_into_id', 'is', null);
+      const pending = ideas.where('i.moderation_state', '=', 'pending');
+      return [countOf(published).as('idea_count'), countOf(pending).as('pending_count')];
+    })
+    .orderBy('s.position');
 }
 
-// Each of the two counts goes by an index of its own. What is merged or rejected is in no list, and is not counted.
-const selectStatusesInUse = plannedStatement<StatusInUse>(`
-  select s.*,
-    ${countOf(`from ideas i
-      where i.status_id = s.id and i.moderation_state = 'published' and i.merged_into_id is null`)} as idea_count,
-    ${countOf(`from ideas i where i.status_id = s.id and i.moderation_state = 'pending'`)} as pending_count
-  from (
-    select s.id, s.key, s.category, s.label, s.is_hidden, s.allow_votes, s.allow_comments,
-      row_number() over (order by s.position, s.id) as position, count(*) over () as status_count
-    from statuses s
-    where s.board_id = $1
-  ) s
-  where $2::text is null or s.key = $2
-  order by s.position
-  limit $3 offset $4`);
-
-/** Lists some of the statuses of a board, in their order, and how many ideas have each. */
+/** Lists some of the statuses of a board, in their order, and how many ideas have each, counted as far as countLimit. */
 export function listStatusesInUse(
   admin: Administration,
-  boardId: number,
+  board: BoardOfAccount,
   { limit, offset }: { limit: number; offset: number },
 ): Promise<StatusInUse[]> {
-  return admin.query(selectStatusesInUse, [boardId, null, limit, offset]);
+  return statusesInUse(admin, board).limit(limit).offset(offset).execute();
 }
 
-export async function readStatusInUse(admin: Administration, boardId: number, key: string): Promise<StatusInUse> {
-  const [status] = await admin.query(selectStatusesInUse, [boardId, key, 1, 0]);
+export async function readStatusInUse(admin: Administration, board: BoardOfAccount, key: string): Promise<StatusInUse> {
+  const status = await statusesInUse(admin, board).where('s.key', '=', key).executeTakeFirst();
   if (!status) throw new AdministrationError('not_found', `The board has no status ${quote(key)}`);
   return status;
 }

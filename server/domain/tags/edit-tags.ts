@@ -1,6 +1,9 @@
-import { plannedStatement, statement } from '../../database/statement.ts';
+import { raw } from '@mikro-orm/postgresql';
+import type { ExpressionBuilder, InferResult } from 'kysely';
+import type { Tables } from '../../database/tables.ts';
 import { Tag } from '../../entities/tag.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
+import type { BoardOfAccount } from '../boards/find-board.ts';
 import { noteFields } from '../changed-fields.ts';
 import { explainViolations } from '../constraint-violation.ts';
 import { checkColor, checkName, quote } from '../fields.ts';
@@ -12,11 +15,7 @@ export interface TagFields {
 }
 
 /** Adds a tag to a board. */
-export async function addTag(
-  admin: Administration,
-  board: { id: number; accountId: number },
-  input: TagFields,
-): Promise<Tag> {
+export async function addTag(admin: Administration, board: BoardOfAccount, input: TagFields): Promise<Tag> {
   const name = checkName(input.name, 40);
   const tag = admin.em.create(Tag, {
     name,
@@ -45,46 +44,63 @@ export async function removeTag(admin: Administration, tag: Tag): Promise<void> 
   admin.audit.record('tag.removed', removed);
 }
 
-const selectTagByName = statement<{ id: number }>(
-  'select_tag_by_name',
-  'select id from tags where board_id = $1 and lower(name) = lower($2)',
-);
-
 /** Finds a tag of a board by name, whatever its case. */
-export async function requireTag(admin: Administration, boardId: number, name: string): Promise<Tag> {
-  const [row] = await admin.query(selectTagByName, [boardId, name.trim()]);
-  if (!row) throw new AdministrationError('not_found', `The board has no tag ${quote(name)}`);
-  return admin.em.findOneOrFail(Tag, row.id);
+export async function requireTag(
+  admin: Administration,
+  { id: boardId, accountId }: BoardOfAccount,
+  name: string,
+): Promise<Tag> {
+  const hasName = { [raw('lower(name)')]: raw('lower(?)', [name.trim()]) };
+  const tag = await admin.em.findOne(Tag, { accountId, boardId, ...hasName });
+  if (!tag) throw new AdministrationError('not_found', `The board has no tag ${quote(name)}`);
+  return tag;
 }
-
-const lockTag = statement<{ id: number }>(
-  'lock_tag',
-  'select id from tags where board_id = $1 and id = $2 for no key update',
-);
 
 /** Finds a tag of a board by its id, to change it: others who change it wait. */
-export async function requireTagOfId(admin: Administration, boardId: number, id: number): Promise<Tag> {
-  const [locked] = await admin.query(lockTag, [boardId, id]);
+export async function requireTagOfId(admin: Administration, board: BoardOfAccount, id: number): Promise<Tag> {
+  const locked = await admin.db
+    .selectFrom('tags')
+    .select('id')
+    .where('account_id', '=', board.accountId)
+    .where('board_id', '=', board.id)
+    .where('id', '=', id)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
   if (!locked) throw new AdministrationError('not_found', `The board has no tag ${id}`);
-  return admin.em.findOneOrFail(Tag, locked.id);
+  return admin.em.findOneOrFail(Tag, { id, accountId: board.accountId });
 }
 
-export interface TagListing {
-  id: number;
-  name: string;
-  color: string;
-  idea_count: number;
+export type TagListing = InferResult<ReturnType<typeof tagListings>>[number];
+
+function tagListings(admin: Administration, board: BoardOfAccount) {
+  return tagsOf(admin, board).select(t =>
+    ideasWith(t)
+      .select(ideas => ideas.fn.countAll<number>().as('count'))
+      .$asScalar()
+      .$notNull()
+      .as('idea_count'),
+  );
 }
 
-const selectTags = plannedStatement<TagListing>(`
-  select t.id, t.name, t.color, (select count(*) from idea_tags it where it.tag_id = t.id) as idea_count
-  from tags t
-  where t.board_id = $1
-  order by lower(t.name), t.id`);
+/** The tags t of a board by name. */
+export function tagsOf({ db }: Administration, board: BoardOfAccount) {
+  return db
+    .selectFrom('tags as t')
+    .select(['t.id', 't.name', 't.color'])
+    .where('t.account_id', '=', board.accountId)
+    .where('t.board_id', '=', board.id)
+    .orderBy(t => t.fn('lower', ['t.name']))
+    .orderBy('t.id');
+}
+
+/** The ideas that have a tag t, to be counted: see countOf. */
+export function ideasWith(t: ExpressionBuilder<Tables & { t: Tables['tags'] }, 't'>) {
+  return t.selectFrom('idea_tags as it').whereRef('it.tag_id', '=', 't.id');
+}
 
 /** Lists the tags of a board by name. */
-export function listTags(admin: Administration, boardId: number): Promise<TagListing[]> {
-  return admin.query(selectTags, [boardId]);
+export function listTags(admin: Administration, board: BoardOfAccount): Promise<TagListing[]> {
+  return tagListings(admin, board).execute();
 }
 
 function describe({ id, accountId, boardId }: Tag) {

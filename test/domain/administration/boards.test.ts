@@ -44,8 +44,8 @@ const refuseUpdate = (changes: BoardChanges, reason: 'invalid' | 'conflict', mes
 
 test('a new board has the six default statuses, whose keys are the values of status for their categories', async () => {
   const statuses = await administer(db, async admin => {
-    const { id } = await createBoard(admin, { accountId: world.accountId, slug: 'new', name: 'New' });
-    return listStatuses(admin, id);
+    const created = await createBoard(admin, { accountId: world.accountId, slug: 'new', name: 'New' });
+    return listStatuses(admin, created);
   });
   expect(Object.fromEntries(statuses.map(({ category, key }) => [category, key]))).toEqual(statusOfCategory);
   expect(statuses.map(({ label }) => label)).toEqual([
@@ -109,20 +109,20 @@ test('an update changes what it names and nothing else', async () => {
   await refuseUpdate({ name: 'Lost', description: 'x'.repeat(5001) }, 'invalid', 'at most 5000 characters');
 });
 
-const keys = async () => (await administer(db, admin => listStatuses(admin, board.id))).map(({ key }) => key);
+const keys = async () => (await administer(db, admin => listStatuses(admin, board))).map(({ key }) => key);
 const change = (key: string, changes: Partial<StatusFields>) =>
-  administer(db, async admin => updateStatus(admin, await requireStatus(admin, board.id, key), changes));
+  administer(db, async admin => updateStatus(admin, await requireStatus(admin, board, key), changes));
 const remove = (key: string) =>
-  administer(db, async admin => removeStatus(admin, await requireStatus(admin, board.id, key)));
+  administer(db, async admin => removeStatus(admin, await requireStatus(admin, board, key)));
 const refuseChange = (key: string, changes: Partial<StatusFields>, message: string) =>
   expectRefusal(
     db,
-    async admin => updateStatus(admin, await requireStatus(admin, board.id, key), changes),
+    async admin => updateStatus(admin, await requireStatus(admin, board, key), changes),
     'conflict',
     message,
   );
 const refuseRemoval = (key: string, message: string) =>
-  expectRefusal(db, async admin => removeStatus(admin, await requireStatus(admin, board.id, key)), 'conflict', message);
+  expectRefusal(db, async admin => removeStatus(admin, await requireStatus(admin, board, key)), 'conflict', message);
 
 test('a status stands where it is put, and the last place is the default', async () => {
   const add = (key: string, position?: number) =>
@@ -167,14 +167,14 @@ test('a board keeps a status of the category inbox, where new ideas start', asyn
 test('two who remove the last two inbox statuses at the same time leave one', async () => {
   await change('planned', { category: 'inbox' });
   const removal = (key: string) => async (admin: Administration) =>
-    removeStatus(admin, await requireStatus(admin, board.id, key));
+    removeStatus(admin, await requireStatus(admin, board, key));
   const results = await administerAtOnce(db, removal('open'), removal('planned'));
   expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
 });
 
 test('two who move statuses at the same time leave each in a place of its own', async () => {
   const move = (key: string, position: number) => async (admin: Administration) =>
-    updateStatus(admin, await requireStatus(admin, board.id, key), { position });
+    updateStatus(admin, await requireStatus(admin, board, key), { position });
   // The second one has read where its status stood before the first one moved it.
   const results = await administerAtOnce(db, move('archived', 1), move('done', 3));
   expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled']);
@@ -185,8 +185,7 @@ test('two who move statuses at the same time leave each in a place of its own', 
 });
 
 test('of two who remove a status at the same time, one is told that it is gone', async () => {
-  const removal = async (admin: Administration) =>
-    removeStatus(admin, await requireStatus(admin, board.id, 'declined'));
+  const removal = async (admin: Administration) => removeStatus(admin, await requireStatus(admin, board, 'declined'));
   const results = await administerAtOnce(db, removal, removal);
   expect(results).toMatchObject([{ status: 'fulfilled' }, { reason: { reason: 'not_found' } }]);
 });
@@ -237,7 +236,7 @@ test('a tag has a name of its own on its board and a color in lower case', async
   );
   await expectRefusal(
     db,
-    async admin => updateTag(admin, await requireTag(admin, board.id, 'other'), { name: 'billing' }),
+    async admin => updateTag(admin, await requireTag(admin, board, 'other'), { name: 'billing' }),
     'conflict',
     'Another tag',
   );
@@ -257,7 +256,7 @@ test('removing a tag takes it from the ideas that have it, and leaves the ideas'
     'insert into idea_tags (idea_id, tag_id, account_id) select $1, id, account_id from tags where board_id = $2',
     [ideaId, board.id],
   );
-  await administer(db, async admin => removeTag(admin, await requireTag(admin, board.id, 'billing')));
+  await administer(db, async admin => removeTag(admin, await requireTag(admin, board, 'billing')));
   expect(await db.sql('select * from idea_tags where idea_id = $1', [ideaId])).toEqual([]);
   expect(await db.sql('select id from ideas where id = $1', [ideaId])).toHaveLength(1);
 });
