@@ -95,7 +95,7 @@ export async function showIdea(
     isFrozen: board.is_frozen,
     mergedInto: target && linkTo(request, account, target),
     changes: isFixed ? undefined : presentChanges(idea, board, path),
-    isFollowing: await isFollowing(op, { ideaId, userId: op.actor.userId }),
+    isFollowing: await isFollowing(op, op.actor.accountId, { ideaId, userId: op.actor.userId }),
     paths: { approve: path('/approve'), reject: path('/reject'), unmerge: path('/unmerge'), follow: path('/follow') },
     comments: presentComments(request, account, comments, people, { ideaId, isFirst: query.cursor === undefined }),
     merged: presentMerged(request, account, merged, { ideaId, isFirst: query.merged === undefined }),

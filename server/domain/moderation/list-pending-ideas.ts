@@ -1,37 +1,42 @@
-import { plannedStatement } from '../../database/statement.ts';
+import type { InferResult } from 'kysely';
 import type { Administration } from '../administration.ts';
 import { type Cursor, cutPage, type Page, type Place } from '../pagination.ts';
 
-export interface PendingIdea {
-  id: number;
-  board: string;
-  title: string;
-  body: string;
-  author_id: number;
-  author: string;
-  created_at: string;
+export type PendingIdea = InferResult<ReturnType<typeof pendingIdeas>>[number];
+
+/** Reads the first ideas of each status from the index of pending ideas, so that a long queue costs no more. */
+function pendingIdeas({ db }: Administration, accountId: number, limit: number, after?: Cursor) {
+  return db
+    .selectFrom('boards as b')
+    .innerJoin('statuses as s', join => join.onRef('s.board_id', '=', 'b.id').on('s.account_id', '=', accountId))
+    .innerJoinLateral(
+      status =>
+        status
+          .selectFrom('ideas as i')
+          .select(['i.id', 'i.title', 'i.body', 'i.author_id', 'i.created_at'])
+          .where('i.account_id', '=', accountId)
+          .whereRef('i.status_id', '=', 's.id')
+          .where('i.moderation_state', '=', 'pending')
+          .$if(after !== undefined, ideas =>
+            ideas.where(i => i(i.refTuple('i.created_at', 'i.id'), '>', i.tuple(String(after?.key), after?.id ?? 0))),
+          )
+          .orderBy('i.created_at')
+          .orderBy('i.id')
+          .limit(limit)
+          .as('i'),
+      join => join.onTrue(),
+    )
+    .innerJoin('users as u', 'u.id', 'i.author_id')
+    .select(['i.id', 'b.slug as board', 'i.title', 'i.body', 'i.author_id', 'u.name as author', 'i.created_at'])
+    .where('b.account_id', '=', accountId)
+    .orderBy('i.created_at')
+    .orderBy('i.id')
+    .limit(limit);
 }
 
-/** The first of each status come from the index of what is pending, however many wait. */
-const selectPendingIdeas = plannedStatement<PendingIdea>(`
-  select i.id, b.slug as board, i.title, i.body, i.author_id, u.name as author, i.created_at
-  from boards b
-  join statuses s on s.board_id = b.id
-  cross join lateral (
-    select i.id, i.title, i.body, i.author_id, i.created_at from ideas i
-    where i.status_id = s.id and i.moderation_state = 'pending'
-      and ($4::timestamptz is null or (i.created_at, i.id) > ($4, $5::bigint))
-    order by i.created_at, i.id
-    limit $3
-  ) i
-  join users u on u.id = i.author_id
-  where b.account_id = $1 and ($2::bigint is null or b.id = $2)
-  order by i.created_at, i.id
-  limit $3`);
-
 /**
- * Lists what awaits approval in an account, or on one board of it: who has waited longest stands first. It goes on after
- * the idea that a cursor names.
+ * Lists the ideas that await approval in an account, or on one board of it, oldest first. Begins after the idea that a
+ * cursor names.
  */
 export function listPendingIdeas(
   admin: Administration,
@@ -40,7 +45,9 @@ export function listPendingIdeas(
   limit: number,
   after?: Cursor,
 ): Promise<PendingIdea[]> {
-  return admin.query(selectPendingIdeas, [accountId, boardId, limit, after?.key ?? null, after?.id ?? null]);
+  return pendingIdeas(admin, accountId, limit, after)
+    .$if(boardId !== null, ideas => ideas.where('b.id', '=', boardId))
+    .execute();
 }
 
 /** The order of the queue, for its cursors. */

@@ -1,4 +1,3 @@
-import { statement } from '../../database/statement.ts';
 import type { ModerationState } from '../../entities/idea.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 
@@ -8,21 +7,21 @@ export interface LockedSubmission {
   moderation_state: ModerationState;
 }
 
-const lockSubmissionStatement = statement<LockedSubmission & { is_frozen: boolean }>(
-  'lock_submission',
-  `select i.id, i.moderation_state, b.is_frozen
-  from ideas i join boards b on b.id = i.board_id
-  where i.id = $1 and i.account_id = $2
-  for no key update of i for share of b`,
-);
-
-/** Locks an idea for its approval or rejection. A frozen board accepts no writes, and these are some: see lockIdeas. */
+/** Locks an idea for its approval or rejection. A frozen board refuses both, like every other write: see lockIdeas. */
 export async function lockSubmission(
   admin: Administration,
   accountId: number,
   ideaId: number,
 ): Promise<LockedSubmission> {
-  const [idea] = await admin.query(lockSubmissionStatement, [ideaId, accountId]);
+  const idea = await admin.db
+    .selectFrom('ideas as i')
+    .innerJoin('boards as b', join => join.onRef('b.id', '=', 'i.board_id').on('b.account_id', '=', accountId))
+    .select(['i.id', 'i.moderation_state', 'b.is_frozen'])
+    .where('i.account_id', '=', accountId)
+    .where('i.id', '=', ideaId)
+    .forNoKeyUpdate('i')
+    .forShare('b')
+    .executeTakeFirst();
   if (!idea) throw new AdministrationError('not_found', `The account has no idea ${ideaId}`);
   if (idea.moderation_state === 'pending' && idea.is_frozen) {
     throw new AdministrationError('conflict', `The board of idea ${ideaId} is frozen: unfreeze it first`);

@@ -1,34 +1,19 @@
-import type { Queryable } from '../../database/database.ts';
-import { statement } from '../../database/statement.ts';
+import type { QueryBuilding } from '../../database/database.ts';
 
-export interface RejectedIdea {
-  id: number;
-  title: string;
-  body: string;
-  /** What the author was told. */
-  reason: string;
-  board_slug: string;
-  board_name: string;
-  author_id: number;
-  author_name: string;
-  created_at: string;
-  rejected_at: string;
-}
+/** A rejected idea, with the reason that its author was told. */
+export type RejectedIdea = NonNullable<Awaited<ReturnType<typeof readRejectedIdea>>>;
 
-const selectRejectedIdea = statement<RejectedIdea>(
-  'select_rejected_idea',
-  `select i.id, i.title, i.body, coalesce(i.rejection_reason, '') as reason, b.slug as board_slug, b.name as board_name,
-    i.author_id, u.name as author_name, i.created_at, i.updated_at as rejected_at
-  from ideas i join boards b on b.id = i.board_id join users u on u.id = i.author_id
-  where i.id = $1 and i.account_id = $2 and i.moderation_state = 'rejected'`,
-);
-
-/** Reads an idea of an account that was rejected, which only its moderators see; undefined where it was not. */
-export async function readRejectedIdea(
-  db: Queryable,
-  accountId: number,
-  ideaId: number,
-): Promise<RejectedIdea | undefined> {
-  const [idea] = await db.query(selectRejectedIdea, [ideaId, accountId]);
-  return idea;
+/** Reads a rejected idea of an account, which only its moderators see; undefined where there is none. */
+export function readRejectedIdea({ db }: QueryBuilding, accountId: number, ideaId: number) {
+  return db
+    .selectFrom('ideas as i')
+    .innerJoin('boards as b', join => join.onRef('b.id', '=', 'i.board_id').on('b.account_id', '=', accountId))
+    .innerJoin('users as u', 'u.id', 'i.author_id')
+    .select(['i.id', 'i.title', 'i.body', 'i.author_id', 'i.created_at', 'i.updated_at as rejected_at'])
+    .select(i => i.fn.coalesce('i.rejection_reason', i.val('')).as('reason'))
+    .select(['b.slug as board_slug', 'b.name as board_name', 'u.name as author_name'])
+    .where('i.account_id', '=', accountId)
+    .where('i.id', '=', ideaId)
+    .where('i.moderation_state', '=', 'rejected')
+    .executeTakeFirst();
 }

@@ -1,13 +1,7 @@
-import { statement } from '../../database/statement.ts';
 import { type Administration, AdministrationError, actingUserOf } from '../administration.ts';
 import { recordEvent } from '../events/record-event.ts';
 import { checkText } from '../fields.ts';
 import { lockSubmission } from './lock-submission.ts';
-
-const rejectIdeaStatement = statement<never>(
-  'reject_idea',
-  `update ideas set moderation_state = 'rejected', rejection_reason = $2, updated_at = $3 where id = $1`,
-);
 
 /** As long as a comment may be. */
 const maxReasonLength = 500;
@@ -28,9 +22,14 @@ export async function rejectIdea(
   if (idea.moderation_state === 'published') {
     throw new AdministrationError('conflict', `Idea ${ideaId} is published: only a pending one can be rejected`);
   }
-  await admin.query(rejectIdeaStatement, [ideaId, checked, admin.now]);
-  const source = { ...admin, actor: { userId: actingUserOf(admin), tokenId: null } };
-  await recordEvent(source, 'idea.rejected', ideaId, { reason: checked });
+  await admin.db
+    .updateTable('ideas')
+    .set({ moderation_state: 'rejected', rejection_reason: checked, updated_at: admin.now })
+    .where('account_id', '=', accountId)
+    .where('id', '=', ideaId)
+    .execute();
+  const actor = { userId: actingUserOf(admin), tokenId: null };
+  await recordEvent({ query: admin.query, now: admin.now, actor }, 'idea.rejected', ideaId, { reason: checked });
   admin.audit.record('idea.rejected', { account_id: accountId, idea_id: ideaId });
   return true;
 }

@@ -1,25 +1,23 @@
-import { statement } from '../../database/statement.ts';
+import type { InferResult } from 'kysely';
 import type { Administration } from '../administration.ts';
 import { requireIdeaOf } from './find-idea.ts';
 
-export interface FollowerView {
-  email: string;
-  name: string;
-  /** Where the follower gets mail; null for nowhere. */
-  notification_email: string | null;
-  created_at: string;
+/** A follower gets mail at the notification_email; null for no mail. */
+export type FollowerView = InferResult<ReturnType<typeof followersOf>>[number];
+
+function followersOf({ db }: Administration, accountId: number, ideaId: number) {
+  return db
+    .selectFrom('followers as f')
+    .innerJoin('users as u', 'u.id', 'f.user_id')
+    .select(['u.email', 'u.name', 'u.notification_email', 'f.created_at'])
+    .where('f.account_id', '=', accountId)
+    .where('f.idea_id', '=', ideaId)
+    .where('u.is_placeholder', '=', false)
+    .orderBy('f.created_at')
+    .orderBy('u.id');
 }
 
-const selectFollowers = statement<FollowerView>(
-  'select_followers',
-  `select u.email, u.name, u.notification_email, f.created_at
-  from followers f join users u on u.id = f.user_id
-  where f.idea_id = $1 and not u.is_placeholder
-  order by f.created_at, u.id
-  limit $2`,
-);
-
-/** Lists who follows an idea of an account; who has followed longest stands first. */
+/** Lists the followers of an idea of an account. The oldest follower stands first. */
 export async function listFollowers(
   admin: Administration,
   accountId: number,
@@ -27,5 +25,5 @@ export async function listFollowers(
   limit: number,
 ): Promise<FollowerView[]> {
   await requireIdeaOf(admin, accountId, ideaId);
-  return admin.query(selectFollowers, [ideaId, limit]);
+  return followersOf(admin, accountId, ideaId).limit(limit).execute();
 }

@@ -1,30 +1,8 @@
-import type { Queryable } from '../../database/database.ts';
-import { plannedStatement } from '../../database/statement.ts';
+import { type InferResult, sql } from 'kysely';
+import type { QueryBuilding } from '../../database/database.ts';
 import type { NotificationKind } from '../../events/people/mail-content.ts';
 
-export interface NotificationView {
-  id: number;
-  kind: NotificationKind;
-  account: string;
-  /** Of the event; null for an endpoint that was disabled. */
-  board: string | null;
-  board_name: string | null;
-  idea_id: number | null;
-  title: string | null;
-  /** The idea into which the idea was merged, or out of which it was taken. */
-  target_title: string | null;
-  status_label: string | null;
-  /** Who acted; null for the operator of the server. */
-  actor: string | null;
-  /** How the comment or the pending idea begins, or why an idea was rejected or an endpoint disabled. */
-  detail: string | null;
-  endpoint_url: string | null;
-  /** The board on which everybody may read the idea now. */
-  public_board: string | null;
-  created_at: string;
-  read_at: string | null;
-  mailed_at: string | null;
-}
+export type NotificationView = InferResult<ReturnType<typeof notificationsOf>>[number];
 
 /** The page of a list: everything, or what is not read; older than an id, or from the newest. */
 export interface NotificationFilter {
@@ -33,39 +11,76 @@ export interface NotificationFilter {
   limit: number;
 }
 
-/** What is told is what was there when it happened; where to read the idea is what is there now. */
-const selectNotifications = plannedStatement<NotificationView>(`
-  select n.id, n.kind, a.slug as account, e.body #>> '{data,board,slug}' as board,
-    e.body #>> '{data,board,name}' as board_name, e.idea_id, e.body #>> '{data,idea,title}' as title,
-    e.body #>> '{data,target,title}' as target_title, e.body #>> '{data,idea,status_label}' as status_label,
-    e.body #>> '{data,actor,name}' as actor,
-    case n.kind
-      when 'comment.created' then e.body #>> '{data,comment,body}'
-      when 'idea.pending' then left(e.body #>> '{data,idea,body}', 501)
-      when 'idea.rejected' then e.body #>> '{data,reason}'
-      when 'webhook.disabled' then w.disabled_reason
-    end as detail,
-    w.url as endpoint_url,
-    (
-      select b.slug from ideas i join statuses s on s.id = i.status_id join boards b on b.id = i.board_id
-      where i.id = e.idea_id and b.is_public and i.moderation_state = 'published' and not s.is_hidden
-    ) as public_board,
-    n.created_at, n.read_at, n.mailed_at
-  from notifications n
-  join accounts a on a.id = n.account_id
-  left join events e on e.id = n.event_id
-  left join webhook_endpoints w on w.id = n.endpoint_id
-  where n.user_id = $1 and ($2::bigint is null or n.account_id = $2) and ($3::bigint is null or n.id < $3)
-    and (not $4 or n.read_at is null)
-  order by n.id desc
-  limit $5`);
+/** A text of the event's data. */
+function dataOf(...path: string[]) {
+  return sql<string | null>`e.body #>> ${sql.lit(`{data,${path.join(',')}}`)}`;
+}
+
+/**
+ * The notifications of a person, in all their accounts. An event tells what was there when it happened; public_board is
+ * the board on which everybody may read the idea now.
+ */
+function notificationsOf({ db }: QueryBuilding, userId: number) {
+  return db
+    .selectFrom('notifications as n')
+    .innerJoin('accounts as a', 'a.id', 'n.account_id')
+    .leftJoin('events as e', join => join.onRef('e.id', '=', 'n.event_id').onRef('e.account_id', '=', 'n.account_id'))
+    .leftJoin('webhook_endpoints as w', join =>
+      join.onRef('w.id', '=', 'n.endpoint_id').onRef('w.account_id', '=', 'n.account_id'),
+    )
+    .select(['n.id', 'n.kind', 'a.slug as account'])
+    .select([dataOf('board', 'slug').as('board'), dataOf('board', 'name').as('board_name'), 'e.idea_id'])
+    .select([dataOf('idea', 'title').as('title'), dataOf('target', 'title').as('target_title')])
+    .select([dataOf('idea', 'status_label').as('status_label'), dataOf('actor', 'name').as('actor')])
+    .select(n =>
+      n
+        .case('n.kind')
+        .when('comment.created')
+        .then(dataOf('comment', 'body'))
+        .when('idea.pending')
+        .then(sql<string | null>`left(${dataOf('idea', 'body')}, 501)`)
+        .when('idea.rejected')
+        .then(dataOf('reason'))
+        .when('webhook.disabled')
+        .then(n.ref('w.disabled_reason'))
+        .end()
+        .as('detail'),
+    )
+    .select('w.url as endpoint_url')
+    .select(n =>
+      n
+        .selectFrom('ideas as i')
+        .innerJoin('statuses as s', join =>
+          join.onRef('s.id', '=', 'i.status_id').onRef('s.account_id', '=', 'i.account_id'),
+        )
+        .innerJoin('boards as b', join =>
+          join.onRef('b.id', '=', 'i.board_id').onRef('b.account_id', '=', 'i.account_id'),
+        )
+        .select('b.slug')
+        .whereRef('i.account_id', '=', 'n.account_id')
+        .whereRef('i.id', '=', 'e.idea_id')
+        .where('i.moderation_state', '=', 'published')
+        .where('b.is_public', '=', true)
+        .where('s.is_hidden', '=', false)
+        .as('public_board'),
+    )
+    .select(['n.created_at', 'n.read_at', 'n.mailed_at'])
+    .where('n.user_id', '=', userId)
+    .orderBy('n.id', 'desc')
+    .$narrowType<{ kind: NotificationKind }>();
+}
 
 /** Lists what a user was told, in all accounts or in one, newest first. */
 export function listNotifications(
-  db: Queryable,
+  queryable: QueryBuilding,
   userId: number,
   accountId: number | null,
   { isUnreadOnly = false, beforeId, limit }: NotificationFilter,
 ): Promise<NotificationView[]> {
-  return db.query(selectNotifications, [userId, accountId, beforeId ?? null, isUnreadOnly, limit]);
+  return notificationsOf(queryable, userId)
+    .$if(accountId !== null, n => n.where('n.account_id', '=', accountId))
+    .$if(beforeId !== undefined, n => n.where('n.id', '<', beforeId ?? 0))
+    .$if(isUnreadOnly, n => n.where('n.read_at', 'is', null))
+    .limit(limit)
+    .execute();
 }
