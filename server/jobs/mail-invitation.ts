@@ -12,8 +12,9 @@ import type { TaskDependencies } from './tasks.ts';
 export function mailInvitation(deps: TaskDependencies) {
   const { config, database, clock, audit } = deps;
   const kind = { name: 'invitation', plural: 'invitations' };
-  return mailOne<{ invitation_id: number }>(deps, kind, async ({ invitation_id: invitationId }) => {
-    const link = await makeInvitationLink(database, invitationId, clock.now());
+  return mailOne<{ account_id: number; invitation_id: number }>(deps, kind, async payload => {
+    const invitation = { accountId: payload.account_id, invitationId: payload.invitation_id };
+    const link = await makeInvitationLink(database, invitation, clock.now());
     // It was accepted or revoked, or nobody may make it any more.
     if (!link) return undefined;
     const { email: to, tokenHash, token } = link;
@@ -23,7 +24,7 @@ export function mailInvitation(deps: TaskDependencies) {
       settle: outcome =>
         database.transaction(transaction => {
           const admin = administrationIn(transaction, { audit, actor: { by: 'server' }, now: clock.now() });
-          return noteDelivery(admin, { invitationId, tokenHash }, outcome === 'sent' ? 'mailed' : 'refused');
+          return noteDelivery(admin, { ...invitation, tokenHash }, outcome === 'sent' ? 'mailed' : 'refused');
         }),
     };
   });

@@ -403,7 +403,9 @@ describe('the mail', () => {
     expect(await works(pathIn(mail.received[0]?.mail.text))).toBe(true);
     // A job that runs once more after a crash leaves the link alone that somebody has.
     const [row] = await rows(later);
-    await server.sql(`select graphile_worker.add_job('mail_invitation', $1::json)`, [{ invitation_id: row?.id }]);
+    await server.sql(`select graphile_worker.add_job('mail_invitation', $1::json)`, [
+      { invitation_id: row?.id, account_id: world.accountId },
+    ]);
     await runJobs(server);
     expect(mail.received).toHaveLength(1);
     expect(await works(pathIn(mail.received[0]?.mail.text))).toBe(true);

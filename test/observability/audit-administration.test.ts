@@ -329,8 +329,9 @@ const cases: Cases = {
   },
   'invitation.mailed': onInvitation(
     async (admin, invitationId) => {
-      const link = await makeInvitationLink(admin, invitationId, admin.now);
-      if (link) await noteDelivery(admin, { invitationId, tokenHash: link.tokenHash }, 'mailed');
+      const invitation = { accountId: world.accountId, invitationId };
+      const link = await makeInvitationLink(admin, invitation, admin.now);
+      if (link) await noteDelivery(admin, { ...invitation, tokenHash: link.tokenHash }, 'mailed');
     },
     () => ({ outcome: 'mailed' }),
   ),
@@ -340,7 +341,8 @@ const cases: Cases = {
   ),
   'invitation.accepted': onInvitation(
     async (admin, id, userId) => {
-      const link = await makeInvitationLink(admin, id, admin.now);
+      const invitation = { accountId: world.accountId, invitationId: id };
+      const link = await makeInvitationLink(admin, invitation, admin.now);
       if (link) await acceptInvitation(admin, link.tokenHash, userId);
     },
     userId => ({ user_id: userId, role: 'admin' }),

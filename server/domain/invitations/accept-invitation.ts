@@ -1,5 +1,5 @@
-import { statement } from '../../database/statement.ts';
-import type { Role } from '../../entities/membership.ts';
+import { sql } from 'kysely';
+import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import type { AuditActor } from '../../observability/audit-events.ts';
 import { lockAccount } from '../accounts/find-account.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
@@ -9,21 +9,16 @@ import { type SessionTerms, startSession } from '../sign-in/start-session.ts';
 import { createUser } from '../users/create-user.ts';
 import { invitationStands } from './invitation-stands.ts';
 
-interface TakenInvitation {
-  id: number;
-  account_id: number;
-  email: string;
-  role: Role;
-}
-
 /** Before the invitation, as a beginning erasure locks them, which then takes the invitation away. */
-const lockUser = statement<never>('lock_accepting_user', 'select from users where id = $1 for key share');
+const selectUserLocked = query('lock_accepting_user', (db, $: Arguments<{ userId: number }>) =>
+  db.selectFrom('users').select('id').where('id', '=', $.userId).forKeyShare(),
+);
 
 /** Makes a user a member by an invitation to their address. It works once. */
 export async function acceptInvitation(admin: Administration, linkHash: Buffer, userId: number): Promise<void> {
-  await lockAccountOf(admin, linkHash);
-  await admin.query(lockUser, [userId]);
-  const invitation = await take(admin, linkHash, userId);
+  const accountId = await lockAccountOf(admin, linkHash);
+  await admin.query(selectUserLocked, { userId });
+  const invitation = await take(admin, { accountId, linkHash, userId });
   await join(admin, invitation, userId);
 }
 
@@ -45,8 +40,8 @@ export async function signUpByInvitation(
   terms: SessionTerms,
 ): Promise<{ userId: number; token: string }> {
   const server = adminAs({ by: 'server' });
-  await lockAccountOf(server, linkHash);
-  const invitation = await take(server, linkHash, null);
+  const accountId = await lockAccountOf(server, linkHash);
+  const invitation = await take(server, { accountId, linkHash, userId: null });
   const user = await createUser(server, { email: invitation.email, name });
   const admin = adminAs({ by: 'user', by_user_id: user.id });
   await setPassword(admin, user.id, credential);
@@ -56,34 +51,52 @@ export async function signUpByInvitation(
   return { userId: user.id, token };
 }
 
+type TakenInvitation = RowOf<typeof takeInvitation>;
+
 async function join(admin: Administration, { id, account_id, role }: TakenInvitation, userId: number) {
   await insertMember(admin, { accountId: account_id, userId }, role);
   admin.audit.record('invitation.accepted', { account_id, invitation_id: id, user_id: userId, role });
 }
 
-const selectAccountId = statement<{ account_id: number }>(
-  'select_account_of_invitation',
-  'select account_id from invitations where token_hash = $1',
+/** The link is all that is known: the account comes from the invitation. */
+const selectAccountId = query('select_account_of_invitation', (db, $: Arguments<{ linkHash: Buffer }>) =>
+  db.selectFrom('invitations').select('account_id').where('token_hash', '=', $.linkHash),
 );
 
 /** The account comes first, as with everything that changes its members. */
-async function lockAccountOf(admin: Administration, linkHash: Buffer) {
-  const [invitation] = await admin.query(selectAccountId, [linkHash]);
+async function lockAccountOf(admin: Administration, linkHash: Buffer): Promise<number> {
+  const [invitation] = await admin.query(selectAccountId, { linkHash });
   if (!invitation) throw isOver();
   await lockAccount(admin, invitation.account_id);
+  return invitation.account_id;
+}
+
+/** An invitation that its link names. Only the user may take it; null for a person who has no user yet. */
+interface Taking {
+  accountId: number;
+  linkHash: Buffer;
+  userId: number | null;
 }
 
 /** Whoever takes the row first has it, and the others find the link used. */
-const takeInvitation = statement<TakenInvitation>(
-  'take_invitation',
-  `delete from invitations i
-  where i.token_hash = $1 and ${invitationStands('$2')}
-    and ($3::bigint is null or exists (select from users u where u.id = $3 and u.canonical_email = i.canonical_email))
-  returning i.id, i.account_id, i.email, i.role`,
+const takeInvitation = query('take_invitation', (db, $: Arguments<Taking & { now: Date }>) =>
+  db
+    .deleteFrom('invitations as i')
+    .where('i.account_id', '=', $.accountId)
+    .where('i.token_hash', '=', $.linkHash)
+    .where(i => invitationStands(i, db, $))
+    .where(i => {
+      const user = i.selectFrom('users as u').where('u.id', '=', $.userId);
+      return i.or([
+        i(sql`${$.userId}::bigint`, 'is', null),
+        i.exists(user.whereRef('u.canonical_email', '=', 'i.canonical_email')),
+      ]);
+    })
+    .returning(['i.id', 'i.account_id', 'i.email', 'i.role']),
 );
 
-async function take(admin: Administration, linkHash: Buffer, userId: number | null): Promise<TakenInvitation> {
-  const [invitation] = await admin.query(takeInvitation, [linkHash, admin.now, userId]);
+async function take(admin: Administration, taking: Taking): Promise<TakenInvitation> {
+  const [invitation] = await admin.query(takeInvitation, { ...taking, now: admin.now });
   if (!invitation) throw isOver();
   return invitation;
 }

@@ -1,23 +1,31 @@
+import type { Expression, ExpressionBuilder, Kysely } from 'kysely';
+import type { Tables } from '../../database/tables.ts';
+import { activeMemberships } from '../members/active-memberships.ts';
 import { mayManageIn } from '../members/may-manage.ts';
 
 /**
- * The condition under which the invitation i of a statement can be accepted, is listed and is mailed: it has not expired,
+ * The condition under which an invitation i of an account can be accepted, is listed and is mailed: it has not expired,
  * its address has its canonical form, and its account is not being erased. Its inviter may still invite to its role, and
  * no blocked user would join by it. Whatever changes one of these need not know of invitations.
  */
-export function invitationStands(now: string): string {
-  return `(
-  i.expires_at > ${now}
-  and i.canonical_email is not null
-  and exists (select from accounts a where a.id = i.account_id and a.erasure_began_at is null)
-  and (i.inviter_id is null or exists (
-    select from memberships m
-    where m.account_id = i.account_id and m.user_id = i.inviter_id and ${mayManageIn('m.role', 'i.role')}
-      and not exists (select from user_blocks b where b.account_id = m.account_id and b.user_id = m.user_id)
-  ))
-  and not exists (
-    select from users v join user_blocks b on b.user_id = v.id
-    where v.canonical_email = i.canonical_email and b.account_id = i.account_id
-  )
-)`;
+export function invitationStands(
+  i: ExpressionBuilder<Tables & { i: Tables['invitations'] }, 'i'>,
+  db: Kysely<Tables>,
+  { accountId, now }: { accountId: Expression<number>; now: Expression<string> },
+) {
+  const account = db.selectFrom('accounts as a').where('a.id', '=', accountId).where('a.erasure_began_at', 'is', null);
+  const inviter = activeMemberships(db, accountId)
+    .where('m.user_id', '=', i.ref('i.inviter_id'))
+    .where(m => mayManageIn(m.ref('m.role'), i.ref('i.role')));
+  const blocked = db
+    .selectFrom('users as v')
+    .innerJoin('user_blocks as b', join => join.onRef('b.user_id', '=', 'v.id').on('b.account_id', '=', accountId))
+    .where('v.canonical_email', '=', i.ref('i.canonical_email'));
+  return i.and([
+    i('i.expires_at', '>', now),
+    i('i.canonical_email', 'is not', null),
+    i.exists(account),
+    i.or([i('i.inviter_id', 'is', null), i.exists(inviter)]),
+    i.not(i.exists(blocked)),
+  ]);
 }

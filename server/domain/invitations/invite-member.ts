@@ -1,4 +1,5 @@
-import { plannedStatement, statement } from '../../database/statement.ts';
+import { addJob } from '../../database/add-job.ts';
+import { type Arguments, query } from '../../database/query.ts';
 import type { InvitationDelivery } from '../../entities/invitation.ts';
 import type { Role } from '../../entities/membership.ts';
 import { type Administration, AdministrationError, actingUserOf } from '../administration.ts';
@@ -26,54 +27,80 @@ export interface IssuedInvitation {
   token: string | undefined;
 }
 
-interface Invited {
-  role: Role | null;
-  is_blocked: boolean;
-  open_role: Role | null;
+const selectInvited = query(
+  'select_invited',
+  (db, $: Arguments<{ accountId: number; canonicalEmail: string; now: Date }>) => {
+    const member = db
+      .selectFrom('memberships as m')
+      .innerJoin('users as u', 'u.id', 'm.user_id')
+      .where('m.account_id', '=', $.accountId)
+      .where('u.canonical_email', '=', $.canonicalEmail);
+    const blocked = db
+      .selectFrom('user_blocks as b')
+      .innerJoin('users as u', 'u.id', 'b.user_id')
+      .where('b.account_id', '=', $.accountId)
+      .where('u.canonical_email', '=', $.canonicalEmail);
+    const invitation = db
+      .selectFrom('invitations as i')
+      .where('i.account_id', '=', $.accountId)
+      .where('i.canonical_email', '=', $.canonicalEmail)
+      .where(i => invitationStands(i, db, $));
+    return db.selectNoFrom(eb => [
+      member.select('m.role').as('role'),
+      eb.exists(blocked).$castTo<boolean>().as('is_blocked'),
+      invitation.select('i.role').as('open_role'),
+    ]);
+  },
+);
+
+interface InvitationRow extends NewInvitation {
+  canonicalEmail: string;
+  inviterId: number | null;
+  tokenHash: Buffer | null;
+  delivery: InvitationDelivery;
+  now: Date;
+  expiresAt: Date;
 }
 
-const selectInvited = statement<Invited>(
-  'select_invited',
-  `select
-    (select m.role from memberships m join users u on u.id = m.user_id
-      where m.account_id = $1 and u.canonical_email = $2) as role,
-    exists (select from user_blocks b join users u on u.id = b.user_id
-      where b.account_id = $1 and u.canonical_email = $2) as is_blocked,
-    (select i.role from invitations i
-      where i.account_id = $1 and i.canonical_email = $2 and ${invitationStands('$3')}) as open_role`,
-);
-
-const upsertInvitation = statement<{ id: number }>(
-  'upsert_invitation',
-  `insert into invitations as i
-    (account_id, email, role, inviter_id, token_hash, delivery, created_at, expires_at, canonical_email)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-  on conflict (canonical_email, account_id) do update
-    set email = excluded.email, role = excluded.role, inviter_id = excluded.inviter_id,
-        token_hash = excluded.token_hash, delivery = excluded.delivery, created_at = excluded.created_at,
-        expires_at = excluded.expires_at
-  returning id`,
-);
+const upsertInvitation = query('upsert_invitation', (db, $: Arguments<InvitationRow>) => {
+  const fields = {
+    email: $.email,
+    role: $.role,
+    inviter_id: $.inviterId,
+    token_hash: $.tokenHash,
+    delivery: $.delivery,
+    created_at: $.now,
+    expires_at: $.expiresAt,
+  };
+  return db
+    .insertInto('invitations')
+    .values({ account_id: $.accountId, canonical_email: $.canonicalEmail, ...fields })
+    .onConflict(conflict => conflict.columns(['canonical_email', 'account_id']).doUpdateSet(fields))
+    .returning('id');
+});
 
 /** After the address: for the version before, a trigger clears the form where only the address is written. */
-const setCanonicalEmail = statement<never>(
+const setCanonicalEmail = query(
   'set_canonical_email_of_invitation',
-  'update invitations set canonical_email = $2 where id = $1 and canonical_email is distinct from $2',
+  (db, $: Arguments<{ accountId: number; invitationId: number; canonicalEmail: string }>) =>
+    db
+      .updateTable('invitations')
+      .set({ canonical_email: $.canonicalEmail })
+      .where('account_id', '=', $.accountId)
+      .where('id', '=', $.invitationId)
+      .where('canonical_email', 'is distinct from', $.canonicalEmail),
 );
 
 /** The index of the version before takes these for the same address: the later invitation stands. */
-const deleteLookalikes = statement<never>(
+const deleteLookalikes = query(
   'delete_lookalike_invitations',
-  `delete from invitations
-  where account_id = $1 and lower(email) = lower($2) and canonical_email is distinct from $3`,
+  (db, $: Arguments<{ accountId: number; email: string; canonicalEmail: string }>) =>
+    db
+      .deleteFrom('invitations')
+      .where('account_id', '=', $.accountId)
+      .where(({ eb, fn }) => eb(fn('lower', ['email']), '=', fn('lower', [$.email])))
+      .where('canonical_email', 'is distinct from', $.canonicalEmail),
 );
-
-/** Under a key, so that of several invitations in a row one is mailed. A day of tries: it is good for a week. */
-const leaveMail = plannedStatement<never>(`
-  select graphile_worker.add_job(
-    'mail_invitation', json_build_object('invitation_id', $1::bigint, 'account_id', $2::bigint),
-    job_key => 'invitation:' || $1::bigint, max_attempts => 12
-  )`);
 
 /**
  * Invites an address to become a member. Whoever is invited already is so anew, in the role that is given now: the link
@@ -87,8 +114,8 @@ export async function inviteMember(
   const email = checkEmail(input.email);
   const authority = await lockMembers(admin, accountId);
   authority.require(role);
-  const canonical = canonicalAddress(email);
-  const [invited] = await admin.query(selectInvited, [accountId, canonical, admin.now]);
+  const address = { accountId, email, canonicalEmail: canonicalAddress(email) };
+  const [invited] = await admin.query(selectInvited, { ...address, now: admin.now });
   if (invited?.role) throw new AdministrationError('conflict', `${email} is a member of the account already`);
   if (invited?.is_blocked) throw new AdministrationError('conflict', `${email} is blocked in the account`);
   // Another role in its place is the end of that one.
@@ -97,13 +124,29 @@ export async function inviteMember(
   const secret = isMailed ? undefined : makeSecret();
   const delivery: InvitationDelivery = isMailed ? 'waiting' : 'by_hand';
   const expiresAt = new Date(admin.now.getTime() + invitationDays * 86_400_000);
-  const inviterId = actingUserOf(admin);
-  const values = [accountId, email, role, inviterId, secret?.hash ?? null, delivery, admin.now, expiresAt, canonical];
-  await admin.query(deleteLookalikes, [accountId, email, canonical]);
-  const [invitation] = await admin.query(upsertInvitation, values);
+  await admin.query(deleteLookalikes, address);
+  const [invitation] = await admin.query(upsertInvitation, {
+    ...address,
+    role,
+    inviterId: actingUserOf(admin),
+    tokenHash: secret?.hash ?? null,
+    delivery,
+    now: admin.now,
+    expiresAt,
+  });
   if (!invitation) throw new Error('The invitation was not stored');
-  await admin.query(setCanonicalEmail, [invitation.id, canonical]);
-  if (isMailed) await admin.query(leaveMail, [invitation.id, accountId]);
+  await admin.query(setCanonicalEmail, { ...address, invitationId: invitation.id });
+  if (isMailed) await leaveMail(admin, accountId, invitation.id);
   admin.audit.record('invitation.created', { account_id: accountId, invitation_id: invitation.id, email, role });
   return { id: invitation.id, email, role, expiresAt, token: secret?.text };
+}
+
+/** The key makes one mail of several invitations in a row. The attempts take a day, and the invitation is good for a week. */
+function leaveMail(admin: Administration, accountId: number, invitationId: number) {
+  return addJob(admin, {
+    task: 'mail_invitation',
+    payload: { invitation_id: invitationId, account_id: accountId },
+    key: `invitation:${invitationId}`,
+    maxAttempts: 12,
+  });
 }

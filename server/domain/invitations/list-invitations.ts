@@ -1,30 +1,19 @@
-import { statement } from '../../database/statement.ts';
-import type { InvitationDelivery } from '../../entities/invitation.ts';
-import type { Role } from '../../entities/membership.ts';
+import { type InferResult, sql } from 'kysely';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { invitationStands } from './invitation-stands.ts';
 
-/** An open invitation, without anything of its link. */
-export interface InvitationView {
-  id: number;
-  email: string;
-  role: Role;
-  /** The name of whoever made it; null for the operator of the server. */
-  inviter: string | null;
-  delivery: InvitationDelivery;
-  created_at: string;
-  expires_at: string;
+/** An open invitation, without anything of its link. The inviter's name is null for the operator of the server. */
+export type InvitationView = InferResult<ReturnType<typeof openInvitations>>[number];
+
+function openInvitations({ db, now }: Administration, accountId: number) {
+  const terms = { accountId: sql.val(accountId), now: sql.val(now.toISOString()) };
+  return db
+    .selectFrom('invitations as i')
+    .leftJoin('users as u', 'u.id', 'i.inviter_id')
+    .where('i.account_id', '=', accountId)
+    .where(i => invitationStands(i, db, terms))
+    .select(['i.id', 'i.email', 'i.role', 'u.name as inviter', 'i.delivery', 'i.created_at', 'i.expires_at']);
 }
-
-const selectInvitations = (condition: string) => `
-  select i.id, i.email, i.role, u.name as inviter, i.delivery, i.created_at, i.expires_at
-  from invitations i left join users u on u.id = i.inviter_id
-  where i.account_id = $1 and ${invitationStands('$2')} and ${condition}`;
-
-const selectPage = statement<InvitationView>(
-  'select_invitations',
-  `${selectInvitations('($3::bigint is null or i.id < $3)')} order by i.id desc limit $4`,
-);
 
 /** Lists the open invitations of an account, the last one first. */
 export function listInvitations(
@@ -32,17 +21,17 @@ export function listInvitations(
   accountId: number,
   { beforeId, limit }: { beforeId?: number | undefined; limit: number },
 ): Promise<InvitationView[]> {
-  return admin.query(selectPage, [accountId, admin.now, beforeId ?? null, limit]);
+  const all = openInvitations(admin, accountId);
+  const listed = beforeId === undefined ? all : all.where('i.id', '<', beforeId);
+  return listed.orderBy('i.id', 'desc').limit(limit).execute();
 }
-
-const selectOne = statement<InvitationView>('select_invitation', selectInvitations('i.id = $3'));
 
 export async function requireInvitation(
   admin: Administration,
   accountId: number,
   invitationId: number,
 ): Promise<InvitationView> {
-  const [invitation] = await admin.query(selectOne, [accountId, admin.now, invitationId]);
+  const invitation = await openInvitations(admin, accountId).where('i.id', '=', invitationId).executeTakeFirst();
   if (!invitation) throw new AdministrationError('not_found', 'The account has no such invitation');
   return invitation;
 }

@@ -1,18 +1,16 @@
 import type { Queryable } from '../../database/database.ts';
-import { statement } from '../../database/statement.ts';
-import type { Role } from '../../entities/membership.ts';
+import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import type { Administration } from '../administration.ts';
 import { makeSecret } from '../sign-in/secret-text.ts';
 import { invitationStands } from './invitation-stands.ts';
 
-/** What a mail with the link of an invitation says. */
-export interface MailedInvitation {
-  email: string;
-  role: Role;
-  account: string;
-  /** Null for the operator of the server. */
-  inviter: string | null;
-  expires_at: string;
+/** What a mail with the link of an invitation says. The inviter's name is null for the operator of the server. */
+export type MailedInvitation = RowOf<typeof updateLink>;
+
+/** An invitation, by its account. */
+interface OneInvitation {
+  accountId: number;
+  invitationId: number;
 }
 
 /** Where a link leads. */
@@ -20,13 +18,25 @@ export function invitationUrl({ BASE_URL }: { BASE_URL: string }, token: string)
   return `${BASE_URL}/admin/invitations/${token}`;
 }
 
-const updateLink = statement<MailedInvitation>(
+const updateLink = query(
   'update_invitation_link',
-  `update invitations i set token_hash = $2
-  from accounts o
-  where i.id = $1 and i.delivery = 'waiting' and o.id = i.account_id and ${invitationStands('$3')}
-  returning i.email, i.role, i.expires_at, o.name as account,
-    (select u.name from users u where u.id = i.inviter_id) as inviter`,
+  (db, $: Arguments<OneInvitation & { tokenHash: Buffer; now: Date }>) =>
+    db
+      .updateTable('invitations as i')
+      .from('accounts as o')
+      .set({ token_hash: $.tokenHash })
+      .where('o.id', '=', $.accountId)
+      .where('i.account_id', '=', $.accountId)
+      .where('i.id', '=', $.invitationId)
+      .where('i.delivery', '=', 'waiting')
+      .where(i => invitationStands(i, db, $))
+      .returning(i => [
+        'i.email',
+        'i.role',
+        'i.expires_at',
+        'o.name as account',
+        i.selectFrom('users as u').select('u.name').whereRef('u.id', '=', 'i.inviter_id').as('inviter'),
+      ]),
 );
 
 /**
@@ -35,28 +45,35 @@ const updateLink = statement<MailedInvitation>(
  */
 export async function makeInvitationLink(
   db: Queryable,
-  invitationId: number,
+  invitation: OneInvitation,
   now: Date,
 ): Promise<(MailedInvitation & { token: string; tokenHash: Buffer }) | undefined> {
   const { text: token, hash: tokenHash } = makeSecret();
-  const [invitation] = await db.query(updateLink, [invitationId, tokenHash, now]);
-  return invitation && { ...invitation, token, tokenHash };
+  const [mailed] = await db.query(updateLink, { ...invitation, tokenHash, now });
+  return mailed && { ...mailed, token, tokenHash };
 }
 
 /** Of this link alone: whoever is invited again meanwhile still waits for their mail. */
-const updateDelivery = statement<{ account_id: number }>(
+const updateDelivery = query(
   'update_invitation_delivery',
-  `update invitations set delivery = $3 where id = $1 and token_hash = $2 and delivery = 'waiting' returning account_id`,
+  (db, $: Arguments<OneInvitation & { tokenHash: Buffer; outcome: 'mailed' | 'refused' }>) =>
+    db
+      .updateTable('invitations')
+      .set({ delivery: $.outcome })
+      .where('account_id', '=', $.accountId)
+      .where('id', '=', $.invitationId)
+      .where('token_hash', '=', $.tokenHash)
+      .where('delivery', '=', 'waiting')
+      .returning('id'),
 );
 
 /** Notes what became of the mail with a link. */
 export async function noteDelivery(
   admin: Administration,
-  { invitationId, tokenHash }: { invitationId: number; tokenHash: Buffer },
+  link: OneInvitation & { tokenHash: Buffer },
   outcome: 'mailed' | 'refused',
 ): Promise<void> {
-  const [invitation] = await admin.query(updateDelivery, [invitationId, tokenHash, outcome]);
+  const [invitation] = await admin.query(updateDelivery, { ...link, outcome });
   if (!invitation) return;
-  const { account_id } = invitation;
-  admin.audit.record('invitation.mailed', { account_id, invitation_id: invitationId, outcome });
+  admin.audit.record('invitation.mailed', { account_id: link.accountId, invitation_id: invitation.id, outcome });
 }

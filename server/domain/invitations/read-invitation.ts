@@ -1,33 +1,39 @@
 import type { Queryable } from '../../database/database.ts';
-import { statement } from '../../database/statement.ts';
-import type { Role } from '../../entities/membership.ts';
+import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import { hashOfSecret } from '../sign-in/secret-text.ts';
 import { invitationStands } from './invitation-stands.ts';
 
-/** What whoever has the link of an invitation is told. */
-export interface FollowedInvitation {
-  account_id: number;
-  account_slug: string;
-  account: string;
-  email: string;
-  role: Role;
-  inviter: string | null;
-  expires_at: string;
-  /** The user who has the address, if anybody has. */
-  user_id: number | null;
-  is_member: boolean;
-}
+/** An invitation as its link shows it. The user is the one who has the address, or null. */
+export type FollowedInvitation = RowOf<typeof selectInvitation>;
 
-const selectInvitation = statement<FollowedInvitation>(
-  'select_followed_invitation',
-  `select i.account_id, o.slug as account_slug, o.name as account, i.email, i.role, n.name as inviter, i.expires_at,
-    u.id as user_id,
-    exists (select from memberships m where m.account_id = i.account_id and m.user_id = u.id) as is_member
-  from invitations i
-  join accounts o on o.id = i.account_id
-  left join users n on n.id = i.inviter_id
-  left join users u on u.canonical_email = i.canonical_email
-  where i.token_hash = $1 and ${invitationStands('$2')}`,
+/** The link is all that is known: the account comes from the invitation. */
+const selectInvitation = query('select_followed_invitation', (db, $: Arguments<{ linkHash: Buffer; now: Date }>) =>
+  db
+    .selectFrom('invitations as i')
+    .innerJoin('accounts as o', 'o.id', 'i.account_id')
+    .leftJoin('users as n', 'n.id', 'i.inviter_id')
+    .leftJoin('users as u', 'u.canonical_email', 'i.canonical_email')
+    .select(i => [
+      'i.account_id',
+      'o.slug as account_slug',
+      'o.name as account',
+      'i.email',
+      'i.role',
+      'n.name as inviter',
+      'i.expires_at',
+      'u.id as user_id',
+      i
+        .exists(
+          i
+            .selectFrom('memberships as m')
+            .whereRef('m.account_id', '=', 'i.account_id')
+            .whereRef('m.user_id', '=', 'u.id'),
+        )
+        .$castTo<boolean>()
+        .as('is_member'),
+    ])
+    .where('i.token_hash', '=', $.linkHash)
+    .where(i => invitationStands(i, db, { accountId: i.ref('i.account_id'), now: $.now })),
 );
 
 /**
@@ -40,6 +46,6 @@ export async function readInvitation(
   now: Date,
 ): Promise<(FollowedInvitation & { hash: Buffer }) | undefined> {
   const hash = hashOfSecret(token);
-  const [row] = hash ? await db.query(selectInvitation, [hash, now]) : [];
+  const [row] = hash ? await db.query(selectInvitation, { linkHash: hash, now }) : [];
   return hash && row && { ...row, hash };
 }

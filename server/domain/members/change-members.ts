@@ -1,4 +1,4 @@
-import { statement } from '../../database/statement.ts';
+import { type Arguments, query } from '../../database/query.ts';
 import { Membership, type Role } from '../../entities/membership.ts';
 import { type Administration, AdministrationError, actingUserOf } from '../administration.ts';
 import { explainViolations } from '../constraint-violation.ts';
@@ -19,10 +19,15 @@ export async function addMember(admin: Administration, member: Member, role: Rol
   await insertMember(admin, member, role);
 }
 
-const deleteInvitation = statement<never>(
+const deleteInvitation = query(
   'delete_invitation_of_member',
-  `delete from invitations i using users u
-  where u.id = $2 and i.account_id = $1 and i.canonical_email = u.canonical_email`,
+  (db, $: Arguments<{ accountId: number; userId: number }>) =>
+    db
+      .deleteFrom('invitations as i')
+      .using('users as u')
+      .where('u.id', '=', $.userId)
+      .where('i.account_id', '=', $.accountId)
+      .whereRef('i.canonical_email', '=', 'u.canonical_email'),
 );
 
 /** The same, where it is settled already that the user may be one. The account is locked. */
@@ -30,7 +35,7 @@ export async function insertMember(admin: Administration, { accountId, userId }:
   admin.em.create(Membership, { accountId, userId, role, createdAt: admin.now });
   const violations = { ...userInErasure, memberships_pkey: 'The user is a member of the account already' };
   await explainViolations(violations, () => admin.em.flush());
-  await admin.query(deleteInvitation, [accountId, userId]);
+  await admin.query(deleteInvitation, { accountId, userId });
   admin.audit.record('member.added', { ...describe({ accountId, userId }), role });
 }
 

@@ -1,14 +1,25 @@
-import { plannedStatement, statement } from '../../database/statement.ts';
+import type { InferResult, Kysely } from 'kysely';
+import type { Tables } from '../../database/tables.ts';
 import { type Role, roles } from '../../entities/membership.ts';
 import type { Administration } from '../administration.ts';
 
-export interface MemberView {
-  user_id: number;
-  email: string;
-  name: string;
-  role: Role;
-  is_blocked: boolean;
-  created_at: string;
+export type MemberView = InferResult<ReturnType<typeof membersOf>>[number];
+
+function membersOf(db: Kysely<Tables>, accountId: number) {
+  return db
+    .selectFrom('memberships as m')
+    .innerJoin('users as u', 'u.id', 'm.user_id')
+    .leftJoin('user_blocks as b', join => join.on('b.account_id', '=', accountId).onRef('b.user_id', '=', 'm.user_id'))
+    .where('m.account_id', '=', accountId)
+    .select(m => [
+      'm.user_id',
+      'u.email',
+      'u.name',
+      'm.role',
+      m('b.user_id', 'is not', null).$castTo<boolean>().as('is_blocked'),
+      'm.created_at',
+    ])
+    .$narrowType<{ email: string }>();
 }
 
 /** Which members are listed; all where nothing is said. */
@@ -25,69 +36,52 @@ export interface MemberPlace {
   userId: number;
 }
 
-const columns = 'u.id as user_id, u.email, u.name, m.role, b.user_id is not null as is_blocked, m.created_at';
-const ofMember = 'b.account_id = m.account_id and b.user_id = m.user_id';
-
 /**
- * The list of each role, one after the other: as one list they would have to be sorted. Planned for its values: so
- * PostgreSQL reads a list until the page is full where many members have a beginning, and begins with the users who have
- * it where few do.
+ * Lists members of an account: owners first, then admins, moderators and members, each from the oldest user on. The query
+ * joins one list for each role, because a single list would need a sort of all members.
  */
-const listing = (blocks: string, condition = '') =>
-  plannedStatement<MemberView>(`
-    select user_id, email, name, role, is_blocked, created_at
-    from (${roles
-      .map(
-        (role, index) => `(
-          select ${index} as place, ${columns}
-          from memberships m join users u on u.id = m.user_id ${blocks} join user_blocks b on ${ofMember}
-          where m.account_id = $1 and m.role = '${role}' and m.user_id > ($2::bigint[])[${index + 1}] ${condition}
-            and ($3::text is null or lower(u.email) like lower($3) or lower(u.name) like lower($3))
-          order by m.user_id
-          limit $4
-        )`,
-      )
-      .join(' union all ')}) listed
-    order by place, user_id
-    limit $4`);
-
-const selectMembers = listing('left');
-const selectBlocked = listing('');
-const selectUnblocked = listing('left', 'and b.user_id is null');
-
-/** Lists members of an account: owners first, then admins, moderators and members, each from the oldest user on. */
 export async function listMembers(
-  admin: Administration,
+  { db }: Administration,
   accountId: number,
-  { beginning, isBlocked, limit, ...where }: MemberFilter & { after?: MemberPlace | undefined; limit: number },
+  { after, limit, ...filter }: MemberFilter & { after?: MemberPlace | undefined; limit: number },
 ): Promise<MemberView[]> {
+  const { beginning } = filter;
   // PostgreSQL takes no NUL, and a lone surrogate is no character: no name has them.
   if (beginning !== undefined && (beginning.includes('\0') || !beginning.isWellFormed())) return [];
-  const select = isBlocked === undefined ? selectMembers : isBlocked ? selectBlocked : selectUnblocked;
-  const pattern = beginning === undefined ? null : `${beginning.replace(/[\\%_]/g, '\\$&')}%`;
-  return admin.query(select, [accountId, beginsOf(where), pattern, limit]);
+  const reached = after ? roles.indexOf(after.role) : -1;
+  const [first, ...others] = roles.flatMap((role, index) => {
+    if ((filter.role !== undefined && role !== filter.role) || index < reached) return [];
+    const list = matching(membersOf(db, accountId), filter)
+      .select(m => m.lit(index).as('place'))
+      .where('m.role', '=', role)
+      .where('m.user_id', '>', index === reached ? (after?.userId ?? 0) : 0)
+      .orderBy('m.user_id')
+      .limit(limit);
+    return [db.selectFrom(list.as('of_role')).selectAll()];
+  });
+  if (!first) return [];
+  return db
+    .selectFrom(others.reduce((lists, list) => lists.unionAll(list), first).as('listed'))
+    .select(['user_id', 'email', 'name', 'role', 'is_blocked', 'created_at'])
+    .orderBy('place')
+    .orderBy('user_id')
+    .limit(limit)
+    .execute();
 }
 
-/** After which user the list of each role begins; null for a role that is not listed. */
-function beginsOf({ role, after }: Pick<MemberFilter, 'role'> & { after?: MemberPlace | undefined }) {
-  const reached = after ? roles.indexOf(after.role) : -1;
-  return roles.map((one, index) => {
-    if ((role !== undefined && one !== role) || index < reached) return null;
-    return index === reached ? (after?.userId ?? 0) : 0;
+function matching(members: ReturnType<typeof membersOf>, { beginning, isBlocked }: MemberFilter) {
+  const chosen = isBlocked === undefined ? members : members.where('b.user_id', isBlocked ? 'is not' : 'is', null);
+  if (beginning === undefined) return chosen;
+  return chosen.where(m => {
+    // JavaScript has other rules for lower case.
+    const pattern = m.fn<string>('lower', [m.val(`${beginning.replace(/[\\%_]/g, '\\$&')}%`)]);
+    return m.or([m(m.fn('lower', ['u.email']), 'like', pattern), m(m.fn('lower', ['u.name']), 'like', pattern)]);
   });
 }
 
-const selectMember = statement<MemberView>(
-  'select_member',
-  `select ${columns}
-  from memberships m join users u on u.id = m.user_id left join user_blocks b on ${ofMember}
-  where m.account_id = $1 and m.user_id = $2`,
-);
-
-export async function readMember(
-  admin: Administration,
+export function readMember(
+  { db }: Administration,
   { accountId, userId }: { accountId: number; userId: number },
 ): Promise<MemberView | undefined> {
-  const [member] = await admin.query(selectMember, [accountId, userId]);
-  return member;
+  return membersOf(db, accountId).where('m.user_id', '=', userId).executeTakeFirst();
 }

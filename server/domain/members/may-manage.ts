@@ -1,7 +1,10 @@
-import { statement } from '../../database/statement.ts';
+import { type Expression, expressionBuilder } from 'kysely';
+import { type Arguments, query } from '../../database/query.ts';
+import type { Tables } from '../../database/tables.ts';
 import { type Role, roles } from '../../entities/membership.ts';
 import { lockAccount } from '../accounts/find-account.ts';
 import { type Administration, AdministrationError, actingUserOf } from '../administration.ts';
+import { activeMemberships } from './active-memberships.ts';
 
 /** Which roles whoever acts may give to others, change and take away in an account. */
 export interface Authority {
@@ -9,11 +12,8 @@ export interface Authority {
   require(...roles: Role[]): void;
 }
 
-const selectActor = statement<{ role: Role }>(
-  'select_acting_member',
-  `select m.role from memberships m
-  where m.account_id = $1 and m.user_id = $2
-    and not exists (select from user_blocks b where b.account_id = m.account_id and b.user_id = m.user_id)`,
+const selectActor = query('select_acting_member', (db, $: Arguments<{ accountId: number; userId: number }>) =>
+  activeMemberships(db, $.accountId).select('m.role').where('m.user_id', '=', $.userId),
 );
 
 /**
@@ -24,7 +24,7 @@ export async function lockMembers(admin: Administration, accountId: number): Pro
   await lockAccount(admin, accountId);
   const userId = actingUserOf(admin);
   if (userId === null) return { require() {} };
-  const [member] = await admin.query(selectActor, [accountId, userId]);
+  const [member] = await admin.query(selectActor, { accountId, userId });
   return {
     require(...roles) {
       const refused = roles.find(role => !member || !mayManage(member.role, role));
@@ -38,12 +38,13 @@ export function mayManage(own: Role, role: Role): boolean {
   return own === 'owner' || (own === 'admin' && role !== 'owner');
 }
 
-/** The same as a condition, in a statement that has both roles. */
-export function mayManageIn(own: string, role: string): string {
+/** The same as a condition, in a query that has both roles. */
+export function mayManageIn(own: Expression<Role>, role: Expression<Role>) {
+  const eb = expressionBuilder<Tables>();
   const pairs = roles.flatMap(one =>
-    roles.filter(other => mayManage(one, other)).map(other => `('${one}', '${other}')`),
+    roles.filter(other => mayManage(one, other)).map(other => eb.tuple(eb.val(one), eb.val(other))),
   );
-  return `(${own}, ${role}) in (${pairs.join(', ')})`;
+  return eb(eb.refTuple(own, role), 'in', pairs);
 }
 
 function refusalOf(own: Role | undefined): string {

@@ -1,12 +1,13 @@
 import type { Queryable } from '../../database/database.ts';
-import { statement } from '../../database/statement.ts';
+import { type Arguments, query } from '../../database/query.ts';
+import { activeMemberships } from './active-memberships.ts';
 
-const selectOtherOwner = statement<{ user_id: number }>(
-  'select_other_owner',
-  `select m.user_id from memberships m
-  where m.account_id = $1 and m.user_id <> $2 and m.role = 'owner'
-    and not exists (select from user_blocks b where b.account_id = m.account_id and b.user_id = m.user_id)
-  limit 1`,
+const selectOtherOwner = query('select_other_owner', (db, $: Arguments<{ accountId: number; userId: number }>) =>
+  activeMemberships(db, $.accountId)
+    .select('m.user_id')
+    .where('m.user_id', '<>', $.userId)
+    .where('m.role', '=', 'owner')
+    .limit(1),
 );
 
 /** Whether an account has an owner beside a user: one who is not blocked, and so may act as one. */
@@ -14,5 +15,5 @@ export async function hasOtherOwner(
   db: Queryable,
   { accountId, userId }: { accountId: number; userId: number },
 ): Promise<boolean> {
-  return (await db.query(selectOtherOwner, [accountId, userId])).length > 0;
+  return (await db.query(selectOtherOwner, { accountId, userId })).length > 0;
 }
