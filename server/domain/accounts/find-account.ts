@@ -1,4 +1,4 @@
-import { statement } from '../../database/statement.ts';
+import { type Arguments, query } from '../../database/query.ts';
 import { Account } from '../../entities/account.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { quote } from '../fields.ts';
@@ -22,12 +22,11 @@ export function requireUsable(account: Account): Account {
   throw new AdministrationError('conflict', `The account ${account.slug} is being erased`);
 }
 
-const lockAccountStatement = statement<{ id: number }>(
-  'lock_account',
-  'select id from accounts where id = $1 for no key update',
+const selectAccountLocked = query('lock_account', (db, $: Arguments<{ accountId: number }>) =>
+  db.selectFrom('accounts').select('id').where('id', '=', $.accountId).forNoKeyUpdate(),
 );
 
 /** Makes those wait for each other who change what an account has by what it has: its members, or how many webhooks. */
 export async function lockAccount(admin: Administration, accountId: number) {
-  await admin.query(lockAccountStatement, [accountId]);
+  await admin.query(selectAccountLocked, { accountId });
 }

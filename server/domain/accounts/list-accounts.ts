@@ -1,41 +1,58 @@
-import { plannedStatement } from '../../database/statement.ts';
+import { type Expression, type InferResult, type Kysely, sql } from 'kysely';
+import type { Tables } from '../../database/tables.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 
-export interface AccountView {
-  id: number;
-  slug: string;
-  name: string;
-  plan: string;
-  /** Addresses, the oldest owner first. */
-  owners: string[];
-  board_count: number;
-  member_count: number;
-  deletion_scheduled_at: string | null;
-  /** When its erasure began, which then goes on to the end. */
-  erasure_began_at: string | null;
-  created_at: string;
+/**
+ * An account with its owners' addresses, the oldest owner first. From erasure_began_at on its erasure goes on to the end.
+ */
+export type AccountView = InferResult<ReturnType<typeof accountViews>>[number];
+
+/** The id is that of one account, or the column of all. */
+function accountViews(db: Kysely<Tables>, accountId: Expression<number>) {
+  const owners = db
+    .selectFrom('memberships as m')
+    .innerJoin('users as u', 'u.id', 'm.user_id')
+    .select('u.email')
+    .where('m.account_id', '=', accountId)
+    .where('m.role', '=', 'owner')
+    .orderBy('m.created_at')
+    .orderBy('u.id');
+  return db
+    .selectFrom('accounts as a')
+    .select(a => [
+      'a.id',
+      'a.slug',
+      'a.name',
+      'a.plan',
+      sql<string[]>`array(${owners})`.as('owners'),
+      a
+        .selectFrom('boards as b')
+        .select(b => b.fn.countAll<number>().as('count'))
+        .where('b.account_id', '=', accountId)
+        .$asScalar()
+        .$notNull()
+        .as('board_count'),
+      a
+        .selectFrom('memberships as m')
+        .select(m => m.fn.countAll<number>().as('count'))
+        .where('m.account_id', '=', accountId)
+        .$asScalar()
+        .$notNull()
+        .as('member_count'),
+      'a.deletion_scheduled_at',
+      'a.erasure_began_at',
+      'a.created_at',
+    ])
+    .orderBy('a.slug');
 }
 
-const selectAccounts = plannedStatement<AccountView>(`
-  select a.id, a.slug, a.name, a.plan,
-    coalesce((
-      select json_agg(u.email order by m.created_at, u.id)
-      from memberships m join users u on u.id = m.user_id
-      where m.account_id = a.id and m.role = 'owner'
-    ), '[]') as owners,
-    (select count(*) from boards b where b.account_id = a.id) as board_count,
-    (select count(*) from memberships m where m.account_id = a.id) as member_count,
-    a.deletion_scheduled_at, a.erasure_began_at, a.created_at
-  from accounts a
-  where $1::bigint is null or a.id = $1
-  order by a.slug`);
-
-export function listAccounts(admin: Administration): Promise<AccountView[]> {
-  return admin.query(selectAccounts, [null]);
+/** For the operator, who sees all accounts. */
+export function listAccounts({ db }: Administration): Promise<AccountView[]> {
+  return accountViews(db, sql.ref<number>('a.id')).execute();
 }
 
-export async function readAccount(admin: Administration, accountId: number): Promise<AccountView> {
-  const [account] = await admin.query(selectAccounts, [accountId]);
+export async function readAccount({ db }: Administration, accountId: number): Promise<AccountView> {
+  const account = await accountViews(db, sql.val(accountId)).where('a.id', '=', accountId).executeTakeFirst();
   if (!account) throw new AdministrationError('not_found', 'The account is gone');
   return account;
 }

@@ -1,33 +1,39 @@
-import { statement } from '../../database/statement.ts';
+import type { InferResult, Kysely } from 'kysely';
+import type { Tables } from '../../database/tables.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 
-/** What those who administer an account want to see first. */
-export interface AccountOverview {
-  /** When its deletion was asked for. */
-  deletion_scheduled_at: string | null;
-  /** Webhooks of which every try fails, and to which is still sent. */
-  failing_webhooks: number;
-  /** Webhooks to which nothing is sent any more. */
-  disabled_webhooks: number;
-  /** Chat channels to which nothing is posted any more. */
-  disabled_channels: number;
+/**
+ * What the people who administer an account want to see first. All attempts to a failing webhook fail, and it still gets
+ * events. Disabled webhooks and channels get nothing.
+ */
+export type AccountOverview = InferResult<ReturnType<typeof overviewOf>>[number];
+
+function overviewOf(db: Kysely<Tables>, accountId: number) {
+  const webhooks = db
+    .selectFrom('webhook_endpoints as w')
+    .where('w.account_id', '=', accountId)
+    .select(({ fn }) => [
+      fn
+        .countAll<number>()
+        .filterWhere('w.disabled_at', 'is', null)
+        .filterWhere('w.failing_since', 'is not', null)
+        .as('failing_webhooks'),
+      fn.count<number>('w.disabled_at').as('disabled_webhooks'),
+    ]);
+  const channels = db
+    .selectFrom('chat_channels as c')
+    .where('c.account_id', '=', accountId)
+    .select(({ fn }) => fn.count<number>('c.disabled_at').as('disabled_channels'));
+  return db
+    .selectFrom('accounts as a')
+    .crossJoin(webhooks.as('w'))
+    .crossJoin(channels.as('c'))
+    .where('a.id', '=', accountId)
+    .select(['a.deletion_scheduled_at', 'w.failing_webhooks', 'w.disabled_webhooks', 'c.disabled_channels']);
 }
 
-const selectOverview = statement<AccountOverview>(
-  'select_account_overview',
-  `select a.deletion_scheduled_at, w.failing_webhooks, w.disabled_webhooks, c.disabled_channels
-  from accounts a, lateral (
-    select count(*) filter (where w.disabled_at is null and w.failing_since is not null) as failing_webhooks,
-      count(w.disabled_at) as disabled_webhooks
-    from webhook_endpoints w where w.account_id = a.id
-  ) w, lateral (
-    select count(c.disabled_at) as disabled_channels from chat_channels c where c.account_id = a.id
-  ) c
-  where a.id = $1`,
-);
-
-export async function readAccountOverview(admin: Administration, accountId: number): Promise<AccountOverview> {
-  const [overview] = await admin.query(selectOverview, [accountId]);
+export async function readAccountOverview({ db }: Administration, accountId: number): Promise<AccountOverview> {
+  const overview = await overviewOf(db, accountId).executeTakeFirst();
   if (!overview) throw new AdministrationError('not_found', 'The account is gone');
   return overview;
 }
