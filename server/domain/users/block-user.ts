@@ -1,9 +1,10 @@
-import { statement } from '../../database/statement.ts';
+import { type Arguments, query } from '../../database/query.ts';
 import type { Role } from '../../entities/membership.ts';
 import { UserBlock } from '../../entities/user-block.ts';
 import { lockAccount } from '../accounts/find-account.ts';
 import { type Administration, AdministrationError, actingUserOf } from '../administration.ts';
 import { checkText } from '../fields.ts';
+import { activeMemberships } from '../members/active-memberships.ts';
 import { hasOtherOwner } from '../members/other-owner.ts';
 import { revokeTokensOf } from '../tokens/revoke-token.ts';
 
@@ -50,22 +51,25 @@ export function mayBlock(moderator: Role | null, role: Role | null): boolean {
   return moderator === 'moderator' && role !== 'owner' && role !== 'admin';
 }
 
-const selectRoles = statement<{ role: Role | null; moderator: Role | null }>(
+const selectRoles = query(
   'select_roles_for_block',
-  `select
-    (select m.role from memberships m where m.account_id = $1 and m.user_id = $2) as role,
-    (
-      select m.role from memberships m
-      where m.account_id = $1 and m.user_id = $3
-        and not exists (select from user_blocks b where b.account_id = m.account_id and b.user_id = m.user_id)
-    ) as moderator`,
+  (db, $: Arguments<{ accountId: number; userId: number; moderatorId: number | null }>) =>
+    db.selectNoFrom([
+      db
+        .selectFrom('memberships as m')
+        .select('m.role')
+        .where('m.account_id', '=', $.accountId)
+        .where('m.user_id', '=', $.userId)
+        .as('role'),
+      activeMemberships(db, $.accountId).select('m.role').where('m.user_id', '=', $.moderatorId).as('moderator'),
+    ]),
 );
 
 /** The role of the user, who is none that the moderator must leave alone. */
 async function checkMayBlock(admin: Administration, { accountId, userId }: Blocking): Promise<Role | null> {
   const moderatorId = actingUserOf(admin);
   if (moderatorId === userId) throw new AdministrationError('forbidden', 'Nobody can block or unblock themselves');
-  const [roles] = await admin.query(selectRoles, [accountId, userId, moderatorId]);
+  const [roles] = await admin.query(selectRoles, { accountId, userId, moderatorId });
   const { role = null, moderator = null } = roles ?? {};
   if (moderatorId !== null && !mayBlock(moderator, role)) {
     throw new AdministrationError('forbidden', `Your role in the account is not enough to block ${wordsFor(role)}`);

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { plannedStatement, statement } from '../../database/statement.ts';
+import { addJob } from '../../database/add-job.ts';
+import { type Arguments, query } from '../../database/query.ts';
 import type { AddressChange, AddressField } from '../../events/people/address-token.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { checkEmail } from '../fields.ts';
@@ -8,6 +9,9 @@ import { updateUser } from './update-user.ts';
 
 /** How long a link to confirm an address works: until somebody has looked into a mailbox that they seldom open. */
 export const addressLinkHours = 24;
+
+/** Few: a mail that comes much later than it was asked for is of no use. */
+const maxAttempts = 5;
 
 /**
  * Leaves it to a worker to mail a link to an address that a user wants to have. Until they confirm it nothing changes, so
@@ -21,8 +25,10 @@ export async function requestAddress(
   const email = checkEmail(address);
   const user = await lockUser(admin, userId);
   if (email === (field === 'email' ? user.email : user.notificationEmail)) return false;
-  await admin.query(leaveLink, [userId, field, email, await basisOf(admin, userId, field)]);
-  if (field === 'email') await admin.query(leaveNotice, [userId]);
+  const payload = { user_id: userId, field, address: email, basis: await basisOf(admin, userId, field) };
+  await addJob(admin, { task: 'mail_address_link', payload, maxAttempts });
+  if (field === 'email')
+    await addJob(admin, { task: 'mail_address_notice', payload: { user_id: userId }, maxAttempts });
   admin.audit.record('user.address_requested', { user_id: userId, field, email });
   return true;
 }
@@ -45,26 +51,18 @@ export async function isAddressWanted(
   return (await basisOf(db, userId, field)) === basis;
 }
 
-/** A few tries: a link that comes much later than it was asked for is of no use. */
-const leaveLink = plannedStatement<never>(`
-  select graphile_worker.add_job(
-    'mail_address_link', json_build_object('user_id', $1::bigint, 'field', $2::text, 'address', $3::text, 'basis', $4::text),
-    max_attempts => 5
-  )`);
-
-const leaveNotice = plannedStatement<never>(`
-  select graphile_worker.add_job('mail_address_notice', json_build_object('user_id', $1::bigint), max_attempts => 5)`);
-
-const selectBasis = statement<{ email: string | null; notification_email: string | null; set_at: string | null }>(
-  'select_basis_of_address',
-  `select u.email, u.notification_email, m.updated_at as set_at
-  from users u left join sign_in_methods m on m.user_id = u.id and m.kind = 'password'
-  where u.id = $1 and u.erasure_began_at is null`,
+const selectBasis = query('select_basis_of_address', (db, $: Arguments<{ userId: number }>) =>
+  db
+    .selectFrom('users as u')
+    .leftJoin('sign_in_methods as m', join => join.onRef('m.user_id', '=', 'u.id').on('m.kind', '=', 'password'))
+    .select(['u.email', 'u.notification_email', 'm.updated_at as set_at'])
+    .where('u.id', '=', $.userId)
+    .where('u.erasure_began_at', 'is', null),
 );
 
 /** The address as it is. Whoever sets another password puts an end to what was asked for with the one before, too. */
 async function basisOf(db: Pick<Administration, 'query'>, userId: number, field: AddressField): Promise<string> {
-  const [user] = await db.query(selectBasis, [userId]);
+  const [user] = await db.query(selectBasis, { userId });
   const parts = field === 'email' ? [user?.email, user?.set_at] : [user?.notification_email];
   return createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 22);
 }

@@ -1,44 +1,93 @@
+import { sql as fragment } from 'kysely';
 import type { Database } from '../../database/database.ts';
-import { plannedStatement } from '../../database/statement.ts';
+import { type Arguments, query } from '../../database/query.ts';
+import { sql } from '../../database/sql.ts';
 import { canonicalAddress, maxAddressLength } from './canonical-address.ts';
-
-interface Unfilled {
-  id: number;
-  email: string;
-  /** Among which rows a form is unique. */
-  scope: number;
-}
 
 /** So few that nobody waits for the rows. */
 const batchSize = 1_000;
 
 /** One process fills at a time: an older row comes before a younger one. */
-const lockFilling = plannedStatement<never>(`select pg_advisory_xact_lock(hashtextextended('canonical addresses', 0))`);
+const lockFilling = sql(
+  'lock_canonical_addresses',
+  { arguments: {}, row: {} },
+  `select pg_advisory_xact_lock(hashtextextended('canonical addresses', 0))`,
+);
 
+/** These scan the rows of all accounts. A form is unique in its scope: an account, or 0 for the whole table. */
 const fillings = [
   {
-    select: plannedStatement<Unfilled>(`
-      select id, email, 0 as scope from users
-      where canonical_email is null and not is_placeholder and id > $1
-      order by id limit ${batchSize} for no key update skip locked`),
-    update: plannedStatement<never>(`
-      update users u set canonical_email = f.form
-      from unnest($1::bigint[], $2::text[]) as f (id, form)
-      where u.id = f.id and not exists (select from users o where o.canonical_email = f.form)`),
+    select: query(
+      'select_unfilled_users',
+      (db, $: Arguments<{ after: number }>) =>
+        db
+          .selectFrom('users')
+          .select(u => ['id', 'email', u.lit(0).as('scope')])
+          .where('canonical_email', 'is', null)
+          .where('is_placeholder', '=', false)
+          .where('id', '>', $.after)
+          .orderBy('id')
+          .limit(batchSize)
+          .forNoKeyUpdate()
+          .skipLocked()
+          .$narrowType<{ email: string }>(),
+      { isPrepared: false },
+    ),
+    update: query(
+      'fill_users',
+      (db, $: Arguments<Forms>) =>
+        db
+          .updateTable('users as u')
+          .from(rowsOf($))
+          .set(f => ({ canonical_email: f.ref('f.form') }))
+          .whereRef('u.id', '=', 'f.id')
+          .where(f => f.not(f.exists(f.selectFrom('users as o').whereRef('o.canonical_email', '=', 'f.form')))),
+      { isPrepared: false },
+    ),
   },
   {
-    select: plannedStatement<Unfilled>(`
-      select id, email, account_id as scope from invitations
-      where canonical_email is null and id > $1
-      order by id limit ${batchSize} for no key update skip locked`),
-    update: plannedStatement<never>(`
-      update invitations i set canonical_email = f.form
-      from unnest($1::bigint[], $2::text[]) as f (id, form)
-      where i.id = f.id and not exists (
-        select from invitations o where o.canonical_email = f.form and o.account_id = i.account_id
-      )`),
+    select: query(
+      'select_unfilled_invitations',
+      (db, $: Arguments<{ after: number }>) =>
+        db
+          .selectFrom('invitations')
+          .select(['id', 'email', 'account_id as scope'])
+          .where('canonical_email', 'is', null)
+          .where('id', '>', $.after)
+          .orderBy('id')
+          .limit(batchSize)
+          .forNoKeyUpdate()
+          .skipLocked(),
+      { isPrepared: false },
+    ),
+    update: query(
+      'fill_invitations',
+      (db, $: Arguments<Forms>) =>
+        db
+          .updateTable('invitations as i')
+          .from(rowsOf($))
+          .set(f => ({ canonical_email: f.ref('f.form') }))
+          .whereRef('i.id', '=', 'f.id')
+          .where(f => {
+            const others = f.selectFrom('invitations as o').whereRef('o.account_id', '=', 'i.account_id');
+            return f.not(f.exists(others.whereRef('o.canonical_email', '=', 'f.form')));
+          }),
+      { isPrepared: false },
+    ),
   },
 ];
+
+/** The canonical forms for some rows, in the order of their ids. */
+interface Forms {
+  ids: readonly number[];
+  forms: readonly string[];
+}
+
+function rowsOf({ ids, forms }: Arguments<Forms>) {
+  return fragment<{ id: number; form: string }>`unnest(${ids}::bigint[], ${forms}::text[])`.as<'f'>(
+    fragment`f (id, form)`,
+  );
+}
 
 /**
  * Fills the canonical form of addresses that lack it: those from before there was one, and those that servers of the
@@ -60,8 +109,8 @@ async function fillBatch(
 ): Promise<number | undefined> {
   try {
     return await database.transaction(async ({ query }) => {
-      await query(lockFilling, []);
-      const rows = await query(select, [after]);
+      await query(lockFilling, {});
+      const rows = await query(select, { after });
       const forms = new Map<string, { id: number; form: string }>();
       for (const { id, email, scope } of rows) {
         const form = canonicalAddress(email);
@@ -69,7 +118,7 @@ async function fillBatch(
         if (form.length <= maxAddressLength && !forms.has(key)) forms.set(key, { id, form });
       }
       const filled = [...forms.values()];
-      await query(update, [filled.map(({ id }) => id), filled.map(({ form }) => form)]);
+      await query(update, { ids: filled.map(({ id }) => id), forms: filled.map(({ form }) => form) });
       return rows.at(-1)?.id;
     });
   } catch (error) {

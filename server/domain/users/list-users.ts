@@ -1,47 +1,73 @@
-import { plannedStatement } from '../../database/statement.ts';
-import type { Role } from '../../entities/membership.ts';
+import type { ExpressionBuilder, InferResult, Kysely } from 'kysely';
+import { jsonArrayFrom } from 'kysely/helpers/postgres';
+import type { Tables } from '../../database/tables.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 
-export interface UserView {
-  id: number;
-  email: string;
-  name: string;
-  notification_email: string | null;
-  /** The accounts that the user is a member of or blocked in. */
-  accounts: { slug: string; role: Role | null; is_blocked: boolean; block_reason: string | null }[];
-  deletion_requested_at: string | null;
-  /** When the erasure began, which then goes on to the end. */
-  erasure_began_at: string | null;
-  created_at: string;
+/** A user with the accounts in which they are a member or blocked. From erasure_began_at on their erasure goes on to the end. */
+export type UserView = InferResult<ReturnType<typeof userViews>>[number];
+
+function userViews(db: Kysely<Tables>) {
+  return db
+    .selectFrom('users as u')
+    .where('u.is_placeholder', '=', false)
+    .select(u => [
+      'u.id',
+      'u.email',
+      'u.name',
+      'u.notification_email',
+      accountsOf(u).as('accounts'),
+      'u.deletion_requested_at',
+      'u.erasure_began_at',
+      'u.created_at',
+    ])
+    .$narrowType<{ email: string }>();
 }
 
-const selectUsers = plannedStatement<UserView>(`
-  select u.id, u.email, u.name, u.notification_email,
-    coalesce((
-      select json_agg(json_build_object(
-        'slug', a.slug, 'role', m.role, 'is_blocked', b.user_id is not null, 'block_reason', b.reason
-      ) order by a.slug)
-      from (select * from memberships where user_id = u.id) m
-      full join (select * from user_blocks where user_id = u.id) b on b.account_id = m.account_id
-      join accounts a on a.id = coalesce(m.account_id, b.account_id)
-    ), '[]') as accounts,
-    u.deletion_requested_at, u.erasure_began_at, u.created_at
-  from users u
-  where not u.is_placeholder
-    and ($1::bigint is null or u.id = $1)
-    and ($2::bigint is null
-      or exists (select from memberships m where m.account_id = $2 and m.user_id = u.id)
-      or exists (select from user_blocks b where b.account_id = $2 and b.user_id = u.id))
-  order by lower(u.email)
-  limit $3`);
+/** In all accounts: the user is known, and no account is. */
+function accountsOf(u: ExpressionBuilder<Tables & { u: Tables['users'] }, 'u'>) {
+  return jsonArrayFrom(
+    u
+      .selectFrom(u.selectFrom('memberships as of_user').selectAll().whereRef('of_user.user_id', '=', 'u.id').as('m'))
+      .fullJoin(
+        u.selectFrom('user_blocks as of_user').selectAll().whereRef('of_user.user_id', '=', 'u.id').as('b'),
+        'b.account_id',
+        'm.account_id',
+      )
+      .innerJoin('accounts as a', join =>
+        join.on(eb => eb('a.id', '=', eb.fn.coalesce('m.account_id', 'b.account_id'))),
+      )
+      .select(a => [
+        'a.slug',
+        'm.role',
+        a('b.user_id', 'is not', null).$castTo<boolean>().as('is_blocked'),
+        'b.reason as block_reason',
+      ])
+      .orderBy('a.slug'),
+  );
+}
 
 /** Lists users by address: all, or those who are members of an account or blocked in it. */
-export function listUsers(admin: Administration, accountId: number | null, limit: number): Promise<UserView[]> {
-  return admin.query(selectUsers, [null, accountId, limit]);
+export function listUsers({ db }: Administration, accountId: number | null, limit: number): Promise<UserView[]> {
+  return userViews(db)
+    .$if(accountId !== null, users =>
+      users.where(u =>
+        u.or([
+          u.exists(
+            u.selectFrom('memberships as m').where('m.account_id', '=', accountId).whereRef('m.user_id', '=', 'u.id'),
+          ),
+          u.exists(
+            u.selectFrom('user_blocks as b').where('b.account_id', '=', accountId).whereRef('b.user_id', '=', 'u.id'),
+          ),
+        ]),
+      ),
+    )
+    .orderBy(u => u.fn('lower', ['u.email']))
+    .limit(limit)
+    .execute();
 }
 
-export async function readUser(admin: Administration, userId: number): Promise<UserView> {
-  const [user] = await admin.query(selectUsers, [userId, null, 1]);
+export async function readUser({ db }: Administration, userId: number): Promise<UserView> {
+  const user = await userViews(db).where('u.id', '=', userId).executeTakeFirst();
   if (!user) throw new AdministrationError('not_found', 'The user is gone');
   return user;
 }

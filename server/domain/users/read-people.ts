@@ -1,31 +1,29 @@
 import type { Queryable } from '../../database/database.ts';
-import { statement } from '../../database/statement.ts';
-import type { Role } from '../../entities/membership.ts';
+import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import { AdministrationError } from '../administration.ts';
 
-/** Somebody as an account knows them. */
-export interface PersonView {
-  id: number;
-  name: string;
-  /** Null for whoever is no member. */
-  role: Role | null;
-  is_blocked: boolean;
-}
+/** Somebody as an account knows them; the role is null for a person who is no member. */
+export type PersonView = RowOf<typeof selectPeople>;
 
 /** Members, those who are blocked, and whoever wrote something: of other users an account learns nothing. */
-const selectPeople = statement<PersonView>(
-  'select_people',
-  `select u.id, u.name, m.role, b.user_id is not null as is_blocked
-  from users u
-  left join memberships m on m.account_id = $1 and m.user_id = u.id
-  left join user_blocks b on b.account_id = $1 and b.user_id = u.id
-  where u.id = any($2) and not u.is_placeholder
-    and (
-      m.user_id is not null
-      or b.user_id is not null
-      or exists (select from ideas i where i.author_id = u.id and i.account_id = $1)
-      or exists (select from comments c where c.author_id = u.id and c.account_id = $1)
-    )`,
+const selectPeople = query('select_people', (db, $: Arguments<{ accountId: number; userIds: readonly number[] }>) =>
+  db
+    .selectFrom('users as u')
+    .leftJoin('memberships as m', join => join.on('m.account_id', '=', $.accountId).onRef('m.user_id', '=', 'u.id'))
+    .leftJoin('user_blocks as b', join => join.on('b.account_id', '=', $.accountId).onRef('b.user_id', '=', 'u.id'))
+    .select(u => ['u.id', 'u.name', 'm.role', u('b.user_id', 'is not', null).$castTo<boolean>().as('is_blocked')])
+    .where(u => u('u.id', '=', u.fn.any($.userIds)))
+    .where('u.is_placeholder', '=', false)
+    .where(u => {
+      const ideas = u.selectFrom('ideas as i').where('i.account_id', '=', $.accountId);
+      const comments = u.selectFrom('comments as c').where('c.account_id', '=', $.accountId);
+      return u.or([
+        u('m.user_id', 'is not', null),
+        u('b.user_id', 'is not', null),
+        u.exists(ideas.whereRef('i.author_id', '=', 'u.id')),
+        u.exists(comments.whereRef('c.author_id', '=', 'u.id')),
+      ]);
+    }),
 );
 
 /** Reads the people of an account, by their ids. Whoever is none of it is left out, and so is the deleted user. */
@@ -34,7 +32,7 @@ export async function readPeople(
   accountId: number,
   userIds: readonly number[],
 ): Promise<Map<number, PersonView>> {
-  const people = await db.query(selectPeople, [accountId, userIds]);
+  const people = await db.query(selectPeople, { accountId, userIds });
   return new Map(people.map(person => [person.id, person]));
 }
 

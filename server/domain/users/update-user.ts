@@ -1,4 +1,4 @@
-import { statement } from '../../database/statement.ts';
+import { type Arguments, query } from '../../database/query.ts';
 import type { User } from '../../entities/user.ts';
 import type { Administration } from '../administration.ts';
 import { noteFields } from '../changed-fields.ts';
@@ -16,9 +16,12 @@ export interface UserChanges {
 }
 
 /** After the address: for the version before, a trigger clears the form where only the address is written. */
-const setCanonicalEmail = statement<never>(
-  'set_canonical_email',
-  'update users set canonical_email = $2 where id = $1 and canonical_email is distinct from $2',
+const setCanonicalEmail = query('set_canonical_email', (db, $: Arguments<{ userId: number; canonicalEmail: string }>) =>
+  db
+    .updateTable('users')
+    .set({ canonical_email: $.canonicalEmail })
+    .where('id', '=', $.userId)
+    .where('canonical_email', 'is distinct from', $.canonicalEmail),
 );
 
 export async function updateUser(admin: Administration, user: User, changes: UserChanges): Promise<void> {
@@ -32,7 +35,8 @@ export async function updateUser(admin: Administration, user: User, changes: Use
   const { email: address } = changes;
   await explainViolations(emailTaken(user.email ?? ''), async () => {
     await admin.em.flush();
-    if (address !== undefined) await admin.query(setCanonicalEmail, [user.id, canonicalAddress(address)]);
+    if (address === undefined) return;
+    await admin.query(setCanonicalEmail, { userId: user.id, canonicalEmail: canonicalAddress(address) });
   });
   const changed = changedFields();
   if (changed.length === 0) return;
