@@ -1,12 +1,12 @@
 import type { Config } from '../config.ts';
-import type { Queryable } from '../database/database.ts';
+import type { QueryBuilding } from '../database/database.ts';
 import { readServerAddress } from '../domain/server-address.ts';
 
 /**
  * The origin of links that a command prints: BASE_URL, else where the server started last. The server may have been given
  * another HOST and PORT than the command.
  */
-export async function findLinkBase(db: Queryable, config: Config): Promise<Pick<Config, 'BASE_URL'>> {
-  const recorded = config.isBaseUrlSet ? undefined : await readServerAddress(db);
+export async function findLinkBase(admin: QueryBuilding, config: Config): Promise<Pick<Config, 'BASE_URL'>> {
+  const recorded = config.isBaseUrlSet ? undefined : await readServerAddress(admin);
   return { BASE_URL: recorded ?? config.BASE_URL };
 }
