@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Transaction } from '../database/database.ts';
-import { statement } from '../database/statement.ts';
+import { bigint, sql, text } from '../database/sql.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { type Administration, administrationIn } from '../domain/administration.ts';
 import { defaultStatuses } from '../domain/boards/create-board.ts';
@@ -19,6 +19,7 @@ import { Merge } from '../entities/merge.ts';
 import { Status } from '../entities/status.ts';
 import { Tag } from '../entities/tag.ts';
 import { User } from '../entities/user.ts';
+import { Vote } from '../entities/vote.ts';
 import { Voter } from '../entities/voter.ts';
 import { type DemoBoard, type DemoIdea, demoData } from './demo-data.ts';
 
@@ -34,10 +35,13 @@ export interface DemoTokens {
 }
 
 /** Any constant: serializes servers that start on the same empty database. */
-const lockDemo = statement<never>('lock_demo', 'select pg_advisory_xact_lock(7301182)');
+const lockDemo = sql('lock_demo', { arguments: {}, row: {} }, 'select pg_advisory_xact_lock(7301182)');
 /** The other server may take longer than a request may wait. */
-const waitForLock = statement<never>('wait_for_lock', `select set_config('lock_timeout', '0', true)`);
-const countAccounts = statement<{ count: number }>('count_accounts', 'select count(*) as count from accounts');
+const waitForLock = sql(
+  'wait_for_lock',
+  { arguments: {}, row: { set_config: text() } },
+  `select set_config('lock_timeout', '0', true)`,
+);
 
 /** Puts the demo account into an empty database, in one transaction; undefined where the database is not empty. */
 export async function loadDemo({
@@ -47,10 +51,10 @@ export async function loadDemo({
   passwords,
 }: Pick<ServerDependencies, 'database' | 'clock' | 'audit' | 'passwords'>): Promise<DemoTokens | undefined> {
   return database.transaction(async transaction => {
-    await transaction.query(waitForLock, []);
-    await transaction.query(lockDemo, []);
-    const [accounts] = await transaction.query(countAccounts, []);
-    if (accounts?.count !== 0) return undefined;
+    await transaction.query(waitForLock, {});
+    await transaction.query(lockDemo, {});
+    const account = await transaction.db.selectFrom('accounts').select('id').limit(1).executeTakeFirst();
+    if (account) return undefined;
     const admin = administrationIn(transaction, { audit, actor: { by: 'server' }, now: clock.now() });
     return new DemoLoad(transaction, admin).run(passwords);
   });
@@ -128,16 +132,16 @@ class DemoLoad {
     const inOrder = [...data.ideas].sort((one, other) => other.daysAgo - one.daysAgo);
     const ideas = inOrder.map(idea => this.#createIdea(idea, boardId, statusIds.get(idea.status) ?? 0));
     await em.flush();
-    const ideaIds = new Map(ideas.map(({ title, id }) => [title, id]));
-    for (const idea of inOrder) {
-      const ideaId = ideaIds.get(idea.title) ?? 0;
+    for (const [index, idea] of inOrder.entries()) {
+      const ideaId = ideas[index]?.id ?? 0;
       for (const name of idea.tags) em.create(IdeaTag, { ideaId, tagId: tagIds.get(name) ?? 0, accountId });
       this.#createDiscussion(idea, ideaId);
     }
     await em.flush();
-    for (const idea of inOrder) await this.#vote(idea, ideaIds.get(idea.title) ?? 0);
-    for (const idea of inOrder) {
-      if (idea.mergedInto !== undefined) await this.#merge(idea, ideaIds);
+    for (const [index, idea] of inOrder.entries()) await this.#vote(idea, ideas[index]?.id ?? 0);
+    const byTitle = new Map(ideas.map(idea => [idea.title, idea]));
+    for (const { title, mergedInto } of inOrder) {
+      if (mergedInto !== undefined) await this.#merge(byTitle.get(title), byTitle.get(mergedInto));
     }
     return board;
   }
@@ -173,18 +177,22 @@ class DemoLoad {
   }
 
   async #vote(idea: DemoIdea, ideaId: number) {
+    const { em } = this.#transaction;
+    const accountId = this.#accountId;
     const voterIds = this.#voterIds.filter(() => this.#random() < idea.popularity);
-    const values = voterIds.map(() => (this.#random() < 0.08 ? -1 : 1));
-    await this.#transaction.query(insertVotes, [ideaId, this.#accountId, voterIds, values]);
-    await this.#transaction.query(carryVotes, [ideaId]);
+    await em.insertMany(
+      Vote,
+      voterIds.map(voterId => ({ ideaId, voterId, accountId, value: this.#random() < 0.08 ? -1 : 1 })),
+    );
+    await this.#transaction.query(carryVotes, { ideaId });
   }
 
-  async #merge(idea: DemoIdea, ideaIds: Map<string, number>) {
-    const sourceId = ideaIds.get(idea.title) ?? 0;
-    const targetId = ideaIds.get(idea.mergedInto ?? '') ?? 0;
-    this.#transaction.em.create(Merge, { accountId: this.#accountId, sourceId, targetId, mergedAt: this.#now });
-    await this.#transaction.query(setMerged, [sourceId, targetId]);
-    await this.#transaction.query(carryVotes, [targetId]);
+  async #merge(source: Idea | undefined, target: Idea | undefined) {
+    if (!source || !target) throw new Error('An idea of the demo is merged into none');
+    const { em } = this.#transaction;
+    em.create(Merge, { accountId: this.#accountId, sourceId: source.id, targetId: target.id, mergedAt: this.#now });
+    source.mergedIntoId = target.id;
+    await this.#transaction.query(carryVotes, { ideaId: target.id });
   }
 
   async #letOwnerIn(passwords: Passwords): Promise<DemoTokens['signIn']> {
@@ -225,14 +233,8 @@ class DemoLoad {
   }
 }
 
-const insertVotes = statement<never>(
-  'insert_demo_votes',
-  `insert into votes (idea_id, voter_id, account_id, value)
-  select $1, voter_id, $2, value from unnest($3::bigint[], $4::smallint[]) as demo (voter_id, value)`,
-);
-const setMerged = statement<never>('set_demo_merged', 'update ideas set merged_into_id = $2 where id = $1');
 /** Counts the votes, and brings those of merged ideas along. */
-const carryVotes = statement<never>('carry_demo_votes', 'select carry_votes($1)');
+const carryVotes = sql('carry_demo_votes', { arguments: { ideaId: bigint() }, row: {} }, 'select carry_votes($ideaId)');
 
 /** Random enough for a demo, and the same at every first start (the generator known as mulberry32). */
 function seededRandom(seed: number): () => number {
