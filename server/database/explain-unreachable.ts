@@ -42,7 +42,8 @@ export function explainUnreachable(error: unknown): string | undefined {
   const reason = code === undefined ? undefined : reasons[code];
   // What PostgreSQL itself says names the user or the database, and may be more than one line.
   if (reason !== undefined) return code?.startsWith('E') ? reason : `${reason}: ${message.replace(/\s+/g, ' ')}`;
-  if (message === 'timeout expired') return reasons.ETIMEDOUT;
+  // A client says the one, a pool the other.
+  if (message === 'timeout expired' || message.endsWith('connection timeout')) return reasons.ETIMEDOUT;
   if (message.includes('SASL') || message.includes('SSL')) return message;
   return isDatabaseUnavailable(first) ? message : undefined;
 }

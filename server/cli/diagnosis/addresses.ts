@@ -1,4 +1,5 @@
-import type pg from 'pg';
+import type { Kysely } from 'kysely';
+import type { Tables } from '../../database/tables.ts';
 import { canonicalAddress } from '../../domain/users/canonical-address.ts';
 import { invocation } from '../command.ts';
 import { type Finding, ok, warning } from './finding.ts';
@@ -7,13 +8,19 @@ import { type Finding, ok, warning } from './finding.ts';
 const maxNamed = 100;
 
 /** Looks for users whom no address finds: an older user has theirs in another spelling. */
-export async function diagnoseAddresses(client: pg.Client): Promise<Finding[]> {
-  const { rows } = await client.query<{ id: string; email: string }>(
-    `select id, email from users where canonical_email is null and not is_placeholder order by id limit ${maxNamed}`,
-  );
+export async function diagnoseAddresses(db: Kysely<Tables>): Promise<Finding[]> {
+  const rows = await db
+    .selectFrom('users')
+    .select(['id', 'email'])
+    .where('canonical_email', 'is', null)
+    .where('is_placeholder', '=', false)
+    .orderBy('id')
+    .limit(maxNamed)
+    .$narrowType<{ email: string }>()
+    .execute();
   if (rows.length === 0) return [ok('Every user has an e-mail address of their own')];
   const owners = await findOwners(
-    client,
+    db,
     rows.map(({ email }) => canonicalAddress(email)),
   );
   return rows.map(({ id, email }) => {
@@ -30,14 +37,15 @@ export async function diagnoseAddresses(client: pg.Client): Promise<Finding[]> {
   });
 }
 
-function giveAnother(id: string): string {
+function giveAnother(id: number): string {
   return `set it: ${invocation} user update --user ${id} --email <address>`;
 }
 
-async function findOwners(client: pg.Client, forms: string[]): Promise<Map<string, string>> {
-  const { rows } = await client.query<{ id: string; form: string }>(
-    'select id, canonical_email as form from users where canonical_email = any ($1)',
-    [forms],
-  );
-  return new Map(rows.map(({ id, form }) => [form, id]));
+async function findOwners(db: Kysely<Tables>, forms: string[]): Promise<Map<string | null, number>> {
+  const rows = await db
+    .selectFrom('users')
+    .select(['id', 'canonical_email'])
+    .where('canonical_email', 'in', forms)
+    .execute();
+  return new Map(rows.map(({ id, canonical_email: form }) => [form, id]));
 }

@@ -1,26 +1,16 @@
-import type pg from 'pg';
+import type { Kysely } from 'kysely';
 import { requireAppKey } from '../../app-key.ts';
 import { type Config, ConfigError } from '../../config.ts';
+import type { Tables } from '../../database/tables.ts';
 import { chatUrlPurpose } from '../../events/chat/chat-url.ts';
 import { buildSecretBox } from '../../events/secret-box.ts';
 import { secretPurpose } from '../../events/webhooks/signature.ts';
 import { error, type Finding, ok, warning } from './finding.ts';
 
-interface SealedSecret {
-  sealed: Buffer;
-  is_webhook: boolean;
-}
-
-/** The newest of each kind: after a change of the key, whoever made a new one already sees the older ones fail. */
-const selectSecrets = `
-  (select secret as sealed, true as is_webhook from webhook_endpoints order by id desc limit 1)
-  union all
-  (select url, false from chat_channels order by id desc limit 1)`;
-
 /** Whether the application key opens what is sealed in the database: with another one every delivery fails. */
-export async function diagnoseAppKey(client: pg.Client, config: Config): Promise<Finding> {
-  const { rows } = await client.query<SealedSecret>(selectSecrets);
-  if (rows.length === 0) return ok('No webhook or chat has a secret yet that APP_KEY would have to open');
+export async function diagnoseAppKey(db: Kysely<Tables>, config: Config): Promise<Finding> {
+  const secrets = await selectNewestSecrets(db);
+  if (secrets.length === 0) return ok('No webhook or chat has a secret yet that APP_KEY would have to open');
   let key: Buffer;
   try {
     key = await requireAppKey(config);
@@ -29,9 +19,9 @@ export async function diagnoseAppKey(client: pg.Client, config: Config): Promise
     return warning('The secrets of webhooks and chats could not be tried: there is no APP_KEY', failure.message);
   }
   const box = buildSecretBox(key);
-  for (const { sealed, is_webhook } of rows) {
+  for (const { sealed, purpose } of secrets) {
     try {
-      box.open(sealed, is_webhook ? secretPurpose : chatUrlPurpose);
+      box.open(sealed, purpose);
     } catch {
       return error(
         'APP_KEY is not the key with which the secrets of webhooks and chats were encrypted: none can be delivered to',
@@ -40,4 +30,18 @@ export async function diagnoseAppKey(client: pg.Client, config: Config): Promise
     }
   }
   return ok('APP_KEY opens the secrets of webhooks and chats');
+}
+
+/** The newest of each kind: after a change of the key, the operator may have made new ones and finds the older ones fail. */
+async function selectNewestSecrets(db: Kysely<Tables>) {
+  const newest = await db
+    .selectNoFrom([
+      db.selectFrom('webhook_endpoints').select('secret').orderBy('id', 'desc').limit(1).as('webhook'),
+      db.selectFrom('chat_channels').select('url').orderBy('id', 'desc').limit(1).as('chat'),
+    ])
+    .executeTakeFirstOrThrow();
+  return [
+    { sealed: newest.webhook, purpose: secretPurpose },
+    { sealed: newest.chat, purpose: chatUrlPurpose },
+  ].flatMap(({ sealed, purpose }) => (sealed === null ? [] : [{ sealed, purpose }]));
 }

@@ -1,16 +1,15 @@
-import pg from 'pg';
 import type { Config } from '../../config.ts';
 import { EmbeddedPostgresError } from '../../database/embedded-postgres-error.ts';
 import { describeDatabase } from '../../database/explain-unreachable.ts';
 import { findCluster } from '../../database/postgres-cluster.ts';
 import { streamsOf } from '../../extensions/streams.ts';
-import { withDatabase } from '../administer.ts';
+import { openForCommand, withDatabase } from '../administer.ts';
 import { CliError } from '../cli-error.ts';
 import { diagnoseData } from './data.ts';
 import { diagnoseExtensions, diagnoseLeftExtensions, type KnownExtensions } from './extensions.ts';
 import { error, type Finding, ok } from './finding.ts';
 import { diagnoseMigrations } from './migrations.ts';
-import { diagnosePostgres } from './postgres.ts';
+import { diagnosePostgres, diagnosePostgresExtensions } from './postgres.ts';
 import { diagnoseSettings } from './settings.ts';
 
 /** Looks an installation over, as far as what is found allows. Changes nothing. */
@@ -41,24 +40,19 @@ async function reachDatabase(config: Config, known: KnownExtensions): Promise<Fi
   }
 }
 
-async function diagnoseDatabase(url: string, config: Config, { extensions }: KnownExtensions): Promise<Finding[]> {
-  const client = new pg.Client({
-    connectionString: url,
-    application_name: 'idea-board doctor',
-    connectionTimeoutMillis: config.DATABASE_CONNECT_TIMEOUT_MS,
-    statement_timeout: config.DATABASE_STATEMENT_TIMEOUT_MS,
-  });
-  // The error of a connection that breaks reaches us through the query that it breaks.
-  client.on('error', () => {});
-  await client.connect();
-  try {
+function diagnoseDatabase(url: string, config: Config, { extensions }: KnownExtensions): Promise<Finding[]> {
+  return openForCommand(url, config, async database => {
+    // The pool gives up on a host that does not answer. The check of the migrations waits.
+    const postgres = await diagnosePostgres(database);
     const reached = ok(`The database ${describeDatabase(url)} answers`);
     const migrations = await diagnoseMigrations(url, streamsOf(extensions), config.TOLERATED_MIGRATIONS);
-    const postgres = await diagnosePostgres(client, migrations.isMigrated);
-    const found = [reached, ...postgres, ...migrations.findings];
+    const ofPostgres = await diagnosePostgresExtensions(database, migrations.isMigrated);
+    const found = [reached, ...postgres, ...ofPostgres, ...migrations.findings];
     if (!migrations.isMigrated) return found;
-    return [...found, ...(await diagnoseData(client, config)), ...(await diagnoseLeftExtensions(client, extensions))];
-  } finally {
-    await client.end();
-  }
+    return [
+      ...found,
+      ...(await diagnoseData(database.db, config)),
+      ...(await diagnoseLeftExtensions(database.db, extensions)),
+    ];
+  });
 }

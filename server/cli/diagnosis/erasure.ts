@@ -1,36 +1,46 @@
-import type pg from 'pg';
+import type { Kysely } from 'kysely';
+import type { Tables } from '../../database/tables.ts';
 import { dueTimes, type Graces } from '../../domain/erasure/clean-up.ts';
 import { invocation } from '../command.ts';
 import { type Finding, ok, warning } from './finding.ts';
 
-interface DueCounts {
-  accounts: number;
-  users: number;
-  begun: number;
-}
-
-/** Of the users, those who are not held by a role. */
-const countDue = `
-  select
-    (select count(*) from accounts where deletion_scheduled_at <= $1)::int as accounts,
-    (
-      select count(*) from users u
-      where u.deletion_requested_at <= $2 and not u.is_operator
-        and not exists (select from memberships m where m.user_id = u.id and m.role = 'owner')
-    )::int as users,
-    (select count(*) from accounts where deletion_scheduled_at is not null and erasure_began_at is not null)::int
-      + (select count(*) from users where deletion_requested_at is not null and erasure_began_at is not null)::int
-      as begun`;
-
 /** Nothing runs the clean-up by itself: who forgets it keeps what was to be deleted. */
-export async function diagnoseErasure(client: pg.Client, graces: Graces): Promise<Finding> {
-  const { accountsDueBefore, usersDueBefore } = dueTimes(graces, new Date());
-  const { rows } = await client.query<DueCounts>(countDue, [accountsDueBefore, usersDueBefore]);
-  const { accounts, users, begun } = rows[0] ?? { accounts: 0, users: 0, begun: 0 };
+export async function diagnoseErasure(db: Kysely<Tables>, graces: Graces): Promise<Finding> {
+  const { accounts, users, begunAccounts, begunUsers } = await countDue(db, graces);
+  const begun = begunAccounts + begunUsers;
   if (accounts + users === 0) return ok('Nobody waits for deletion beyond the grace');
   const unfinished = begun > 0 ? `; the erasure of ${begun} has begun and is not at its end` : '';
   return warning(
     `The grace is over of ${accounts} account(s) and ${users} user(s)${unfinished}`,
     `Erase them: ${invocation} cleanup; docs/erasure.md says how to schedule it`,
   );
+}
+
+/** Of the users, those who are not held by a role. */
+function countDue(db: Kysely<Tables>, graces: Graces) {
+  const { accountsDueBefore, usersDueBefore } = dueTimes(graces, new Date());
+  const accounts = db.selectFrom('accounts').select(({ fn }) => fn.countAll<number>().as('count'));
+  const users = db.selectFrom('users as u').select(({ fn }) => fn.countAll<number>().as('count'));
+  const begunAccounts = accounts
+    .where('deletion_scheduled_at', 'is not', null)
+    .where('erasure_began_at', 'is not', null);
+  const begunUsers = users.where('deletion_requested_at', 'is not', null).where('erasure_began_at', 'is not', null);
+  const dueUsers = users
+    .where('deletion_requested_at', '<=', usersDueBefore.toISOString())
+    .where('is_operator', '=', false)
+    .where(({ exists, not, selectFrom }) =>
+      not(exists(selectFrom('memberships as m').whereRef('m.user_id', '=', 'u.id').where('m.role', '=', 'owner'))),
+    );
+  return db
+    .selectNoFrom([
+      accounts
+        .where('deletion_scheduled_at', '<=', accountsDueBefore.toISOString())
+        .$asScalar()
+        .$notNull()
+        .as('accounts'),
+      dueUsers.$asScalar().$notNull().as('users'),
+      begunAccounts.$asScalar().$notNull().as('begunAccounts'),
+      begunUsers.$asScalar().$notNull().as('begunUsers'),
+    ])
+    .executeTakeFirstOrThrow();
 }

@@ -1,4 +1,5 @@
-import type pg from 'pg';
+import type { Kysely } from 'kysely';
+import type { Tables } from '../../database/tables.ts';
 import type { Extension } from '../../extensions/extension.ts';
 import { ExtensionError } from '../../extensions/extension-error.ts';
 import { loadExtensions } from '../../extensions/load-extensions.ts';
@@ -32,11 +33,15 @@ export async function diagnoseExtensions(
 }
 
 /** Looks for extensions that are told of events and that nobody runs any more. */
-export async function diagnoseLeftExtensions(client: pg.Client, extensions: readonly Extension[]): Promise<Finding[]> {
-  const { rows } = await client.query<{ extension: string }>(
-    'select distinct extension from extension_subscriptions where extension <> all ($1) order by extension',
-    [extensions.map(({ name }) => name)],
-  );
+export async function diagnoseLeftExtensions(db: Kysely<Tables>, extensions: readonly Extension[]): Promise<Finding[]> {
+  const names = extensions.map(({ name }) => name);
+  const rows = await db
+    .selectFrom('extension_subscriptions')
+    .select('extension')
+    .distinct()
+    .where(({ eb, fn, not, val }) => not(eb('extension', '=', fn.any(val(names)))))
+    .orderBy('extension')
+    .execute();
   return rows.map(({ extension }) =>
     warning(
       `The extension ${extension} is told of events, and is not in EXTENSIONS here`,

@@ -1,4 +1,5 @@
-import type pg from 'pg';
+import type { Queryable } from '../../database/database.ts';
+import { array, boolean, integer, sql, text } from '../../database/sql.ts';
 import { error, type Finding, ok } from './finding.ts';
 
 /** The oldest PostgreSQL that the schema works on: it writes functions in the form that 14 brought. */
@@ -6,12 +7,16 @@ const oldestVersion = 14;
 
 const extensions = ['unaccent', 'btree_gin'];
 
-/** Checks what the schema needs of PostgreSQL. */
-export async function diagnosePostgres(client: pg.Client, isMigrated: boolean): Promise<Finding[]> {
-  const { rows } = await client.query<{ version: string; major: number; encoding: string }>(
-    `select current_setting('server_version') as version, current_setting('server_version_num')::int / 10000 as major,
-      current_setting('server_encoding') as encoding`,
-  );
+const selectServer = sql(
+  'select_postgres_server',
+  { arguments: {}, row: { version: text(), major: integer(), encoding: text() } },
+  `select current_setting('server_version') as version, current_setting('server_version_num')::int / 10000 as major,
+    current_setting('server_encoding') as encoding`,
+);
+
+/** Checks the version and the encoding that the schema needs. */
+export async function diagnosePostgres(db: Queryable): Promise<Finding[]> {
+  const rows = await db.query(selectServer, {});
   const [{ version, major, encoding } = { version: 'unknown', major: 0, encoding: 'unknown' }] = rows;
   return [
     major >= oldestVersion
@@ -23,32 +28,31 @@ export async function diagnosePostgres(client: pg.Client, isMigrated: boolean): 
           `The database is encoded in ${encoding}, which cannot hold every character`,
           "Move it to one made with: create database ... encoding 'UTF8' template template0",
         ),
-    ...(await diagnoseExtensions(client, isMigrated)),
   ];
 }
 
-interface ExtensionRow {
-  name: string;
-  is_installed: boolean;
-  is_available: boolean;
-  is_creatable: boolean;
-}
-
-const selectExtensions = `
-  select wanted.name, installed.extname is not null as is_installed, version.name is not null as is_available,
+const selectExtensions = sql(
+  'select_postgres_extensions',
+  {
+    arguments: { names: array(text()) },
+    row: { name: text(), is_installed: boolean(), is_available: boolean(), is_creatable: boolean() },
+  },
+  `select wanted.name, installed.extname is not null as is_installed, version.name is not null as is_available,
     coalesce(
       (select rolsuper from pg_roles where rolname = current_user)
         or (not version.superuser or version.trusted) and has_database_privilege(current_database(), 'create'),
       false
     ) as is_creatable
-  from unnest($1::text[]) wanted(name)
+  from unnest($names::text[]) wanted(name)
   left join pg_extension installed on installed.extname = wanted.name
   left join pg_available_extensions available on available.name = wanted.name
   left join pg_available_extension_versions version
-    on version.name = available.name and version.version = available.default_version`;
+    on version.name = available.name and version.version = available.default_version`,
+);
 
-async function diagnoseExtensions(client: pg.Client, isMigrated: boolean): Promise<Finding[]> {
-  const { rows } = await client.query<ExtensionRow>(selectExtensions, [extensions]);
+/** Checks the extensions that the schema needs. */
+export async function diagnosePostgresExtensions(db: Queryable, isMigrated: boolean): Promise<Finding[]> {
+  const rows = await db.query(selectExtensions, { names: extensions });
   return rows.map(({ name, is_installed, is_available, is_creatable }) => {
     const create = `create extension ${name}`;
     if (is_installed) return ok(`The extension ${name} is installed`);
