@@ -3,8 +3,8 @@ import type { QueryBuilding } from '../database/database.ts';
 import { readServerAddress } from '../domain/server-address.ts';
 
 /**
- * The origin of links that a command prints: BASE_URL, else where the server started last. The server may have been given
- * another HOST and PORT than the command.
+ * The origin of links that a command prints: BASE_URL, or else the address of the server that started last. The command
+ * may have another HOST and PORT than the server.
  */
 export async function findLinkBase(admin: QueryBuilding, config: Config): Promise<Pick<Config, 'BASE_URL'>> {
   const recorded = config.isBaseUrlSet ? undefined : await readServerAddress(admin);

@@ -34,9 +34,9 @@ export interface DemoTokens {
   signIn: { email: string; password: string };
 }
 
-/** Any constant: serializes servers that start on the same empty database. */
+/** Serializes servers that start on the same empty database. The key is arbitrary. */
 const lockDemo = sql('lock_demo', { arguments: {}, row: {} }, 'select pg_advisory_xact_lock(7301182)');
-/** The other server may take longer than a request may wait. */
+/** The other server may hold the lock for longer than lock_timeout. */
 const waitForLock = sql(
   'wait_for_lock',
   { arguments: {}, row: { set_config: text() } },

@@ -8,12 +8,12 @@ const recordAddress = query('record_server_address', (db, $: Arguments<{ address
     .onConflict(conflict => conflict.column('name').doUpdateSet({ recorded_at: $.now, address: $.address })),
 );
 
-/** Notes where people reach the server that has just started, for links that other processes print. */
+/** Records the address of a server that has just started, for links that other processes print. */
 export async function recordServerAddress(db: Queryable, address: string, now: Date): Promise<void> {
   await db.query(recordAddress, { address, now });
 }
 
-/** Where people reach the server that started last; undefined where none has started on this database. */
+/** The address of the server that started last; undefined if none has started on this database. */
 export async function readServerAddress({ db }: QueryBuilding): Promise<string | undefined> {
   const server = await db.selectFrom('heartbeats').select('address').where('name', '=', 'server').executeTakeFirst();
   return server?.address ?? undefined;

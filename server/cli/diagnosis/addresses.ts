@@ -4,10 +4,10 @@ import { canonicalAddress } from '../../domain/users/canonical-address.ts';
 import { invocation } from '../command.ts';
 import { type Finding, ok, warning } from './finding.ts';
 
-/** More are not named: what helps one helps all. */
+/** Enough: the same remedy helps all of them. */
 const maxNamed = 100;
 
-/** Looks for users whom no address finds: an older user has theirs in another spelling. */
+/** Looks for users whom no address finds, because an older user has theirs in another spelling. */
 export async function diagnoseAddresses(db: Kysely<Tables>): Promise<Finding[]> {
   const rows = await db
     .selectFrom('users')

@@ -7,7 +7,7 @@ import { buildSecretBox } from '../../events/secret-box.ts';
 import { secretPurpose } from '../../events/webhooks/signature.ts';
 import { error, type Finding, ok, warning } from './finding.ts';
 
-/** Whether the application key opens what is sealed in the database: with another one every delivery fails. */
+/** Checks that APP_KEY decrypts the secrets in the database. With another key every delivery fails. */
 export async function diagnoseAppKey(db: Kysely<Tables>, config: Config): Promise<Finding> {
   const secrets = await selectNewestSecrets(db);
   if (secrets.length === 0) return ok('No webhook or chat has a secret yet that APP_KEY would have to open');
@@ -32,7 +32,7 @@ export async function diagnoseAppKey(db: Kysely<Tables>, config: Config): Promis
   return ok('APP_KEY opens the secrets of webhooks and chats');
 }
 
-/** The newest of each kind: after a change of the key, the operator may have made new ones and finds the older ones fail. */
+/** Reads the newest of each kind. Older ones from before a change of the key show it by failed deliveries already. */
 async function selectNewestSecrets(db: Kysely<Tables>) {
   const newest = await db
     .selectNoFrom([

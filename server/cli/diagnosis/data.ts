@@ -67,7 +67,7 @@ async function diagnoseBoards(db: Kysely<Tables>): Promise<Finding[]> {
   );
 }
 
-/** How long before its end a token is spoken of. */
+/** How long before its end a token is reported. */
 const expiryNoticeDays = 14;
 
 async function diagnoseTokens(db: Kysely<Tables>): Promise<Finding[]> {
@@ -131,13 +131,13 @@ async function diagnoseTallies(db: Kysely<Tables>): Promise<Finding> {
   );
 }
 
-/** Compares the tallies of the newest ideas with their votes, and names some ideas where they differ. */
+/** Compares the tallies of the newest ideas with their votes. Returns the ids of some ideas where they differ. */
 function countDriftedTallies(db: Kysely<Tables>) {
   const newest = db
     .selectFrom('ideas as i')
     .innerJoin('accounts as a', 'a.id', 'i.account_id')
     .select(['i.id', 'i.account_id', 'i.up_count', 'i.down_count'])
-    // An erasure that was interrupted has left ideas without their votes.
+    // An interrupted erasure leaves ideas without their votes.
     .where('a.erasure_began_at', 'is', null)
     .orderBy('i.id', 'desc')
     .limit(tallySample);

@@ -42,7 +42,7 @@ async function reachDatabase(config: Config, known: KnownExtensions): Promise<Fi
 
 function diagnoseDatabase(url: string, config: Config, { extensions }: KnownExtensions): Promise<Finding[]> {
   return openForCommand(url, config, async database => {
-    // The pool gives up on a host that does not answer. The check of the migrations waits.
+    // Comes first: the pool has a connection timeout, and the check of the migrations has none.
     const postgres = await diagnosePostgres(database);
     const reached = ok(`The database ${describeDatabase(url)} answers`);
     const migrations = await diagnoseMigrations(url, streamsOf(extensions), config.TOLERATED_MIGRATIONS);

@@ -4,7 +4,7 @@ import { dueTimes, type Graces } from '../../domain/erasure/clean-up.ts';
 import { invocation } from '../command.ts';
 import { type Finding, ok, warning } from './finding.ts';
 
-/** Nothing runs the clean-up by itself: who forgets it keeps what was to be deleted. */
+/** The operator must schedule the clean-up. Without it nothing that is due gets deleted. */
 export async function diagnoseErasure(db: Kysely<Tables>, graces: Graces): Promise<Finding> {
   const { accounts, users, begunAccounts, begunUsers } = await countDue(db, graces);
   const begun = begunAccounts + begunUsers;
@@ -16,7 +16,7 @@ export async function diagnoseErasure(db: Kysely<Tables>, graces: Graces): Promi
   );
 }
 
-/** Of the users, those who are not held by a role. */
+/** Leaves out users whose erasure waits because they are owners or operators. */
 function countDue(db: Kysely<Tables>, graces: Graces) {
   const { accountsDueBefore, usersDueBefore } = dueTimes(graces, new Date());
   const accounts = db.selectFrom('accounts').select(({ fn }) => fn.countAll<number>().as('count'));

@@ -32,7 +32,7 @@ export async function diagnoseExtensions(
   }
 }
 
-/** Looks for extensions that are told of events and that nobody runs any more. */
+/** Looks for extensions that are subscribed to events and not in EXTENSIONS. */
 export async function diagnoseLeftExtensions(db: Kysely<Tables>, extensions: readonly Extension[]): Promise<Finding[]> {
   const names = extensions.map(({ name }) => name);
   const rows = await db

@@ -9,14 +9,14 @@ export async function requireAccount(admin: Administration, slug: string): Promi
   return requireUsable(account);
 }
 
-/** Not by its slug, which may be another account's by now. */
+/** By id, because another account may have the slug by now. */
 export async function requireAccountById(admin: Administration, accountId: number): Promise<Account> {
   const account = await admin.em.findOne(Account, accountId);
   if (!account) throw new AdministrationError('not_found', 'The account is gone');
   return requireUsable(account);
 }
 
-/** Of an account whose erasure has begun, parts are missing: nothing can be done with it any more. */
+/** Refuses an account whose erasure has begun: parts of it are missing. */
 export function requireUsable(account: Account): Account {
   if (!account.erasureBeganAt) return account;
   throw new AdministrationError('conflict', `The account ${account.slug} is being erased`);
@@ -26,7 +26,7 @@ const selectAccountLocked = query('lock_account', (db, $: Arguments<{ accountId:
   db.selectFrom('accounts').select('id').where('id', '=', $.accountId).forNoKeyUpdate(),
 );
 
-/** Makes those wait for each other who change what an account has by what it has: its members, or how many webhooks. */
+/** Serializes changes that depend on what the account has: on its owners, or on the number of its webhooks. */
 export async function lockAccount(admin: Administration, accountId: number) {
   await admin.query(selectAccountLocked, { accountId });
 }

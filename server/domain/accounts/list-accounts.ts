@@ -2,12 +2,10 @@ import { type Expression, type InferResult, type Kysely, sql } from 'kysely';
 import type { Tables } from '../../database/tables.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 
-/**
- * An account with its owners' addresses, the oldest owner first. From erasure_began_at on its erasure goes on to the end.
- */
+/** An account with the addresses of its owners, the oldest owner first. An erasure that has begun cannot be stopped. */
 export type AccountView = InferResult<ReturnType<typeof accountViews>>[number];
 
-/** The id is that of one account, or the column of all. */
+/** The id is a value for one account, or the column a.id for all accounts. */
 function accountViews(db: Kysely<Tables>, accountId: Expression<number>) {
   const owners = db
     .selectFrom('memberships as m')

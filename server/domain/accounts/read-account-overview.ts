@@ -3,8 +3,8 @@ import type { Tables } from '../../database/tables.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 
 /**
- * What the people who administer an account want to see first. All attempts to a failing webhook fail, and it still gets
- * events. Disabled webhooks and channels get nothing.
+ * What an account's admins want to see first. A failing webhook still gets events, and every attempt fails. A disabled
+ * webhook or channel gets none.
  */
 export type AccountOverview = InferResult<ReturnType<typeof overviewOf>>[number];
 

@@ -9,7 +9,7 @@ import { type SessionTerms, startSession } from '../sign-in/start-session.ts';
 import { createUser } from '../users/create-user.ts';
 import { invitationStands } from './invitation-stands.ts';
 
-/** Before the invitation, as a beginning erasure locks them, which then takes the invitation away. */
+/** Locks the user before the invitation. An erasure does so in the same order, and deletes the invitation. */
 const selectUserLocked = query('lock_accepting_user', (db, $: Arguments<{ userId: number }>) =>
   db.selectFrom('users').select('id').where('id', '=', $.userId).forKeyShare(),
 );
@@ -22,16 +22,16 @@ export async function acceptInvitation(admin: Administration, linkHash: Buffer, 
   await join(admin, invitation, userId);
 }
 
-/** Who signs up by an invitation: with the hash of a password that was checked. */
+/** A person who signs up by an invitation. The credential is the hash of a password that was checked. */
 export interface NewUser {
   name: string;
   credential: string;
 }
 
 /**
- * Makes a user with the address of an invitation, which the link has proven, a member, and signs them in. Nobody acts
- * until there is the user: the server makes them, and they do the rest. Where the address has a user by now, nothing
- * happens: they sign in, and accept.
+ * Creates a user with the address of an invitation, makes them a member and signs them in. The link has proven the
+ * address. In the audit log the server creates the user, and the user does the rest. If the address has a user by now,
+ * the call fails: that user signs in and accepts.
  */
 export async function signUpByInvitation(
   adminAs: (actor: AuditActor) => Administration,
@@ -58,12 +58,12 @@ async function join(admin: Administration, { id, account_id, role }: TakenInvita
   admin.audit.record('invitation.accepted', { account_id, invitation_id: id, user_id: userId, role });
 }
 
-/** The link is all that is known: the account comes from the invitation. */
+/** Starts without an account, because only the link is known. */
 const selectAccountId = query('select_account_of_invitation', (db, $: Arguments<{ linkHash: Buffer }>) =>
   db.selectFrom('invitations').select('account_id').where('token_hash', '=', $.linkHash),
 );
 
-/** The account comes first, as with everything that changes its members. */
+/** Locks the account first, as every change of its members does. */
 async function lockAccountOf(admin: Administration, linkHash: Buffer): Promise<number> {
   const [invitation] = await admin.query(selectAccountId, { linkHash });
   if (!invitation) throw isOver();
@@ -71,14 +71,14 @@ async function lockAccountOf(admin: Administration, linkHash: Buffer): Promise<n
   return invitation.account_id;
 }
 
-/** An invitation that its link names. Only the user may take it; null for a person who has no user yet. */
+/** The invitation of a link, and the user to whom it must be addressed. Null for a person without a user. */
 interface Taking {
   accountId: number;
   linkHash: Buffer;
   userId: number | null;
 }
 
-/** Whoever takes the row first has it, and the others find the link used. */
+/** Deletes the invitation, so that a link works once. */
 const takeInvitation = query('take_invitation', (db, $: Arguments<Taking & { now: Date }>) =>
   db
     .deleteFrom('invitations as i')

@@ -4,9 +4,9 @@ import { activeMemberships } from '../members/active-memberships.ts';
 import { mayManageIn } from '../members/may-manage.ts';
 
 /**
- * The condition under which an invitation i of an account can be accepted, is listed and is mailed: it has not expired,
- * its address has its canonical form, and its account is not being erased. Its inviter may still invite to its role, and
- * no blocked user would join by it. Whatever changes one of these need not know of invitations.
+ * The condition under which an invitation i of an account is listed, mailed and accepted. It has not expired, its address
+ * has a canonical form, and its account is not being erased. Its inviter may still invite to its role, and its address
+ * does not belong to a blocked user. Because each query checks this, a block or a removal need not change invitations.
  */
 export function invitationStands(
   i: ExpressionBuilder<Tables & { i: Tables['invitations'] }, 'i'>,

@@ -23,7 +23,7 @@ export interface IssuedInvitation {
   email: string;
   role: Role;
   expiresAt: Date;
-  /** What the link holds, to be handed over; undefined where a worker makes it and mails it. */
+  /** The token in the link, for the inviter to pass on; undefined if a worker makes the link and mails it. */
   token: string | undefined;
 }
 
@@ -79,7 +79,7 @@ const upsertInvitation = query('upsert_invitation', (db, $: Arguments<Invitation
     .returning('id');
 });
 
-/** After the address: for the version before, a trigger clears the form where only the address is written. */
+/** Runs after the address is written, because a trigger for the version before may clear the form then. */
 const setCanonicalEmail = query(
   'set_canonical_email_of_invitation',
   (db, $: Arguments<{ accountId: number; invitationId: number; canonicalEmail: string }>) =>
@@ -91,7 +91,7 @@ const setCanonicalEmail = query(
       .where('canonical_email', 'is distinct from', $.canonicalEmail),
 );
 
-/** The index of the version before takes these for the same address: the later invitation stands. */
+/** Deletes older invitations to what the index of the version before, on lower(email), takes for the same address. */
 const deleteLookalikes = query(
   'delete_lookalike_invitations',
   (db, $: Arguments<{ accountId: number; email: string; canonicalEmail: string }>) =>
@@ -103,8 +103,8 @@ const deleteLookalikes = query(
 );
 
 /**
- * Invites an address to become a member. Whoever is invited already is so anew, in the role that is given now: the link
- * before works no more. Nothing of it says whether the address has a user here.
+ * Invites an address to become a member. A second invitation replaces the first with its role, and the first link stops
+ * working. The result does not reveal whether the address has a user.
  */
 export async function inviteMember(
   admin: Administration,
@@ -118,7 +118,7 @@ export async function inviteMember(
   const [invited] = await admin.query(selectInvited, { ...address, now: admin.now });
   if (invited?.role) throw new AdministrationError('conflict', `${email} is a member of the account already`);
   if (invited?.is_blocked) throw new AdministrationError('conflict', `${email} is blocked in the account`);
-  // Another role in its place is the end of that one.
+  // A new role replaces this one.
   if (invited?.open_role) authority.require(invited.open_role);
 
   const secret = isMailed ? undefined : makeSecret();
@@ -141,7 +141,7 @@ export async function inviteMember(
   return { id: invitation.id, email, role, expiresAt, token: secret?.text };
 }
 
-/** The key makes one mail of several invitations in a row. The attempts take a day, and the invitation is good for a week. */
+/** The key makes one mail of several invitations in a row. The attempts end after a day, long before the invitation. */
 function leaveMail(admin: Administration, accountId: number, invitationId: number) {
   return addJob(admin, {
     task: 'mail_invitation',

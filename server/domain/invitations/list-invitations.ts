@@ -2,7 +2,7 @@ import { type InferResult, sql } from 'kysely';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { invitationStands } from './invitation-stands.ts';
 
-/** An open invitation, without anything of its link. The inviter's name is null for the operator of the server. */
+/** An open invitation without its link. The inviter's name is null for the operator of the server. */
 export type InvitationView = InferResult<ReturnType<typeof openInvitations>>[number];
 
 function openInvitations({ db, now }: Administration, accountId: number) {
@@ -15,7 +15,7 @@ function openInvitations({ db, now }: Administration, accountId: number) {
     .select(['i.id', 'i.email', 'i.role', 'u.name as inviter', 'i.delivery', 'i.created_at', 'i.expires_at']);
 }
 
-/** Lists the open invitations of an account, the last one first. */
+/** Lists the open invitations of an account, the newest first. */
 export function listInvitations(
   admin: Administration,
   accountId: number,

@@ -7,7 +7,6 @@ import { invitationStands } from './invitation-stands.ts';
 /** What a mail with the link of an invitation says. The inviter's name is null for the operator of the server. */
 export type MailedInvitation = RowOf<typeof updateLink>;
 
-/** An invitation, by its account. */
 interface OneInvitation {
   accountId: number;
   invitationId: number;
@@ -40,8 +39,8 @@ const updateLink = query(
 );
 
 /**
- * Makes the link of an invitation that is to be mailed; one that a try before has made works no more. Undefined where
- * there is nothing to mail any more.
+ * Makes the link of an invitation for its mail. The link of an earlier attempt stops working. Returns undefined if there
+ * is nothing to mail any more.
  */
 export async function makeInvitationLink(
   db: Queryable,
@@ -53,7 +52,7 @@ export async function makeInvitationLink(
   return mailed && { ...mailed, token, tokenHash };
 }
 
-/** Of this link alone: whoever is invited again meanwhile still waits for their mail. */
+/** Checks the link: after a second invitation its own mail is still to come. */
 const updateDelivery = query(
   'update_invitation_delivery',
   (db, $: Arguments<OneInvitation & { tokenHash: Buffer; outcome: 'mailed' | 'refused' }>) =>
@@ -67,7 +66,7 @@ const updateDelivery = query(
       .returning('id'),
 );
 
-/** Notes what became of the mail with a link. */
+/** Records the outcome of the mail with a link. */
 export async function noteDelivery(
   admin: Administration,
   link: OneInvitation & { tokenHash: Buffer },

@@ -3,10 +3,10 @@ import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import { hashOfSecret } from '../sign-in/secret-text.ts';
 import { invitationStands } from './invitation-stands.ts';
 
-/** An invitation as its link shows it. The user is the one who has the address, or null. */
+/** An invitation as its link shows it. user_id is the user who has the address, or null. */
 export type FollowedInvitation = RowOf<typeof selectInvitation>;
 
-/** The link is all that is known: the account comes from the invitation. */
+/** Starts without an account, because only the link is known. */
 const selectInvitation = query('select_followed_invitation', (db, $: Arguments<{ linkHash: Buffer; now: Date }>) =>
   db
     .selectFrom('invitations as i')
@@ -37,8 +37,8 @@ const selectInvitation = query('select_followed_invitation', (db, $: Arguments<{
 );
 
 /**
- * Reads an invitation by what its link holds; undefined when it was used, revoked, is over, or never was. To look at it
- * does not use it up. It tells whether the address has a user: whoever has the link reads the mail of the address.
+ * Reads an invitation by the token in its link, without using it up. Returns undefined if it was accepted or revoked, has
+ * expired, or never existed. It may reveal whether the address has a user, because the link came to that address.
  */
 export async function readInvitation(
   db: Queryable,

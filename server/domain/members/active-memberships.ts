@@ -1,7 +1,7 @@
 import type { Expression, Kysely } from 'kysely';
 import type { Tables } from '../../database/tables.ts';
 
-/** Selects the memberships m of an account whose users are not blocked in it: only they may act by their role. */
+/** Selects the memberships m of an account without those of blocked users. Only these give the rights of their role. */
 export function activeMemberships(db: Kysely<Tables>, accountId: Expression<number>) {
   return db
     .selectFrom('memberships as m')

@@ -12,7 +12,7 @@ export interface Member {
   userId: number;
 }
 
-/** Makes a user a member. An invitation to their address has nothing left to do. */
+/** Makes a user a member, and deletes an invitation to their address. */
 export async function addMember(admin: Administration, member: Member, role: Role): Promise<void> {
   const authority = await lockMembers(admin, member.accountId);
   authority.require(role);
@@ -30,7 +30,7 @@ const deleteInvitation = query(
       .whereRef('i.canonical_email', '=', 'u.canonical_email'),
 );
 
-/** The same, where it is settled already that the user may be one. The account is locked. */
+/** Does the same without a check of the actor's role. The caller holds the lock on the account. */
 export async function insertMember(admin: Administration, { accountId, userId }: Member, role: Role): Promise<void> {
   admin.em.create(Membership, { accountId, userId, role, createdAt: admin.now });
   const violations = { ...userInErasure, memberships_pkey: 'The user is a member of the account already' };
@@ -52,9 +52,9 @@ export async function setMemberRole(admin: Administration, member: Member, role:
 }
 
 /**
- * Ends a membership: another's, or one's own, whatever the role. What the user wrote stays. Invitations that the user made
- * do not work any more. The user's OAuth grants end, because they act as the user. API tokens belong to the account:
- * the remover decides whether the API tokens of the user are kept.
+ * Ends a membership. Everybody may end their own. The user's ideas and comments stay, and their invitations stop working.
+ * Their OAuth grants end, because grants act as the user. API tokens belong to the account: the caller decides whether
+ * it keeps those that the user issued.
  */
 export async function removeMember(
   admin: Administration,
@@ -71,7 +71,7 @@ export async function removeMember(
   await revokeTokensOf(admin, member, keepsTokens ? ['oauth'] : ['oauth', 'api']);
 }
 
-/** Nobody whose erasure has begun becomes a member, and so an owner who would hold it up. */
+/** A user whose erasure has begun cannot become a member: as an owner they would block the erasure. */
 export const userInErasure = {
   memberships_user_stays: 'The user is being erased',
   memberships_user_id_fkey: 'The user was erased',
@@ -91,7 +91,7 @@ async function requireMembership(admin: Administration, { accountId, userId }: M
   return membership;
 }
 
-/** Of two owners who are removed at the same time, the second waits for the lock, and is the last one then. */
+/** If two owners are removed at the same time, the second removal waits for the lock and is then refused. */
 async function checkNotLastOwner(admin: Administration, membership: Membership, what: string) {
   if (membership.role !== 'owner') return;
   if (await hasOtherOwner(admin, membership)) return;

@@ -22,15 +22,15 @@ function membersOf(db: Kysely<Tables>, accountId: number) {
     .$narrowType<{ email: string }>();
 }
 
-/** Which members are listed; all where nothing is said. */
+/** Selects members; without any field, all of them. */
 export interface MemberFilter {
-  /** With what the name or the address begins, whatever its case. */
+  /** The beginning of the name or the address, in upper or lower case. */
   beginning?: string | undefined;
   role?: Role | undefined;
   isBlocked?: boolean | undefined;
 }
 
-/** Where a page begins: after this member. */
+/** The member before the first one of a page. */
 export interface MemberPlace {
   role: Role;
   userId: number;

@@ -6,9 +6,9 @@ import { lockAccount } from '../accounts/find-account.ts';
 import { type Administration, AdministrationError, actingUserOf } from '../administration.ts';
 import { activeMemberships } from './active-memberships.ts';
 
-/** Which roles whoever acts may give to others, change and take away in an account. */
+/** The roles that the actor may give, change and take away in an account. */
 export interface Authority {
-  /** Refuses what is about a role that the actor may not give. */
+  /** Refuses the actor if one of the roles is above their rights. */
   require(...roles: Role[]): void;
 }
 
@@ -17,8 +17,8 @@ const selectActor = query('select_acting_member', (db, $: Arguments<{ accountId:
 );
 
 /**
- * Locks an account's members, and finds out what the actor may do with them: what was so when the page was opened may
- * be different when the lock is had. The operator of the server may do everything.
+ * Locks an account's members and then reads the actor's rights over them, which may have changed after the page was
+ * opened. The operator of the server may do everything.
  */
 export async function lockMembers(admin: Administration, accountId: number): Promise<Authority> {
   await lockAccount(admin, accountId);
@@ -33,7 +33,7 @@ export async function lockMembers(admin: Administration, accountId: number): Pro
   };
 }
 
-/** Owners manage everybody; admins everybody but owners, other admins too; nobody else anybody. */
+/** Owners manage all roles. Admins manage all roles but owners. Nobody else manages members. */
 export function mayManage(own: Role, role: Role): boolean {
   return own === 'owner' || (own === 'admin' && role !== 'owner');
 }

@@ -10,7 +10,7 @@ const selectOtherOwner = query('select_other_owner', (db, $: Arguments<{ account
     .limit(1),
 );
 
-/** Whether an account has an owner beside a user: one who is not blocked, and so may act as one. */
+/** Whether an account has another owner than a user. Blocked owners do not count. */
 export async function hasOtherOwner(
   db: Queryable,
   { accountId, userId }: { accountId: number; userId: number },

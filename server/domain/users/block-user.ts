@@ -14,12 +14,12 @@ interface Blocking {
 }
 
 /**
- * Keeps a user from writing in an account, and from its pages, and ends their OAuth grants for good. Blocking again changes
- * the reason, where one is given. The operator of the server may block everybody but the last owner.
+ * Blocks a user in an account: they can neither write nor open its pages, and their OAuth grants end for good. A second
+ * call changes the reason, if it gives one. The operator of the server may block everybody but the last owner.
  */
 export async function blockUser(admin: Administration, { accountId, userId }: Blocking, reason?: string) {
   const checked = reason === undefined ? undefined : checkText(reason, 0, 500, 'reason');
-  // Two owners who block each other: the second waits, and finds itself blocked.
+  // If two owners block each other at once, the second waits here and is then blocked.
   await lockAccount(admin, accountId);
   const role = await checkMayBlock(admin, { accountId, userId });
   if (role === 'owner' && !(await hasOtherOwner(admin, { accountId, userId }))) {
@@ -33,7 +33,7 @@ export async function blockUser(admin: Administration, { accountId, userId }: Bl
   await revokeTokensOf(admin, { accountId, userId }, ['oauth']);
 }
 
-/** Ends a block. Without one nothing changes. Whoever may block a user may unblock them. */
+/** Ends a block, if there is one. Everybody who may block a user may unblock them. */
 export async function unblockUser(admin: Administration, { accountId, userId }: Blocking) {
   await lockAccount(admin, accountId);
   await checkMayBlock(admin, { accountId, userId });
@@ -42,8 +42,8 @@ export async function unblockUser(admin: Administration, { accountId, userId }: 
 }
 
 /**
- * Whether the role of a moderator is enough to block somebody of another role; null is somebody who is no member. Owners
- * alone block an owner: to keep one out of the account is as much as to remove them.
+ * Whether a moderator's role is enough to block a person. The person's role is null if they are no member. Only an owner
+ * blocks an owner, because a block keeps them out of the account as a removal does.
  */
 export function mayBlock(moderator: Role | null, role: Role | null): boolean {
   if (moderator === 'owner') return true;
@@ -65,7 +65,7 @@ const selectRoles = query(
     ]),
 );
 
-/** The role of the user, who is none that the moderator must leave alone. */
+/** Refuses if the moderator's role is not enough. Returns the user's role. */
 async function checkMayBlock(admin: Administration, { accountId, userId }: Blocking): Promise<Role | null> {
   const moderatorId = actingUserOf(admin);
   if (moderatorId === userId) throw new AdministrationError('forbidden', 'Nobody can block or unblock themselves');

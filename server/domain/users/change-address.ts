@@ -7,16 +7,16 @@ import { checkEmail } from '../fields.ts';
 import { lockUser } from './find-user.ts';
 import { updateUser } from './update-user.ts';
 
-/** How long a link to confirm an address works: until somebody has looked into a mailbox that they seldom open. */
+/** How long a link to confirm an address works: people open some mailboxes only once a day. */
 export const addressLinkHours = 24;
 
-/** Few: a mail that comes much later than it was asked for is of no use. */
+/** Few, because a mail that arrives much later is of no use. */
 const maxAttempts = 5;
 
 /**
- * Leaves it to a worker to mail a link to an address that a user wants to have. Until they confirm it nothing changes, so
- * that nobody signs in with, or is told things at, an address that somebody else reads. Whoever reads the address with
- * which they sign in now is told, and may put an end to it. Answers whether it is another address than the one there is.
+ * Lets a worker mail a link to an address that a user wants to have. Nothing changes until they confirm it, because the
+ * address may belong to another person. A notice to the present sign-in address lets its reader stop the change. Returns
+ * false if the user has the address already.
  */
 export async function requestAddress(
   admin: Administration,
@@ -33,7 +33,7 @@ export async function requestAddress(
   return true;
 }
 
-/** Sets an address that was confirmed by a link, where the user has still what they had when they asked. */
+/** Sets an address that a link has confirmed, unless the user's data changed after the request (see basisOf). */
 export async function confirmAddress(admin: Administration, change: AddressChange): Promise<void> {
   const user = await lockUser(admin, change.userId);
   if (!(await isAddressWanted(admin, change))) {
@@ -43,7 +43,7 @@ export async function confirmAddress(admin: Administration, change: AddressChang
   await updateUser(admin, user, field === 'email' ? { email: address } : { notificationEmail: address });
 }
 
-/** Whether a link may still be used: not after it was, nor after what it changes was changed otherwise. */
+/** Whether a link is still valid: it was not used, and the user's data did not change after the request (see basisOf). */
 export async function isAddressWanted(
   db: Pick<Administration, 'query'>,
   { userId, field, basis }: AddressChange,
@@ -60,7 +60,7 @@ const selectBasis = query('select_basis_of_address', (db, $: Arguments<{ userId:
     .where('u.erasure_began_at', 'is', null),
 );
 
-/** The address as it is. Whoever sets another password puts an end to what was asked for with the one before, too. */
+/** A digest of the present address. For the sign-in address a new password changes it, too, and so ends requests. */
 async function basisOf(db: Pick<Administration, 'query'>, userId: number, field: AddressField): Promise<string> {
   const [user] = await db.query(selectBasis, { userId });
   const parts = field === 'email' ? [user?.email, user?.set_at] : [user?.notification_email];

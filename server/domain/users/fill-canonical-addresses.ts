@@ -4,10 +4,10 @@ import { type Arguments, query } from '../../database/query.ts';
 import { sql } from '../../database/sql.ts';
 import { canonicalAddress, maxAddressLength } from './canonical-address.ts';
 
-/** So few that nobody waits for the rows. */
+/** Small, so that nobody waits long for the locked rows. */
 const batchSize = 1_000;
 
-/** One process fills at a time: an older row comes before a younger one. */
+/** Lets one process fill at a time, so that the older of two rows gets the form. */
 const lockFilling = sql(
   'lock_canonical_addresses',
   { arguments: {}, row: {} },
@@ -90,9 +90,9 @@ function rowsOf({ ids, forms }: Arguments<Forms>) {
 }
 
 /**
- * Fills the canonical form of addresses that lack it: those from before there was one, and those that servers of the
- * version before have written since. Where two rows have one address, the older gets the form and the younger stays
- * without: no address finds it, and doctor names the user. Repeating changes nothing.
+ * Fills in missing canonical forms of addresses: servers of the version before write addresses without them. If two rows
+ * have the same address, only the older gets the form. No address finds the younger one, and doctor names its user. A
+ * second run changes nothing.
  */
 export async function fillCanonicalAddresses(database: Pick<Database, 'transaction'>): Promise<void> {
   for (const filling of fillings) {
@@ -101,7 +101,7 @@ export async function fillCanonicalAddresses(database: Pick<Database, 'transacti
   }
 }
 
-/** Answers the last id of the batch; undefined at the end. */
+/** Returns the last id of the batch; undefined at the end. */
 async function fillBatch(
   database: Pick<Database, 'transaction'>,
   { select, update }: (typeof fillings)[number],
@@ -122,7 +122,7 @@ async function fillBatch(
       return rows.at(-1)?.id;
     });
   } catch (error) {
-    // Somebody has taken one of the addresses meanwhile: the next try sees it.
+    // Another transaction has just taken one of the addresses: the next attempt sees it.
     if ((error as { code?: string }).code === uniqueViolation) return after;
     throw error;
   }

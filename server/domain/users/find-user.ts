@@ -10,7 +10,7 @@ export async function findUser(admin: Administration, email: string): Promise<Us
   return (await admin.em.findOne(User, { canonicalEmail: canonicalAddress(email) })) ?? undefined;
 }
 
-/** By address, or by id: no address finds a user whose address an older user has in another spelling. */
+/** By address or id. Only the id finds a user whose address an older user has in another spelling. */
 export async function requireUser(admin: Administration, addressOrId: string): Promise<User> {
   const user = /^[0-9]{1,15}$/.test(addressOrId)
     ? await admin.em.findOne(User, { id: Number(addressOrId), isPlaceholder: false })
@@ -29,7 +29,7 @@ const selectUserLocked = query('lock_user_to_change', (db, $: Arguments<{ userId
     .forNoKeyUpdate(),
 );
 
-/** A user who changes something of themselves. Waits for a beginning erasure, and then finds nobody. */
+/** Locks a user who changes their own data. It waits for an erasure that is just beginning, and then finds no user. */
 export async function lockUser(admin: Administration, userId: number): Promise<User> {
   const [row] = await admin.query(selectUserLocked, { userId });
   if (!row) throw new AdministrationError('not_found', 'The user is gone');
@@ -46,7 +46,7 @@ const selectSignInAddress = query('select_sign_in_address', (db, $: Arguments<{ 
     .$narrowType<{ email: string }>(),
 );
 
-/** The address with which a user signs in; undefined for one who is being erased. */
+/** The address with which a user signs in; undefined if the user is being erased. */
 export async function readSignInAddress(db: Queryable, userId: number): Promise<string | undefined> {
   const [user] = await db.query(selectSignInAddress, { userId });
   return user?.email;

@@ -15,7 +15,7 @@ function blocksOf(db: Kysely<Tables>, accountId: number) {
     .select(['b.user_id', 'u.name', 'm.role', 'b.reason', 'b.created_at']);
 }
 
-/** Lists who is blocked in an account, the last one first. */
+/** Lists the people who are blocked in an account, the newest block first. */
 export async function listBlocks({ db }: QueryBuilding, accountId: number, place: Place): Promise<Page<BlockView>> {
   const { cursor, perPage } = place;
   const blocks = blocksOf(db, accountId);

@@ -3,7 +3,7 @@ import { jsonArrayFrom } from 'kysely/helpers/postgres';
 import type { Tables } from '../../database/tables.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 
-/** A user with the accounts in which they are a member or blocked. From erasure_began_at on their erasure goes on to the end. */
+/** A user with the accounts in which they are a member or blocked. An erasure that has begun cannot be stopped. */
 export type UserView = InferResult<ReturnType<typeof userViews>>[number];
 
 function userViews(db: Kysely<Tables>) {
@@ -23,7 +23,7 @@ function userViews(db: Kysely<Tables>) {
     .$narrowType<{ email: string }>();
 }
 
-/** In all accounts: the user is known, and no account is. */
+/** Looks in all accounts, because only the user is known. */
 function accountsOf(u: ExpressionBuilder<Tables & { u: Tables['users'] }, 'u'>) {
   return jsonArrayFrom(
     u
@@ -46,7 +46,7 @@ function accountsOf(u: ExpressionBuilder<Tables & { u: Tables['users'] }, 'u'>) 
   );
 }
 
-/** Lists users by address: all, or those who are members of an account or blocked in it. */
+/** Lists users in the order of their addresses: all users, or the members of an account and the people blocked in it. */
 export function listUsers({ db }: Administration, accountId: number | null, limit: number): Promise<UserView[]> {
   return userViews(db)
     .$if(accountId !== null, users =>

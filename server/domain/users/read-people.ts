@@ -2,10 +2,10 @@ import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import { AdministrationError } from '../administration.ts';
 
-/** Somebody as an account knows them; the role is null for a person who is no member. */
+/** A person as an account knows them. The role is null if they are no member. */
 export type PersonView = RowOf<typeof selectPeople>;
 
-/** Members, those who are blocked, and whoever wrote something: of other users an account learns nothing. */
+/** An account knows its members, blocked users and authors. It must not learn about other users. */
 const selectPeople = query('select_people', (db, $: Arguments<{ accountId: number; userIds: readonly number[] }>) =>
   db
     .selectFrom('users as u')
@@ -26,7 +26,7 @@ const selectPeople = query('select_people', (db, $: Arguments<{ accountId: numbe
     }),
 );
 
-/** Reads the people of an account, by their ids. Whoever is none of it is left out, and so is the deleted user. */
+/** Reads people of an account by their ids. Leaves out users that the account does not know, and the deleted user. */
 export async function readPeople(
   db: Queryable,
   accountId: number,

@@ -15,7 +15,7 @@ export interface UserChanges {
   notificationEmail?: string | null;
 }
 
-/** After the address: for the version before, a trigger clears the form where only the address is written. */
+/** Runs after the address is written, because a trigger for the version before may clear the form then. */
 const setCanonicalEmail = query('set_canonical_email', (db, $: Arguments<{ userId: number; canonicalEmail: string }>) =>
   db
     .updateTable('users')
@@ -41,7 +41,7 @@ export async function updateUser(admin: Administration, user: User, changes: Use
   const changed = changedFields();
   if (changed.length === 0) return;
   const email = changed.includes('email') && user.email ? { email: user.email } : {};
-  // They are with whoever reads the address before.
+  // The links went to the address before, which another person may read.
   if (changed.includes('email')) await endPasswordLinks(admin, user.id);
   admin.audit.record('user.updated', { user_id: user.id, changed, ...email });
 }
