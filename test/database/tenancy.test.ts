@@ -15,9 +15,9 @@ const uniqueAcrossAccounts: Record<string, string> = {
 /** Statements that may start without an account. */
 const startsWithoutAccount: Record<string, string> = {
   add_overdue_lane_jobs: 'Finds the overdue deliveries of all accounts.',
-  count_accounts: 'Counts all accounts of the installation.',
   delete_expired_invitations: 'Deletes the expired invitations of all accounts.',
   delete_old_events: 'Deletes the old events of all accounts.',
+  fill_invitations: 'Fills a column in rows that select_unfilled_invitations found in all accounts.',
   find_oauth_record: 'Finds a record of OAuth by its token, and then the token of the grant.',
   identify_tokens: 'Finds tokens by their secrets.',
   insert_password_link: 'Finds a person, who may sign in unless blocked in every account.',
@@ -26,7 +26,6 @@ const startsWithoutAccount: Record<string, string> = {
   lock_memberships_for_erasure: 'Finds all accounts of a person.',
   lock_own_password: 'Finds a person, who may sign in unless blocked in every account.',
   select_account_of_chat_channel: 'Finds the account of a channel for a job of an older version.',
-  select_account_of_invitation: 'Finds the account of an invitation by the token of the link.',
   select_accounts_of_endpoints: 'Finds the accounts of endpoints for jobs that name none.',
   pass_tokens_of_user: 'Finds a person, whose tokens may be of any account.',
   remove_grants_of_user: 'Ends the access of a person in all their accounts.',
@@ -43,6 +42,7 @@ const startsWithoutAccount: Record<string, string> = {
   select_public_board: 'Finds a public board by its slug.',
   select_session: 'Finds a person by the token of a session, with all their accounts.',
   select_sign_in_candidate: 'Finds a person, who may sign in unless blocked in every account.',
+  select_unfilled_invitations: 'Finds rows of all accounts that lack the canonical address.',
   select_waiting_work: 'Counts the waiting deliveries of all accounts for the metrics.',
   take_password_link: 'Finds a person, who may sign in unless blocked in every account.',
 };
