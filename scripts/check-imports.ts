@@ -24,7 +24,6 @@ const rules: { part: string; may: string[] }[] = [
       'server/database/add-job.ts',
       'server/database/query.ts',
       'server/database/sql.ts',
-      'server/database/statement.ts',
       'type server/database/',
       'contract/errors.ts',
       'contract/events.ts',

@@ -3,7 +3,7 @@ import type pg from 'pg';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type Database, type DatabaseOptions, openDatabase } from '../../server/database/database.ts';
-import { statement } from '../../server/database/statement.ts';
+import { type Arguments, query, queryOfText } from '../../server/database/query.ts';
 import { Tag } from '../../server/entities/tag.ts';
 import { connect, createTestDatabase, type TestDatabase } from '../helpers/database.ts';
 import { createTag, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
@@ -252,7 +252,9 @@ describe('a transaction', () => {
     expect(database.pool.idleCount).toBe(database.pool.totalCount);
   });
 
-  const renameTag = statement<never>('test_rename_tag', 'update tags set name = $2 where id = $1');
+  const renameTag = query('test_rename_tag', (db, $: Arguments<{ tagId: number; name: string }>) =>
+    db.updateTable('tags').set({ name: $.name }).where('id', '=', $.tagId),
+  );
 
   test('that is chosen to break a deadlock runs again, and both are done', async () => {
     const database = await open();
@@ -264,13 +266,13 @@ describe('a transaction', () => {
     let reached = 0;
     const both = Promise.withResolvers<void>();
     const rename = (first: number, second: number, name: string) =>
-      database.transaction(async ({ query }) => {
+      database.transaction(async transaction => {
         runs++;
-        await query(renameTag, [tags[first], `${name} ${first}`]);
+        await transaction.query(renameTag, { tagId: tags[first] ?? 0, name: `${name} ${first}` });
         // The first time, each waits until the other has its first lock too: then neither can go on.
         if (++reached === 2) both.resolve();
         await both.promise;
-        await query(renameTag, [tags[second], `${name} ${second}`]);
+        await transaction.query(renameTag, { tagId: tags[second] ?? 0, name: `${name} ${second}` });
       });
     await Promise.all([rename(0, 1, 'A'), rename(1, 0, 'B')]);
     // More often where it is quick enough to take its first lock again before the other has it.
@@ -286,9 +288,9 @@ describe('a transaction', () => {
   test('that deadlocks every time gives up, with the error', async () => {
     const database = await open();
     let runs = 0;
-    const failing = database.transaction(async ({ query }) => {
+    const failing = database.transaction(async transaction => {
       runs++;
-      await query(statement<never>('test_deadlock', `do $$ begin raise sqlstate '40P01'; end $$`), []);
+      await transaction.query(queryOfText(`do $$ begin raise sqlstate '40P01'; end $$`, 0), []);
     });
     await expect(failing).rejects.toMatchObject({ code: '40P01' });
     expect(runs).toBe(10);
@@ -298,10 +300,15 @@ describe('a transaction', () => {
     const database = await open(db.url, { poolSize: 2 });
     const tagId = await createTag(db, world.accountId, world.boardId, 'Before');
     for (let n = 0; n < 5; n++) {
-      const failing = database.transaction(async ({ em, query }) => {
-        em.create(Tag, { accountId: world.accountId, boardId: world.boardId, name: 'Of an entity', color: '#000000' });
-        await em.flush();
-        await query(renameTag, [tagId, 'After']);
+      const failing = database.transaction(async transaction => {
+        transaction.em.create(Tag, {
+          accountId: world.accountId,
+          boardId: world.boardId,
+          name: 'Of an entity',
+          color: '#000000',
+        });
+        await transaction.em.flush();
+        await transaction.query(renameTag, { tagId, name: 'After' });
         throw new Error('no');
       });
       await expect(failing).rejects.toThrow('no');
@@ -315,27 +322,30 @@ describe('a transaction', () => {
 
   test('shows every kind of query what the entity manager holds', async () => {
     const database = await open();
-    const count = statement<{ count: number }>('test_count_tag', 'select count(*) from tags where name = $1');
-    const counts = await database.transaction(async ({ em, query, db }) => {
+    const select = query('test_select_tags', (db, $: Arguments<{ name: string }>) =>
+      db.selectFrom('tags').select('name').where('name', '=', $.name),
+    );
+    const shown = await database.transaction(async transaction => {
+      const { em, db } = transaction;
       const tag = em.create(Tag, {
         accountId: world.accountId,
         boardId: world.boardId,
         name: 'Once',
         color: '#000000',
       });
-      const prepared = await query(count, ['Once']);
+      const prepared = await transaction.query(select, { name: 'Once' });
       tag.name = 'Renamed';
       const built = await db.selectFrom('tags').select('name').where('name', '=', 'Renamed').execute();
       return { prepared, built };
     });
-    expect(counts).toEqual({ prepared: [{ count: 1 }], built: [{ name: 'Renamed' }] });
+    expect(shown).toEqual({ prepared: [{ name: 'Once' }], built: [{ name: 'Renamed' }] });
   });
 });
 
 test('closing waits for what runs, and leaves no connection behind', async () => {
   const logger = pino({ level: 'silent' });
   const database = await openDatabase({ url: db.url, poolSize: 2, connectTimeoutMs, statementTimeoutMs, logger });
-  const slow = database.query(statement<{ done: string }>('test_slow', `select 'yes' as done from pg_sleep(0.1)`), []);
+  const slow = database.query(queryOfText<{ done: string }>(`select 'yes' as done from pg_sleep(0.1)`, 0), []);
   await once(database.pool, 'acquire');
   await database.close();
   expect(await slow).toEqual([{ done: 'yes' }]);

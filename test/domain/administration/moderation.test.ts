@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { plannedStatement } from '../../../server/database/statement.ts';
+import { queryOfText } from '../../../server/database/query.ts';
 import type { Administration } from '../../../server/domain/administration.ts';
 import { approveIdea } from '../../../server/domain/moderation/approve-idea.ts';
 import { findModerator } from '../../../server/domain/moderation/find-moderator.ts';
@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-const freezeBoard = plannedStatement('update boards set is_frozen = true where id = $1');
+const freezeBoard = queryOfText('update boards set is_frozen = true where id = $1', 1);
 const now = new Date('2026-03-01T12:00:00.123Z');
 const submit = () => insertIdea(db, world, { moderationState: 'pending' });
 const approve = (ideaId: number) => administer(db, admin => approveIdea(admin, world.accountId, ideaId), now);
