@@ -1,4 +1,3 @@
-import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Queryable } from '../database/database.ts';
 import type { AuditTrail } from './administration.ts';
 
@@ -39,7 +38,6 @@ export interface Operation extends ReadOperation {
 
 /** An operation that changes rows. It runs in a transaction, so that its changes are made together or not at all. */
 export interface WriteOperation extends Operation {
-  readonly em: EntityManager;
   /** Where a person tells what they changed. A token has none: webhooks tell of what it does. */
   readonly audit?: AuditTrail;
 }

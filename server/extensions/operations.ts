@@ -60,14 +60,7 @@ interface ExtensionOperation extends WriteOperation {
 export function operationsIn(transaction: Transaction, extension: string, clock: Clock): ExtensionOperations {
   const operate = async <T>(by: ActingUser, work: (op: ExtensionOperation) => Promise<T>) => {
     const actor = await findActor(transaction, by);
-    return work({
-      actor,
-      now: clock.now(),
-      query: transaction.query,
-      get em() {
-        return transaction.em;
-      },
-    });
+    return work({ actor, now: clock.now(), query: transaction.query });
   };
   const write = <T>(by: ActingUser, work: (op: ExtensionOperation) => Promise<T>) =>
     operate(by, op => {

@@ -65,16 +65,7 @@ export function buildOperator(server: ServerDependencies): Operator {
   ): Promise<A> {
     const { request, prepare } = exchange;
     const actor = actorOf(request);
-    const inTransaction = (transaction: Transaction) =>
-      work({
-        actor,
-        now: clock.now(),
-        query: transaction.query,
-        // Few operations of the Agent API need an entity manager, and making one costs as much as a query.
-        get em() {
-          return transaction.em;
-        },
-      });
+    const inTransaction = (transaction: Transaction) => work({ actor, now: clock.now(), query: transaction.query });
     const { idempotency } = request;
     if (request.storedAnswer) return replay<A>(server, exchange, request.storedAnswer);
     await prepare?.({ actor, ...inTurnAlone(database, turnsOf(exchange)) });

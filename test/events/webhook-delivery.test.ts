@@ -432,7 +432,7 @@ describe('who is told, and when', () => {
       server.sql(`select (select count(*) from events) as events, (select count(*) from webhook_deliveries) as deliveries,
         (select count(*) from graphile_worker._private_jobs) as jobs`);
     const before = await counts();
-    const fail = server.database.transaction(async ({ em, query }) => {
+    const fail = server.database.transaction(async ({ query }) => {
       const actor = {
         accountId: world.accountId,
         boardId: world.boardId,
@@ -441,7 +441,7 @@ describe('who is told, and when', () => {
         voterId: 0,
         isModerator: true,
       };
-      await setIdeaStatus({ em, query, now: new Date(), actor }, ideaId, 'planned');
+      await setIdeaStatus({ query, now: new Date(), actor }, ideaId, 'planned');
       expect(await query(queryOfText('select id from webhook_deliveries', 0), [])).not.toEqual([]);
       throw new Error('the server falls over');
     });

@@ -12,11 +12,10 @@ export function act<T>(
   work: (op: WriteOperation) => Promise<T>,
   isModerator = true,
 ): Promise<T> {
-  return database.transaction(({ em, query }) =>
+  return database.transaction(({ query }) =>
     work({
       actor: { accountId, boardId, userId, tokenId: null, voterId: 0, isModerator },
       now: dependencies.clock.now(),
-      em,
       query,
     }),
   );

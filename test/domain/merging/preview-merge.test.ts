@@ -29,7 +29,7 @@ afterAll(() => db.drop());
 function operate<T>(work: (op: WriteOperation) => Promise<T>, voterId = 0): Promise<T> {
   const { accountId, boardId, ownerId: userId } = world;
   const actor = { accountId, boardId, userId, tokenId: null, voterId, isModerator: true };
-  return db.database.transaction(({ em, query }) => work({ actor, now: new Date(), em, query }));
+  return db.database.transaction(({ query }) => work({ actor, now: new Date(), query }));
 }
 
 const vote = (ideaId: number, voter: number, value: 'up' | 'down' | 'none') =>
