@@ -23,6 +23,7 @@ const rules: { part: string; may: string[] }[] = [
       'server/events/',
       'server/database/add-job.ts',
       'server/database/query.ts',
+      'server/database/run-on.ts',
       'server/database/sql.ts',
       'type server/database/',
       'contract/errors.ts',

@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { entities } from '../entities/entities.ts';
 import { WaryClient } from './client.ts';
 import { configOf, type Query } from './query.ts';
+import { columnTypes } from './run-on.ts';
 import type { Tables } from './tables.ts';
 import { buildTurns, type InTurn } from './turns.ts';
 
@@ -212,17 +213,6 @@ function buildQueriesOn(client: pg.PoolClient, before?: () => Promise<void>): Ky
   const pool = { options: {}, connect: async () => connection, end: async () => {} };
   return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
 }
-
-const bigintOid = 20;
-
-/** Ids are numbers here. Times stay text: the ORM converts its own, and a reader passes them on. */
-export const columnTypes = {
-  getTypeParser(oid: number, format?: 'text' | 'binary') {
-    if (oid === bigintOid) return Number;
-    if (oid === pg.types.builtins.TIMESTAMPTZ) return (value: string) => value;
-    return pg.types.getTypeParser(oid, format as 'text');
-  },
-} as pg.CustomTypesConfig;
 
 function connectionSettings(options: DatabaseOptions): pg.PoolConfig {
   return {

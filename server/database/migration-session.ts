@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { MigrationError } from './migration-error.ts';
+import { runOn } from './run-on.ts';
+import { bigint, boolean, integer, nullable, sql, text, time } from './sql.ts';
 
 /** Serializes migrating processes: whoever comes second waits, and then finds nothing left to do. */
 const lockId = 4_216_839_001;
@@ -48,6 +50,12 @@ export async function resetSession(client: pg.Client): Promise<void> {
   await client.query(checkConnection).catch(() => {});
 }
 
+const tryLock = sql(
+  'try_lock_migrations',
+  { arguments: { lockId: bigint() }, row: { is_locked: boolean() } },
+  'select pg_try_advisory_lock($lockId) as is_locked',
+);
+
 /**
  * Makes the session the only one that migrates, until it ends. The lock is tried again and again: a session that waits
  * for it in PostgreSQL would keep a snapshot, and a create index concurrently of the one that has the lock would wait
@@ -58,10 +66,8 @@ export async function lockMigrations(client: pg.Client, options: LockOptions = {
   const startedAt = performance.now();
   let isSpokenOf = false;
   for (;;) {
-    const { rows } = await client.query<{ is_locked: boolean }>('select pg_try_advisory_lock($1) as is_locked', [
-      lockId,
-    ]);
-    if (rows[0]?.is_locked) return;
+    const [lock] = await runOn(client, tryLock, { lockId });
+    if (lock?.is_locked) return;
     const waitedMs = performance.now() - startedAt;
     if (waitedMs >= waitMs) {
       const seconds = Math.round(waitMs / 1000);
@@ -77,16 +83,21 @@ export async function lockMigrations(client: pg.Client, options: LockOptions = {
   }
 }
 
+const selectHolder = sql(
+  'select_migration_lock_holder',
+  {
+    arguments: { lockId: bigint() },
+    row: { pid: integer(), address: nullable(text()), started_at: time() },
+  },
+  `select a.pid, host(a.client_addr) as address, a.backend_start as started_at
+  from pg_locks l join pg_stat_activity a on a.pid = l.pid
+  where l.locktype = 'advisory' and l.granted and l.classid = 0 and l.objid = $lockId::bigint::oid
+    and l.database = (select oid from pg_database where datname = current_database())`,
+);
+
 async function findHolder(client: pg.Client): Promise<string> {
-  const { rows } = await client.query<{ pid: number; address: string | null; started_at: Date }>(
-    `select a.pid, host(a.client_addr) as address, a.backend_start as started_at
-    from pg_locks l join pg_stat_activity a on a.pid = l.pid
-    where l.locktype = 'advisory' and l.granted and l.classid = 0 and l.objid = $1::oid
-      and l.database = (select oid from pg_database where datname = current_database())`,
-    [lockId],
-  );
-  const [holder] = rows;
+  const [holder] = await runOn(client, selectHolder, { lockId });
   if (!holder) return 'it is ending';
   const { pid, address, started_at } = holder;
-  return `session ${pid} of ${address ?? 'this machine'}, since ${started_at.toISOString()}`;
+  return `session ${pid} of ${address ?? 'this machine'}, since ${new Date(started_at).toISOString()}`;
 }

@@ -13,7 +13,8 @@ import {
   readStreams,
 } from './migration-files.ts';
 import { type LockOptions, lockMigrations, resetSession, withSession } from './migration-session.ts';
-import { configOf, query, type RowOf } from './query.ts';
+import { query, type RowOf } from './query.ts';
+import { runOn } from './run-on.ts';
 import { sql, text } from './sql.ts';
 
 const findMigrationsTable = query('find_migrations_table', db =>
@@ -131,9 +132,9 @@ function idOf({ stream, name }: MigrationName): string {
 }
 
 async function readApplied(client: pg.Client): Promise<AppliedMigration[]> {
-  const { rows } = await client.query<RowOf<typeof findMigrationsTable>>(configOf(findMigrationsTable, {}));
+  const rows = await runOn(client, findMigrationsTable, {});
   if (!rows[0]?.exists) return [];
-  return (await client.query<AppliedMigration>(configOf(selectApplied, {}))).rows;
+  return runOn(client, selectApplied, {});
 }
 
 /** Refuses a database that another version of the code has migrated further, and files that changed afterwards. */

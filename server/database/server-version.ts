@@ -1,16 +1,25 @@
 import pg from 'pg';
 import { MigrationError } from './migration-error.ts';
+import { runOn } from './run-on.ts';
+import { integer, sql, text } from './sql.ts';
 
-const oldestSupported = 14;
+/** The oldest PostgreSQL that the schema works on. Version 14 brought the form in which it writes functions. */
+export const oldestSupported = 14;
 
-/** Refuses a PostgreSQL that is too old, and fails at once and plainly where none can be reached. */
+export const selectServer = sql(
+  'select_postgres_server',
+  { arguments: {}, row: { version: text(), major: integer(), encoding: text() } },
+  `select current_setting('server_version') as version, current_setting('server_version_num')::int / 10000 as major,
+    current_setting('server_encoding') as encoding`,
+);
+
+/** Refuses a PostgreSQL that is too old. Fails with the error of the connection where none can be reached. */
 export async function requireSupportedPostgres(url: string, connectTimeoutMs: number): Promise<void> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: connectTimeoutMs });
   client.on('error', () => {});
   await client.connect();
   try {
-    const { rows } = await client.query<{ server_version_num: string }>('show server_version_num');
-    const major = Math.floor(Number(rows[0]?.server_version_num) / 10_000);
+    const [{ major } = { major: 0 }] = await runOn(client, selectServer, {});
     if (major < oldestSupported) {
       throw new MigrationError(`PostgreSQL ${major} is too old; ${oldestSupported} or newer is needed`);
     }

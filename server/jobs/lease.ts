@@ -1,7 +1,8 @@
 import { sql as fragment } from 'kysely';
 import type pg from 'pg';
 import { WaryClient } from '../database/client.ts';
-import { configOf, type Query, query } from '../database/query.ts';
+import { type Query, query } from '../database/query.ts';
+import { runOn } from '../database/run-on.ts';
 import { array, boolean, sql, text } from '../database/sql.ts';
 import { batchCalls } from './batch-calls.ts';
 
@@ -80,7 +81,7 @@ export async function takeLease(connection: pg.ClientConfig): Promise<Lease> {
   let last: Promise<unknown> = Promise.resolve();
   /** One statement after the other, as the session runs them. */
   const run = <Values, Row>(statement: Query<Values, Row>, values: NoInfer<Values>): Promise<Row[]> => {
-    const rows = last.then(async () => (await client.query(configOf(statement, values))).rows);
+    const rows = last.then(() => runOn(client, statement, values));
     last = rows.catch(() => {});
     return rows;
   };

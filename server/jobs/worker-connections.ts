@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import type { Config } from '../config.ts';
 import { WaryClient } from '../database/client.ts';
-import { columnTypes, type Queryable } from '../database/database.ts';
-import { configOf } from '../database/query.ts';
+import type { Queryable } from '../database/database.ts';
+import { runOn } from '../database/run-on.ts';
 import { webhookSlots } from './pools.ts';
 
 type ConnectionConfig = Pick<
@@ -114,7 +114,5 @@ function once(release: Release): Release {
 
 /** Our own statements on such connections, with rows as everywhere else. */
 export function queryOn(pool: pg.Pool): Queryable {
-  return {
-    query: async (query, values) => (await pool.query({ ...configOf(query, values), types: columnTypes })).rows,
-  };
+  return { query: (query, values) => runOn(pool, query, values) };
 }

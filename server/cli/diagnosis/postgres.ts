@@ -1,27 +1,18 @@
 import type { Queryable } from '../../database/database.ts';
-import { array, boolean, integer, sql, text } from '../../database/sql.ts';
+import { oldestSupported, selectServer } from '../../database/server-version.ts';
+import { array, boolean, sql, text } from '../../database/sql.ts';
 import { error, type Finding, ok } from './finding.ts';
 
-/** The oldest PostgreSQL that the schema works on: it writes functions in the form that 14 brought. */
-const oldestVersion = 14;
-
 const extensions = ['unaccent', 'btree_gin'];
-
-const selectServer = sql(
-  'select_postgres_server',
-  { arguments: {}, row: { version: text(), major: integer(), encoding: text() } },
-  `select current_setting('server_version') as version, current_setting('server_version_num')::int / 10000 as major,
-    current_setting('server_encoding') as encoding`,
-);
 
 /** Checks the version and the encoding that the schema needs. */
 export async function diagnosePostgres(db: Queryable): Promise<Finding[]> {
   const rows = await db.query(selectServer, {});
   const [{ version, major, encoding } = { version: 'unknown', major: 0, encoding: 'unknown' }] = rows;
   return [
-    major >= oldestVersion
+    major >= oldestSupported
       ? ok(`PostgreSQL ${version} is new enough`)
-      : error(`PostgreSQL ${version} is too old`, `Move the database to PostgreSQL ${oldestVersion} or newer`),
+      : error(`PostgreSQL ${version} is too old`, `Move the database to PostgreSQL ${oldestSupported} or newer`),
     encoding === 'UTF8'
       ? ok('The database is encoded in UTF8')
       : error(

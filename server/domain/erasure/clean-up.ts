@@ -1,6 +1,7 @@
 import type { Config } from '../../config.ts';
 import type { Database, Queryable } from '../../database/database.ts';
-import { configOf, query, type RowOf } from '../../database/query.ts';
+import { query } from '../../database/query.ts';
+import { runOn } from '../../database/run-on.ts';
 import { boolean, sql } from '../../database/sql.ts';
 import { eraseAccount } from './erase-account.ts';
 import { eraseUser } from './erase-user.ts';
@@ -102,19 +103,15 @@ function runLock(name: 'pg_try_advisory_lock' | 'pg_advisory_unlock') {
 /** Two runs at once do no harm, but keep waiting for each other. The lock ends with its connection. */
 async function whileAlone(database: Database, work: () => Promise<void>): Promise<boolean> {
   const connection = await database.pool.connect();
-  // A lost connection shows when the lock is released.
-  const ignore = () => {};
-  connection.on('error', ignore);
   let isLocked = false;
   try {
-    const { rows } = await connection.query<RowOf<typeof tryLock>>(configOf(tryLock, {}));
-    isLocked = rows[0]?.is_done ?? false;
+    const [lock] = await runOn(connection, tryLock, {});
+    isLocked = lock?.is_done ?? false;
     if (isLocked) await work();
     return isLocked;
   } finally {
     // If the lock cannot be released, closing the connection releases it.
-    const error = isLocked ? await connection.query(configOf(unlock, {})).then(() => undefined, asError) : undefined;
-    connection.off('error', ignore);
+    const error = isLocked ? await runOn(connection, unlock, {}).then(() => undefined, asError) : undefined;
     connection.release(error);
   }
 }

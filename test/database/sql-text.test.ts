@@ -1,0 +1,46 @@
+import { globSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+
+const server = fileURLToPath(new URL('../../server/', import.meta.url));
+
+/** How often `sql()` may be used. A query that `query()` can state belongs there, where its types are inferred. */
+const maxUses = 30;
+
+const usesOfSql = /(?<![\w.])sql\(\s*['`]\w[^'`]*['`],\s*\{[\s\S]*?\n? *\);\n/g;
+
+/** A text that begins as a statement on rows does. Settings, roles and the commands of a transaction have no rows. */
+const statementText =
+  /(?<!sql|sql<\w+>|fragment|fragment<\w+>)['`]\s*(select|insert into|update(?= \w)|delete from|with \w+ as)\s[^'`]*/gi;
+
+/** Texts outside sql() that stay, with the reason. */
+const elsewhere: Record<string, string> = {
+  'database/apply-migration.ts': 'Notes an applied migration in the table of the migrator, and reads no row.',
+  'http/rate-limit.ts': 'A part of two texts of sql(), which charge counters in the same way.',
+  'database/embedded-postgres.ts': 'Makes the database of a new cluster before there is a schema.',
+};
+
+const files = globSync('**/*.ts', { cwd: server, exclude: ['**/*.d.ts', 'demo/*-board.ts'] }).map(name => ({
+  name,
+  source: readFileSync(`${server}${name}`, 'utf8'),
+}));
+
+test(`the server uses sql() ${maxUses} times at most`, () => {
+  const uses = files.flatMap(({ name, source }) => (source.match(usesOfSql) ?? []).map(() => name));
+  expect(uses.length).toBeGreaterThan(0);
+  expect(uses.length).toBeLessThanOrEqual(maxUses);
+});
+
+test('the server has no statement in SQL whose rows are not declared', () => {
+  const texts = files.flatMap(({ name, source }) =>
+    (source.replaceAll(usesOfSql, '').match(statementText) ?? []).map(text => `${name}: ${text.slice(0, 60)}`),
+  );
+  expect(texts.filter(text => !Object.keys(elsewhere).some(name => text.startsWith(name)))).toEqual([]);
+});
+
+test('no result of the driver is given a row type by hand', () => {
+  const typed = files.filter(
+    ({ name, source }) => name !== 'database/database.ts' && /\.query<(?!Values)/.test(source),
+  );
+  expect(typed.map(({ name }) => name)).toEqual([]);
+});
