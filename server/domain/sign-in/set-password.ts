@@ -1,6 +1,6 @@
-import { sql as fragment } from 'kysely';
+import { sql } from 'kysely';
+import { addJob } from '../../database/add-job.ts';
 import { type Arguments, query } from '../../database/query.ts';
-import { bigint, sql } from '../../database/sql.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { endAllSessions } from './end-sessions.ts';
 import { maySignIn } from './may-sign-in.ts';
@@ -44,20 +44,11 @@ const upsertPassword = query('upsert_password', (db, $: Arguments<{ userId: numb
         credential: row.ref('excluded.credential'),
         updated_at: row.fn<string>('greatest', [
           'excluded.updated_at',
-          fragment`sign_in_methods.updated_at + interval '1 millisecond'`,
+          sql`sign_in_methods.updated_at + interval '1 millisecond'`,
         ]),
       })),
     )
     .returning(row => ['updated_at as set_at', row('updated_at', '>', row.ref('created_at')).as('is_another')]),
-);
-
-/** The user gets a notice, because somebody else may have set the password. */
-const leaveNotice = sql(
-  'leave_password_notice',
-  { arguments: { userId: bigint() }, row: { job_id: bigint() } },
-  `select job.id as job_id from graphile_worker.add_job(
-    'mail_password_notice', json_build_object('user_id', $userId::bigint), max_attempts => 5
-  ) job`,
 );
 
 /**
@@ -67,7 +58,10 @@ const leaveNotice = sql(
 export async function setPassword(admin: Administration, userId: number, credential: string): Promise<string> {
   const [password] = await admin.query(upsertPassword, { userId, credential, now: admin.now });
   if (!password) throw new Error('The password was not set');
-  if (password.is_another) await admin.query(leaveNotice, { userId });
+  if (password.is_another) {
+    // Somebody else may have set the password.
+    await addJob(admin, { task: 'mail_password_notice', payload: { user_id: userId }, maxAttempts: 5 });
+  }
   await endPasswordLinks(admin, userId);
   const sessions = await endAllSessions(admin, userId);
   admin.audit.record('password.set', { user_id: userId, sessions });
