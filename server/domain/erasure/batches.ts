@@ -1,7 +1,9 @@
+import { UnderscoreNamingStrategy } from '@mikro-orm/core';
 import { type Expression, type ExpressionBuilder, expressionBuilder, type SqlBool, sql } from 'kysely';
 import type { Queryable } from '../../database/database.ts';
 import { type Arguments, type Query, query } from '../../database/query.ts';
 import type { Tables } from '../../database/tables.ts';
+import { entities } from '../../entities/entities.ts';
 
 /** The number of rows removed or changed, by table. */
 export type RowCounts = Record<string, number>;
@@ -45,18 +47,15 @@ export function batchedRemoval<Table extends keyof Tables, Values extends Batch>
   return { table, statement: remove };
 }
 
-/** The primary keys other than `id`. */
-const keys: { [Table in keyof Tables]?: readonly (keyof Tables[Table] & string)[] } = {
-  api_token_boards: ['token_id', 'board_id'],
-  followers: ['idea_id', 'user_id'],
-  idea_tags: ['idea_id', 'tag_id'],
-  idempotency_keys: ['token_id', 'path', 'key'],
-  memberships: ['account_id', 'user_id'],
-  oauth_records: ['model', 'id_hash'],
-  rate_limits: ['key'],
-  user_blocks: ['account_id', 'user_id'],
-  votes: ['idea_id', 'voter_id'],
-};
+const naming = new UnderscoreNamingStrategy();
+
+/** The columns of each table's primary key. */
+const keys = new Map<string, string[]>(
+  entities.map(({ meta }) => {
+    const key = Object.entries(meta.properties).filter(([, property]) => property.primary);
+    return [meta.tableName, key.map(([name]) => naming.propertyToColumnName(name))];
+  }),
+);
 
 /** These have no account_id. Their condition finds them through tokens of the account. */
 const tablesOfTokens: readonly (keyof Tables)[] = [
@@ -74,7 +73,7 @@ const tablesOfTokens: readonly (keyof Tables)[] = [
 export function isInBatch(table: keyof Tables, $: Arguments<Batch>, condition?: Expression<SqlBool>) {
   const ofAccount = tablesOfTokens.includes(table) ? [] : [sql`account_id = ${$.accountId}`];
   const conditions = condition ? [...ofAccount, condition] : ofAccount;
-  const key = (keys[table] ?? ['id']).map(column => sql.ref(column));
+  const key = (keys.get(table) ?? []).map(column => sql.ref(column));
   const columns = sql.join(key);
   const batch = sql`
     select ${columns} from ${sql.table(table)} where ${sql.join(conditions, sql` and `)} limit ${$.batchSize}`;
