@@ -1,9 +1,9 @@
 import type { Administration } from '../administration.ts';
 
-/** Some by their ids; one and all before it, so that newer ones stay unread; or all that there are. */
+/** Notifications by their ids, all up to one id (newer ones stay unread), or all. */
 export type Notifications = readonly number[] | { upToId: number } | 'all';
 
-/** Marks notifications of a person as read, in all their accounts. Answers how many were not. */
+/** Marks notifications of a person as read, in all their accounts. Returns how many were unread. */
 export async function markRead(admin: Administration, userId: number, which: Notifications): Promise<number> {
   const unread = admin.db
     .updateTable('notifications')

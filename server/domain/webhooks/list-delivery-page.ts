@@ -19,7 +19,7 @@ export interface DeliveryPlace {
   state: DeliveryState | undefined;
   before: number | undefined;
   limit: number;
-  /** How many rows of the log are read for one page of those that were delivered, of which there may be few. */
+  /** How many rows of the log one page of delivered ones may read. Few rows of the log may be delivered. */
   mostLookedAt?: number;
 }
 
