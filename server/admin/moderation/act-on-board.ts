@@ -58,7 +58,9 @@ function act<T>(
   work: (op: Moderation) => Promise<T>,
 ): Promise<T> {
   const person = { accountId: account.id, userId: sessionOf(request).user.id };
-  return administer(server, request, async admin =>
-    work({ ...admin, actor: await findModerator(admin, person, board) }),
-  );
+  return administer(server, request, async admin => {
+    const actor = await findModerator(admin, person, board);
+    // Inherits: a copy would make the entity manager and the query builder, which few operations need.
+    return work(Object.assign<Administration, Pick<Moderation, 'actor'>>(Object.create(admin), { actor }));
+  });
 }
