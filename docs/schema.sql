@@ -88,7 +88,7 @@ CREATE TABLE voters (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
   account_id bigint NOT NULL,
   user_id bigint,
-  CONSTRAINT voters_pkey PRIMARY KEY (id),
+  CONSTRAINT voters_pkey PRIMARY KEY (account_id, id),
   CONSTRAINT voters_account_id_user_id_key UNIQUE (account_id, user_id),
   CONSTRAINT voters_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
   CONSTRAINT voters_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE SET NULL
@@ -109,16 +109,16 @@ CREATE TABLE api_tokens (
   last_used_at timestamp(3) with time zone,
   revoked_at timestamp(3) with time zone,
   created_at timestamp(3) with time zone DEFAULT now() NOT NULL,
-  CONSTRAINT api_tokens_pkey PRIMARY KEY (id),
-  CONSTRAINT api_tokens_voter_id_key UNIQUE (voter_id),
+  CONSTRAINT api_tokens_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT api_tokens_id_key UNIQUE (id),
+  CONSTRAINT api_tokens_voter_id_key UNIQUE (account_id, voter_id),
   CONSTRAINT api_tokens_kind_check CHECK (kind = ANY (ARRAY['api'::text, 'oauth'::text])),
   CONSTRAINT api_tokens_name_check CHECK (char_length(name) >= 1 AND char_length(name) <= 100),
   CONSTRAINT api_tokens_secret_hash_check CHECK (octet_length(secret_hash) = 32),
   CONSTRAINT api_tokens_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
   CONSTRAINT api_tokens_issuer_id_fkey FOREIGN KEY (issuer_id) REFERENCES users(id),
-  CONSTRAINT api_tokens_voter_id_fkey FOREIGN KEY (voter_id) REFERENCES voters(id) ON DELETE CASCADE
+  CONSTRAINT api_tokens_voter_id_fkey FOREIGN KEY (account_id, voter_id) REFERENCES voters(account_id, id) ON DELETE CASCADE
 );
-CREATE INDEX api_tokens_account_id_idx ON api_tokens USING btree (account_id);
 CREATE INDEX api_tokens_issuer_id_idx ON api_tokens USING btree (issuer_id);
 
 -- table boards (tenant)
@@ -138,7 +138,7 @@ CREATE TABLE boards (
   created_at timestamp(3) with time zone DEFAULT now() NOT NULL,
   updated_at timestamp(3) with time zone DEFAULT now() NOT NULL,
   is_public boolean DEFAULT false NOT NULL,
-  CONSTRAINT boards_pkey PRIMARY KEY (id),
+  CONSTRAINT boards_pkey PRIMARY KEY (account_id, id),
   CONSTRAINT boards_account_id_slug_key UNIQUE (account_id, slug),
   CONSTRAINT boards_name_check CHECK (char_length(name) >= 1 AND char_length(name) <= 100),
   CONSTRAINT boards_slug_check CHECK (slug ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$'::text),
@@ -146,7 +146,22 @@ CREATE TABLE boards (
   CONSTRAINT boards_voting_check CHECK (voting_open_at < voting_close_at),
   CONSTRAINT boards_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE
 );
+CREATE INDEX boards_id_idx ON boards USING btree (id);
 CREATE UNIQUE INDEX boards_public_slug_key ON boards USING btree (slug) WHERE is_public;
+
+-- function set_account_of_token()
+
+CREATE FUNCTION set_account_of_token()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if new.account_id is null then
+    select t.account_id into new.account_id from api_tokens t where t.id = new.token_id;
+  end if;
+  return new;
+end
+$function$;
 
 -- table api_token_boards (tenant)
 
@@ -154,12 +169,15 @@ CREATE TABLE api_token_boards (
   token_id bigint NOT NULL,
   board_id bigint NOT NULL,
   level text NOT NULL,
-  CONSTRAINT api_token_boards_pkey PRIMARY KEY (token_id, board_id),
+  account_id bigint NOT NULL,
+  CONSTRAINT api_token_boards_pkey PRIMARY KEY (account_id, token_id, board_id),
   CONSTRAINT api_token_boards_level_check CHECK (level = ANY (ARRAY['read'::text, 'write'::text, 'moderate'::text])),
-  CONSTRAINT api_token_boards_board_id_fkey FOREIGN KEY (board_id) REFERENCES boards(id) ON DELETE CASCADE,
-  CONSTRAINT api_token_boards_token_id_fkey FOREIGN KEY (token_id) REFERENCES api_tokens(id) ON DELETE CASCADE
+  CONSTRAINT api_token_boards_board_id_fkey FOREIGN KEY (account_id, board_id) REFERENCES boards(account_id, id) ON DELETE CASCADE,
+  CONSTRAINT api_token_boards_token_id_fkey FOREIGN KEY (account_id, token_id) REFERENCES api_tokens(account_id, id) ON DELETE CASCADE
 );
-CREATE INDEX api_token_boards_board_id_idx ON api_token_boards USING btree (board_id);
+CREATE INDEX api_token_boards_board_id_idx ON api_token_boards USING btree (account_id, board_id);
+CREATE INDEX api_token_boards_token_id_idx ON api_token_boards USING btree (token_id);
+CREATE TRIGGER api_token_boards_set_account BEFORE INSERT ON api_token_boards FOR EACH ROW EXECUTE FUNCTION set_account_of_token();
 
 -- table chat_channels (tenant)
 
@@ -174,14 +192,14 @@ CREATE TABLE chat_channels (
   disabled_at timestamp(3) with time zone,
   disabled_reason text,
   created_at timestamp(3) with time zone DEFAULT now() NOT NULL,
-  CONSTRAINT chat_channels_pkey PRIMARY KEY (id),
+  CONSTRAINT chat_channels_pkey PRIMARY KEY (account_id, id),
   CONSTRAINT chat_channels_disabled_check CHECK ((disabled_at IS NULL) = (disabled_reason IS NULL)),
   CONSTRAINT chat_channels_kind_check CHECK (kind = ANY (ARRAY['slack'::text, 'discord'::text, 'mattermost'::text, 'teams'::text])),
   CONSTRAINT chat_channels_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
-  CONSTRAINT chat_channels_board_id_fkey FOREIGN KEY (board_id) REFERENCES boards(id) ON DELETE CASCADE
+  CONSTRAINT chat_channels_board_id_fkey FOREIGN KEY (account_id, board_id) REFERENCES boards(account_id, id) ON DELETE CASCADE
 );
-CREATE INDEX chat_channels_account_id_idx ON chat_channels USING btree (account_id);
-CREATE INDEX chat_channels_board_id_idx ON chat_channels USING btree (board_id);
+CREATE INDEX chat_channels_board_id_idx ON chat_channels USING btree (account_id, board_id);
+CREATE INDEX chat_channels_id_idx ON chat_channels USING btree (id);
 
 -- table statuses (tenant)
 
@@ -196,16 +214,15 @@ CREATE TABLE statuses (
   allow_votes boolean DEFAULT true NOT NULL,
   allow_comments boolean DEFAULT true NOT NULL,
   "position" integer NOT NULL,
-  CONSTRAINT statuses_pkey PRIMARY KEY (id),
-  CONSTRAINT statuses_board_id_id_key UNIQUE (board_id, id),
-  CONSTRAINT statuses_board_id_key_key UNIQUE (board_id, key),
+  CONSTRAINT statuses_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT statuses_board_id_id_key UNIQUE (account_id, board_id, id),
+  CONSTRAINT statuses_board_id_key_key UNIQUE (account_id, board_id, key),
   CONSTRAINT statuses_category_check CHECK (category = ANY (ARRAY['inbox'::text, 'planned'::text, 'active'::text, 'completed'::text, 'declined'::text, 'archived'::text])),
   CONSTRAINT statuses_key_check CHECK (key ~ '^[a-z0-9][a-z0-9_-]{0,49}$'::text),
   CONSTRAINT statuses_label_check CHECK (char_length(label) >= 1 AND char_length(label) <= 60),
   CONSTRAINT statuses_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
-  CONSTRAINT statuses_board_id_fkey FOREIGN KEY (board_id) REFERENCES boards(id) ON DELETE CASCADE
+  CONSTRAINT statuses_board_id_fkey FOREIGN KEY (account_id, board_id) REFERENCES boards(account_id, id) ON DELETE CASCADE
 );
-CREATE INDEX statuses_account_id_idx ON statuses USING btree (account_id);
 
 -- table ideas (tenant)
 
@@ -227,7 +244,7 @@ CREATE TABLE ideas (
   title_words tsvector GENERATED ALWAYS AS (to_tsvector('idea_search'::regconfig, NORMALIZE(title, NFKC))) STORED NOT NULL,
   created_at timestamp(3) with time zone DEFAULT now() NOT NULL,
   updated_at timestamp(3) with time zone DEFAULT now() NOT NULL,
-  CONSTRAINT ideas_pkey PRIMARY KEY (id),
+  CONSTRAINT ideas_pkey PRIMARY KEY (account_id, id),
   CONSTRAINT ideas_body_check CHECK (char_length(body) >= 1 AND char_length(body) <= 10000),
   CONSTRAINT ideas_comment_count_check CHECK (comment_count >= 0),
   CONSTRAINT ideas_down_count_check CHECK (down_count >= 0),
@@ -237,19 +254,18 @@ CREATE TABLE ideas (
   CONSTRAINT ideas_up_count_check CHECK (up_count >= 0),
   CONSTRAINT ideas_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
   CONSTRAINT ideas_author_id_fkey FOREIGN KEY (author_id) REFERENCES users(id),
-  CONSTRAINT ideas_board_id_fkey FOREIGN KEY (board_id) REFERENCES boards(id) ON DELETE CASCADE,
-  CONSTRAINT ideas_merged_into_id_fkey FOREIGN KEY (merged_into_id) REFERENCES ideas(id) ON DELETE CASCADE,
-  CONSTRAINT ideas_status_of_board_fkey FOREIGN KEY (board_id, status_id) REFERENCES statuses(board_id, id)
+  CONSTRAINT ideas_board_id_fkey FOREIGN KEY (account_id, board_id) REFERENCES boards(account_id, id) ON DELETE CASCADE,
+  CONSTRAINT ideas_merged_into_id_fkey FOREIGN KEY (account_id, merged_into_id) REFERENCES ideas(account_id, id) ON DELETE CASCADE,
+  CONSTRAINT ideas_status_of_board_fkey FOREIGN KEY (account_id, board_id, status_id) REFERENCES statuses(account_id, board_id, id)
 ) WITH (fillfactor=85);
-CREATE INDEX ideas_account_id_idx ON ideas USING btree (account_id);
 CREATE INDEX ideas_author_id_idx ON ideas USING btree (author_id);
-CREATE INDEX ideas_board_id_status_id_idx ON ideas USING btree (board_id, status_id);
-CREATE INDEX ideas_merged_into_id_idx ON ideas USING btree (merged_into_id) WHERE merged_into_id IS NOT NULL;
-CREATE INDEX ideas_newest_idx ON ideas USING btree (status_id, created_at DESC, id DESC) WHERE moderation_state = 'published'::text AND merged_into_id IS NULL;
-CREATE INDEX ideas_pending_idx ON ideas USING btree (status_id, created_at DESC, id DESC) WHERE moderation_state = 'pending'::text;
+CREATE INDEX ideas_board_id_status_id_idx ON ideas USING btree (account_id, board_id, status_id);
+CREATE INDEX ideas_merged_into_id_idx ON ideas USING btree (account_id, merged_into_id) WHERE merged_into_id IS NOT NULL;
+CREATE INDEX ideas_newest_idx ON ideas USING btree (status_id, created_at DESC, id DESC) INCLUDE (account_id) WHERE moderation_state = 'published'::text AND merged_into_id IS NULL;
+CREATE INDEX ideas_pending_idx ON ideas USING btree (status_id, created_at DESC, id DESC) INCLUDE (account_id) WHERE moderation_state = 'pending'::text;
 CREATE INDEX ideas_rejected_idx ON ideas USING btree (account_id, updated_at DESC, id DESC) WHERE moderation_state = 'rejected'::text;
 CREATE INDEX ideas_search_idx ON ideas USING gin (status_id, title_words) WITH (gin_pending_list_limit='128') WHERE moderation_state = 'published'::text AND merged_into_id IS NULL;
-CREATE INDEX ideas_top_idx ON ideas USING btree (status_id, score DESC, id DESC) WHERE moderation_state = 'published'::text AND merged_into_id IS NULL;
+CREATE INDEX ideas_top_idx ON ideas USING btree (status_id, score DESC, id DESC) INCLUDE (account_id) WHERE moderation_state = 'published'::text AND merged_into_id IS NULL;
 
 -- table comments (tenant)
 
@@ -260,13 +276,13 @@ CREATE TABLE comments (
   author_id bigint NOT NULL,
   body text NOT NULL,
   created_at timestamp(3) with time zone DEFAULT now() NOT NULL,
-  CONSTRAINT comments_pkey PRIMARY KEY (id),
+  CONSTRAINT comments_pkey PRIMARY KEY (account_id, id),
   CONSTRAINT comments_body_check CHECK (char_length(body) >= 1 AND char_length(body) <= 500),
   CONSTRAINT comments_author_id_fkey FOREIGN KEY (author_id) REFERENCES users(id),
-  CONSTRAINT comments_idea_id_fkey FOREIGN KEY (idea_id) REFERENCES ideas(id) ON DELETE CASCADE
+  CONSTRAINT comments_idea_id_fkey FOREIGN KEY (account_id, idea_id) REFERENCES ideas(account_id, id) ON DELETE CASCADE
 );
 CREATE INDEX comments_author_id_idx ON comments USING btree (author_id);
-CREATE INDEX comments_idea_id_id_idx ON comments USING btree (idea_id, id);
+CREATE INDEX comments_idea_id_id_idx ON comments USING btree (account_id, idea_id, id);
 
 -- table events (tenant)
 
@@ -280,16 +296,17 @@ CREATE TABLE events (
   body json NOT NULL,
   occurred_at timestamp(3) with time zone NOT NULL,
   told_at timestamp(3) with time zone,
-  CONSTRAINT events_pkey PRIMARY KEY (id),
+  data jsonb,
+  CONSTRAINT events_pkey PRIMARY KEY (account_id, id),
   CONSTRAINT events_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
   CONSTRAINT events_actor_id_fkey FOREIGN KEY (actor_id) REFERENCES users(id) ON DELETE SET NULL,
-  CONSTRAINT events_board_id_fkey FOREIGN KEY (board_id) REFERENCES boards(id) ON DELETE CASCADE,
-  CONSTRAINT events_idea_id_fkey FOREIGN KEY (idea_id) REFERENCES ideas(id) ON DELETE CASCADE
+  CONSTRAINT events_board_id_fkey FOREIGN KEY (account_id, board_id) REFERENCES boards(account_id, id) ON DELETE CASCADE,
+  CONSTRAINT events_idea_id_fkey FOREIGN KEY (account_id, idea_id) REFERENCES ideas(account_id, id) ON DELETE CASCADE
 );
-CREATE INDEX events_account_id_idx ON events USING btree (account_id);
 CREATE INDEX events_actor_id_idx ON events USING btree (actor_id);
-CREATE INDEX events_board_id_idx ON events USING btree (board_id);
-CREATE INDEX events_idea_id_idx ON events USING btree (idea_id);
+CREATE INDEX events_board_id_idx ON events USING btree (account_id, board_id);
+CREATE INDEX events_id_idx ON events USING btree (id);
+CREATE INDEX events_idea_id_idx ON events USING btree (account_id, idea_id);
 CREATE INDEX events_occurred_at_idx ON events USING btree (occurred_at);
 
 -- table extension_subscriptions (local)
@@ -308,10 +325,11 @@ CREATE TABLE followers (
   user_id bigint NOT NULL,
   account_id bigint NOT NULL,
   created_at timestamp(3) with time zone DEFAULT now() NOT NULL,
-  CONSTRAINT followers_pkey PRIMARY KEY (idea_id, user_id),
-  CONSTRAINT followers_idea_id_fkey FOREIGN KEY (idea_id) REFERENCES ideas(id) ON DELETE CASCADE,
+  CONSTRAINT followers_pkey PRIMARY KEY (account_id, idea_id, user_id),
+  CONSTRAINT followers_idea_id_fkey FOREIGN KEY (account_id, idea_id) REFERENCES ideas(account_id, id) ON DELETE CASCADE,
   CONSTRAINT followers_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
 );
+CREATE INDEX followers_idea_id_idx ON followers USING btree (idea_id);
 CREATE INDEX followers_user_id_idea_id_idx ON followers USING btree (user_id, idea_id);
 
 -- table heartbeats (local)
@@ -331,14 +349,13 @@ CREATE TABLE tags (
   board_id bigint NOT NULL,
   name text NOT NULL,
   color text NOT NULL,
-  CONSTRAINT tags_pkey PRIMARY KEY (id),
+  CONSTRAINT tags_pkey PRIMARY KEY (account_id, id),
   CONSTRAINT tags_color_check CHECK (color ~ '^#[0-9a-f]{6}$'::text),
   CONSTRAINT tags_name_check CHECK (char_length(name) >= 1 AND char_length(name) <= 40),
   CONSTRAINT tags_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
-  CONSTRAINT tags_board_id_fkey FOREIGN KEY (board_id) REFERENCES boards(id) ON DELETE CASCADE
+  CONSTRAINT tags_board_id_fkey FOREIGN KEY (account_id, board_id) REFERENCES boards(account_id, id) ON DELETE CASCADE
 );
-CREATE INDEX tags_account_id_idx ON tags USING btree (account_id);
-CREATE UNIQUE INDEX tags_board_id_name_key ON tags USING btree (board_id, lower(name));
+CREATE UNIQUE INDEX tags_board_id_name_key ON tags USING btree (account_id, board_id, lower(name));
 
 -- table idea_tags (tenant)
 
@@ -346,11 +363,11 @@ CREATE TABLE idea_tags (
   idea_id bigint NOT NULL,
   tag_id bigint NOT NULL,
   account_id bigint NOT NULL,
-  CONSTRAINT idea_tags_pkey PRIMARY KEY (idea_id, tag_id),
-  CONSTRAINT idea_tags_idea_id_fkey FOREIGN KEY (idea_id) REFERENCES ideas(id) ON DELETE CASCADE,
-  CONSTRAINT idea_tags_tag_id_fkey FOREIGN KEY (tag_id) REFERENCES tags(id) ON DELETE CASCADE
+  CONSTRAINT idea_tags_pkey PRIMARY KEY (account_id, idea_id, tag_id),
+  CONSTRAINT idea_tags_idea_id_fkey FOREIGN KEY (account_id, idea_id) REFERENCES ideas(account_id, id) ON DELETE CASCADE,
+  CONSTRAINT idea_tags_tag_id_fkey FOREIGN KEY (account_id, tag_id) REFERENCES tags(account_id, id) ON DELETE CASCADE
 );
-CREATE INDEX idea_tags_tag_id_idx ON idea_tags USING btree (tag_id);
+CREATE INDEX idea_tags_tag_id_idx ON idea_tags USING btree (account_id, tag_id);
 
 -- table idempotency_keys (tenant)
 
@@ -362,10 +379,13 @@ CREATE TABLE idempotency_keys (
   status integer NOT NULL,
   body text NOT NULL,
   expires_at timestamp(3) with time zone NOT NULL,
-  CONSTRAINT idempotency_keys_pkey PRIMARY KEY (token_id, path, key),
-  CONSTRAINT idempotency_keys_token_id_fkey FOREIGN KEY (token_id) REFERENCES api_tokens(id) ON DELETE CASCADE
+  account_id bigint NOT NULL,
+  CONSTRAINT idempotency_keys_pkey PRIMARY KEY (account_id, token_id, path, key),
+  CONSTRAINT idempotency_keys_token_id_fkey FOREIGN KEY (account_id, token_id) REFERENCES api_tokens(account_id, id) ON DELETE CASCADE
 );
 CREATE INDEX idempotency_keys_expires_at_idx ON idempotency_keys USING btree (expires_at);
+CREATE UNIQUE INDEX idempotency_keys_token_id_path_key_key ON idempotency_keys USING btree (token_id, path, key);
+CREATE TRIGGER idempotency_keys_set_account BEFORE INSERT ON idempotency_keys FOR EACH ROW EXECUTE FUNCTION set_account_of_token();
 
 -- table invitations (tenant)
 
@@ -380,7 +400,7 @@ CREATE TABLE invitations (
   created_at timestamp(3) with time zone DEFAULT now() NOT NULL,
   expires_at timestamp(3) with time zone NOT NULL,
   canonical_email text,
-  CONSTRAINT invitations_pkey PRIMARY KEY (id),
+  CONSTRAINT invitations_pkey PRIMARY KEY (account_id, id),
   CONSTRAINT invitations_delivery_check CHECK (delivery = ANY (ARRAY['by_hand'::text, 'waiting'::text, 'mailed'::text, 'refused'::text])),
   CONSTRAINT invitations_expires_at_check CHECK (expires_at > created_at),
   CONSTRAINT invitations_role_check CHECK (role = ANY (ARRAY['owner'::text, 'admin'::text, 'moderator'::text, 'member'::text])),
@@ -440,14 +460,14 @@ CREATE TABLE merges (
   target_id bigint NOT NULL,
   merged_at timestamp(3) with time zone DEFAULT now() NOT NULL,
   unmerged_at timestamp(3) with time zone,
-  CONSTRAINT merges_pkey PRIMARY KEY (id),
+  CONSTRAINT merges_pkey PRIMARY KEY (account_id, id),
   CONSTRAINT merges_not_self_check CHECK (source_id <> target_id),
-  CONSTRAINT merges_source_id_fkey FOREIGN KEY (source_id) REFERENCES ideas(id) ON DELETE CASCADE,
-  CONSTRAINT merges_target_id_fkey FOREIGN KEY (target_id) REFERENCES ideas(id) ON DELETE CASCADE
+  CONSTRAINT merges_source_id_fkey FOREIGN KEY (account_id, source_id) REFERENCES ideas(account_id, id) ON DELETE CASCADE,
+  CONSTRAINT merges_target_id_fkey FOREIGN KEY (account_id, target_id) REFERENCES ideas(account_id, id) ON DELETE CASCADE
 );
-CREATE INDEX merges_source_id_idx ON merges USING btree (source_id);
-CREATE UNIQUE INDEX merges_source_id_key ON merges USING btree (source_id) WHERE unmerged_at IS NULL;
-CREATE INDEX merges_target_id_idx ON merges USING btree (target_id);
+CREATE INDEX merges_source_id_idx ON merges USING btree (account_id, source_id);
+CREATE UNIQUE INDEX merges_source_id_key ON merges USING btree (account_id, source_id) WHERE unmerged_at IS NULL;
+CREATE INDEX merges_target_id_idx ON merges USING btree (account_id, target_id);
 
 -- table webhook_endpoints (tenant)
 
@@ -466,15 +486,15 @@ CREATE TABLE webhook_endpoints (
   disabled_at timestamp(3) with time zone,
   disabled_reason text,
   created_at timestamp(3) with time zone DEFAULT now() NOT NULL,
-  CONSTRAINT webhook_endpoints_pkey PRIMARY KEY (id),
+  CONSTRAINT webhook_endpoints_pkey PRIMARY KEY (account_id, id),
   CONSTRAINT webhook_endpoints_disabled_check CHECK ((disabled_at IS NULL) = (disabled_reason IS NULL)),
   CONSTRAINT webhook_endpoints_previous_check CHECK ((previous_secret IS NULL) = (previous_secret_expires_at IS NULL)),
   CONSTRAINT webhook_endpoints_url_check CHECK (char_length(url) >= 1 AND char_length(url) <= 2000),
   CONSTRAINT webhook_endpoints_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
-  CONSTRAINT webhook_endpoints_board_id_fkey FOREIGN KEY (board_id) REFERENCES boards(id) ON DELETE CASCADE
+  CONSTRAINT webhook_endpoints_board_id_fkey FOREIGN KEY (account_id, board_id) REFERENCES boards(account_id, id) ON DELETE CASCADE
 );
-CREATE INDEX webhook_endpoints_account_id_idx ON webhook_endpoints USING btree (account_id);
-CREATE INDEX webhook_endpoints_board_id_idx ON webhook_endpoints USING btree (board_id);
+CREATE INDEX webhook_endpoints_board_id_idx ON webhook_endpoints USING btree (account_id, board_id);
+CREATE INDEX webhook_endpoints_id_idx ON webhook_endpoints USING btree (id);
 
 -- table notifications (tenant)
 
@@ -488,16 +508,17 @@ CREATE TABLE notifications (
   created_at timestamp(3) with time zone DEFAULT now() NOT NULL,
   read_at timestamp(3) with time zone,
   mailed_at timestamp(3) with time zone,
-  CONSTRAINT notifications_pkey PRIMARY KEY (id),
+  CONSTRAINT notifications_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT notifications_account_id_event_id_user_id_key UNIQUE (account_id, event_id, user_id),
   CONSTRAINT notifications_event_id_user_id_key UNIQUE (event_id, user_id),
   CONSTRAINT notifications_subject_check CHECK (num_nonnulls(event_id, endpoint_id) = 1),
   CONSTRAINT notifications_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
-  CONSTRAINT notifications_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES webhook_endpoints(id) ON DELETE CASCADE,
-  CONSTRAINT notifications_event_id_fkey FOREIGN KEY (event_id) REFERENCES events(id) ON DELETE CASCADE,
+  CONSTRAINT notifications_endpoint_id_fkey FOREIGN KEY (account_id, endpoint_id) REFERENCES webhook_endpoints(account_id, id) ON DELETE CASCADE,
+  CONSTRAINT notifications_event_id_fkey FOREIGN KEY (account_id, event_id) REFERENCES events(account_id, id) ON DELETE CASCADE,
   CONSTRAINT notifications_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
 );
-CREATE INDEX notifications_account_id_idx ON notifications USING btree (account_id);
-CREATE INDEX notifications_endpoint_id_idx ON notifications USING btree (endpoint_id);
+CREATE INDEX notifications_endpoint_id_idx ON notifications USING btree (account_id, endpoint_id);
+CREATE INDEX notifications_id_idx ON notifications USING btree (id);
 CREATE INDEX notifications_user_id_id_idx ON notifications USING btree (user_id, id DESC);
 
 -- table oauth_records (global)
@@ -517,7 +538,6 @@ CREATE TABLE oauth_records (
   CONSTRAINT oauth_records_pkey PRIMARY KEY (model, id_hash),
   CONSTRAINT oauth_records_id_hash_check CHECK (octet_length(id_hash) = 32),
   CONSTRAINT oauth_records_payload_check CHECK (NOT payload ? 'jti'::text),
-  CONSTRAINT oauth_records_token_id_fkey FOREIGN KEY (token_id) REFERENCES api_tokens(id) ON DELETE CASCADE,
   CONSTRAINT oauth_records_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
 );
 CREATE INDEX oauth_records_expires_at_idx ON oauth_records USING btree (expires_at) WHERE expires_at IS NOT NULL;
@@ -613,12 +633,12 @@ CREATE TABLE votes (
   value smallint NOT NULL,
   carried_from_id bigint,
   created_at timestamp(3) with time zone DEFAULT now() NOT NULL,
-  CONSTRAINT votes_pkey PRIMARY KEY (idea_id, voter_id),
+  CONSTRAINT votes_pkey PRIMARY KEY (account_id, idea_id, voter_id),
   CONSTRAINT votes_value_check CHECK (value = ANY (ARRAY['-1'::integer, 0, 1])),
-  CONSTRAINT votes_idea_id_fkey FOREIGN KEY (idea_id) REFERENCES ideas(id) ON DELETE CASCADE,
-  CONSTRAINT votes_voter_id_fkey FOREIGN KEY (voter_id) REFERENCES voters(id) ON DELETE CASCADE
+  CONSTRAINT votes_idea_id_fkey FOREIGN KEY (account_id, idea_id) REFERENCES ideas(account_id, id) ON DELETE CASCADE,
+  CONSTRAINT votes_voter_id_fkey FOREIGN KEY (account_id, voter_id) REFERENCES voters(account_id, id) ON DELETE CASCADE
 );
-CREATE INDEX votes_voter_id_idx ON votes USING btree (voter_id);
+CREATE INDEX votes_voter_id_idx ON votes USING btree (account_id, voter_id);
 
 -- table webhook_deliveries (tenant)
 
@@ -634,15 +654,15 @@ CREATE TABLE webhook_deliveries (
   next_attempt_at timestamp(3) with time zone,
   finished_at timestamp(3) with time zone,
   is_redacted boolean DEFAULT false NOT NULL,
-  CONSTRAINT webhook_deliveries_pkey PRIMARY KEY (id),
-  CONSTRAINT webhook_deliveries_event_id_endpoint_id_key UNIQUE (event_id, endpoint_id),
+  CONSTRAINT webhook_deliveries_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT webhook_deliveries_event_id_endpoint_id_key UNIQUE (account_id, event_id, endpoint_id),
   CONSTRAINT webhook_deliveries_state_check CHECK (state = ANY (ARRAY['pending'::text, 'delivered'::text, 'dead'::text])),
-  CONSTRAINT webhook_deliveries_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES webhook_endpoints(id) ON DELETE CASCADE,
-  CONSTRAINT webhook_deliveries_event_id_fkey FOREIGN KEY (event_id) REFERENCES events(id) ON DELETE CASCADE
+  CONSTRAINT webhook_deliveries_endpoint_id_fkey FOREIGN KEY (account_id, endpoint_id) REFERENCES webhook_endpoints(account_id, id) ON DELETE CASCADE,
+  CONSTRAINT webhook_deliveries_event_id_fkey FOREIGN KEY (account_id, event_id) REFERENCES events(account_id, id) ON DELETE CASCADE
 );
-CREATE INDEX webhook_deliveries_dead_idx ON webhook_deliveries USING btree (endpoint_id, id DESC) WHERE state = 'dead'::text;
-CREATE INDEX webhook_deliveries_endpoint_id_id_idx ON webhook_deliveries USING btree (endpoint_id, id DESC);
-CREATE INDEX webhook_deliveries_pending_idx ON webhook_deliveries USING btree (endpoint_id, lane, id) WHERE state = 'pending'::text;
+CREATE INDEX webhook_deliveries_dead_idx ON webhook_deliveries USING btree (account_id, endpoint_id, id DESC) WHERE state = 'dead'::text;
+CREATE INDEX webhook_deliveries_endpoint_id_id_idx ON webhook_deliveries USING btree (account_id, endpoint_id, id DESC);
+CREATE INDEX webhook_deliveries_pending_idx ON webhook_deliveries USING btree (account_id, endpoint_id, lane, id) WHERE state = 'pending'::text;
 
 -- table webhook_attempts (tenant)
 
@@ -655,11 +675,29 @@ CREATE TABLE webhook_attempts (
   status integer,
   error text,
   response text,
-  CONSTRAINT webhook_attempts_pkey PRIMARY KEY (id),
+  CONSTRAINT webhook_attempts_pkey PRIMARY KEY (account_id, id),
   CONSTRAINT webhook_attempts_outcome_check CHECK ((status IS NULL) <> (error IS NULL)),
-  CONSTRAINT webhook_attempts_delivery_id_fkey FOREIGN KEY (delivery_id) REFERENCES webhook_deliveries(id) ON DELETE CASCADE
+  CONSTRAINT webhook_attempts_delivery_id_fkey FOREIGN KEY (account_id, delivery_id) REFERENCES webhook_deliveries(account_id, id) ON DELETE CASCADE
 );
-CREATE INDEX webhook_attempts_delivery_id_idx ON webhook_attempts USING btree (delivery_id);
+CREATE INDEX webhook_attempts_delivery_id_idx ON webhook_attempts USING btree (account_id, delivery_id);
+
+-- function account_of_idea(bigint)
+
+CREATE FUNCTION account_of_idea(p_idea_id bigint)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  return (
+    select found.account_id
+      from accounts a
+      cross join lateral (
+        select i.account_id from ideas i where i.account_id = a.id and i.id = p_idea_id limit 1
+      ) found
+  );
+end
+$function$;
 
 -- function begin_merge(bigint,bigint,bigint,timestamp with time zone)
 
@@ -670,14 +708,15 @@ AS $function$
 begin
   insert into merges (account_id, source_id, target_id, merged_at)
   values (p_account_id, p_idea_id, p_target_id, p_now);
-  update ideas set merged_into_id = p_target_id, updated_at = p_now where id = p_idea_id;
-  perform carry_votes(p_target_id);
+  update ideas i set merged_into_id = p_target_id, updated_at = p_now
+   where i.account_id = p_account_id and i.id = p_idea_id;
+  perform carry_votes(p_account_id, p_target_id);
 end
 $function$;
 
--- function carry_votes(bigint)
+-- function carry_votes(bigint,bigint)
 
-CREATE FUNCTION carry_votes(p_idea_id bigint)
+CREATE FUNCTION carry_votes(p_account_id bigint, p_idea_id bigint)
  RETURNS void
  LANGUAGE plpgsql
  SET plan_cache_mode TO 'force_custom_plan'
@@ -688,71 +727,76 @@ declare
 begin
   while v_idea_id is not null loop
     v_source_ids := array(
-      select m.source_id from merges m where m.target_id = v_idea_id and m.unmerged_at is null order by m.id
+      select m.source_id from merges m
+       where m.account_id = p_account_id and m.target_id = v_idea_id and m.unmerged_at is null
+       order by m.id
     );
 
     -- A withdrawn vote has nothing left to keep away once nothing is merged into the idea.
-    delete from votes v where v.idea_id = v_idea_id and v.value = 0 and v_source_ids = '{}';
+    delete from votes v
+     where v.account_id = p_account_id and v.idea_id = v_idea_id and v.value = 0 and v_source_ids = '{}';
 
     delete from votes v
-     where v.idea_id = v_idea_id and v.carried_from_id is not null
+     where v.account_id = p_account_id and v.idea_id = v_idea_id and v.carried_from_id is not null
        and not exists (
          select from votes s
-          where s.idea_id = any (v_source_ids) and s.voter_id = v.voter_id and s.value <> 0
+          where s.account_id = p_account_id and s.idea_id = any (v_source_ids) and s.voter_id = v.voter_id
+            and s.value <> 0
             and (s.carried_from_id is null or exists (
-              select from ideas i where i.id = s.carried_from_id and i.merged_into_id = s.idea_id
+              select from ideas i
+               where i.account_id = p_account_id and i.id = s.carried_from_id and i.merged_into_id = s.idea_id
             ))
        );
 
-    insert into votes (idea_id, voter_id, account_id, value, carried_from_id, created_at)
-    select v_idea_id, wanted.voter_id, wanted.account_id, wanted.value, wanted.source_id, wanted.created_at
+    insert into votes (account_id, idea_id, voter_id, value, carried_from_id, created_at)
+    select p_account_id, v_idea_id, wanted.voter_id, wanted.value, wanted.source_id, wanted.created_at
       from (
-        select distinct on (s.voter_id) s.voter_id, s.account_id, s.value, s.idea_id as source_id, s.created_at
+        select distinct on (s.voter_id) s.voter_id, s.value, s.idea_id as source_id, s.created_at
           from votes s
-         where s.idea_id = any (v_source_ids) and s.value <> 0
+         where s.account_id = p_account_id and s.idea_id = any (v_source_ids) and s.value <> 0
            and (s.carried_from_id is null or exists (
-             select from ideas i where i.id = s.carried_from_id and i.merged_into_id = s.idea_id
+             select from ideas i
+              where i.account_id = p_account_id and i.id = s.carried_from_id and i.merged_into_id = s.idea_id
            ))
          order by s.voter_id, array_position(v_source_ids, s.idea_id)
       ) wanted
-      left join votes v on v.idea_id = v_idea_id and v.voter_id = wanted.voter_id
+      left join votes v on v.account_id = p_account_id and v.idea_id = v_idea_id and v.voter_id = wanted.voter_id
      where v.voter_id is null
         or v.carried_from_id is not null
           and (v.carried_from_id, v.value, v.created_at) <> (wanted.source_id, wanted.value, wanted.created_at)
      order by wanted.voter_id
-    on conflict (idea_id, voter_id) do update
+    on conflict (account_id, idea_id, voter_id) do update
       set value = excluded.value, carried_from_id = excluded.carried_from_id, created_at = excluded.created_at;
 
     update ideas i
        set up_count = tally.up_count, down_count = tally.down_count
       from (
         select count(*) filter (where v.value = 1) as up_count, count(*) filter (where v.value = -1) as down_count
-          from votes v where v.idea_id = v_idea_id
+          from votes v where v.account_id = p_account_id and v.idea_id = v_idea_id
       ) tally
-     where i.id = v_idea_id
+     where i.account_id = p_account_id and i.id = v_idea_id
     returning i.merged_into_id into v_idea_id;
   end loop;
 end
 $function$;
 
--- function cast_vote(bigint,bigint,bigint,smallint,timestamp with time zone,bigint,bigint)
+-- function cast_vote(bigint,bigint,bigint,bigint,smallint,timestamp with time zone,bigint,bigint)
 
-CREATE FUNCTION cast_vote(p_idea_id bigint, p_board_id bigint, p_voter_id bigint, p_value smallint, p_now timestamp with time zone, p_actor_id bigint, p_token_id bigint, OUT outcome text, OUT changed boolean, OUT up_count integer, OUT down_count integer)
+CREATE FUNCTION cast_vote(p_account_id bigint, p_board_id bigint, p_idea_id bigint, p_voter_id bigint, p_value smallint, p_now timestamp with time zone, p_actor_id bigint, p_token_id bigint, OUT outcome text, OUT changed boolean, OUT up_count integer, OUT down_count integer)
  RETURNS record
  LANGUAGE plpgsql
 AS $function$
 declare
-  v_account_id bigint;
   v_names constant text[] := array['down', 'none', 'up'];
   v_status_id bigint;
   v_old smallint;
 begin
   changed := false;
 
-  select i.account_id, i.status_id, i.up_count, i.down_count
-    into v_account_id, v_status_id, up_count, down_count
+  select i.status_id, i.up_count, i.down_count
+    into v_status_id, up_count, down_count
     from ideas i
-   where i.id = p_idea_id and i.board_id = p_board_id
+   where i.account_id = p_account_id and i.id = p_idea_id and i.board_id = p_board_id
      and i.moderation_state = 'published' and i.merged_into_id is null
      for no key update;
   if not found then
@@ -760,7 +804,7 @@ begin
     return;
   end if;
 
-  -- Read after the lock was had: the status may have changed while waiting for it.
+  -- Read after the lock was acquired: the status may have changed while waiting for it.
   select case
            when b.is_frozen then 'board_frozen'
            when p_now < b.voting_open_at then 'voting_not_open_yet'
@@ -770,7 +814,7 @@ begin
          end
     into outcome
     from boards b, statuses s
-   where b.id = p_board_id and s.id = v_status_id;
+   where b.account_id = p_account_id and b.id = p_board_id and s.account_id = p_account_id and s.id = v_status_id;
   if outcome <> 'ok' then
     return;
   end if;
@@ -778,22 +822,25 @@ begin
   -- A copy from an idea that is not merged into this one does not count: see copy_votes.
   select v.value into v_old
     from votes v
-   where v.idea_id = p_idea_id and v.voter_id = p_voter_id
+   where v.account_id = p_account_id and v.idea_id = p_idea_id and v.voter_id = p_voter_id
      and (v.carried_from_id is null or exists (
-       select from ideas i where i.id = v.carried_from_id and i.merged_into_id = v.idea_id
+       select from ideas i
+        where i.account_id = p_account_id and i.id = v.carried_from_id and i.merged_into_id = v.idea_id
      ));
 
   if p_value <> 0 then
-    insert into votes (idea_id, voter_id, account_id, value, created_at)
-    values (p_idea_id, p_voter_id, v_account_id, p_value, p_now)
-    on conflict (idea_id, voter_id) do update
+    insert into votes (account_id, idea_id, voter_id, value, created_at)
+    values (p_account_id, p_idea_id, p_voter_id, p_value, p_now)
+    on conflict (account_id, idea_id, voter_id) do update
       set value = excluded.value, carried_from_id = null
       where votes.value <> excluded.value or votes.carried_from_id is not null;
   elsif v_old is not null then
-    if exists (select from ideas i where i.merged_into_id = p_idea_id) then
-      update votes v set value = 0, carried_from_id = null where v.idea_id = p_idea_id and v.voter_id = p_voter_id;
+    if exists (select from ideas i where i.account_id = p_account_id and i.merged_into_id = p_idea_id) then
+      update votes v set value = 0, carried_from_id = null
+       where v.account_id = p_account_id and v.idea_id = p_idea_id and v.voter_id = p_voter_id;
     else
-      delete from votes v where v.idea_id = p_idea_id and v.voter_id = p_voter_id;
+      delete from votes v
+       where v.account_id = p_account_id and v.idea_id = p_idea_id and v.voter_id = p_voter_id;
     end if;
   end if;
 
@@ -802,15 +849,15 @@ begin
     update ideas i
        set up_count = i.up_count + (p_value = 1)::int - (coalesce(v_old, 0) = 1)::int,
            down_count = i.down_count + (p_value = -1)::int - (coalesce(v_old, 0) = -1)::int
-     where i.id = p_idea_id
+     where i.account_id = p_account_id and i.id = p_idea_id
     returning i.up_count, i.down_count into up_count, down_count;
 
-    -- Most votes interest no webhook and no extension, and then nothing is recorded.
-    if exists (select from listening_endpoints(v_account_id, p_board_id, 'idea.voted'))
+    -- Most votes interest no webhook and no extension. Then nothing is recorded.
+    if exists (select from listening_endpoints(p_account_id, p_board_id, 'idea.voted'))
       or exists (select from extension_subscriptions s where s.event_type = 'idea.voted')
     then
       perform record_event(
-        'idea.voted', p_idea_id, null, p_actor_id, p_token_id,
+        p_account_id, 'idea.voted', p_idea_id, null, p_actor_id, p_token_id,
         jsonb_build_object('vote', json_build_object(
           'value', v_names[p_value + 2], 'previous', v_names[coalesce(v_old, 0) + 2]
         )),
@@ -821,37 +868,81 @@ begin
 end
 $function$;
 
--- function copy_votes(bigint,bigint,bigint,integer)
+-- function cast_vote(bigint,bigint,bigint,smallint,timestamp with time zone,bigint,bigint)
 
-CREATE FUNCTION copy_votes(p_idea_id bigint, p_target_id bigint, p_after_voter_id bigint, p_count integer)
+CREATE FUNCTION cast_vote(p_idea_id bigint, p_board_id bigint, p_voter_id bigint, p_value smallint, p_now timestamp with time zone, p_actor_id bigint, p_token_id bigint, OUT outcome text, OUT changed boolean, OUT up_count integer, OUT down_count integer)
+ RETURNS record
+ LANGUAGE plpgsql
+AS $function$
+begin
+  select c.outcome, c.changed, c.up_count, c.down_count
+    into outcome, changed, up_count, down_count
+    from cast_vote(
+      account_of_idea(p_idea_id), p_board_id, p_idea_id, p_voter_id, p_value, p_now, p_actor_id, p_token_id
+    ) c;
+end
+$function$;
+
+-- function copy_votes(bigint,bigint,bigint,bigint,integer)
+
+CREATE FUNCTION copy_votes(p_account_id bigint, p_idea_id bigint, p_target_id bigint, p_after_voter_id bigint, p_count integer)
  RETURNS bigint
  LANGUAGE plpgsql
 AS $function$
 declare
   v_last_voter_id bigint;
 begin
-  perform from ideas i where i.id = p_target_id for no key update;
-  if exists (select from ideas i where i.id = p_idea_id and i.merged_into_id is not null) then
+  perform from ideas i where i.account_id = p_account_id and i.id = p_target_id for no key update;
+  if exists (
+    select from ideas i where i.account_id = p_account_id and i.id = p_idea_id and i.merged_into_id is not null
+  ) then
     return null;
   end if;
 
   with batch as materialized (
-    select v.voter_id, v.account_id, v.value, v.created_at
+    select v.voter_id, v.value, v.created_at
       from votes v
-     where v.idea_id = p_idea_id and v.voter_id > p_after_voter_id and v.value <> 0
+     where v.account_id = p_account_id and v.idea_id = p_idea_id and v.voter_id > p_after_voter_id and v.value <> 0
        and (v.carried_from_id is null or exists (
-         select from ideas i where i.id = v.carried_from_id and i.merged_into_id = v.idea_id
+         select from ideas i
+          where i.account_id = p_account_id and i.id = v.carried_from_id and i.merged_into_id = v.idea_id
        ))
      order by v.voter_id
      limit p_count
   ),
   copied as (
-    insert into votes (idea_id, voter_id, account_id, value, carried_from_id, created_at)
-    select p_target_id, b.voter_id, b.account_id, b.value, p_idea_id, b.created_at from batch b order by b.voter_id
-    on conflict (idea_id, voter_id) do nothing
+    insert into votes (account_id, idea_id, voter_id, value, carried_from_id, created_at)
+    select p_account_id, p_target_id, b.voter_id, b.value, p_idea_id, b.created_at from batch b order by b.voter_id
+    on conflict (account_id, idea_id, voter_id) do nothing
   )
   select max(b.voter_id) into v_last_voter_id from batch b;
   return v_last_voter_id;
+end
+$function$;
+
+-- function copy_votes(bigint,bigint,bigint,integer)
+
+CREATE FUNCTION copy_votes(p_idea_id bigint, p_target_id bigint, p_after_voter_id bigint, p_count integer)
+ RETURNS bigint
+ LANGUAGE plpgsql
+AS $function$
+begin
+  return copy_votes(account_of_idea(p_idea_id), p_idea_id, p_target_id, p_after_voter_id, p_count);
+end
+$function$;
+
+-- function end_merge(bigint,bigint,bigint,timestamp with time zone)
+
+CREATE FUNCTION end_merge(p_account_id bigint, p_idea_id bigint, p_target_id bigint, p_now timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  update merges m set unmerged_at = p_now
+   where m.account_id = p_account_id and m.source_id = p_idea_id and m.unmerged_at is null;
+  update ideas i set merged_into_id = null, updated_at = p_now
+   where i.account_id = p_account_id and i.id = p_idea_id;
+  perform carry_votes(p_account_id, p_target_id);
 end
 $function$;
 
@@ -862,27 +953,65 @@ CREATE FUNCTION end_merge(p_idea_id bigint, p_target_id bigint, p_now timestamp 
  LANGUAGE plpgsql
 AS $function$
 begin
-  update merges set unmerged_at = p_now where source_id = p_idea_id and unmerged_at is null;
-  update ideas set merged_into_id = null, updated_at = p_now where id = p_idea_id;
-  perform carry_votes(p_target_id);
+  perform end_merge(account_of_idea(p_idea_id), p_idea_id, p_target_id, p_now);
 end
 $function$;
 
--- function rfc3339(timestamp with time zone)
+-- function event_body(text,jsonb,timestamp with time zone)
 
-CREATE FUNCTION rfc3339(p_time timestamp with time zone)
- RETURNS text
- LANGUAGE sql
- IMMUTABLE PARALLEL SAFE STRICT
-RETURN to_char((p_time AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'::text);
-
--- function idea_snapshot(bigint)
-
-CREATE FUNCTION idea_snapshot(p_idea_id bigint)
+CREATE FUNCTION event_body(p_type text, p_data jsonb, p_now timestamp with time zone)
  RETURNS json
- LANGUAGE sql
+ LANGUAGE plpgsql
  STABLE
-RETURN (SELECT json_build_object('id', i.id, 'title', i.title, 'body', i.body, 'status', CASE s.category WHEN 'inbox'::text THEN 'open'::text WHEN 'active'::text THEN 'in_progress'::text WHEN 'completed'::text THEN 'done'::text ELSE s.category END, 'status_key', s.key, 'status_category', s.category, 'status_label', s.label, 'moderation_state', i.moderation_state, 'score', i.score, 'up_count', i.up_count, 'down_count', i.down_count, 'comment_count', i.comment_count, 'tags', COALESCE((SELECT json_agg(json_build_object('id', t.id, 'name', t.name, 'color', t.color) ORDER BY (lower(t.name)), t.id) AS json_agg FROM (idea_tags it JOIN tags t ON ((t.id = it.tag_id))) WHERE (it.idea_id = i.id)), '[]'::json), 'author', json_build_object('id', u.id, 'name', u.name), 'merged_into_id', i.merged_into_id, 'created_at', rfc3339(i.created_at), 'updated_at', rfc3339(i.updated_at)) AS json_build_object FROM ((ideas i JOIN statuses s ON ((s.id = i.status_id))) JOIN users u ON ((u.id = i.author_id))) WHERE (i.id = idea_snapshot.p_idea_id));
+AS $function$
+begin
+  return json_build_object(
+    'type', p_type,
+    'timestamp', rfc3339(p_now),
+    'data', (
+      select jsonb_object_agg(part.key, case
+        when part.key not in ('idea', 'target') then part.value
+        else part.value || jsonb_build_object(
+          'status', case part.value ->> 'status_category'
+            when 'inbox' then 'open' when 'active' then 'in_progress' when 'completed' then 'done'
+            else part.value ->> 'status_category'
+          end,
+          'created_at', rfc3339((part.value ->> 'created_at')::timestamptz),
+          'updated_at', rfc3339((part.value ->> 'updated_at')::timestamptz)
+        )
+      end)
+      from jsonb_each(p_data) part
+    )
+  );
+end
+$function$;
+
+-- function idea_columns(bigint,bigint)
+
+CREATE FUNCTION idea_columns(p_account_id bigint, p_idea_id bigint)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  return (
+    select to_jsonb(i) - '{account_id,board_id,author_id,status_id,rejection_reason,title_words}'::text[]
+      || jsonb_build_object(
+        'status_key', s.key, 'status_category', s.category, 'status_label', s.label,
+        'author', json_build_object('id', u.id, 'name', u.name),
+        'tags', coalesce((
+          select json_agg(json_build_object('id', t.id, 'name', t.name, 'color', t.color) order by lower(t.name), t.id)
+            from idea_tags it join tags t on t.account_id = p_account_id and t.id = it.tag_id
+           where it.account_id = p_account_id and it.idea_id = i.id
+        ), '[]')
+      )
+      from ideas i
+      join statuses s on s.account_id = p_account_id and s.id = i.status_id
+      join users u on u.id = i.author_id
+     where i.account_id = p_account_id and i.id = p_idea_id
+  );
+end
+$function$;
 
 -- function prefix_query(text[])
 
@@ -912,72 +1041,96 @@ BEGIN ATOMIC
    WHERE ((w.account_id = listening_endpoints.p_account_id) AND ((w.board_id IS NULL) OR (w.board_id = listening_endpoints.p_board_id)) AND (w.disabled_at IS NULL) AND ((w.event_types = '{}'::text[]) OR (listening_endpoints.p_type = ANY (w.event_types))));
 END;
 
--- function record_event(text,bigint,bigint,bigint,bigint,jsonb,timestamp with time zone)
+-- function record_event(bigint,text,bigint,bigint,bigint,bigint,jsonb,timestamp with time zone)
 
-CREATE FUNCTION record_event(p_type text, p_idea_id bigint, p_target_id bigint, p_actor_id bigint, p_token_id bigint, p_extra jsonb, p_now timestamp with time zone)
+CREATE FUNCTION record_event(p_account_id bigint, p_type text, p_idea_id bigint, p_target_id bigint, p_actor_id bigint, p_token_id bigint, p_details jsonb, p_now timestamp with time zone)
  RETURNS uuid
  LANGUAGE plpgsql
 AS $function$
 declare
   v_event_id uuid;
-  v_account_id bigint;
   v_board_id bigint;
+  v_data jsonb;
   v_delivery record;
 begin
-  insert into events (account_id, board_id, idea_id, actor_id, type, body, occurred_at)
-  select i.account_id, i.board_id, i.id, p_actor_id, p_type,
-    json_build_object(
-      'type', p_type,
-      'timestamp', rfc3339(p_now),
-      'data', jsonb_build_object(
-        'board', json_build_object('id', b.id, 'slug', b.slug, 'name', b.name),
-        'idea', idea_snapshot(i.id),
-        'actor', (
-          select json_build_object('id', u.id, 'name', u.name, 'token_id', p_token_id)
+  select i.board_id,
+    jsonb_build_object(
+      'board', json_build_object('id', b.id, 'slug', b.slug, 'name', b.name),
+      'idea', idea_columns(p_account_id, i.id),
+      'actor', (
+        select json_build_object('id', u.id, 'name', u.name, 'token_id', p_token_id)
           from users u where u.id = p_actor_id
-        ),
-        'changes', '[]'::jsonb
-      )
-      || case when p_target_id is null then '{}' else jsonb_build_object('target', idea_snapshot(p_target_id)) end
-      || p_extra
-    ),
-    p_now
-  from ideas i join boards b on b.id = i.board_id
-  where i.id = p_idea_id
-  returning id, account_id, board_id into v_event_id, v_account_id, v_board_id;
+      ),
+      'changes', '[]'::jsonb
+    )
+    || case
+         when p_target_id is null then '{}'
+         else jsonb_build_object('target', idea_columns(p_account_id, p_target_id))
+       end
+    || p_details
+    into v_board_id, v_data
+    from ideas i join boards b on b.account_id = p_account_id and b.id = i.board_id
+   where i.account_id = p_account_id and i.id = p_idea_id;
+
+  insert into events (account_id, board_id, idea_id, actor_id, type, data, body, occurred_at)
+  values (
+    p_account_id, v_board_id, p_idea_id, p_actor_id, p_type, v_data, event_body(p_type, v_data, p_now), p_now
+  )
+  returning id into v_event_id;
 
   for v_delivery in
     insert into webhook_deliveries (account_id, endpoint_id, event_id, lane, created_at, next_attempt_at)
-    select v_account_id, l.endpoint_id, v_event_id, p_idea_id % 8, p_now, now()
-    from listening_endpoints(v_account_id, v_board_id, p_type) l
-    -- What has not been published is a matter of its author and the moderators: no webhook tells of it.
-    where p_type not in ('idea.pending', 'idea.rejected')
+    select p_account_id, l.endpoint_id, v_event_id, p_idea_id % 8, p_now, now()
+      from listening_endpoints(p_account_id, v_board_id, p_type) l
+    -- An unpublished idea concerns its author and the moderators. No webhook receives it.
+     where p_type not in ('idea.pending', 'idea.rejected')
     returning endpoint_id, lane
   loop
-    -- Wakes the lane, which then sends what is pending in it, in order.
-    perform graphile_worker.add_job(
-      'deliver_webhooks', json_build_object('endpoint_id', v_delivery.endpoint_id, 'lane', v_delivery.lane)
-    );
+    -- Wakes the lane, which then sends its pending deliveries in order.
+    perform graphile_worker.add_job('deliver_webhooks', json_build_object(
+      'account_id', p_account_id, 'endpoint_id', v_delivery.endpoint_id, 'lane', v_delivery.lane
+    ));
   end loop;
 
-  -- Under the queue of its idea, one after the other: so an extension hears of what happens to an idea in its order.
+  -- The events of one idea are in one queue, so that an extension receives them in their order.
   perform graphile_worker.add_job(
-    'extension_event:' || s.extension, json_build_object('event_id', v_event_id),
+    'extension_event:' || s.extension, json_build_object('account_id', p_account_id, 'event_id', v_event_id),
     queue_name => format('extension:%s:%s', s.extension, p_idea_id % 8), run_at => clock_timestamp()
   )
   from extension_subscriptions s
   where s.event_type = p_type;
 
   if p_type <> 'idea.voted' then
-    -- The transaction's begin, which is what now() says, may be before that of an earlier holder of the lock.
+    -- now() is when the transaction began, which may be before that of an earlier holder of the lock.
     perform graphile_worker.add_job(
-      'tell_people', json_build_object('event_id', v_event_id), queue_name => format('people:%s', p_idea_id % 8),
-      run_at => clock_timestamp()
+      'tell_people', json_build_object('account_id', p_account_id, 'event_id', v_event_id),
+      queue_name => format('people:%s', p_idea_id % 8), run_at => clock_timestamp()
     );
   end if;
   return v_event_id;
 end
 $function$;
+
+-- function record_event(text,bigint,bigint,bigint,bigint,jsonb,timestamp with time zone)
+
+CREATE FUNCTION record_event(p_type text, p_idea_id bigint, p_target_id bigint, p_actor_id bigint, p_token_id bigint, p_extra jsonb, p_now timestamp with time zone)
+ RETURNS uuid
+ LANGUAGE plpgsql
+AS $function$
+begin
+  return record_event(
+    account_of_idea(p_idea_id), p_type, p_idea_id, p_target_id, p_actor_id, p_token_id, p_extra, p_now
+  );
+end
+$function$;
+
+-- function rfc3339(timestamp with time zone)
+
+CREATE FUNCTION rfc3339(p_time timestamp with time zone)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+RETURN to_char((p_time AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'::text);
 
 -- function words_query(text)
 

@@ -22,6 +22,7 @@ const rules: { part: string; may: string[] }[] = [
       'server/entities/',
       'server/events/',
       'server/database/add-job.ts',
+      'server/database/primary-keys.ts',
       'server/database/query.ts',
       'server/database/run-on.ts',
       'server/database/sql.ts',

@@ -85,11 +85,12 @@ async function measure(options: Options, stops: (() => Promise<unknown>)[]): Pro
       child: worker,
       startMessage: 'start',
       queueMany: async count => {
-        await client.query(recordMany, [seeded.firstIdeaId, count / endpoints, seeded.userId, ideas]);
+        await client.query(recordMany, [seeded.accountId, seeded.firstIdeaId, count / endpoints, seeded.userId, ideas]);
       },
       // One endpoint alone is told, so that one event is one arrival.
       queueOne: async index => {
-        const { rows } = await client.query(recordOne, [seeded.firstIdeaId + (index % ideas), seeded.userId]);
+        const { accountId, firstIdeaId, userId } = seeded;
+        const { rows } = await client.query(recordOne, [accountId, firstIdeaId + (index % ideas), userId]);
         return `evt_${rows[0].id}`;
       },
     },
@@ -186,11 +187,12 @@ async function arrive(receiver: Child, count: number) {
 }
 
 const recordMany = `select count(record_event(
-    'idea.voted', $1::bigint + n % $4::int, null, $3::bigint, null, '{"vote": {"value": "up", "previous": "none"}}', now()
-  )) from generate_series(1, $2::int) n`;
+    $1::bigint, 'idea.voted', $2::bigint + n % $5::int, null, $4::bigint, null,
+    '{"vote": {"value": "up", "previous": "none"}}', now()
+  )) from generate_series(1, $3::int) n`;
 
 const recordOne = `select record_event(
-    'idea.voted', $1, null, $2, null, '{"vote": {"value": "up", "previous": "none"}}', now()
+    $1, 'idea.voted', $2, null, $3, null, '{"vote": {"value": "up", "previous": "none"}}', now()
   ) as id`;
 
 const bareJob = (id: string) =>
@@ -230,8 +232,8 @@ async function seed(client: pg.Client, url: string, appKey: Buffer) {
       box.seal(makeWebhookSecret(), secretPurpose),
     ]);
   }
-  const { rows } = await client.query(`select idea_snapshot($1)::text as body`, [firstIdeaId]);
-  return { firstIdeaId, userId, body: String(rows[0].body) };
+  const { rows } = await client.query(`select idea_columns($1, $2)::text as body`, [accountId, firstIdeaId]);
+  return { accountId, firstIdeaId, userId, body: String(rows[0].body) };
 }
 
 function describe(options: Options, results: Record<Name, Measured>): string {

@@ -180,7 +180,8 @@ select 1, id, case when id % 100 = 0 then 'moderator' else 'member' end from use
 insert into user_blocks (account_id, user_id, reason) select 1, id, 'Spam' from users where id > 501 and id % 20 = 0;
 insert into api_tokens (account_id, issuer_id, voter_id, name, secret_hash, revoked_at)
 select 1, 1, n, 'old token ' || n, sha256(n::text::bytea), now() from generate_series(100, 5100) n;
-insert into api_token_boards (token_id, board_id, level) select id, 1, 'read' from api_tokens where revoked_at is not null;
+insert into api_token_boards (account_id, token_id, board_id, level)
+select 1, id, 1, 'read' from api_tokens where revoked_at is not null;
 insert into followers (idea_id, user_id, account_id) select id, 1, 1 from ideas where id % 10 = 1;
 insert into events (id, account_id, board_id, idea_id, actor_id, type, body, occurred_at)
 select gen_random_uuid(), 1, 1, i.id, 2, 'idea.created', event, i.created_at

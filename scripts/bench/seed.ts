@@ -64,7 +64,7 @@ with made as (
   order by position
   returning id
 )
-insert into api_token_boards (token_id, board_id, level) select id, 1, 'write' from made`;
+insert into api_token_boards (account_id, token_id, board_id, level) select 1, id, 1, 'write' from made`;
 
 const board = `
 insert into boards (account_id, slug, name) values (1, 'bench', 'Bench');

@@ -55,7 +55,7 @@ export async function prepareBigMerge(
     insert into votes (idea_id, voter_id, account_id, value) select $1, id, account_id, 1 from voter`,
     [source, voteCount],
   );
-  await client.query('select carry_votes($1)', [source]);
+  await client.query('select carry_votes(account_id, id) from ideas where id = $1', [source]);
   await client.query('analyze votes');
   await client.end();
   return { ids, run: (actor: Actor) => runBigMerge({ actor, seen, ledger }, moderator.client, voters, source, target) };
@@ -75,9 +75,10 @@ async function issueToken(client: pg.Client, boardId: number, url: string, seen:
       insert into api_tokens (account_id, issuer_id, voter_id, name, secret_hash)
       select v.account_id, m.user_id, v.id, 'Of a crowd', $2
       from voter v join memberships m on m.account_id = v.account_id and m.role = 'owner'
-      returning id
+      returning id, account_id
     )
-    insert into api_token_boards (token_id, board_id, level) select id, $1, 'moderate' from token returning token_id`,
+    insert into api_token_boards (account_id, token_id, board_id, level)
+    select account_id, id, $1, 'moderate' from token returning token_id`,
     [boardId, hash('sha256', secret, 'buffer')],
   );
   const tokenId = Number(rows[0]?.token_id);

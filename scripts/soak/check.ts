@@ -14,11 +14,15 @@ export async function checkDatabase(url: string, ledger: Ledger, sharedIds: numb
   try {
     const ideas = await rows<{ id: string; title: string; status: string; merged_into: string | null; tags: string[] }>(
       `select i.id, i.title, s.key as status, i.merged_into_id as merged_into,
-        array(select t.tag_id::text from idea_tags t where t.idea_id = i.id order by t.tag_id) as tags
-      from ideas i join statuses s on s.id = i.status_id order by i.id`,
+        array(
+          select t.tag_id::text from idea_tags t
+          where t.account_id = i.account_id and t.idea_id = i.id order by t.tag_id
+        ) as tags
+      from ideas i join statuses s on s.account_id = i.account_id and s.id = i.status_id order by i.id`,
     );
     const votes = await rows<{ token_id: string; idea_id: string; value: number }>(
-      `select t.id as token_id, v.idea_id, v.value from votes v join api_tokens t on t.voter_id = v.voter_id
+      `select t.id as token_id, v.idea_id, v.value
+      from votes v join api_tokens t on t.account_id = v.account_id and t.voter_id = v.voter_id
       where v.value <> 0`,
     );
     const comments = await rows<{ body: string }>('select body from comments');
@@ -27,9 +31,9 @@ export async function checkDatabase(url: string, ledger: Ledger, sharedIds: numb
     );
     const tallies = await rows<{ id: string }>(
       `select i.id from ideas i where (i.up_count, i.down_count, i.comment_count) <> (
-        (select count(*) from votes v where v.idea_id = i.id and v.value = 1),
-        (select count(*) from votes v where v.idea_id = i.id and v.value = -1),
-        (select count(*) from comments c where c.idea_id = i.id)
+        (select count(*) from votes v where v.account_id = i.account_id and v.idea_id = i.id and v.value = 1),
+        (select count(*) from votes v where v.account_id = i.account_id and v.idea_id = i.id and v.value = -1),
+        (select count(*) from comments c where c.account_id = i.account_id and c.idea_id = i.id)
       )`,
     );
     const undelivered = await rows<{ state: string; count: number }>(

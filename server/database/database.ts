@@ -4,6 +4,7 @@ import pg from 'pg';
 import type { Logger } from 'pino';
 import { entities } from '../entities/entities.ts';
 import { WaryClient } from './client.ts';
+import { completeKeys } from './complete-keys.ts';
 import { configOf, type Query } from './query.ts';
 import { columnTypes } from './run-on.ts';
 import type { Tables } from './tables.ts';
@@ -56,6 +57,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
   const orm = await MikroORM.init({
     entities,
+    subscribers: [completeKeys],
     // The pool above is what connects; this names the database for the ORM's own bookkeeping.
     clientUrl: options.url,
     dbName: databaseName(options.url),

@@ -4,6 +4,7 @@ import { bigint, sql, text } from '../database/sql.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { type Administration, administrationIn } from '../domain/administration.ts';
 import { defaultStatuses } from '../domain/boards/create-board.ts';
+import { callBeginMerge } from '../domain/merging/merge-idea.ts';
 import type { Passwords } from '../domain/sign-in/passwords.ts';
 import { setPassword } from '../domain/sign-in/set-password.ts';
 import { createToken } from '../domain/tokens/create-token.ts';
@@ -15,7 +16,6 @@ import { Follower } from '../entities/follower.ts';
 import { Idea } from '../entities/idea.ts';
 import { IdeaTag } from '../entities/idea-tag.ts';
 import { Membership } from '../entities/membership.ts';
-import { Merge } from '../entities/merge.ts';
 import { Status } from '../entities/status.ts';
 import { Tag } from '../entities/tag.ts';
 import { User } from '../entities/user.ts';
@@ -184,15 +184,17 @@ class DemoLoad {
       Vote,
       voterIds.map(voterId => ({ ideaId, voterId, accountId, value: this.#random() < 0.08 ? -1 : 1 })),
     );
-    await this.#transaction.query(carryVotes, { ideaId });
+    await this.#transaction.query(carryVotes, { accountId, ideaId });
   }
 
   async #merge(source: Idea | undefined, target: Idea | undefined) {
     if (!source || !target) throw new Error('An idea of the demo is merged into none');
-    const { em } = this.#transaction;
-    em.create(Merge, { accountId: this.#accountId, sourceId: source.id, targetId: target.id, mergedAt: this.#now });
-    source.mergedIntoId = target.id;
-    await this.#transaction.query(carryVotes, { ideaId: target.id });
+    await this.#transaction.query(callBeginMerge, {
+      accountId: this.#accountId,
+      sourceId: source.id,
+      targetId: target.id,
+      now: this.#now,
+    });
   }
 
   async #letOwnerIn(passwords: Passwords): Promise<DemoTokens['signIn']> {
@@ -233,8 +235,12 @@ class DemoLoad {
   }
 }
 
-/** Counts the votes, and brings those of merged ideas along. */
-const carryVotes = sql('carry_demo_votes', { arguments: { ideaId: bigint() }, row: {} }, 'select carry_votes($ideaId)');
+/** Counts the votes. */
+const carryVotes = sql(
+  'carry_demo_votes',
+  { arguments: { accountId: bigint(), ideaId: bigint() }, row: {} },
+  'select carry_votes($accountId, $ideaId)',
+);
 
 /** Random enough for a demo, and the same at every first start (the generator known as mulberry32). */
 function seededRandom(seed: number): () => number {

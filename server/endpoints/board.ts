@@ -1,8 +1,8 @@
 import type { RouterImplementation } from '@ts-rest/fastify';
 import type { contract } from '../../contract/index.ts';
 import { readBoard } from '../domain/boards/read-board.ts';
+import { presentTime } from '../domain/present-time.ts';
 import type { Operator } from '../http/operate.ts';
-import { presentTime } from './present.ts';
 
 export function boardEndpoints(operator: Operator): Pick<RouterImplementation<typeof contract>, 'getBoard'> {
   return {

@@ -5,8 +5,9 @@ import { commentOnIdea } from '../domain/comments/comment-on-idea.ts';
 import { type CommentView, commentSort, listComments } from '../domain/comments/list-comments.ts';
 import { turnOnIdea } from '../domain/ideas/idea-turns.ts';
 import { placeOf } from '../domain/pagination.ts';
+import { presentTime } from '../domain/present-time.ts';
 import type { Operator } from '../http/operate.ts';
-import { presentPage, presentTime } from './present.ts';
+import { presentPage } from './present-page.ts';
 
 export function commentEndpoints(
   operator: Operator,

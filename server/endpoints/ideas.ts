@@ -4,10 +4,11 @@ import { defaultPerPage } from '../../contract/pagination.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import { createIdea } from '../domain/ideas/create-idea.ts';
 import { listIdeas } from '../domain/ideas/list-ideas.ts';
+import { presentIdea } from '../domain/ideas/present-idea.ts';
 import { readIdea } from '../domain/ideas/read-idea.ts';
 import { placeOf } from '../domain/pagination.ts';
 import type { Operator } from '../http/operate.ts';
-import { presentIdea, presentPage } from './present.ts';
+import { presentPage } from './present-page.ts';
 
 type Endpoints = RouterImplementation<typeof contract>;
 

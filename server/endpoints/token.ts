@@ -2,10 +2,10 @@ import type { RouterImplementation } from '@ts-rest/fastify';
 import type { contract } from '../../contract/index.ts';
 import type { Bucket } from '../../contract/limits.ts';
 import type { ServerDependencies } from '../dependencies.ts';
+import { presentTime } from '../domain/present-time.ts';
 import { isModerateEffective } from '../http/admit.ts';
 import { type BucketState, peek, remainingOf, tokenCounter } from '../http/rate-limit.ts';
 import { admissionOf } from '../http/request-context.ts';
-import { presentTime } from './present.ts';
 
 export function tokenEndpoints(server: ServerDependencies): Pick<RouterImplementation<typeof contract>, 'getToken'> {
   return {

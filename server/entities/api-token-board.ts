@@ -6,6 +6,7 @@ export const ApiTokenBoard = defineEntity({
   name: 'ApiTokenBoard',
   tableName: 'api_token_boards',
   properties: {
+    accountId: bigint().primary(),
     tokenId: bigint().primary(),
     boardId: bigint().primary(),
     level: p.text().$type<Grant>(),

@@ -1,12 +1,11 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import { bigint, timestamp } from './columns.ts';
+import { accountKey, bigint, timestamp } from './columns.ts';
 
 export const ApiToken = defineEntity({
   name: 'ApiToken',
   tableName: 'api_tokens',
   properties: {
-    id: bigint().primary().autoincrement(),
-    accountId: bigint(),
+    ...accountKey,
     issuerId: bigint(),
     /** Each token is one voter. */
     voterId: bigint(),

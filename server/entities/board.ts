@@ -1,12 +1,11 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import { bigint, timestamp } from './columns.ts';
+import { accountKey, timestamp } from './columns.ts';
 
 export const Board = defineEntity({
   name: 'Board',
   tableName: 'boards',
   properties: {
-    id: bigint().primary().autoincrement(),
-    accountId: bigint(),
+    ...accountKey,
     slug: p.text(),
     name: p.text(),
     description: p.text().default(''),

@@ -1,6 +1,6 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import type { EventType } from '../../contract/events.ts';
-import { bigint, timestamp } from './columns.ts';
+import { accountKey, bigint, timestamp } from './columns.ts';
 
 export const chatKinds = ['slack', 'discord', 'mattermost', 'teams'] as const;
 export type ChatKind = (typeof chatKinds)[number];
@@ -10,8 +10,7 @@ export const ChatChannel = defineEntity({
   name: 'ChatChannel',
   tableName: 'chat_channels',
   properties: {
-    id: bigint().primary().autoincrement(),
-    accountId: bigint(),
+    ...accountKey,
     boardId: bigint(),
     kind: p.text().$type<ChatKind>(),
     name: p.text().default(''),

@@ -1,12 +1,11 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import { bigint, timestamp } from './columns.ts';
+import { accountKey, bigint, timestamp } from './columns.ts';
 
 export const Comment = defineEntity({
   name: 'Comment',
   tableName: 'comments',
   properties: {
-    id: bigint().primary().autoincrement(),
-    accountId: bigint(),
+    ...accountKey,
     ideaId: bigint(),
     authorId: bigint(),
     body: p.text(),

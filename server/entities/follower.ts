@@ -5,9 +5,9 @@ export const Follower = defineEntity({
   name: 'Follower',
   tableName: 'followers',
   properties: {
+    accountId: bigint().primary(),
     ideaId: bigint().primary(),
     userId: bigint().primary(),
-    accountId: bigint(),
     createdAt: timestamp()
       .defaultRaw('now()')
       .onCreate(() => new Date()),

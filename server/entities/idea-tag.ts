@@ -5,9 +5,9 @@ export const IdeaTag = defineEntity({
   name: 'IdeaTag',
   tableName: 'idea_tags',
   properties: {
+    accountId: bigint().primary(),
     ideaId: bigint().primary(),
     tagId: bigint().primary(),
-    accountId: bigint(),
   },
 });
 export type IdeaTag = InferEntity<typeof IdeaTag>;

@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import { bigint, timestamp } from './columns.ts';
+import { accountKey, bigint, timestamp } from './columns.ts';
 
 export type ModerationState = 'pending' | 'published' | 'rejected';
 
@@ -7,8 +7,7 @@ export const Idea = defineEntity({
   name: 'Idea',
   tableName: 'ideas',
   properties: {
-    id: bigint().primary().autoincrement(),
-    accountId: bigint(),
+    ...accountKey,
     boardId: bigint(),
     authorId: bigint(),
     statusId: bigint(),

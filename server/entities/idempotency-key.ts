@@ -5,6 +5,7 @@ export const IdempotencyKey = defineEntity({
   name: 'IdempotencyKey',
   tableName: 'idempotency_keys',
   properties: {
+    accountId: bigint().primary(),
     tokenId: bigint().primary(),
     path: p.text().primary(),
     key: p.text().primary(),

@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import { bigint, timestamp } from './columns.ts';
+import { accountKey, bigint, timestamp } from './columns.ts';
 import type { Role } from './membership.ts';
 
 /** How a link comes to whoever is invited: handed over by the inviter, or by mail, and what became of the mail. */
@@ -10,8 +10,7 @@ export const Invitation = defineEntity({
   name: 'Invitation',
   tableName: 'invitations',
   properties: {
-    id: bigint().primary().autoincrement(),
-    accountId: bigint(),
+    ...accountKey,
     email: p.text(),
     /** The form by which the invitation is found; null as that of a user. */
     canonicalEmail: p.text().nullable(),

@@ -1,13 +1,12 @@
 import { defineEntity, type InferEntity } from '@mikro-orm/core';
-import { bigint, timestamp } from './columns.ts';
+import { accountKey, bigint, timestamp } from './columns.ts';
 
 /** The history of merges; the ones in force have no unmergedAt. */
 export const Merge = defineEntity({
   name: 'Merge',
   tableName: 'merges',
   properties: {
-    id: bigint().primary().autoincrement(),
-    accountId: bigint(),
+    ...accountKey,
     sourceId: bigint(),
     targetId: bigint(),
     mergedAt: timestamp()

@@ -1,13 +1,12 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import { bigint, timestamp } from './columns.ts';
+import { accountKey, bigint, timestamp } from './columns.ts';
 
 /** What a user is told in the app, and by mail where the user has a notification address. */
 export const Notification = defineEntity({
   name: 'Notification',
   tableName: 'notifications',
   properties: {
-    id: bigint().primary().autoincrement(),
-    accountId: bigint(),
+    ...accountKey,
     userId: bigint(),
     /** What it tells of: an event, or an endpoint that was disabled. */
     eventId: p.uuid().nullable(),

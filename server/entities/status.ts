@@ -1,13 +1,12 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import type { StatusCategory } from '../../contract/status.ts';
-import { bigint } from './columns.ts';
+import { accountKey, bigint } from './columns.ts';
 
 export const Status = defineEntity({
   name: 'Status',
   tableName: 'statuses',
   properties: {
-    id: bigint().primary().autoincrement(),
-    accountId: bigint(),
+    ...accountKey,
     boardId: bigint(),
     key: p.text(),
     category: p.text().$type<StatusCategory>(),

@@ -1,12 +1,11 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import { bigint } from './columns.ts';
+import { accountKey, bigint } from './columns.ts';
 
 export const Tag = defineEntity({
   name: 'Tag',
   tableName: 'tags',
   properties: {
-    id: bigint().primary().autoincrement(),
-    accountId: bigint(),
+    ...accountKey,
     boardId: bigint(),
     name: p.text(),
     color: p.text(),

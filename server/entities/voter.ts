@@ -1,13 +1,12 @@
 import { defineEntity, type InferEntity } from '@mikro-orm/core';
-import { bigint } from './columns.ts';
+import { accountKey, bigint } from './columns.ts';
 
 /** Who votes: a user in an account, or a token. An erased user's voter stays, without the user. */
 export const Voter = defineEntity({
   name: 'Voter',
   tableName: 'voters',
   properties: {
-    id: bigint().primary().autoincrement(),
-    accountId: bigint(),
+    ...accountKey,
     userId: bigint().nullable(),
   },
 });

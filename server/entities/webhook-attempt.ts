@@ -1,13 +1,12 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import { bigint, timestamp } from './columns.ts';
+import { accountKey, bigint, timestamp } from './columns.ts';
 
 /** One try of a delivery: what the endpoint answered, or why it did not. */
 export const WebhookAttempt = defineEntity({
   name: 'WebhookAttempt',
   tableName: 'webhook_attempts',
   properties: {
-    id: bigint().primary().autoincrement(),
-    accountId: bigint(),
+    ...accountKey,
     deliveryId: bigint(),
     attemptedAt: timestamp(),
     durationMs: p.integer(),

@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import { bigint, timestamp } from './columns.ts';
+import { accountKey, bigint, timestamp } from './columns.ts';
 
 export type DeliveryState = 'pending' | 'delivered' | 'dead';
 
@@ -8,8 +8,7 @@ export const WebhookDelivery = defineEntity({
   name: 'WebhookDelivery',
   tableName: 'webhook_deliveries',
   properties: {
-    id: bigint().primary().autoincrement(),
-    accountId: bigint(),
+    ...accountKey,
     endpointId: bigint(),
     eventId: p.uuid(),
     /** One of the endpoint's eight, in each of which one is sent after the other. */

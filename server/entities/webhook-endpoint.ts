@@ -1,14 +1,13 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import type { EventType } from '../../contract/events.ts';
-import { bigint, timestamp } from './columns.ts';
+import { accountKey, bigint, timestamp } from './columns.ts';
 
 /** Where an account wants to be told of events. */
 export const WebhookEndpoint = defineEntity({
   name: 'WebhookEndpoint',
   tableName: 'webhook_endpoints',
   properties: {
-    id: bigint().primary().autoincrement(),
-    accountId: bigint(),
+    ...accountKey,
     /** Null: every board of the account. */
     boardId: bigint().nullable(),
     url: p.text(),

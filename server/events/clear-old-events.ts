@@ -14,13 +14,14 @@ const deleteOldEvents = query(
       .with('old', cte =>
         cte
           .selectFrom('events as e')
-          .select('e.id')
+          .select(['e.account_id', 'e.id'])
           .where('e.occurred_at', '<', sql<string>`now() - ${keptDays} * interval '1 day'`)
           .where(e =>
             e.not(
               e.exists(
                 e
                   .selectFrom('webhook_deliveries as d')
+                  .whereRef('d.account_id', '=', 'e.account_id')
                   .whereRef('d.event_id', '=', 'e.id')
                   .where('d.state', '=', 'pending'),
               ),
@@ -30,7 +31,12 @@ const deleteOldEvents = query(
           .limit(batchSize),
       )
       .with('deleted', cte =>
-        cte.deleteFrom('events as e').using('old').whereRef('e.id', '=', 'old.id').returning('e.id'),
+        cte
+          .deleteFrom('events as e')
+          .using('old')
+          .whereRef('e.account_id', '=', 'old.account_id')
+          .whereRef('e.id', '=', 'old.id')
+          .returning('e.id'),
       )
       .selectFrom('deleted')
       .select(deleted => deleted.fn.countAll<number>().as('count')),

@@ -2,6 +2,9 @@ import type { Task, TaskList } from 'graphile-worker';
 import { z } from 'zod';
 import type { Queryable } from '../database/database.ts';
 import { type Arguments, query } from '../database/query.ts';
+import { findAccountOfEvent } from '../domain/events/find-account-of-event.ts';
+import { presentEvent } from '../domain/events/present-event.ts';
+import { recordedEventOf } from '../domain/events/recorded-event.ts';
 import { buildContext, type ContextDependencies } from './context.ts';
 import type { Extension, ExtensionEvent, JobContext } from './extension.ts';
 import { eventIdentifier, renewalIdentifier, taskIdentifier } from './identifiers.ts';
@@ -54,13 +57,14 @@ export function extensionCrontab(extensions: readonly Extension[]): string {
   return `${lines.join('\n')}\n`;
 }
 
-const Payload = z.object({ event_id: z.string() });
+/** Jobs of the version before this one have no account_id. */
+const Payload = z.object({ account_id: z.int().optional(), event_id: z.string() });
 
-/** record_event adds the job without an account, so the query has no filter on the account. */
-const selectEvent = query('select_event_for_extension', (db, $: Arguments<{ eventId: string }>) =>
+const selectEvent = query('select_event_for_extension', (db, $: Arguments<{ accountId: number; eventId: string }>) =>
   db
     .selectFrom('events as e')
-    .select(e => e.ref('e.body').$castTo<Omit<ExtensionEvent, 'id'>>().as('body'))
+    .select(recordedEventOf)
+    .where('e.account_id', '=', $.accountId)
     .where('e.id', '=', $.eventId),
 );
 
@@ -69,11 +73,14 @@ type EventHandler = (event: ExtensionEvent, context: JobContext<Record<string, u
 /** Tells an extension of an event. One whose idea is gone meanwhile is told to nobody, as with webhooks. */
 function tellExtension({ on = {} }: Extension, database: Queryable): Handler {
   return async (payload, context) => {
-    const { event_id } = Payload.parse(payload);
-    const [event] = await database.query(selectEvent, { eventId: event_id });
-    if (!event) return;
+    const { account_id, event_id: eventId } = Payload.parse(payload);
+    const accountId = account_id ?? (await findAccountOfEvent(database, eventId));
+    if (accountId === undefined) return;
+    const [recorded] = await database.query(selectEvent, { accountId, eventId });
+    if (!recorded) return;
+    const event = presentEvent(recorded);
     // What the last version of the extension asked for may interest this one no more.
-    const handle = on[event.body.type] as EventHandler | undefined;
-    await handle?.({ ...event.body, id: `evt_${event_id}` } as ExtensionEvent, context);
+    const handle = on[event.type] as EventHandler | undefined;
+    await handle?.({ ...event, id: `evt_${eventId}` }, context);
   };
 }

@@ -12,12 +12,12 @@ import type { Clock } from '../domain/clock.ts';
 import { commentOnIdea } from '../domain/comments/comment-on-idea.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import { createIdea } from '../domain/ideas/create-idea.ts';
+import { presentIdea } from '../domain/ideas/present-idea.ts';
 import { readIdea } from '../domain/ideas/read-idea.ts';
 import type { WriteOperation } from '../domain/operation.ts';
 import { setIdeaStatus } from '../domain/statuses/set-idea-status.ts';
 import { castVote, type Tally } from '../domain/votes/cast-vote.ts';
 import { presentComment } from '../endpoints/comments.ts';
-import { presentIdea } from '../endpoints/present.ts';
 import { type ActingUser, type ExtensionActor, findActor, requireVoter } from './acting-user.ts';
 import { taskIdentifier } from './identifiers.ts';
 

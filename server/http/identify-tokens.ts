@@ -76,8 +76,8 @@ export const identifyTokens = sql(
         select json_agg(
           json_build_object('id', bo.id, 'slug', bo.slug, 'name', bo.name, 'grant', g.level) order by bo.slug
         )
-        from api_token_boards g join boards bo on bo.id = g.board_id
-        where g.token_id = t.id
+        from api_token_boards g join boards bo on bo.account_id = t.account_id and bo.id = g.board_id
+        where g.account_id = t.account_id and g.token_id = t.id
       ), '[]') as boards
     from unnest(
       $tokenIds::bigint[], $hashes::bytea[], $accessHashes::bytea[], $audiences::text[], $times::timestamptz[],
@@ -102,7 +102,8 @@ export const identifyTokens = sql(
     left join memberships m on m.account_id = t.account_id and m.user_id = t.issuer_id
     left join user_blocks b on b.account_id = t.account_id and b.user_id = t.issuer_id
     left join idempotency_keys k
-      on k.token_id = t.id and k.path = c.path and k.key = c.idempotency_key and k.expires_at > c.now
+      on k.account_id = t.account_id and k.token_id = t.id and k.path = c.path and k.key = c.idempotency_key
+        and k.expires_at > c.now
   ),
   charge (key, window_started_at, expires_at) as (
     select * from unnest($counters::text[], $countersStartedAt::timestamptz[], $countersExpireAt::timestamptz[])

@@ -137,6 +137,7 @@ const tryLockKey = sql(
 );
 
 interface UsedKey extends Idempotency {
+  accountId: number;
   tokenId: number;
 }
 
@@ -144,6 +145,7 @@ const selectAnswer = query('select_idempotent_answer', (db, $: Arguments<UsedKey
   db
     .selectFrom('idempotency_keys')
     .select(['fingerprint', 'status', 'body'])
+    .where('account_id', '=', $.accountId)
     .where('token_id', '=', $.tokenId)
     .where('path', '=', $.path)
     .where('key', '=', $.key)
@@ -160,10 +162,10 @@ async function claimKey(
   { path, key }: Idempotency,
   now: Date,
 ): Promise<StoredAnswer | undefined> {
-  const { tokenId } = admissionOf(request).principal;
+  const { account, tokenId } = admissionOf(request).principal;
   const [lock] = await transaction.query(tryLockKey, { key: `${tokenId} ${path} ${key}` });
   if (!lock?.is_locked) throw new DomainError('idempotency_key_in_use');
-  const [stored] = await transaction.query(selectAnswer, { tokenId, path, key, now });
+  const [stored] = await transaction.query(selectAnswer, { accountId: account.id, tokenId, path, key, now });
   return stored;
 }
 
@@ -174,6 +176,7 @@ const insertAnswer = query(
     db
       .insertInto('idempotency_keys')
       .values({
+        account_id: $.accountId,
         token_id: $.tokenId,
         path: $.path,
         key: $.key,
@@ -183,7 +186,7 @@ const insertAnswer = query(
         expires_at: $.expiresAt,
       })
       .onConflict(conflict =>
-        conflict.columns(['token_id', 'path', 'key']).doUpdateSet(row => ({
+        conflict.columns(['account_id', 'token_id', 'path', 'key']).doUpdateSet(row => ({
           fingerprint: row.ref('excluded.fingerprint'),
           status: row.ref('excluded.status'),
           body: row.ref('excluded.body'),
@@ -199,8 +202,10 @@ async function storeAnswer(
   answer: Answer<number, unknown>,
   now: Date,
 ) {
+  const { account, tokenId } = admissionOf(exchange.request).principal;
   await transaction.query(insertAnswer, {
-    tokenId: admissionOf(exchange.request).principal.tokenId,
+    accountId: account.id,
+    tokenId,
     path,
     key,
     fingerprint: fingerprintOf(exchange),

@@ -38,3 +38,20 @@ export function batchCalls<Item, Result>(
       setImmediate(runWaiting);
     });
 }
+
+/** As batchCalls, with one call for each account of a batch. The calls of a batch run side by side. */
+export function batchCallsByAccount<Item extends { accountId: number }, Result>(
+  run: (accountId: number, items: Item[]) => Promise<Result[]>,
+): (item: Item) => Promise<Result> {
+  return batchCalls(async (items: Item[]) => {
+    const byAccount = Map.groupBy(items, ({ accountId }) => accountId);
+    const results = new Map<Item, Result>();
+    await Promise.all(
+      byAccount.entries().map(async ([accountId, ofAccount]) => {
+        const found = await run(accountId, ofAccount);
+        for (const [index, item] of ofAccount.entries()) results.set(item, found[index] as Result);
+      }),
+    );
+    return items.map(item => results.get(item) as Result);
+  });
+}

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Queryable } from '../database/database.ts';
+import { primaryKeyOf } from '../database/primary-keys.ts';
 import { query } from '../database/query.ts';
 
 /** The tables whose rows end at their expires_at: counters, stored answers, sign-ins, links, and what OAuth keeps. */
@@ -14,12 +15,11 @@ export const expiringTables = [
 
 const batchSize = 5_000;
 
-/**
- * A periodic scan over all accounts. It skips rows that requests have locked, so that neither waits for the other. It names
- * rows by ctid because the tables share no key.
- */
-const deleteExpired = expiringTables.map(table =>
-  query(
+/** A periodic scan over all accounts. It skips rows that requests have locked, so that neither waits for the other. */
+const deleteExpired = expiringTables.map(table => {
+  const key = primaryKeyOf(table);
+  const keyOf = (alias: string) => sql.join(key.map(column => sql.ref(`${alias}.${column}`)));
+  return query(
     `delete_expired_${table}`,
     db =>
       db
@@ -28,7 +28,7 @@ const deleteExpired = expiringTables.map(table =>
           cte =>
             cte
               .selectFrom(table)
-              .select(sql`ctid`.as('ctid'))
+              .select(key.map(column => sql.ref(column).as(column)))
               .where('expires_at', '<', sql<string>`now()`)
               .limit(batchSize)
               .forUpdate()
@@ -38,14 +38,14 @@ const deleteExpired = expiringTables.map(table =>
           cte
             .deleteFrom(table)
             .using('expired as e')
-            .where(sql<boolean>`${sql.table(table)}.ctid = e.ctid`)
+            .where(sql<boolean>`(${keyOf(table)}) = (${keyOf('e')})`)
             .returning(sql`1`.as('one')),
         )
         .selectFrom('deleted')
         .select(deleted => deleted.fn.countAll<number>().as('count')),
     { isPrepared: false },
-  ),
-);
+  );
+});
 
 /** Deletes expired rows, in batches that hold their locks briefly. */
 export async function clearExpired(queue: Queryable, stopping: AbortSignal): Promise<void> {

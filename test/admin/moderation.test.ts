@@ -66,9 +66,10 @@ async function vote(ids: number[], ...rows: (1 | -1 | 0)[][]) {
     ]);
     for (const [n, value] of row.entries()) {
       if (value === 0) continue;
-      await server.sql('select cast_vote($1, $2, $3, $4::smallint, now(), null, null)', [
-        ids[n],
+      await server.sql('select cast_vote($1, $2, $3, $4, $5::smallint, now(), null, null)', [
+        world.accountId,
         world.boardId,
+        ids[n],
         voter?.id,
         value,
       ]);

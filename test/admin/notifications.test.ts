@@ -56,11 +56,9 @@ const unread = async (id = userId) =>
 async function tellOften(ideaId: number, count: number) {
   await server.sql(
     `insert into notifications (account_id, user_id, event_id, kind)
-    select e.account_id, $1, e.id, e.type
-    from generate_series(1, $3) n, lateral (
-      select $4::bigint as account_id, record_event('idea.status_changed', $2, null, $5, null, jsonb_build_object('n', n), now()) as id,
-        'idea.status_changed' as type
-    ) e`,
+    select $4, $1, record_event($4, 'idea.status_changed', $2, null, $5, null, jsonb_build_object('n', n), now()),
+      'idea.status_changed'
+    from generate_series(1, $3) n`,
     [userId, ideaId, count, world.accountId, actorId],
   );
   await server.sql('delete from graphile_worker._private_jobs');

@@ -201,6 +201,18 @@ test.concurrent('doctor finds what is wrong with the data, and changes nothing',
   expect(await snapshot(db)).toEqual(before);
 });
 
+test.concurrent('the SQL that doctor shows for a wrong tally counts the votes again', async ({ onTestFinished }) => {
+  const drifted = await createTestDatabase();
+  onTestFinished(() => drifted.drop());
+  const world = await createWorld(drifted);
+  await drifted.sql(`insert into heartbeats (name, recorded_at) values ('cron', now())`);
+  for (const title of ['One', 'Another']) await insertIdea(drifted, world, { title });
+  await drifted.sql('update ideas set up_count = 1');
+  const { stdout } = await runCli({ DATABASE_URL: drifted.url }, 'doctor', '--json');
+  await drifted.sql(/in SQL: (select [^;]*);/.exec(stdout)?.[1] ?? '');
+  expect(await diagnose({ DATABASE_URL: drifted.url })).toEqual({ exitCode: 0, problems: [] });
+});
+
 test.concurrent('a key that does not open the secrets in the database is an error, and one that cannot be had a warning', async ({
   onTestFinished,
 }) => {

@@ -142,8 +142,16 @@ test.concurrent('a member follows an idea and unfollows it', async ({ db, world,
 
 test.concurrent('the notifications of a user are listed and marked as read', async ({ db, world, cli }) => {
   const ideaId = await insertIdea(db, world, { title: 'Dark mode' });
-  await db.sql(`select record_event('idea.status_changed', $1, null, null, null, '{}', now())`, [ideaId]);
-  await db.sql(`select record_event('comment.created', $1, null, $2, null, '{}', now())`, [ideaId, world.ownerId]);
+  const { accountId, ownerId } = world;
+  await db.sql(`select record_event($1, 'idea.status_changed', $2, null, null, null, '{}', now())`, [
+    accountId,
+    ideaId,
+  ]);
+  await db.sql(`select record_event($1, 'comment.created', $2, null, $3, null, '{}', now())`, [
+    accountId,
+    ideaId,
+    ownerId,
+  ]);
   await db.sql(
     `insert into notifications (account_id, user_id, event_id, kind)
     select account_id, $1, id, type from events order by type desc`,

@@ -10,7 +10,7 @@ const run = promisify(execFile);
 
 /** Copied with all that they import: who presents the field, who holds its type, and what is made from the contract. */
 const sources = [
-  'server/endpoints/present.ts',
+  'server/domain/ideas/present-idea.ts',
   'test/client/surface.test.ts',
   ...['openapi', 'client-contract', 'client-api', 'client-build'].map(script => `scripts/${script}.ts`),
 ];
@@ -70,7 +70,7 @@ test('a field that is renamed in the contract cannot land until everything made 
   await rename('contract', 'comment_count', 'number_of_comments');
   const checked = await inCopy('npm', 'run', 'check');
   expect(checked.ok).toBe(false);
-  expect(checked.output).toMatch(/^server\/endpoints\/present\.ts.*'comment_count'/m);
+  expect(checked.output).toMatch(/^server\/domain\/ideas\/present-idea\.ts.*'comment_count'/m);
   expect(checked.output).toMatch(/^test\/client\/surface\.test\.ts/m);
   // And for no other reason: a file that was not copied would be missed here.
   expect(checked.output).not.toContain('Cannot find module');

@@ -22,6 +22,8 @@ test.each([
   'select from ideas i where i.account_id = $1 for no key update of i',
   'insert into votes (idea_id, account_id) values ($1, $2), ($3, $2)',
   'insert into votes (account_id) select i.account_id from ideas i where i.account_id = $1',
+  'insert into votes (account_id, idea_id) values ($1, $2) on conflict (account_id, idea_id) do nothing',
+  'insert into votes (account_id, idea_id) values ($1, $2) on conflict do nothing',
   `insert into accounts (slug) values ('tidewater')`,
   'update ideas i set score = 1 from votes v where v.idea_id = i.id and v.account_id = $1 and i.account_id = $1',
   'delete from votes v using ideas i where i.id = v.idea_id and i.account_id = $1 and v.account_id = $1',
@@ -32,6 +34,10 @@ test.each([
 
 test.each([
   ['select from ideas where id = $1', ['has no filter ideas.account_id']],
+  [
+    'insert into votes (account_id, idea_id) values ($1, $2) on conflict (idea_id) do nothing',
+    ['has a conflict target on votes without account_id'],
+  ],
   ['select from ideas i where i.account_id = 1', ['has no filter i.account_id']],
   ['select from ideas i where i.account_id = $1 or i.id = $2', ['has no filter i.account_id']],
   ['select from ideas i where not (i.account_id = $1)', ['has no filter i.account_id']],

@@ -340,6 +340,27 @@ describe('a transaction', () => {
     });
     expect(shown).toEqual({ prepared: [{ name: 'Once' }], built: [{ name: 'Renamed' }] });
   });
+
+  test('can change and remove rows that it has created through the entity manager', async () => {
+    const database = await open();
+    const names = await database.transaction(async ({ em, db }) => {
+      const tags = ['One', 'Another'].map(name =>
+        em.create(Tag, { accountId: world.accountId, boardId: world.boardId, name, color: '#000000' }),
+      );
+      await em.flush();
+      const read = async () => {
+        const ids = tags.map(({ id }) => id);
+        const rows = await db.selectFrom('tags').select('name').where('id', 'in', ids).orderBy('id').execute();
+        return rows.map(({ name }) => name);
+      };
+      const created = await read();
+      for (const tag of tags) tag.name += ', changed';
+      const changed = await read();
+      for (const tag of tags) em.remove(tag);
+      return [created, changed, await read()];
+    });
+    expect(names).toEqual([['One', 'Another'], ['One, changed', 'Another, changed'], []]);
+  });
 });
 
 test('closing waits for what runs, and leaves no connection behind', async () => {

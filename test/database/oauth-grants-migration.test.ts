@@ -1,24 +1,12 @@
-import { copyFile, mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { coreStream } from '../../server/database/migration-files.ts';
 import { migrate } from '../../server/database/migrator.ts';
 import { connect, createBareDatabase } from '../helpers/database.ts';
-
-/** The migrations before the one that ends grants. */
-async function earlierMigrations() {
-  const directory = await mkdtemp(join(tmpdir(), 'idea-board-migrations-'));
-  onTestFinished(() => rm(directory, { recursive: true }));
-  const names = (await readdir(coreStream.directory)).filter(name => name.endsWith('.sql') && name < '0010');
-  for (const name of names) await copyFile(join(coreStream.directory, name), join(directory, name));
-  return { name: 'core', directory };
-}
+import { migrationsBefore } from '../helpers/migrations.ts';
 
 test('an upgrade ends the OAuth grants of people who are no longer members or are blocked, and no other token', async () => {
   const { url, drop } = await createBareDatabase();
   onTestFinished(drop);
-  await migrate(url, [await earlierMigrations()]);
+  await migrate(url, [await migrationsBefore('0010')]);
   const client = await connect(url);
   await client.query(`
     insert into accounts (slug, name) values ('acme', 'Acme');

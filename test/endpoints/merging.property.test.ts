@@ -57,7 +57,7 @@ const copy = fc.record({
 type Copy = typeof copy extends fc.Arbitrary<infer T> ? T : never;
 
 const copyVotes = ({ idea, target, count }: Copy, ids: number[]) =>
-  server.sql('select copy_votes($1, $2, 0, $3)', [ids[idea], ids[target], count]);
+  server.sql('select copy_votes($1, $2, $3, 0, $4)', [world.accountId, ids[idea], ids[target], count]);
 
 test('votes that are copied ahead of a merge change nothing before it and do not change its result', async () => {
   const some = fc.oneof({ weight: 3, arbitrary: command }, { weight: 2, arbitrary: copy });

@@ -46,7 +46,7 @@ async function tallies(id = ideaId) {
   const [row] = await server.sql(
     `select i.up_count, i.down_count, i.score,
       count(*) filter (where v.value = 1) as ups, count(*) filter (where v.value = -1) as downs
-    from ideas i left join votes v on v.idea_id = i.id where i.id = $1 group by i.id`,
+    from ideas i left join votes v on v.idea_id = i.id where i.id = $1 group by i.account_id, i.id`,
     [id],
   );
   return row;

@@ -30,9 +30,11 @@ async function createAccount() {
 /** Records an event of each idea, as an operation does. */
 async function record(ideas: number[]) {
   for (const ideaId of ideas) {
-    await db.sql(`select record_event('idea.status_changed', $1, null, null, null, '{"changes": []}', now())`, [
-      ideaId,
-    ]);
+    await db.sql(
+      `select record_event(i.account_id, 'idea.status_changed', i.id, null, null, null, '{}', now())
+      from ideas i where i.id = $1`,
+      [ideaId],
+    );
   }
 }
 

@@ -16,7 +16,11 @@ afterAll(() => db.drop());
 
 /** Records an event of an idea, as an operation does. */
 const record = (ideaId: number) =>
-  db.sql(`select record_event('idea.status_changed', $1, null, null, null, '{"changes": []}', now())`, [ideaId]);
+  db.sql(
+    `select record_event(i.account_id, 'idea.status_changed', i.id, null, null, null, '{}', now())
+    from ideas i where i.id = $1`,
+    [ideaId],
+  );
 
 test('two workers share the work, and what is done once is not done twice', async () => {
   // A process sends one delivery to an endpoint that has not answered yet: the second one at once is of the other process.

@@ -78,7 +78,7 @@ describe('an extension that is subscribed', () => {
   test('is told of nothing that was rolled back', async () => {
     const ideaId = await insertIdea(server, world);
     const failing = server.database.transaction(async ({ query }) => {
-      const text = `select record_event('idea.created', ${ideaId}, null, null, null, '{}', now())`;
+      const text = `select record_event(${world.accountId}, 'idea.created', ${ideaId}, null, null, null, '{}', now())`;
       await query(queryOfText(text, 0), []);
       throw new Error('changed its mind');
     });

@@ -18,7 +18,7 @@ export type AccountColumns = ReadonlyMap<string, string>;
 /**
  * Checks that each tenant table in a statement has a filter of its own, `alias.account_id = $n`, with the same parameter
  * everywhere. A filter counts in `where`, or in the `on` of a join that it limits, but not below `or`. An equation with
- * the account_id of another table does not count. An insert must name the column.
+ * the account_id of another table does not count. An insert must name the column, and so must its conflict target.
  *
  * @returns one sentence for each problem
  */
@@ -139,6 +139,10 @@ class FilterFinder {
       const place = cols.findIndex(node => 'ResTarget' in node && node.ResTarget.name === column);
       if (place < 0) this.#problems.push(`inserts into ${table} without ${column}`);
       else this.#noteParameters(valuesAt(insert, place));
+      const target = insert.onConflictClause?.infer?.indexElems;
+      if (target && !target.some(node => 'IndexElem' in node && node.IndexElem.name === column)) {
+        this.#problems.push(`has a conflict target on ${table} without ${column}`);
+      }
     }
     this.visit(rest, visible);
   }

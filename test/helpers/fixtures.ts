@@ -134,7 +134,11 @@ export async function insertIdea(
 ): Promise<number> {
   const { status = 'open', ...rest } = input;
   return db.database.transaction(async ({ em }) => {
-    const { id: statusId } = await em.findOneOrFail(Status, { boardId: world.boardId, key: status });
+    const { id: statusId } = await em.findOneOrFail(Status, {
+      accountId: world.accountId,
+      boardId: world.boardId,
+      key: status,
+    });
     const idea = em.create(Idea, {
       title: 'An idea',
       body: 'What it is about.',

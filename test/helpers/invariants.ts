@@ -4,7 +4,9 @@ import type { TestDatabase } from './database.ts';
 /** A vote that was copied ahead of a merge counts from the moment of the merge. */
 const countsAsVote = (vote: string) =>
   `(${vote}.carried_from_id is null or exists (
-    select from ideas origin where origin.id = ${vote}.carried_from_id and origin.merged_into_id = ${vote}.idea_id
+    select from ideas origin
+    where origin.account_id = ${vote}.account_id and origin.id = ${vote}.carried_from_id
+      and origin.merged_into_id = ${vote}.idea_id
   ))`;
 
 /** What must hold in the database at any time, each as a query for the rows that break it. */
@@ -12,15 +14,17 @@ const invariants: Record<string, string> = {
   'a tally is the sum of the votes': `
     select i.id, i.up_count, i.down_count, count(*) filter (where v.value = 1) as ups,
       count(*) filter (where v.value = -1) as downs
-    from ideas i left join votes v on v.idea_id = i.id and ${countsAsVote('v')}
-    group by i.id
+    from ideas i left join votes v on v.account_id = i.account_id and v.idea_id = i.id and ${countsAsVote('v')}
+    group by i.account_id, i.id
     having i.up_count <> count(*) filter (where v.value = 1) or i.down_count <> count(*) filter (where v.value = -1)
       or i.score <> i.up_count - i.down_count`,
   'a voter votes once on an idea': `
     select idea_id, voter_id, count(*) from votes group by idea_id, voter_id having count(*) > 1`,
   'a comment count is the number of comments': `
     select i.id, i.comment_count from ideas i
-    where i.comment_count <> (select count(*) from comments c where c.idea_id = i.id)`,
+    where i.comment_count <> (
+      select count(*) from comments c where c.account_id = i.account_id and c.idea_id = i.id
+    )`,
   'no two comments in a row are by the same user': `
     select id from (
       select id, author_id, lag(author_id) over (partition by idea_id order by id) as previous from comments
@@ -29,12 +33,16 @@ const invariants: Record<string, string> = {
       and author_id not in (select id from users where is_placeholder)`,
   'who wrote follows the idea': `
     select c.idea_id, c.author_id from comments c
-    where not exists (select from followers f where f.idea_id = c.idea_id and f.user_id = c.author_id)
+    where not exists (
+        select from followers f
+        where f.account_id = c.account_id and f.idea_id = c.idea_id and f.user_id = c.author_id
+      )
       and c.author_id not in (select id from users where is_placeholder)`,
   'a merge in force and merged_into_id name the same idea': `
     select i.id, i.merged_into_id from ideas i
     where i.merged_into_id is distinct from (
-      select m.target_id from merges m where m.source_id = i.id and m.unmerged_at is null
+      select m.target_id from merges m
+      where m.account_id = i.account_id and m.source_id = i.id and m.unmerged_at is null
     )`,
   'merged ideas form no circle': `
     with recursive chain as (
@@ -58,11 +66,15 @@ const invariants: Record<string, string> = {
     select v.idea_id, v.voter_id from votes v join ideas i on i.id = v.idea_id
     where i.merged_into_id is not null and v.value <> 0 and ${countsAsVote('v')}
       and not exists (
-        select from votes w where w.idea_id = i.merged_into_id and w.voter_id = v.voter_id and ${countsAsVote('w')}
+        select from votes w
+        where w.account_id = v.account_id and w.idea_id = i.merged_into_id and w.voter_id = v.voter_id
+          and ${countsAsVote('w')}
       )`,
   'a withdrawn vote is kept only where others are merged': `
     select v.idea_id, v.voter_id from votes v
-    where v.value = 0 and not exists (select from ideas i where i.merged_into_id = v.idea_id)`,
+    where v.value = 0 and not exists (
+      select from ideas i where i.account_id = v.account_id and i.merged_into_id = v.idea_id
+    )`,
   'everything about an idea belongs to its account': `
     select 'votes' as what, v.idea_id from votes v join ideas i on i.id = v.idea_id where v.account_id <> i.account_id
     union all

@@ -234,9 +234,9 @@ test('an answer that the version before stored is replayed, with or without the 
   ] as const) {
     const fingerprint = hash('sha256', JSON.stringify([null, query, create.json]), 'buffer');
     await server.sql(
-      `insert into idempotency_keys (token_id, path, key, fingerprint, status, body, expires_at)
-      values ($1, '/api/v1/ideas', $2, $3, 201, $4, '2026-05-02T08:00:00Z')`,
-      [tokenId, key, fingerprint, text],
+      `insert into idempotency_keys (account_id, token_id, path, key, fingerprint, status, body, expires_at)
+      values ($1, $2, '/api/v1/ideas', $3, $4, 201, $5, '2026-05-02T08:00:00Z')`,
+      [world.accountId, tokenId, key, fingerprint, text],
     );
     for (const line of [create.line, `${create.line}?board=${world.boardSlug}`]) {
       const replay = await send({ ...create, line }, key);
@@ -249,10 +249,10 @@ test('an answer that the version before stored is replayed, with or without the 
 
 test('a token with two boards must name the same board to get a replay', async () => {
   const other = await createBoard(server, world.accountId);
-  await server.sql(`insert into api_token_boards (token_id, board_id, level) values ($1, $2, 'moderate')`, [
-    tokenId,
-    other.id,
-  ]);
+  await server.sql(
+    `insert into api_token_boards (account_id, token_id, board_id, level) values ($1, $2, $3, 'moderate')`,
+    [world.accountId, tokenId, other.id],
+  );
   const on = (slug: string) => ({ ...create, line: `${create.line}?board=${slug}` });
   expect((await send(on(world.boardSlug), 'a-key')).status).toBe(201);
   expect((await send(on(other.slug), 'a-key')).key).toBe('idempotency_key_reused');

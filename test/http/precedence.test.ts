@@ -109,10 +109,10 @@ const conditions: Condition[] = [
     key: 'board_required',
     hold: async ({ world, tokenId }) => {
       const { id } = await createBoard(server, world.accountId);
-      await server.sql(`insert into api_token_boards (token_id, board_id, level) values ($1, $2, 'moderate')`, [
-        tokenId,
-        id,
-      ]);
+      await server.sql(
+        `insert into api_token_boards (account_id, token_id, board_id, level) values ($1, $2, $3, 'moderate')`,
+        [world.accountId, tokenId, id],
+      );
     },
   },
   {

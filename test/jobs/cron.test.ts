@@ -26,8 +26,8 @@ const insert: Record<(typeof expiringTables)[number], (expiresAt: string) => str
   rate_limits: expiresAt => `insert into rate_limits (key, window_started_at, expires_at, count)
     select 'ip:' || n, now(), ${expiresAt}, 1 from numbers`,
   idempotency_keys: expiresAt => `insert into idempotency_keys
-    (token_id, path, key, fingerprint, status, body, expires_at)
-    select ${tokenId}, '/', 'key ' || n, '\\x00', 200, '{}', ${expiresAt} from numbers`,
+    (account_id, token_id, path, key, fingerprint, status, body, expires_at)
+    select ${accountId}, ${tokenId}, '/', 'key ' || n, '\\x00', 200, '{}', ${expiresAt} from numbers`,
   sessions: expiresAt => `insert into sessions (token_hash, user_id, created_at, expires_at)
     select sha256(n::text::bytea), ${userId}, now() - interval '1 day', ${expiresAt} from numbers`,
   password_links: expiresAt => `insert into password_links (token_hash, user_id, created_at, expires_at)

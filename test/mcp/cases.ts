@@ -137,8 +137,9 @@ const conditions: { [Key in ErrorKey]?: Condition } = {
     sql: ({ accountId }) => `update accounts set plan = 'starter' where id = ${accountId};`,
   },
   board_required: {
-    sql: ({ tokenId, otherBoardId }) =>
-      `insert into api_token_boards values (${tokenId}, ${otherBoardId}, 'moderate');`,
+    sql: ({ accountId, tokenId, otherBoardId }) => `
+      insert into api_token_boards (account_id, token_id, board_id, level)
+      values (${accountId}, ${tokenId}, ${otherBoardId}, 'moderate');`,
   },
   board_not_granted: { given: given => ({ ...given, query: { ...given.query, board: 'other' } }) },
   insufficient_scope: {

@@ -61,7 +61,8 @@ export function makeScene(scene: Scene, grant: Grant): string {
     insert into voters (id, account_id) overriding system value values (${tokenId}, ${accountId});
     insert into api_tokens (id, account_id, issuer_id, voter_id, name, secret_hash) overriding system value
     values (${tokenId}, ${accountId}, ${issuerId}, ${tokenId}, 'A token', '\\x${secretHash}');
-    insert into api_token_boards (token_id, board_id, level) values (${tokenId}, ${boardId}, '${grant}');
+    insert into api_token_boards (account_id, token_id, board_id, level)
+    values (${accountId}, ${tokenId}, ${boardId}, '${grant}');
     ${idea(ideaId, 'The idea')} ${idea(targetId, 'The target')} ${idea(mergedId, 'Merged', String(targetId))}
     insert into merges (account_id, source_id, target_id) values (${accountId}, ${mergedId}, ${targetId});
     insert into idea_tags (idea_id, tag_id, account_id) values (${ideaId}, ${scene.assignedTagId}, ${accountId});`;

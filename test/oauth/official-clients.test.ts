@@ -68,7 +68,7 @@ test.each(versions.flatMap(version => [2, 3, 5].map(count => ({ ...version, coun
     const [token] = await server.sql<{ is_live: boolean; siblings: number; parents: number }>(
       `select t.revoked_at is null as is_live, count(*)::int as siblings, count(distinct r.parent_hash)::int as parents
       from api_tokens t join oauth_records r on r.token_id = t.id and r.parent_hash is not null
-      group by t.id order by t.id desc limit 1`,
+      group by t.account_id, t.id order by t.id desc limit 1`,
     );
     expect(token).toEqual({ is_live: true, siblings: 20 * count, parents: 20 });
   },

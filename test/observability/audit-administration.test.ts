@@ -100,7 +100,7 @@ const onAccount =
 
 const onBoard =
   (change: (admin: Administration, one: Board) => Promise<Told>) => async (): Promise<Change> => async admin =>
-    change(admin, await admin.em.findOneOrFail(Board, world.boardId));
+    change(admin, await admin.em.findOneOrFail(Board, boardRef()));
 
 const onUser =
   (change: (admin: Administration, userId: number) => Promise<unknown>, told: Told = {}) =>
@@ -405,7 +405,7 @@ const cases: Cases = {
   'board.unfrozen': async () => {
     await server.sql('update boards set is_frozen = true where id = $1', [world.boardId]);
     return async admin => {
-      await updateBoard(admin, await admin.em.findOneOrFail(Board, world.boardId), { isFrozen: false });
+      await updateBoard(admin, await admin.em.findOneOrFail(Board, boardRef()), { isFrozen: false });
       return board();
     };
   },
@@ -569,7 +569,7 @@ test('a person who changes something is named', async () => {
   const actor = { by: 'user' as const, by_user_id: world.ownerId };
   await server.database.transaction(async transaction => {
     const admin = administrationIn(transaction, { audit: server.dependencies.audit, actor, now: new Date() });
-    await updateBoard(admin, await admin.em.findOneOrFail(Board, world.boardId), { isFrozen: true });
+    await updateBoard(admin, await admin.em.findOneOrFail(Board, boardRef()), { isFrozen: true });
   });
   expect(readAudit(server.auditLines)).toMatchObject([
     { event: 'board.frozen', by: 'user', by_user_id: world.ownerId },
@@ -580,7 +580,7 @@ test('a transaction that is tried again tells what it did once', async () => {
   let tries = 0;
   await administer(async admin => {
     tries += 1;
-    await updateBoard(admin, await admin.em.findOneOrFail(Board, world.boardId), { isFrozen: true });
+    await updateBoard(admin, await admin.em.findOneOrFail(Board, boardRef()), { isFrozen: true });
     if (tries === 1) await admin.em.execute(`do $$ begin raise exception 'again' using errcode = '40001'; end $$`);
   });
   expect(tries).toBe(2);

@@ -135,7 +135,7 @@ test('nothing that is sent to a server, set, stored or failed with is found in i
 
   // The jobs of the events fail: no mail server, a webhook and a chat that are gone. So do jobs with what is none.
   const notAnId = address('an address in the payload of a job');
-  for (const task of ['deliver_webhooks', 'tell_people', 'mail_notifications', 'post_to_chat']) {
+  for (const task of ['deliver_webhooks', 'tell_people', 'mail_people', 'mail_notifications', 'post_to_chat']) {
     await db.sql(`select graphile_worker.add_job($1, $2::json)`, [
       task,
       JSON.stringify([

@@ -28,6 +28,7 @@ class Refusal extends Error {
 }
 
 interface Bearer {
+  account_id: number;
   voter_id: number;
   board_id: number;
 }
@@ -55,8 +56,9 @@ async function authenticate(request: FastifyRequest, bucket: string, windowMs: n
 const app = fastify();
 
 app.get('/api/v1/ideas', async request => {
-  const { voter_id, board_id } = await authenticate(request, 'apitoken:read', readWindowMs);
-  const { rows } = await pool.query({ name: 'list_ideas', text: sql.listIdeas, values: [voter_id, board_id] });
+  const { account_id, board_id, voter_id } = await authenticate(request, 'apitoken:read', readWindowMs);
+  const values = [account_id, board_id, voter_id];
+  const { rows } = await pool.query({ name: 'list_ideas', text: sql.listIdeas, values });
   const hasMore = rows.length > 20;
   if (hasMore) rows.pop();
   const last = rows.at(-1);
@@ -65,8 +67,8 @@ app.get('/api/v1/ideas', async request => {
 });
 
 app.get<{ Params: { id: string } }>('/api/v1/ideas/:id', async request => {
-  const { voter_id, board_id } = await authenticate(request, 'apitoken:read', readWindowMs);
-  const values = [voter_id, board_id, request.params.id];
+  const { account_id, board_id, voter_id } = await authenticate(request, 'apitoken:read', readWindowMs);
+  const values = [account_id, board_id, voter_id, request.params.id];
   const { rows } = await pool.query({ name: 'select_idea', text: sql.selectIdea, values });
   if (rows.length === 0) throw new Refusal(404);
   return rows[0];
@@ -75,9 +77,9 @@ app.get<{ Params: { id: string } }>('/api/v1/ideas/:id', async request => {
 const numberOfVote: Record<string, number> = { up: 1, down: -1, none: 0 };
 
 app.post<{ Params: { id: string }; Body: { value: string } }>('/api/v1/ideas/:id/vote', async request => {
-  const { voter_id, board_id } = await authenticate(request, 'apitoken:write', writeWindowMs);
+  const { account_id, board_id, voter_id } = await authenticate(request, 'apitoken:write', writeWindowMs);
   const { value } = request.body;
-  const values = [request.params.id, board_id, voter_id, numberOfVote[value]];
+  const values = [account_id, board_id, voter_id, request.params.id, numberOfVote[value]];
   const { rows } = await pool.query({ name: 'cast_vote', text: sql.castVote, values });
   if (rows.length === 0) throw new Refusal(404);
   const { up_count, down_count } = rows[0];

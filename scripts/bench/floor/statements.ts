@@ -5,8 +5,8 @@
 /** $1 id, $2 hash, $3 key of the counter, $4 start of its window, $5 end of its window. */
 export const authenticate = `
   with token as materialized (
-    select t.id, t.secret_hash, t.voter_id, g.board_id
-    from api_tokens t join api_token_boards g on g.token_id = t.id
+    select t.id, t.secret_hash, t.voter_id, t.account_id, g.board_id
+    from api_tokens t join api_token_boards g on g.account_id = t.account_id and g.token_id = t.id
     where t.id = $1 and t.revoked_at is null and (t.expires_at is null or t.expires_at > now())
   ),
   charged as (
@@ -18,10 +18,10 @@ export const authenticate = `
           expires_at = excluded.expires_at
     returning count
   )
-  select token.secret_hash, token.voter_id, token.board_id, charged.count
+  select token.secret_hash, token.voter_id, token.account_id, token.board_id, charged.count
   from token left join charged on true`;
 
-/** The fields of an idea in the API's own names, over ideas i; $1 is the reader's voter. */
+/** The fields of an idea in the API's own names, over ideas i; $1 is the account, $3 the reader's voter. */
 const fields = `
   i.id, i.title, i.body,
   case s.category when 'inbox' then 'open' when 'active' then 'in_progress' when 'completed' then 'done'
@@ -31,76 +31,77 @@ const fields = `
   case v.value when 1 then 'up' when -1 then 'down' else 'none' end as my_vote,
   coalesce((
     select json_agg(json_build_object('id', t.id, 'name', t.name, 'color', t.color) order by lower(t.name), t.id)
-    from idea_tags it join tags t on t.id = it.tag_id
-    where it.idea_id = i.id
+    from idea_tags it join tags t on t.account_id = $1 and t.id = it.tag_id
+    where it.account_id = $1 and it.idea_id = i.id
   ), '[]') as tags,
   json_build_object('id', u.id, 'name', u.name) as author,
   i.merged_into_id, i.created_at, i.updated_at`;
 
 const joins = `
-  join statuses s on s.id = i.status_id
+  join statuses s on s.account_id = $1 and s.id = i.status_id
   join users u on u.id = i.author_id
-  left join votes v on v.idea_id = i.id and v.voter_id = $1`;
+  left join votes v on v.account_id = $1 and v.idea_id = i.id and v.voter_id = $3`;
 
-/** $1 voter, $2 board, $3 idea. */
+/** $1 account, $2 board, $3 voter, $4 idea. */
 export const selectIdea = `
   select ${fields} from ideas i ${joins}
-  where i.id = $3 and i.board_id = $2 and i.moderation_state = 'published'`;
+  where i.account_id = $1 and i.id = $4 and i.board_id = $2 and i.moderation_state = 'published'`;
 
-/** $1 voter, $2 board. One row more than a page tells whether another follows. */
+/** $1 account, $2 board, $3 voter. One row more than a page tells whether another follows. */
 export const listIdeas = `
   select ${fields}
   from (
     select newest.id, newest.created_at
     from statuses shown cross join lateral (
       select i.id, i.created_at from ideas i
-      where i.status_id = shown.id and i.moderation_state = 'published' and i.merged_into_id is null
+      where i.account_id = $1 and i.status_id = shown.id and i.moderation_state = 'published' and i.merged_into_id is null
       order by i.created_at desc, i.id desc
       limit 21
     ) newest
-    where shown.board_id = $2 and not shown.is_hidden
+    where shown.account_id = $1 and shown.board_id = $2 and not shown.is_hidden
     order by newest.created_at desc, newest.id desc
     limit 21
   ) page
-  join ideas i on i.id = page.id ${joins}
+  join ideas i on i.account_id = $1 and i.id = page.id ${joins}
   order by page.created_at desc, page.id desc`;
 
-/** $1 idea, $2 board, $3 voter, $4 value. No row: the vote is not allowed. */
-export const castVote = 'select up_count, down_count from floor_vote($1, $2, $3, $4)';
+/** $1 account, $2 board, $3 voter, $4 idea, $5 value. No row: the vote is not allowed. */
+export const castVote = 'select up_count, down_count from floor_vote($1, $2, $3, $4, $5)';
 
 /**
  * The vote without the rules of the product: no reasons, no votes carried by merging. A function, because under the
  * isolation of read committed only a new snapshot sees what was committed while the lock was waited for.
  */
 export const defineVote = `
-create or replace function floor_vote(p_idea_id bigint, p_board_id bigint, p_voter_id bigint, p_value integer)
+create or replace function floor_vote(
+  p_account_id bigint, p_board_id bigint, p_voter_id bigint, p_idea_id bigint, p_value integer
+)
 returns table (up_count integer, down_count integer) language plpgsql as $$
 #variable_conflict use_column
 declare
-  v_account_id bigint;
   v_old integer;
 begin
-  select i.account_id into v_account_id
-    from ideas i join statuses s on s.id = i.status_id
-   where i.id = p_idea_id and i.board_id = p_board_id and i.moderation_state = 'published'
+  perform from ideas i join statuses s on s.account_id = p_account_id and s.id = i.status_id
+   where i.account_id = p_account_id and i.id = p_idea_id and i.board_id = p_board_id and i.moderation_state = 'published'
      and i.merged_into_id is null and s.allow_votes
      for no key update of i;
   if not found then
     return;
   end if;
 
-  select v.value into v_old from votes v where v.idea_id = p_idea_id and v.voter_id = p_voter_id;
+  select v.value into v_old
+    from votes v where v.account_id = p_account_id and v.idea_id = p_idea_id and v.voter_id = p_voter_id;
   if v_old is null and p_value <> 0 then
-    insert into votes (idea_id, voter_id, account_id, value) values (p_idea_id, p_voter_id, v_account_id, p_value);
+    insert into votes (idea_id, voter_id, account_id, value) values (p_idea_id, p_voter_id, p_account_id, p_value);
   elsif p_value = 0 then
-    delete from votes where idea_id = p_idea_id and voter_id = p_voter_id;
+    delete from votes where account_id = p_account_id and idea_id = p_idea_id and voter_id = p_voter_id;
   else
-    update votes set value = p_value where idea_id = p_idea_id and voter_id = p_voter_id;
+    update votes set value = p_value where account_id = p_account_id and idea_id = p_idea_id and voter_id = p_voter_id;
   end if;
 
   return query update ideas i
      set up_count = i.up_count + (p_value = 1)::integer - coalesce(v_old = 1, false)::integer,
          down_count = i.down_count + (p_value = -1)::integer - coalesce(v_old = -1, false)::integer
-   where i.id = p_idea_id
+   where i.account_id = p_account_id and i.id = p_idea_id
   returning i.up_count, i.down_count;
 end $$`;

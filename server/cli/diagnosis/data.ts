@@ -53,7 +53,14 @@ async function diagnoseBoards(db: Kysely<Tables>): Promise<Finding[]> {
     .innerJoin('accounts as a', 'a.id', 'b.account_id')
     .select(['a.slug as account', 'b.slug'])
     .where(({ exists, not, selectFrom }) =>
-      not(exists(selectFrom('statuses as s').whereRef('s.board_id', '=', 'b.id').where('s.category', '=', 'inbox'))),
+      not(
+        exists(
+          selectFrom('statuses as s')
+            .whereRef('s.account_id', '=', 'b.account_id')
+            .whereRef('s.board_id', '=', 'b.id')
+            .where('s.category', '=', 'inbox'),
+        ),
+      ),
     )
     .orderBy('a.slug')
     .orderBy('b.slug')
@@ -81,7 +88,14 @@ async function diagnoseTokens(db: Kysely<Tables>): Promise<Finding[]> {
       'a.slug as account',
       't.expires_at',
       soon.as('expires_soon'),
-      t.exists(t.selectFrom('api_token_boards as tb').whereRef('tb.token_id', '=', 't.id')).as('has_board'),
+      t
+        .exists(
+          t
+            .selectFrom('api_token_boards as tb')
+            .whereRef('tb.account_id', '=', 't.account_id')
+            .whereRef('tb.token_id', '=', 't.id'),
+        )
+        .as('has_board'),
     ])
     .where('t.revoked_at', 'is', null)
     .where(t => t.or([t('t.expires_at', 'is', null), t('t.expires_at', '>', t.fn<string>('now', []))]))
@@ -127,7 +141,7 @@ async function diagnoseTallies(db: Kysely<Tables>): Promise<Finding> {
   if (drifted === 0) return ok(`Every tally is what its votes say (the newest ${checked} ideas)`);
   return error(
     `The tallies of ${drifted} of the newest ${checked} ideas differ from their votes: ${ids.join(', ')}${drifted > ids.length ? ', ...' : ''}`,
-    'Count them anew, in SQL: select carry_votes(<id>); and report this, since it must not happen',
+    `Count them again in SQL: select carry_votes(account_id, id) from ideas where id in (${ids.join(', ')}); and report this, because it must not happen`,
   );
 }
 
@@ -147,6 +161,7 @@ function countDriftedTallies(db: Kysely<Tables>) {
       from =>
         from
           .selectFrom('votes as v')
+          .whereRef('v.account_id', '=', 'i.account_id')
           .whereRef('v.idea_id', '=', 'i.id')
           .where(v => countsAsVote('v', v.ref('i.account_id')))
           .select(({ fn }) => [

@@ -1,4 +1,4 @@
-import { type Arguments, query } from '../../database/query.ts';
+import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import { Account } from '../../entities/account.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { quote } from '../fields.ts';
@@ -23,10 +23,14 @@ export function requireUsable(account: Account): Account {
 }
 
 const selectAccountLocked = query('lock_account', (db, $: Arguments<{ accountId: number }>) =>
-  db.selectFrom('accounts').select('id').where('id', '=', $.accountId).forNoKeyUpdate(),
+  db.selectFrom('accounts').select(['plan', 'erasure_began_at']).where('id', '=', $.accountId).forNoKeyUpdate(),
 );
 
+/** An account that nobody else changes until the transaction ends. */
+export type LockedAccount = RowOf<typeof selectAccountLocked>;
+
 /** Serializes changes that depend on what the account has: on its owners, or on the number of its webhooks. */
-export async function lockAccount(admin: Administration, accountId: number) {
-  await admin.query(selectAccountLocked, { accountId });
+export async function lockAccount(admin: Administration, accountId: number): Promise<LockedAccount | undefined> {
+  const [account] = await admin.query(selectAccountLocked, { accountId });
+  return account;
 }

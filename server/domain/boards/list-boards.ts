@@ -22,11 +22,11 @@ function boardListings({ db }: Administration, accountId: number) {
     .orderBy('b.slug');
 }
 
-/** The ideas that await approval on a board b, to be counted: see countOf. */
+/** The ideas that await approval on a board b, to be counted. */
 export function pendingOn(b: ExpressionBuilder<Tables & { b: Tables['boards'] }, 'b'>, accountId: number) {
   return b
     .selectFrom('statuses as s')
-    .innerJoin('ideas as i', 'i.status_id', 's.id')
+    .innerJoin('ideas as i', join => join.onRef('i.status_id', '=', 's.id').on('i.account_id', '=', accountId))
     .where('s.account_id', '=', accountId)
     .whereRef('s.board_id', '=', 'b.id')
     .where('i.moderation_state', '=', 'pending');

@@ -70,7 +70,7 @@ const insertComment = query('insert_comment', (db, $: Arguments<NewComment>) =>
     .selectFrom(['created', 'counted'])
     .select('created.id')
     .select(
-      sql`record_event('comment.created', counted.id, null, ${$.authorId}, ${$.tokenId},
+      sql`record_event(${$.accountId}, 'comment.created', counted.id, null, ${$.authorId}, ${$.tokenId},
         jsonb_build_object('comment', ${$.comment}::jsonb || jsonb_build_object('id', created.id)), ${$.now})`.as(
         'recorded',
       ),

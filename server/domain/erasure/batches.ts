@@ -1,9 +1,8 @@
-import { UnderscoreNamingStrategy } from '@mikro-orm/core';
 import { type Expression, type ExpressionBuilder, expressionBuilder, type SqlBool, sql } from 'kysely';
 import type { Queryable } from '../../database/database.ts';
+import { primaryKeyOf } from '../../database/primary-keys.ts';
 import { type Arguments, type Query, query } from '../../database/query.ts';
 import type { Tables } from '../../database/tables.ts';
-import { entities } from '../../entities/entities.ts';
 
 /** The number of rows removed or changed, by table. */
 export type RowCounts = Record<string, number>;
@@ -47,33 +46,20 @@ export function batchedRemoval<Table extends keyof Tables, Values extends Batch>
   return { table, statement: remove };
 }
 
-const naming = new UnderscoreNamingStrategy();
-
-/** The columns of each table's primary key. */
-const keys = new Map<string, string[]>(
-  entities.map(({ meta }) => {
-    const key = Object.entries(meta.properties).filter(([, property]) => property.primary);
-    return [meta.tableName, key.map(([name]) => naming.propertyToColumnName(name))];
-  }),
-);
-
 /** These have no account_id. Their condition finds them through tokens of the account. */
-const tablesOfTokens: readonly (keyof Tables)[] = [
-  'api_token_boards',
-  'idempotency_keys',
-  'oauth_records',
-  'rate_limits',
-];
+const tablesOfTokens: readonly (keyof Tables)[] = ['oauth_records', 'rate_limits'];
 
 /**
- * Selects a batch of the rows that meet a condition, and names them by their primary key. PostgreSQL always looks up an
- * array of ids through the index. A key of several columns has no such form. There the condition stays inside: repeated
- * outside, it makes PostgreSQL read every row that meets it again for each batch.
+ * Selects a batch of the rows that meet a condition, and names them by their primary key within the account. PostgreSQL
+ * always looks up an array of ids through the index. A key of several columns has no such form. There the condition stays
+ * inside: repeated outside, it makes PostgreSQL read every row that meets it again for each batch.
  */
 export function isInBatch(table: keyof Tables, $: Arguments<Batch>, condition?: Expression<SqlBool>) {
   const ofAccount = tablesOfTokens.includes(table) ? [] : [sql`account_id = ${$.accountId}`];
   const conditions = condition ? [...ofAccount, condition] : ofAccount;
-  const key = (keys.get(table) ?? []).map(column => sql.ref(column));
+  const key = primaryKeyOf(table)
+    .filter(column => column !== 'account_id')
+    .map(column => sql.ref(column));
   const columns = sql.join(key);
   const batch = sql`
     select ${columns} from ${sql.table(table)} where ${sql.join(conditions, sql` and `)} limit ${$.batchSize}`;

@@ -65,7 +65,9 @@ const selectAccountLeft = query(
       db.selectFrom(table).select('account_id').where(column, '=', $.userId);
     const answers = db
       .selectFrom('api_tokens as t')
-      .innerJoin('idempotency_keys as k', 'k.token_id', 't.id')
+      .innerJoin('idempotency_keys as k', join =>
+        join.onRef('k.account_id', '=', 't.account_id').onRef('k.token_id', '=', 't.id'),
+      )
       .select('t.account_id')
       .where('t.issuer_id', '=', $.userId);
     const left = rows('events', 'actor_id')

@@ -13,7 +13,15 @@ const removeJobs = sql(
     row: { last_id: nullable(bigint()), count: integer() },
   },
   `with chunk as materialized (
-    select j.id, j.payload, t.identifier
+    select j.id, j.payload, t.identifier,
+      case
+        when t.identifier = 'mail_people' then j.payload #>> '{0,account_id}'
+        -- Payloads of other tasks, such as an extension's own, may have anything under this name.
+        when t.identifier in (
+            'deliver_webhooks', 'post_to_chat', 'tell_people', 'mail_invitation', 'mail_account_deletion'
+          ) or starts_with(t.identifier, 'extension_event:')
+        then j.payload ->> 'account_id'
+      end::bigint as account_id
     from graphile_worker._private_jobs j join graphile_worker._private_tasks t on t.id = j.task_id
     where j.id > $after
     order by j.id
@@ -22,25 +30,25 @@ const removeJobs = sql(
     select count(*)::int as count
     from graphile_worker.complete_jobs(array(
       select c.id from chunk c
-      where case c.identifier
-        when 'deliver_webhooks' then exists (
-          select from webhook_endpoints w
-          where w.id = (c.payload ->> 'endpoint_id')::bigint and w.account_id = $accountId
-        )
-        when 'post_to_chat' then exists (
-          select from chat_channels h where h.id = (c.payload ->> 'channel_id')::bigint and h.account_id = $accountId
-        )
-        when 'tell_people' then exists (
-          select from events e where e.id = (c.payload ->> 'event_id')::uuid and e.account_id = $accountId
-        )
-        -- The invitation may be gone already.
-        when 'mail_invitation' then (c.payload ->> 'account_id')::bigint = $accountId
-        when 'mail_account_deletion' then (c.payload ->> 'account_id')::bigint = $accountId
-        when 'mail_notifications' then exists (
-          select from json_array_elements_text(c.payload) as mailed(id)
-          join notifications n on n.id = mailed.id::bigint and n.account_id = $accountId
-        )
-      end
+      where c.account_id = $accountId
+        -- The version before adds jobs that name no account.
+        or c.account_id is null and case c.identifier
+          when 'deliver_webhooks' then exists (
+            select from webhook_endpoints w
+            where w.account_id = $accountId and w.id = (c.payload ->> 'endpoint_id')::bigint
+          )
+          when 'post_to_chat' then exists (
+            select from chat_channels h
+            where h.account_id = $accountId and h.id = (c.payload ->> 'channel_id')::bigint
+          )
+          when 'tell_people' then exists (
+            select from events e where e.account_id = $accountId and e.id = (c.payload ->> 'event_id')::uuid
+          )
+          when 'mail_notifications' then exists (
+            select from json_array_elements_text(c.payload) as mailed(id)
+            join notifications n on n.account_id = $accountId and n.id = mailed.id::bigint
+          )
+        end
     ))
   )
   select (select max(id) from chunk) as last_id, removed.count from removed`,

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Database, Queryable } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
+import { textInEvent } from '../events/recorded-event.ts';
 import { type Redaction, redactEvents } from './redact-events.ts';
 
 /** Few, because one transaction locks all of them. */
@@ -56,7 +57,7 @@ const selectShowing = query(
       .where('e.account_id', '=', $.accountId)
       .where('e.id', '>', $.after)
       .where(
-        sql<boolean>`${$.userId}::text in (e.body #>> '{data,idea,author,id}', e.body #>> '{data,target,author,id}')`,
+        sql<boolean>`${$.userId}::text in (${textInEvent('idea', 'author', 'id')}, ${textInEvent('target', 'author', 'id')})`,
       )
       .orderBy('e.id')
       .limit($.batchSize),

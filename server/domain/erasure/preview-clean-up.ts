@@ -66,7 +66,7 @@ function countOfUser(db: Kysely<Tables>, userId: number): Promise<RowCounts> {
       .$notNull();
   const votes = db
     .selectFrom('voters as o')
-    .innerJoin('votes as v', 'v.voter_id', 'o.id')
+    .innerJoin('votes as v', join => join.onRef('v.account_id', '=', 'o.account_id').onRef('v.voter_id', '=', 'o.id'))
     .select(v => v.fn.countAll<number>().as('count'))
     .where('o.user_id', '=', userId)
     .$asScalar()

@@ -4,6 +4,7 @@ import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import { redactPerson, type ShownPerson } from './redact-person.ts';
 
 interface AnswerKey {
+  accountId: number;
   tokenId: number;
   path: string;
   key: string;
@@ -18,8 +19,12 @@ const selectAnswers = query(
   (db, $: Arguments<AnswerKey & { mention: string; batchSize: number }>) =>
     db
       .selectFrom('idempotency_keys')
-      .select(['token_id', 'path', 'key', sql<boolean>`position(${$.mention} in body) > 0`.as('may_show')])
-      .where(k => k(k.refTuple('token_id', 'path', 'key'), '>', k.tuple($.tokenId, $.path, $.key)))
+      .select(['account_id', 'token_id', 'path', 'key'])
+      .select(sql<boolean>`position(${$.mention} in body) > 0`.as('may_show'))
+      .where(k =>
+        k(k.refTuple('account_id', 'token_id', 'path', 'key'), '>', k.tuple($.accountId, $.tokenId, $.path, $.key)),
+      )
+      .orderBy('account_id')
       .orderBy('token_id')
       .orderBy('path')
       .orderBy('key')
@@ -31,6 +36,7 @@ const lockAnswer = query('lock_answer', (db, $: Arguments<AnswerKey>) =>
   db
     .selectFrom('idempotency_keys')
     .select('body')
+    .where('account_id', '=', $.accountId)
     .where('token_id', '=', $.tokenId)
     .where('path', '=', $.path)
     .where('key', '=', $.key)
@@ -41,6 +47,7 @@ const writeAnswer = query('write_answer', (db, $: Arguments<AnswerKey & { body: 
   db
     .updateTable('idempotency_keys')
     .set({ body: $.body })
+    .where('account_id', '=', $.accountId)
     .where('token_id', '=', $.tokenId)
     .where('path', '=', $.path)
     .where('key', '=', $.key),
@@ -58,7 +65,7 @@ export async function redactAnswers(
 ): Promise<number> {
   const mention = `"id":${userId}`;
   let count = 0;
-  let after: AnswerKey = { tokenId: 0, path: '', key: '' };
+  let after: AnswerKey = { accountId: 0, tokenId: 0, path: '', key: '' };
   for (;;) {
     const answers = await database.query(selectAnswers, { ...after, mention, batchSize });
     for (const answer of answers) {
@@ -70,8 +77,8 @@ export async function redactAnswers(
   }
 }
 
-function keyOf({ token_id: tokenId, path, key }: RowOf<typeof selectAnswers>): AnswerKey {
-  return { tokenId, path, key };
+function keyOf({ account_id: accountId, token_id: tokenId, path, key }: RowOf<typeof selectAnswers>): AnswerKey {
+  return { accountId, tokenId, path, key };
 }
 
 /** Locks the answer: a run for another user would otherwise write back the text that shows this one. */

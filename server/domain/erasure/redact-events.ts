@@ -4,8 +4,9 @@ import { type Arguments, query } from '../../database/query.ts';
 import { redactPerson, type ShownPerson } from './redact-person.ts';
 
 /*
- * The bodies of events show people by name. They are rewritten and not removed, so that pending webhooks still arrive
- * and notifications still make sense. A webhook signs the body at the time when it sends it.
+ * Events show people by name, in their data and in the body for workers of the version before. Both are rewritten and not
+ * removed, so that pending webhooks still arrive and notifications still make sense. A webhook signs the body at the time
+ * when it sends it.
  */
 
 /** Replaces a user by the placeholder in one account. */
@@ -52,26 +53,31 @@ const blankResponses = query('blank_responses_to_events', (db, $: Events) =>
 const lockEvents = query('lock_events_for_redaction', (db, $: Events) =>
   db
     .selectFrom('events')
-    .select(e => ['id', e.cast<string>('body', 'text').as('body')])
+    .select(e => ['id', e.cast<string | null>('data', 'text').as('data'), e.cast<string>('body', 'text').as('body')])
     .where('account_id', '=', $.accountId)
     .where(e => e('id', '=', e.fn.any($.eventIds)))
     .orderBy('id')
     .forNoKeyUpdate(),
 );
 
-const writeBodies = query(
-  'write_bodies_of_events',
-  (db, $: Arguments<{ accountId: number; ids: readonly string[]; bodies: readonly string[] }>) =>
-    db
-      .updateTable('events as e')
-      .from(
-        sql<{ id: string; body: string }>`unnest(${$.ids}::uuid[], ${$.bodies}::text[])`.as<'redacted'>(
-          sql`redacted(id, body)`,
-        ),
-      )
-      .set(e => ({ body: e.cast('redacted.body', 'json') }))
-      .where('e.account_id', '=', $.accountId)
-      .whereRef('e.id', '=', 'redacted.id'),
+interface RewrittenEvents {
+  accountId: number;
+  ids: readonly string[];
+  data: readonly (string | null)[];
+  bodies: readonly string[];
+}
+
+const writeEvents = query('write_redacted_events', (db, $: Arguments<RewrittenEvents>) =>
+  db
+    .updateTable('events as e')
+    .from(
+      sql<{ id: string; data: string | null; body: string }>`unnest(
+        ${$.ids}::uuid[], ${$.data}::text[], ${$.bodies}::text[]
+      )`.as<'redacted'>(sql`redacted(id, data, body)`),
+    )
+    .set(e => ({ data: e.cast('redacted.data', 'jsonb'), body: e.cast('redacted.body', 'json') }))
+    .where('e.account_id', '=', $.accountId)
+    .whereRef('e.id', '=', 'redacted.id'),
 );
 
 const passActing = query(
@@ -99,22 +105,23 @@ export async function redactEvents(
   const pending = await database.query(selectPending, { accountId, eventIds });
   for (const { id: deliveryId } of pending) await database.query(markDelivery, { accountId, deliveryId });
   await database.query(blankResponses, { accountId, eventIds });
-  await database.transaction(({ query }) => rewriteBodies({ query }, eventIds, redaction));
+  await database.transaction(({ query }) => rewriteEvents({ query }, eventIds, redaction));
 }
 
-/** Locks the events: a run for another user would otherwise write back the body that shows this one. */
-async function rewriteBodies(
+/** Locks the events: a run for another user would otherwise write back what shows this one. */
+async function rewriteEvents(
   transaction: Queryable,
   eventIds: readonly string[],
   { accountId, userId, placeholder }: Redaction,
 ) {
   const events = await transaction.query(lockEvents, { accountId, eventIds });
-  const redacted = events.flatMap(({ id, body }) => {
-    const rewritten = redactPerson(body, userId, placeholder);
-    return rewritten === undefined ? [] : [{ id, body: rewritten }];
+  const rewrite = (json: string) => redactPerson(json, userId, placeholder) ?? json;
+  await transaction.query(writeEvents, {
+    accountId,
+    ids: events.map(({ id }) => id),
+    data: events.map(({ data }) => data && rewrite(data)),
+    bodies: events.map(({ body }) => rewrite(body)),
   });
-  const [ids, bodies] = [redacted.map(({ id }) => id), redacted.map(({ body }) => body)];
-  await transaction.query(writeBodies, { accountId, ids, bodies });
   await transaction.query(passActing, { accountId, eventIds, userId, placeholderId: placeholder.id });
 }
 

@@ -37,18 +37,10 @@ function removalBy<Id, Table extends keyof Tables>(table: Table, column: keyof T
 }
 
 const deliveries: Owner<number> = {
-  // Through the endpoints: no index finds deliveries by their account.
   select: query(
     'select_deliveries_of_account',
     (db, $: SelectChunk) =>
-      db
-        .selectFrom('webhook_endpoints as w')
-        .innerJoin('webhook_deliveries as d', join =>
-          join.onRef('d.endpoint_id', '=', 'w.id').on('d.account_id', '=', $.accountId),
-        )
-        .select('d.id')
-        .where('w.account_id', '=', $.accountId)
-        .limit($.chunkSize),
+      db.selectFrom('webhook_deliveries').select('id').where('account_id', '=', $.accountId).limit($.chunkSize),
     options,
   ),
   chunkSize: 1000,
@@ -102,6 +94,10 @@ const ideas: Owner<number> = {
   ],
 };
 
+/**
+ * No foreign key removes the OAuth records of a token. They go first and do not come back: the account's tokens are revoked
+ * since the erasure began, and createToken makes no more.
+ */
 const tokens: Owner<number> = {
   select: query(
     'select_tokens_of_account',

@@ -19,7 +19,7 @@ type EventDetails<T extends RecordedType> = T extends EventType
 
 /** An operation that changes rows, or an administrative one with whoever caused it; nobody is the server's operator. */
 interface EventSource extends Queryable {
-  readonly actor: { readonly userId: number | null; readonly tokenId: number | null };
+  readonly actor: { readonly accountId: number; readonly userId: number | null; readonly tokenId: number | null };
   readonly now: Date;
 }
 
@@ -27,17 +27,18 @@ const callRecordEvent = sql(
   'record_event',
   {
     arguments: {
+      accountId: bigint(),
       type: text<RecordedType>(),
       ideaId: bigint(),
       targetId: nullable(bigint()),
       actorId: nullable(bigint()),
       tokenId: nullable(bigint()),
-      extra: jsonb(),
+      details: jsonb(),
       now: time(),
     },
     row: { event_id: uuid() },
   },
-  'select record_event($type, $ideaId, $targetId, $actorId, $tokenId, $extra, $now) as event_id',
+  'select record_event($accountId, $type, $ideaId, $targetId, $actorId, $tokenId, $details, $now) as event_id',
 );
 
 /**
@@ -48,17 +49,18 @@ export async function recordEvent<T extends RecordedType>(
   op: EventSource,
   type: T,
   ideaId: number,
-  details?: EventDetails<T>,
+  given?: EventDetails<T>,
 ): Promise<void> {
-  const { targetId, ...extra } = { targetId: undefined, ...details };
-  const { userId: actorId, tokenId } = op.actor;
+  const { targetId, ...details } = { targetId: undefined, ...given };
+  const { accountId, userId: actorId, tokenId } = op.actor;
   await op.query(callRecordEvent, {
+    accountId,
     type,
     ideaId,
     targetId: targetId ?? null,
     actorId,
     tokenId,
-    extra: JSON.stringify(extra),
+    details: JSON.stringify(details),
     now: op.now,
   });
 }

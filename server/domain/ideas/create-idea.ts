@@ -81,7 +81,9 @@ const insertIdea = query('insert_idea', (db, $: Arguments<NewIdea>) =>
     .selectFrom('created')
     .select([
       'created.id',
-      sql`record_event(${$.event}, created.id, null, ${$.authorId}, ${$.tokenId}, '{}', ${$.now})`.as('recorded'),
+      sql`record_event(${$.accountId}, ${$.event}, created.id, null, ${$.authorId}, ${$.tokenId}, '{}', ${$.now})`.as(
+        'recorded',
+      ),
     ]),
 );
 

@@ -139,7 +139,7 @@ function ideasOf({ sort, isPending, isPublic, isSearch, hasCursor, rowsOfStatus 
         from
           .selectFrom('ideas as i')
           .select(['i.id', `${key} as key`])
-          // Without the account, which the index does not have: reading the rows as well takes three times as long.
+          .where('i.account_id', '=', $.accountId)
           .whereRef('i.status_id', '=', 'shown.id')
           .where('i.moderation_state', '=', isPending ? 'pending' : 'published')
           .$if(!isPending, ideas => ideas.where('i.merged_into_id', 'is', null))

@@ -25,11 +25,17 @@ const countVotes = query(
 const callCopyVotes = sql(
   'copy_votes',
   {
-    arguments: { sourceId: bigint(), targetId: bigint(), afterVoterId: bigint(), count: integer() },
+    arguments: {
+      accountId: bigint(),
+      sourceId: bigint(),
+      targetId: bigint(),
+      afterVoterId: bigint(),
+      count: integer(),
+    },
     // Null after the last batch.
     row: { last_voter_id: nullable(bigint()) },
   },
-  'select copy_votes($sourceId, $targetId, $afterVoterId, $count) as last_voter_id',
+  'select copy_votes($accountId, $sourceId, $targetId, $afterVoterId, $count) as last_voter_id',
 );
 
 /** A merge copies that many votes under its locks in a few milliseconds. Each batch holds a lock for as long. */
@@ -45,6 +51,7 @@ export async function copyVotesAhead(op: ReadOperation, sourceId: number, target
   if (!count || count.votes <= batchSize) return;
   for (let afterVoterId: number | null = 0; afterVoterId !== null; ) {
     const [batch]: RowOf<typeof callCopyVotes>[] = await op.query(callCopyVotes, {
+      accountId,
       sourceId,
       targetId,
       afterVoterId,

@@ -11,7 +11,8 @@ export interface MergeView {
   target: IdeaView | null;
 }
 
-const callBeginMerge = sql(
+/** The caller has locked both ideas. */
+export const callBeginMerge = sql(
   'begin_merge',
   { arguments: { accountId: bigint(), sourceId: bigint(), targetId: bigint(), now: time() }, row: {} },
   'select begin_merge($accountId, $sourceId, $targetId, $now)',
@@ -65,18 +66,19 @@ const selectChain = query(
 
 const callEndMerge = sql(
   'end_merge',
-  { arguments: { sourceId: bigint(), targetId: bigint(), now: time() }, row: {} },
-  'select end_merge($sourceId, $targetId, $now)',
+  { arguments: { accountId: bigint(), sourceId: bigint(), targetId: bigint(), now: time() }, row: {} },
+  'select end_merge($accountId, $sourceId, $targetId, $now)',
 );
 
 /** Undoes the merge of an idea. An idea that is not merged changes nothing. */
 export async function unmergeIdea(op: WriteOperation, ideaId: number): Promise<MergeView> {
   const targetId = await lockChain(op, ideaId);
   if (targetId === null) return { idea: await requireIdea(op, ideaId), target: null };
-  await op.query(callEndMerge, { sourceId: ideaId, targetId, now: op.now });
+  const { accountId } = op.actor;
+  await op.query(callEndMerge, { accountId, sourceId: ideaId, targetId, now: op.now });
   const changes = [{ field: 'merged_into_id', from: targetId, to: null }];
   await recordEvent(op, 'idea.unmerged', ideaId, { targetId, changes });
-  op.audit?.record('idea.unmerged', { account_id: op.actor.accountId, idea_id: ideaId, target_id: targetId });
+  op.audit?.record('idea.unmerged', { account_id: accountId, idea_id: ideaId, target_id: targetId });
   return requirePair(op, ideaId, targetId);
 }
 

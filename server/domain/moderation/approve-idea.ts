@@ -18,7 +18,7 @@ export async function approveIdea(admin: Administration, accountId: number, idea
     .where('account_id', '=', accountId)
     .where('id', '=', ideaId)
     .execute();
-  const actor = { userId: actingUserOf(admin), tokenId: null };
+  const actor = { accountId, userId: actingUserOf(admin), tokenId: null };
   await recordEvent({ query: admin.query, now: admin.now, actor }, 'idea.created', ideaId);
   admin.audit.record('idea.approved', { account_id: accountId, idea_id: ideaId });
   return true;

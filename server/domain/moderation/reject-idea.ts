@@ -28,7 +28,7 @@ export async function rejectIdea(
     .where('account_id', '=', accountId)
     .where('id', '=', ideaId)
     .execute();
-  const actor = { userId: actingUserOf(admin), tokenId: null };
+  const actor = { accountId, userId: actingUserOf(admin), tokenId: null };
   await recordEvent({ query: admin.query, now: admin.now, actor }, 'idea.rejected', ideaId, { reason: checked });
   admin.audit.record('idea.rejected', { account_id: accountId, idea_id: ideaId });
   return true;

@@ -1,6 +1,7 @@
 import { type InferResult, sql } from 'kysely';
 import type { QueryBuilding } from '../../database/database.ts';
 import type { NotificationKind } from '../../events/people/mail-content.ts';
+import { textInEvent } from '../events/recorded-event.ts';
 
 export type NotificationView = InferResult<ReturnType<typeof notificationsOf>>[number];
 
@@ -9,11 +10,6 @@ export interface NotificationFilter {
   isUnreadOnly?: boolean;
   beforeId?: number | undefined;
   limit: number;
-}
-
-/** A text of the event's data. */
-function dataOf(...path: string[]) {
-  return sql<string | null>`e.body #>> ${sql.lit(`{data,${path.join(',')}}`)}`;
 }
 
 /**
@@ -29,18 +25,18 @@ function notificationsOf({ db }: QueryBuilding, userId: number) {
       join.onRef('w.id', '=', 'n.endpoint_id').onRef('w.account_id', '=', 'n.account_id'),
     )
     .select(['n.id', 'n.kind', 'a.slug as account'])
-    .select([dataOf('board', 'slug').as('board'), dataOf('board', 'name').as('board_name'), 'e.idea_id'])
-    .select([dataOf('idea', 'title').as('title'), dataOf('target', 'title').as('target_title')])
-    .select([dataOf('idea', 'status_label').as('status_label'), dataOf('actor', 'name').as('actor')])
+    .select([textInEvent('board', 'slug').as('board'), textInEvent('board', 'name').as('board_name'), 'e.idea_id'])
+    .select([textInEvent('idea', 'title').as('title'), textInEvent('target', 'title').as('target_title')])
+    .select([textInEvent('idea', 'status_label').as('status_label'), textInEvent('actor', 'name').as('actor')])
     .select(n =>
       n
         .case('n.kind')
         .when('comment.created')
-        .then(dataOf('comment', 'body'))
+        .then(textInEvent('comment', 'body'))
         .when('idea.pending')
-        .then(sql<string | null>`left(${dataOf('idea', 'body')}, 501)`)
+        .then(sql<string | null>`left(${textInEvent('idea', 'body')}, 501)`)
         .when('idea.rejected')
-        .then(dataOf('reason'))
+        .then(textInEvent('reason'))
         .when('webhook.disabled')
         .then(n.ref('w.disabled_reason'))
         .end()

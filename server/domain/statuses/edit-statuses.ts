@@ -79,8 +79,12 @@ export async function removeStatus(admin: Administration, status: Status): Promi
 }
 
 /** Also counts the ideas that no list shows, since they keep the status from being removed, too. */
-async function countIdeasIn({ db }: Administration, { boardId, id }: Status): Promise<number> {
-  const ideas = db.selectFrom('ideas').where('board_id', '=', boardId).where('status_id', '=', id);
+async function countIdeasIn({ db }: Administration, { accountId, boardId, id }: Status): Promise<number> {
+  const ideas = db
+    .selectFrom('ideas')
+    .where('account_id', '=', accountId)
+    .where('board_id', '=', boardId)
+    .where('status_id', '=', id);
   const { count } = await db.selectNoFrom(countOf(ideas).as('count')).executeTakeFirstOrThrow();
   return count;
 }

@@ -28,14 +28,17 @@ export function listStatuses(admin: Administration, board: BoardOfAccount): Prom
 
 export type StatusInUse = InferResult<ReturnType<typeof statusesInUse>>[number];
 
-/** Each of the two counts uses its own index: see countOf. Merged and rejected ideas are in no list, and are not counted. */
+/** An index of its own answers each of the two counts. Merged and rejected ideas are in no list, and are not counted. */
 function statusesInUse(admin: Administration, board: BoardOfAccount) {
   const statuses = statusListings(admin, board).select(s => s.fn.countAll<number>().over().as('status_count'));
   return admin.db
     .selectFrom(statuses.as('s'))
     .selectAll('s')
     .select(s => {
-      const ideas = s.selectFrom('ideas as i').whereRef('i.status_id', '=', 's.id');
+      const ideas = s
+        .selectFrom('ideas as i')
+        .where('i.account_id', '=', board.accountId)
+        .whereRef('i.status_id', '=', 's.id');
       const published = ideas.where('i.moderation_state', '=', 'published').where('i.merged_into_id', 'is', null);
       const pending = ideas.where('i.moderation_state', '=', 'pending');
       return [countOf(published).as('idea_count'), countOf(pending).as('pending_count')];

@@ -42,9 +42,9 @@ const moveIdea = query('update_idea_status', (db, $: Arguments<Move>) =>
     )
     .selectFrom('moved')
     .select(
-      sql`record_event('idea.status_changed', moved.id, null, ${$.actorId}, ${$.tokenId}, ${$.details}, ${$.now})`.as(
-        'recorded',
-      ),
+      sql`record_event(
+        ${$.accountId}, 'idea.status_changed', moved.id, null, ${$.actorId}, ${$.tokenId}, ${$.details}, ${$.now}
+      )`.as('recorded'),
     ),
 );
 

@@ -74,7 +74,7 @@ export type TagListing = InferResult<ReturnType<typeof tagListings>>[number];
 
 function tagListings(admin: Administration, board: BoardOfAccount) {
   return tagsOf(admin, board).select(t =>
-    ideasWith(t)
+    ideasWith(t, board.accountId)
       .select(ideas => ideas.fn.countAll<number>().as('count'))
       .$asScalar()
       .$notNull()
@@ -93,9 +93,9 @@ export function tagsOf({ db }: Administration, board: BoardOfAccount) {
     .orderBy('t.id');
 }
 
-/** The ideas that have a tag t, to be counted: see countOf. */
-export function ideasWith(t: ExpressionBuilder<Tables & { t: Tables['tags'] }, 't'>) {
-  return t.selectFrom('idea_tags as it').whereRef('it.tag_id', '=', 't.id');
+/** The ideas that have a tag t, to be counted. */
+export function ideasWith(t: ExpressionBuilder<Tables & { t: Tables['tags'] }, 't'>, accountId: number) {
+  return t.selectFrom('idea_tags as it').where('it.account_id', '=', accountId).whereRef('it.tag_id', '=', 't.id');
 }
 
 /** Lists the tags of a board by name. */

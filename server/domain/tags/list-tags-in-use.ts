@@ -5,7 +5,7 @@ import { ideasWith, type TagListing, tagsOf } from './edit-tags.ts';
 
 /** Like tagListings, but a count is quick where a tag has many ideas. */
 function tagsInUse(admin: Administration, board: BoardOfAccount) {
-  return tagsOf(admin, board).select(t => countOf(ideasWith(t)).as('idea_count'));
+  return tagsOf(admin, board).select(t => countOf(ideasWith(t, board.accountId)).as('idea_count'));
 }
 
 /** Lists some of the tags of a board by name, and how many ideas have each, counted as far as countLimit. */

@@ -1,12 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { Grant } from '../../../contract/grants.ts';
 import { type Arguments, query } from '../../database/query.ts';
-import { Account } from '../../entities/account.ts';
 import { ApiToken } from '../../entities/api-token.ts';
 import { ApiTokenBoard } from '../../entities/api-token-board.ts';
 import { Board } from '../../entities/board.ts';
 import { Voter } from '../../entities/voter.ts';
-import { lockAccount } from '../accounts/find-account.ts';
+import { type LockedAccount, lockAccount } from '../accounts/find-account.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { checkName } from '../fields.ts';
 import { formatToken, makeSecret } from './token-text.ts';
@@ -29,8 +28,8 @@ export interface IssuedToken {
 
 /**
  * Creates a token (Token; Authentication, rules 8 and 11): by an owner or admin of the account, whose plan must have
- * the Agent API, for some of its boards. Removing, demoting and blocking the issuer lock the account too: either they find
- * the token, or it is refused.
+ * the Agent API, for some of its boards. Removing, demoting and blocking the issuer lock the account too, and so does the
+ * erasure of the account: either they find the token, or it is refused.
  */
 export async function createToken(
   admin: Administration,
@@ -38,8 +37,7 @@ export async function createToken(
   plansWithoutAgentApi: readonly string[] = [],
 ): Promise<IssuedToken> {
   const name = checkName(input.name, 100);
-  await lockAccount(admin, input.accountId);
-  await checkPlanHasAgentApi(admin, input.accountId, plansWithoutAgentApi);
+  checkAccount(await lockAccount(admin, input.accountId), plansWithoutAgentApi);
   await checkIssuer(admin, input);
   await checkBoards(admin, input);
   if (input.expiresAt && input.expiresAt <= admin.now) {
@@ -68,7 +66,7 @@ export async function insertToken(admin: Administration, input: NewToken): Promi
   });
   await admin.em.flush();
   for (const { boardId, grant } of input.boards) {
-    admin.em.create(ApiTokenBoard, { tokenId: token.id, boardId, level: grant });
+    admin.em.create(ApiTokenBoard, { accountId: token.accountId, tokenId: token.id, boardId, level: grant });
   }
   await admin.em.flush();
   admin.audit.record('token.created', {
@@ -82,10 +80,10 @@ export async function insertToken(admin: Administration, input: NewToken): Promi
   return { token, plaintext: formatToken({ id: token.id, secret }) };
 }
 
-async function checkPlanHasAgentApi(admin: Administration, accountId: number, without: readonly string[]) {
-  const account = await admin.em.findOne(Account, accountId);
+function checkAccount(account: LockedAccount | undefined, plansWithoutAgentApi: readonly string[]) {
   if (!account) throw new AdministrationError('not_found', 'The account does not exist');
-  if (account.plan === 'community' || !without.includes(account.plan)) return;
+  if (account.erasure_began_at !== null) throw new AdministrationError('conflict', 'The account is being erased');
+  if (account.plan === 'community' || !plansWithoutAgentApi.includes(account.plan)) return;
   throw new AdministrationError('forbidden', `The plan ${account.plan} of the account does not allow the Agent API`);
 }
 

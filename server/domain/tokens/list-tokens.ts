@@ -23,9 +23,9 @@ function listingOf({ db, now }: Administration, accountId: number, tokens: Retur
       jsonArrayFrom(
         t
           .selectFrom('api_token_boards as tb')
-          .innerJoin('boards as b', 'b.id', 'tb.board_id')
+          .innerJoin('boards as b', join => join.onRef('b.id', '=', 'tb.board_id').on('b.account_id', '=', accountId))
           .select(['b.slug', 'tb.level'])
-          .where('b.account_id', '=', accountId)
+          .where('tb.account_id', '=', accountId)
           .whereRef('tb.token_id', '=', 't.id')
           .orderBy('b.slug'),
       ).as('boards'),

@@ -20,8 +20,9 @@ const callCastVote = sql(
   'cast_vote',
   {
     arguments: {
-      ideaId: bigint(),
+      accountId: bigint(),
       boardId: bigint(),
+      ideaId: bigint(),
       voterId: bigint(),
       value: smallint<-1 | 0 | 1>(),
       now: time(),
@@ -31,7 +32,7 @@ const callCastVote = sql(
     row: { outcome: text<'ok' | Refusal>(), up_count: integer(), down_count: integer() },
   },
   `select outcome, up_count, down_count
-  from cast_vote($ideaId, $boardId, $voterId, $value, $now, $actorId, $tokenId)`,
+  from cast_vote($accountId, $boardId, $ideaId, $voterId, $value, $now, $actorId, $tokenId)`,
 );
 
 const numberOfVote = { up: 1, down: -1, none: 0 } as const satisfies Record<VoteValue, number>;
@@ -42,10 +43,11 @@ const numberOfVote = { up: 1, down: -1, none: 0 } as const satisfies Record<Vote
  * records the event if a webhook wants it.
  */
 export async function castVote(op: Operation, ideaId: number, value: VoteValue): Promise<Tally> {
-  const { boardId, voterId, userId, tokenId } = op.actor;
+  const { accountId, boardId, voterId, userId, tokenId } = op.actor;
   const [result] = await op.query(callCastVote, {
-    ideaId,
+    accountId,
     boardId,
+    ideaId,
     voterId,
     value: numberOfVote[value],
     now: op.now,

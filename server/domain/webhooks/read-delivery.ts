@@ -1,5 +1,7 @@
 import { type InferResult, sql } from 'kysely';
 import { type Administration, AdministrationError } from '../administration.ts';
+import { writeEvent } from '../events/present-event.ts';
+import { recordedEventOf } from '../events/recorded-event.ts';
 import { cutRows, type FirstRows } from '../pagination.ts';
 import { requireWebhook } from './find-webhook.ts';
 
@@ -10,7 +12,7 @@ interface DeliveryPlace {
 }
 
 /** A delivery with its body, to the letter as it is sent. */
-export type DeliveryDetails = InferResult<ReturnType<typeof selectDelivery>>[number];
+export type DeliveryDetails = InferResult<ReturnType<typeof selectDelivery>>[number] & { body: string };
 export type AttemptDetails = InferResult<ReturnType<typeof selectAttempts>>[number];
 
 /** One delivery with its last tries, or those before one: it may have been sent again any number of times. */
@@ -28,7 +30,7 @@ export async function readDelivery(
     .orderBy('a.id', 'desc')
     .limit(limit + 1)
     .execute();
-  return { delivery, attempts: cutRows(attempts, limit) };
+  return { delivery: { ...delivery, body: writeEvent(delivery) }, attempts: cutRows(attempts, limit) };
 }
 
 function selectDelivery({ db }: Administration, { accountId, endpointId, deliveryId }: DeliveryPlace) {
@@ -38,13 +40,12 @@ function selectDelivery({ db }: Administration, { accountId, endpointId, deliver
     .select([
       'd.id',
       sql<string>`'evt_' || d.event_id`.as('webhook_id'),
-      'e.type',
-      sql<string>`e.body::text`.as('body'),
       'd.state',
       'd.created_at',
       'd.next_attempt_at',
       'd.finished_at',
     ])
+    .select(recordedEventOf)
     .where('d.account_id', '=', accountId)
     .where('d.id', '=', deliveryId)
     .where('d.endpoint_id', '=', endpointId);

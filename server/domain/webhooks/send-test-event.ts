@@ -19,6 +19,7 @@ export async function sendTestEvent(admin: Administration, accountId: number, en
     ideaId: null,
     actorId: null,
     type: body.type,
+    data: body.data,
     body,
     occurredAt: admin.now,
   });

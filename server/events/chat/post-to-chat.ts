@@ -1,7 +1,8 @@
 import type { JobHelpers } from 'graphile-worker';
-import type { EventBody } from '../../../contract/events.ts';
 import { addJob } from '../../database/add-job.ts';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
+import { presentEvent } from '../../domain/events/present-event.ts';
+import { recordedEventOf } from '../../domain/events/recorded-event.ts';
 import { ideaUrl } from '../idea-url.ts';
 import type { PeopleDependencies } from '../people/people-tasks.ts';
 import { SecretBoxError } from '../secret-box.ts';
@@ -33,7 +34,8 @@ const selectPost = query(
   (db, $: Arguments<{ accountId: number; channelId: number; eventId: string }>) =>
     db
       .selectFrom(['chat_channels as c', 'events as e'])
-      .select(e => ['c.kind', 'c.url', e.ref('e.body').$castTo<EventBody>().as('body'), 'e.occurred_at'])
+      .select(['c.kind', 'c.url'])
+      .select(recordedEventOf)
       .where('c.account_id', '=', $.accountId)
       .where('c.id', '=', $.channelId)
       .where('c.disabled_at', 'is', null)
@@ -130,7 +132,7 @@ export function postToChat(deps: PeopleDependencies) {
     else slowChannels.add(channelId);
   }
 
-  async function tryPost({ kind, url, body }: DuePost, signal: AbortSignal | undefined): Promise<PostOutcome> {
+  async function tryPost({ kind, url, ...event }: DuePost, signal: AbortSignal | undefined): Promise<PostOutcome> {
     let opened: string;
     try {
       opened = secretBox.open(url, chatUrlPurpose);
@@ -138,7 +140,7 @@ export function postToChat(deps: PeopleDependencies) {
       if (!(error instanceof SecretBoxError)) throw error;
       return { result: 'failed', reason: error.message, retryAfterMs: undefined };
     }
-    const message = describeEvent(body, (board, ideaId) => ideaUrl(config, board, ideaId));
+    const message = describeEvent(presentEvent(event), (board, ideaId) => ideaUrl(config, board, ideaId));
     return postMessage(requests, { kind, url: opened }, message, { now: clock.now(), signal });
   }
 }

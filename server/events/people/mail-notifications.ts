@@ -1,10 +1,27 @@
+import type { TaskList } from 'graphile-worker';
 import { sql } from 'kysely';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
+import { textInEvent } from '../../domain/events/recorded-event.ts';
 import { ideaUrl } from '../idea-url.ts';
 import { type NotificationKind, writeMail } from './mail-content.ts';
 import type { Mailer, MailOutcome } from './mailer.ts';
 import type { PeopleDependencies } from './people-tasks.ts';
 import { type Subscription, unsubscribeUrl } from './unsubscribe-token.ts';
+
+/** An entry in the payload of a mail_people job. All entries of a job are of one account. */
+export interface NotificationToMail {
+  account_id: number;
+  id: number;
+}
+
+/** Runs for a job that names no account, so it has no filter on the account. */
+const selectAccount = query('select_account_of_notifications', (db, $: Arguments<{ ids: readonly number[] }>) =>
+  db
+    .selectFrom('notifications as n')
+    .select('n.account_id')
+    .where(n => n('n.id', '=', n.fn.any($.ids)))
+    .limit(1),
+);
 
 /** A notification that is still to be mailed, with what the mail says. */
 type DueNotification = RowOf<typeof selectDue>;
@@ -12,41 +29,31 @@ type DueNotification = RowOf<typeof selectDue>;
 /** A user who unfollows the idea gets no mail of these kinds. */
 const followedKinds = ['idea.status_changed', 'idea.merged', 'idea.unmerged', 'comment.created'];
 
-const inBody = (path: string) => sql<string | null>`e.body #>> ${`{data,${path}}`}`;
+const targetId = sql<number | null>`(${textInEvent('target', 'id')})::bigint`;
 
 /**
  * A user who was blocked, left or unfollowed since the notification was made gets no mail of it. followed_id is the idea
- * that the link in the mail unfollows. The payload is a list of ids and names no account, so each table is filtered by the
- * notification's.
+ * that the link in the mail unfollows.
  */
-const selectDue = query('select_due_notifications', (db, $: Arguments<{ ids: readonly number[] }>) =>
+const selectDue = query('select_due_notifications', (db, $: Arguments<{ accountId: number; ids: readonly number[] }>) =>
   db
     .selectFrom('notifications as n')
     .innerJoin('users as u', 'u.id', 'n.user_id')
     .innerJoin('memberships as m', join =>
-      join.onRef('m.account_id', '=', 'n.account_id').onRef('m.user_id', '=', 'n.user_id'),
+      join.on('m.account_id', '=', $.accountId).onRef('m.user_id', '=', 'n.user_id'),
     )
-    .leftJoinLateral(
-      from =>
-        from
-          .selectFrom('events as e')
-          .select(['e.idea_id', 'e.body', sql<number | null>`(${inBody('target,id')})::bigint`.as('target_id')])
-          .whereRef('e.account_id', '=', 'n.account_id')
-          .whereRef('e.id', '=', 'n.event_id')
-          .as('e'),
-      join => join.onTrue(),
-    )
+    .leftJoin('events as e', join => join.on('e.account_id', '=', $.accountId).onRef('e.id', '=', 'n.event_id'))
     .leftJoinLateral(
       from =>
         from
           .selectFrom('followers as f')
           .select('f.idea_id')
-          .whereRef('f.account_id', '=', 'n.account_id')
+          .where('f.account_id', '=', $.accountId)
           .whereRef('f.user_id', '=', 'n.user_id')
           .where(f =>
             f.or([
               f('f.idea_id', '=', f.ref('e.idea_id')),
-              f.and([f('n.kind', '=', 'idea.merged'), f('f.idea_id', '=', f.ref('e.target_id'))]),
+              f.and([f('n.kind', '=', 'idea.merged'), f('f.idea_id', '=', targetId)]),
             ]),
           )
           .orderBy(f => f('f.idea_id', '=', f.ref('e.idea_id')), 'desc')
@@ -55,7 +62,7 @@ const selectDue = query('select_due_notifications', (db, $: Arguments<{ ids: rea
       join => join.onTrue(),
     )
     .leftJoin('webhook_endpoints as w', join =>
-      join.onRef('w.account_id', '=', 'n.account_id').onRef('w.id', '=', 'n.endpoint_id'),
+      join.on('w.account_id', '=', $.accountId).onRef('w.id', '=', 'n.endpoint_id'),
     )
     .select(n => [
       'n.id',
@@ -65,26 +72,27 @@ const selectDue = query('select_due_notifications', (db, $: Arguments<{ ids: rea
       n.ref('u.notification_email').$notNull().as('address'),
       'e.idea_id',
       'f.idea_id as followed_id',
-      'e.target_id',
-      inBody('board,name').as('board'),
-      inBody('board,slug').as('board_slug'),
-      inBody('idea,title').as('title'),
-      inBody('target,title').as('target_title'),
-      inBody('actor,name').as('actor'),
-      inBody('idea,status_label').as('status_label'),
-      inBody('comment,body').as('comment'),
+      targetId.as('target_id'),
+      textInEvent('board', 'name').as('board'),
+      textInEvent('board', 'slug').as('board_slug'),
+      textInEvent('idea', 'title').as('title'),
+      textInEvent('target', 'title').as('target_title'),
+      textInEvent('actor', 'name').as('actor'),
+      textInEvent('idea', 'status_label').as('status_label'),
+      textInEvent('comment', 'body').as('comment'),
       n
         .case('n.kind')
         .when('idea.pending')
-        .then(sql<string | null>`left(${inBody('idea,body')}, 1001)`)
+        .then(sql<string | null>`left(${textInEvent('idea', 'body')}, 1001)`)
         .when('idea.rejected')
-        .then(inBody('reason'))
+        .then(textInEvent('reason'))
         .when('webhook.disabled')
         .then(n.ref('w.disabled_reason'))
         .end()
         .as('detail'),
       'w.url as endpoint_url',
     ])
+    .where('n.account_id', '=', $.accountId)
     .where(n => n('n.id', '=', n.fn.any($.ids)))
     .where('n.mailed_at', 'is', null)
     .where('u.notification_email', 'is not', null)
@@ -93,7 +101,7 @@ const selectDue = query('select_due_notifications', (db, $: Arguments<{ ids: rea
         n.exists(
           n
             .selectFrom('user_blocks as b')
-            .whereRef('b.account_id', '=', 'n.account_id')
+            .where('b.account_id', '=', $.accountId)
             .whereRef('b.user_id', '=', 'n.user_id'),
         ),
       ),
@@ -111,22 +119,39 @@ const markMailed = query('mark_mailed', (db, $: Arguments<{ accountId: number; i
 );
 
 /**
- * Mails notifications, whose ids are the payload (at most 100), one after the other. Each is marked right after it was
- * sent, so that a job that runs again after a crash sends one of them twice at most. Those that the mail server does
- * not take now are answered as failed: the worker tries them again later, and them alone.
+ * Mails notifications (at most 100 with one job), one after the other. Each is marked right after it was sent, so that a
+ * job that runs again after a crash sends one of them twice at most. Those that the mail server does not take now are
+ * answered as failed: the worker tries them again later, and them alone.
  */
 export function mailNotifications(deps: PeopleDependencies) {
   const { config, database, clock, logger, mailer, unsubscribeTokens, stopping, metrics } = deps;
   let isAbsenceLogged = false;
 
-  return async (payload: unknown) => {
-    const ids = payload as number[];
+  return {
+    async mail_people(payload: unknown) {
+      const notifications = payload as NotificationToMail[];
+      return mailAll(
+        notifications.map(({ id }) => id),
+        notifications[0]?.account_id,
+      );
+    },
+
+    /** The payload in jobs of the version before this one is a list of ids. */
+    async mail_notifications(payload: unknown) {
+      const ids = payload as number[];
+      const [found] = await database.query(selectAccount, { ids });
+      return mailAll(ids, found?.account_id);
+    },
+  } satisfies TaskList;
+
+  async function mailAll(ids: number[], accountId: number | undefined) {
     if (!mailer) {
       if (!isAbsenceLogged) logger.warn('SMTP_URL is not set: notifications are not mailed');
       isAbsenceLogged = true;
       return;
     }
-    const due = await database.query(selectDue, { ids });
+    if (accountId === undefined) return;
+    const due = await database.query(selectDue, { accountId, ids });
     const failures = new Map<number, unknown>();
     // Why none can be sent any more: the rest is for a later try, or for another process.
     let obstacle: unknown;
@@ -137,7 +162,7 @@ export function mailNotifications(deps: PeopleDependencies) {
     }
     // The form in which the worker is told which entries of a payload failed.
     return ids.map(id => (failures.has(id) ? Promise.reject(failures.get(id)) : undefined));
-  };
+  }
 
   /** Sends one and marks it. Answers what keeps it from being sent now; rejects where that keeps all of them. */
   async function mailOne(to: Mailer, notification: DueNotification): Promise<Error | undefined> {

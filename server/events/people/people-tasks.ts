@@ -26,7 +26,7 @@ export interface PeopleDependencies
 export function buildPeopleTasks(deps: PeopleDependencies) {
   return {
     tell_people: tellPeople(deps),
-    mail_notifications: mailNotifications(deps),
+    ...mailNotifications(deps),
     post_to_chat: postToChat(deps),
   } satisfies TaskList;
 }

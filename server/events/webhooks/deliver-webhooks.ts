@@ -11,7 +11,7 @@ import { pauseMs } from './retry-schedule.ts';
 import { buildSender } from './send-delivery.ts';
 import { type AccountEndpoint, type Lane, laneKey, wakeEndpoint, wakeLaneLater, wakeLanes } from './wake-lanes.ts';
 
-/** Jobs of record_event and of the version before this one have no account_id. */
+/** Jobs of the version before this one have no account_id. */
 const Payload = z.object({ account_id: z.int().optional(), endpoint_id: z.int(), lane: z.int() });
 
 /** How long a lane is sent from before others have their turn. */

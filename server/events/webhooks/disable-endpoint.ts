@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { addJob } from '../../database/add-job.ts';
 import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
+import type { NotificationToMail } from '../people/mail-notifications.ts';
 import type { AccountEndpoint } from './wake-lanes.ts';
 
 const disable = query('disable_webhook_endpoint', (db, $: Arguments<AccountEndpoint & { reason: string }>) =>
@@ -58,7 +59,8 @@ export async function disableEndpoint(db: Queryable, endpoint: AccountEndpoint, 
   await killPendingDeliveries(db, endpoint);
   const notifications = await db.query(notifyAdmins, { accountId, endpointId });
   if (notifications.length > 0) {
-    await addJob(db, { task: 'mail_notifications', payload: notifications.map(({ id }) => id) });
+    const payload: NotificationToMail[] = notifications.map(({ id }) => ({ account_id: accountId, id }));
+    await addJob(db, { task: 'mail_people', payload });
   }
   return true;
 }

@@ -2,7 +2,8 @@ import { type ExpressionBuilder, sql } from 'kysely';
 import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import type { Tables } from '../../database/tables.ts';
-import { batchCalls } from '../../jobs/batch-calls.ts';
+import { type RecordedEvent, recordedEventOf } from '../../domain/events/recorded-event.ts';
+import { batchCalls, batchCallsByAccount } from '../../jobs/batch-calls.ts';
 import { columnsOf, dueTime, type Lane, type LaneColumns, type LaneRow, lanesOf } from './wake-lanes.ts';
 
 /** A delivery that is due, with what sending it takes. */
@@ -13,8 +14,7 @@ export interface DueDelivery {
   /** When it was due. Another time in the table means that somebody redelivered it since. */
   dueAt: string;
   eventId: string;
-  /** To the letter as it was recorded. */
-  body: string;
+  event: RecordedEvent;
   endpoint: DueEndpoint;
 }
 
@@ -32,32 +32,34 @@ export interface DueEndpoint {
 /** How many deliveries of a lane are read at once. Few, so that a change of the endpoint takes effect soon. */
 const chunkSize = 16;
 
+/** Lanes of one account. */
+type LanesOfAccount = LaneColumns & { accountId: number };
+
 /** The due deliveries d of a lane l. */
-function dueOfLane(from: ExpressionBuilder<Tables & { l: LaneRow }, 'l'>) {
+function dueOfLane(from: ExpressionBuilder<Tables & { l: LaneRow }, 'l'>, $: Arguments<LanesOfAccount>) {
   return from
     .selectFrom('webhook_deliveries as d')
-    .whereRef('d.account_id', '=', 'l.account_id')
+    .where('d.account_id', '=', $.accountId)
     .whereRef('d.endpoint_id', '=', 'l.endpoint_id')
     .whereRef('d.lane', '=', 'l.lane')
     .where('d.state', '=', 'pending')
     .where('d.next_attempt_at', '<', dueTime);
 }
 
-/** The lanes may be of several accounts, so each table is filtered by the account of its lane. */
-const selectDue = query('select_due_deliveries', (db, $: Arguments<LaneColumns>) =>
+const selectDue = query('select_due_deliveries', (db, $: Arguments<LanesOfAccount>) =>
   db
     .selectFrom(lanesOf($))
     .crossJoinLateral(from =>
-      dueOfLane(from)
+      dueOfLane(from, $)
         .select(['d.id', 'd.attempt_count', 'd.next_attempt_at', 'd.event_id'])
         .$narrowType<{ next_attempt_at: string }>()
         .orderBy('d.id')
         .limit(chunkSize)
         .as('d'),
     )
-    .innerJoin('events as e', join => join.onRef('e.account_id', '=', 'l.account_id').onRef('e.id', '=', 'd.event_id'))
+    .innerJoin('events as e', join => join.on('e.account_id', '=', $.accountId).onRef('e.id', '=', 'd.event_id'))
     .innerJoin('webhook_endpoints as w', join =>
-      join.onRef('w.account_id', '=', 'l.account_id').onRef('w.id', '=', 'l.endpoint_id'),
+      join.on('w.account_id', '=', $.accountId).onRef('w.id', '=', 'l.endpoint_id'),
     )
     .select(w => [
       'l.position',
@@ -67,7 +69,6 @@ const selectDue = query('select_due_deliveries', (db, $: Arguments<LaneColumns>)
       'd.attempt_count',
       'd.next_attempt_at',
       'd.event_id',
-      sql<string>`e.body::text`.as('body'),
       'w.url',
       'w.secret',
       w
@@ -79,15 +80,16 @@ const selectDue = query('select_due_deliveries', (db, $: Arguments<LaneColumns>)
       w('w.disabled_at', 'is not', null).as('is_disabled'),
       sql<number | null>`extract(epoch from now() - w.failing_since)::float8 * 1000`.as('failing_for_ms'),
     ])
+    .select(recordedEventOf)
     .orderBy('l.position')
     .orderBy('d.id'),
 );
 
 /** Uses a limit: for `exists`, PostgreSQL may read the due deliveries of all lanes. */
-const selectAnyDue = query('select_any_due_delivery', (db, $: Arguments<LaneColumns>) =>
+const selectAnyDue = query('select_any_due_delivery', (db, $: Arguments<LanesOfAccount>) =>
   db
     .selectFrom(lanesOf($))
-    .select(l => dueOfLane(l).select('d.id').limit(1).as('delivery_id'))
+    .select(l => dueOfLane(l, $).select('d.id').limit(1).as('delivery_id'))
     .orderBy('l.position'),
 );
 
@@ -121,13 +123,13 @@ export function readPendingDeliveries(queue: Queryable): PendingDeliveries {
   });
   return {
     accountOf: async endpointId => accounts.get(endpointId) ?? readAccount(endpointId),
-    load: batchCalls(async (lanes: Lane[]) => {
-      const rows = await queue.query(selectDue, columnsOf(lanes));
+    load: batchCallsByAccount(async (accountId, lanes: Lane[]) => {
+      const rows = await queue.query(selectDue, { accountId, ...columnsOf(lanes) });
       const byPosition = Map.groupBy(rows, row => row.position);
       return lanes.map((_, index) => (byPosition.get(index + 1) ?? []).map(toDue));
     }),
-    isDue: batchCalls(async (lanes: Lane[]) => {
-      const rows = await queue.query(selectAnyDue, columnsOf(lanes));
+    isDue: batchCallsByAccount(async (accountId, lanes: Lane[]) => {
+      const rows = await queue.query(selectAnyDue, { accountId, ...columnsOf(lanes) });
       return rows.map(({ delivery_id }) => delivery_id !== null);
     }),
   };
@@ -140,7 +142,7 @@ function toDue(row: RowOf<typeof selectDue>): DueDelivery {
     attemptCount: row.attempt_count,
     dueAt: row.next_attempt_at,
     eventId: row.event_id,
-    body: row.body,
+    event: row,
     endpoint: {
       id: row.endpoint_id,
       url: row.url,

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Database, Queryable, Transaction } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
-import { batchCalls } from '../../jobs/batch-calls.ts';
+import { batchCallsByAccount } from '../../jobs/batch-calls.ts';
 import type { AuditLog } from '../../observability/audit-log.ts';
 import { disableEndpoint } from './disable-endpoint.ts';
 import { retryDelayMs } from './retry-schedule.ts';
@@ -38,9 +38,9 @@ const isRedelivered = (dueAt: RawBuilder<string>) =>
 
 const now = sql<string>`now()`;
 
-/** The tries may be of several accounts, so each table is filtered by the account of its try. */
+/** Tries of one account. */
 interface SuccessColumns {
-  accountIds: readonly number[];
+  accountId: number;
   deliveryIds: readonly number[];
   attemptedAt: readonly Date[];
   durationsMs: readonly number[];
@@ -51,7 +51,6 @@ interface SuccessColumns {
 }
 
 interface Success {
-  account_id: number;
   delivery_id: number;
   attempted_at: string;
   duration_ms: number;
@@ -63,9 +62,9 @@ interface Success {
 
 function successesOf($: Arguments<SuccessColumns>) {
   return sql<Success>`unnest(
-    ${$.accountIds}::bigint[], ${$.deliveryIds}::bigint[], ${$.attemptedAt}::timestamptz[], ${$.durationsMs}::integer[],
-    ${$.statuses}::integer[], ${$.responses}::text[], ${$.areProbes}::boolean[], ${$.dueAt}::timestamptz[]
-  )`.as<'a'>(sql`a(account_id, delivery_id, attempted_at, duration_ms, status, response, is_probe, due_at)`);
+    ${$.deliveryIds}::bigint[], ${$.attemptedAt}::timestamptz[], ${$.durationsMs}::integer[], ${$.statuses}::integer[],
+    ${$.responses}::text[], ${$.areProbes}::boolean[], ${$.dueAt}::timestamptz[]
+  )`.as<'a'>(sql`a(delivery_id, attempted_at, duration_ms, status, response, is_probe, due_at)`);
 }
 
 const isSuccessRedelivered = isRedelivered(sql`a.due_at`);
@@ -89,9 +88,9 @@ const recordSuccesses = query('record_webhook_successes', (db, $: Arguments<Succ
           next_attempt_at: d.case().when(isSuccessRedelivered).then(d.ref('d.next_attempt_at')).end(),
           finished_at: d.case().when(d.not(isSuccessRedelivered)).then(now).end(),
         }))
-        .whereRef('d.account_id', '=', 'a.account_id')
+        .where('d.account_id', '=', $.accountId)
         .whereRef('d.id', '=', 'a.delivery_id')
-        .returning(['d.id', 'd.account_id', 'd.endpoint_id', 'd.is_redacted', 'a.is_probe']),
+        .returning(['d.id', 'd.endpoint_id', 'd.is_redacted', 'a.is_probe']),
     )
     .with('inserted', cte =>
       cte
@@ -101,7 +100,7 @@ const recordSuccesses = query('record_webhook_successes', (db, $: Arguments<Succ
           from
             .selectFrom('attempts as a')
             .innerJoin('delivered as d', 'd.id', 'a.delivery_id')
-            .select(['d.account_id', 'd.id', 'a.attempted_at', 'a.duration_ms', 'a.status'])
+            .select([$.accountId.as('account_id'), 'd.id', 'a.attempted_at', 'a.duration_ms', 'a.status'])
             // The answer to a body that was rewritten meanwhile may repeat what was removed from it.
             .select(d => d.case().when('d.is_redacted', '=', false).then(d.ref('a.response')).end().as('response')),
         ),
@@ -109,8 +108,8 @@ const recordSuccesses = query('record_webhook_successes', (db, $: Arguments<Succ
     .with('endpoints', cte =>
       cte
         .selectFrom('delivered as d')
-        .select(['d.account_id', 'd.endpoint_id', sql<boolean>`bool_or(d.is_probe)`.as('is_probe')])
-        .groupBy(['d.account_id', 'd.endpoint_id']),
+        .select(['d.endpoint_id', sql<boolean>`bool_or(d.is_probe)`.as('is_probe')])
+        .groupBy('d.endpoint_id'),
     )
     // An endpoint that is well is not written to, so that its lanes do not wait for each other.
     .with('recovered', cte =>
@@ -121,7 +120,7 @@ const recordSuccesses = query('record_webhook_successes', (db, $: Arguments<Succ
           failing_since: null,
           probed_until: w.case().when('d.is_probe', '=', false).then(w.ref('w.probed_until')).end(),
         }))
-        .whereRef('w.account_id', '=', 'd.account_id')
+        .where('w.account_id', '=', $.accountId)
         .whereRef('w.id', '=', 'd.endpoint_id')
         .where('w.failing_since', 'is not', null)
         .returning('w.id'),
@@ -201,9 +200,9 @@ const disablings = {
 
 export function recordAttempts(database: Database, queue: Queryable, audit: AuditLog): AttemptRecorder {
   return {
-    recordSuccess: batchCalls(async (attempts: Attempt[]) => {
+    recordSuccess: batchCallsByAccount(async (accountId, attempts: Attempt[]) => {
       const rows = await queue.query(recordSuccesses, {
-        accountIds: attempts.map(one => one.accountId),
+        accountId,
         deliveryIds: attempts.map(one => one.deliveryId),
         attemptedAt: attempts.map(one => one.attemptedAt),
         durationsMs: attempts.map(one => one.durationMs),

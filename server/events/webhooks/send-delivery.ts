@@ -1,3 +1,4 @@
+import { writeEvent } from '../../domain/events/present-event.ts';
 import type { TaskDependencies } from '../../jobs/tasks.ts';
 import { OutgoingRequestError } from '../outgoing-request.ts';
 import { SecretBoxError } from '../secret-box.ts';
@@ -45,7 +46,8 @@ export function buildSender({
   };
 
   async function send(delivery: DueDelivery, signal: AbortSignal | undefined, isProbe: boolean): Promise<SendResult> {
-    const { endpoint, body } = delivery;
+    const { endpoint } = delivery;
+    const body = writeEvent(delivery.event);
     const startedAt = performance.now();
     const attemptedAt = clock.now();
     const attempt = (outcome: Pick<Attempt, 'status' | 'error' | 'response'>): Attempt => ({

@@ -6,6 +6,7 @@ import { createToken, type NewToken } from '../../../server/domain/tokens/create
 import { listTokens } from '../../../server/domain/tokens/list-tokens.ts';
 import { revokeToken } from '../../../server/domain/tokens/revoke-token.ts';
 import { blockUser } from '../../../server/domain/users/block-user.ts';
+import { Account } from '../../../server/entities/account.ts';
 import { Membership } from '../../../server/entities/membership.ts';
 import { createTestDatabase, type TestDatabase } from '../../helpers/database.ts';
 import { createBoard, createMember, createUser, createWorld, type World } from '../../helpers/fixtures.ts';
@@ -50,7 +51,7 @@ const ways: [string, (admin: Administration, member: Member) => Promise<void>][]
   ['demoted', (admin, member) => setMemberRole(admin, member, 'moderator')],
   ['blocked', (admin, member) => blockUser(admin, member)],
   // It locks the membership and not the account.
-  ['erased', async (admin, { userId }) => void (await admin.em.nativeDelete(Membership, { userId }))],
+  ['erased', async (admin, member) => void (await admin.em.nativeDelete(Membership, member))],
 ];
 
 test.each(ways)('a token is refused to an admin who is being %s', async (_, leave) => {
@@ -70,6 +71,21 @@ test.each(ways)('a token is refused to an admin who is being %s', async (_, leav
     );
   }
   expect(await db.sql('select from api_tokens where issuer_id = $1', [member.userId])).toEqual([]);
+});
+
+test('a token is refused in an account whose erasure begins at the same time', async () => {
+  const { accountId, ownerId: issuerId, boardId } = await createWorld(db);
+  const results = await administerAtOnce(
+    db,
+    async admin => {
+      const account = await admin.em.findOneOrFail(Account, accountId);
+      account.deletionScheduledAt = account.erasureBeganAt = admin.now;
+      await admin.em.flush();
+    },
+    admin => createToken(admin, { ...input, accountId, issuerId, boards: [{ boardId, grant: 'read' }] }),
+  );
+  expect(results).toMatchObject([{ status: 'fulfilled' }, { reason: { reason: 'conflict' } }]);
+  expect(await db.sql('select from api_tokens where account_id = $1', [accountId])).toEqual([]);
 });
 
 test.each([

@@ -108,6 +108,8 @@ describe('an account that is erased', () => {
       populated.ownToken.id,
     ]);
     expect(orphans).toEqual([]);
+    const ofGoneTokens = 'select model from oauth_records where token_id not in (select id from api_tokens)';
+    expect(await server.sql(ofGoneTokens)).toEqual([]);
     const jobs = await server.sql(
       `select id from graphile_worker._private_jobs where json_typeof(payload) = 'object' and payload ->> 'account_id' = $1`,
       [String(accountId)],

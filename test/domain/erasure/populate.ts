@@ -133,9 +133,10 @@ async function voteInPerson(server: TestServer, world: World, userId: number, id
     'insert into voters (account_id, user_id) values ($1, $2) returning id',
     [world.accountId, userId],
   );
-  await server.sql('select cast_vote($1, $2, $3, 1::smallint, now(), $4, null)', [
-    ideaId,
+  await server.sql('select cast_vote($1, $2, $3, $4, 1::smallint, now(), $5, null)', [
+    world.accountId,
     world.boardId,
+    ideaId,
     voter?.id,
     userId,
   ]);

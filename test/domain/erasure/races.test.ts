@@ -1,5 +1,8 @@
+import { hash } from 'node:crypto';
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { createToken } from '../../../server/domain/tokens/create-token.ts';
+import { OauthRecord } from '../../../server/entities/oauth-record.ts';
 import { signedIn } from '../../admin/visitor.ts';
 import { connect } from '../../helpers/database.ts';
 import { createMember, createWorld, insertIdea, issueToken, type World } from '../../helpers/fixtures.ts';
@@ -8,12 +11,12 @@ import { startPublicServer } from '../../helpers/public-server.ts';
 import { startReceiverForTest } from '../../helpers/receiver.ts';
 import { type Answer, request } from '../../helpers/request.ts';
 import { startServer, type TestServer } from '../../helpers/server.ts';
-import { addWebhook, eventually } from '../../helpers/webhooks.ts';
+import { addWebhook, administer, eventually } from '../../helpers/webhooks.ts';
 import { startWorkerForTest } from '../../helpers/worker.ts';
 import { Program } from '../../oauth/program.ts';
 import { dump, linesWith } from './dump.ts';
-import { marker, person, requestDeletion } from './populate.ts';
-import { runCleanUp } from './run.ts';
+import { marker, person, requestDeletion, scheduleDeletion } from './populate.ts';
+import { runCleanUp, type Told } from './run.ts';
 
 let server: TestServer;
 let world: World;
@@ -139,8 +142,8 @@ describe('what is written and not committed yet when a user is erased', () => {
     const { userId } = await createLeaving();
     const ideaId = await insertIdea(server, world, { authorId: userId });
     const recorder = await holding('select from ideas where id = $1 for no key update', [ideaId]);
-    const record = `select record_event('idea.status_changed', $1, null, $2, null, '{}', now())`;
-    await recorder.query(record, [ideaId, world.ownerId]);
+    const record = `select record_event($1, 'idea.status_changed', $2, null, $3, null, '{}', now())`;
+    await recorder.query(record, [world.accountId, ideaId, world.ownerId]);
     const told = runCleanUp(server);
     await isWaiting();
     await recorder.query('commit');
@@ -216,6 +219,29 @@ test('a program that refreshes its access while its user is erased deadlocks wit
   ]).toContainEqual([status, body.error]);
   expect(await told).toMatchObject({ users: [{ id: userId }], failed: [] });
   expect(await server.sql(`select from oauth_records where model <> 'Client' and token_id is not null`)).toEqual([]);
+});
+
+test('a grant that is given while the erasure of its account begins leaves no record', async () => {
+  const { accountId, ownerId: userId, boardId } = await createWorld(server);
+  await scheduleDeletion(server, accountId);
+  let told: Promise<Told> | undefined;
+  await administer(server, async admin => {
+    const { token } = await createToken(admin, {
+      accountId,
+      issuerId: userId,
+      name: 'A program',
+      boards: [{ boardId, grant: 'read' }],
+      kind: 'oauth',
+    });
+    const idHash = hash('sha256', 'a grant', 'buffer');
+    const expiresAt = new Date(admin.now.getTime() + 60_000);
+    admin.em.create(OauthRecord, { model: 'Grant', idHash, payload: {}, userId, tokenId: token.id, expiresAt });
+    await admin.em.flush();
+    told = runCleanUp(server);
+    await isWaiting();
+  });
+  expect(await told).toMatchObject({ accounts: [{ id: accountId, counts: { oauth_records: 1 } }], failed: [] });
+  expect(await server.sql('select from oauth_records where user_id = $1', [userId])).toEqual([]);
 });
 
 test('under parallel votes, comments, ideas and merges nothing fails, and nothing is lost', async () => {

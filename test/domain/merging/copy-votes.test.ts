@@ -28,7 +28,7 @@ beforeEach(async () => {
     select $2, id, $1, case when id % 5 = 0 then -1 else 1 end from voter`,
     [world.accountId, source, manyVotes],
   );
-  await server.sql('select carry_votes($1)', [source]);
+  await server.sql('select carry_votes($1, $2)', [world.accountId, source]);
 });
 afterAll(() => server.close());
 
@@ -61,7 +61,7 @@ test('copies that a failed merge left behind count nowhere, and the next merge u
   await post(`${source}/vote`, { value: 'up' });
   const before = { source: await read(source), target: await read(target) };
   await server.sql('update boards set is_frozen = true where id = $1', [world.boardId]);
-  await server.sql('select copy_votes($1, $2, 0, 5000)', [source, target]);
+  await server.sql('select copy_votes($1, $2, $3, 0, 5000)', [world.accountId, source, target]);
   expect((await merge()).key).toBe('board_frozen');
   await server.sql('update boards set is_frozen = false where id = $1', [world.boardId]);
   expect({ source: await read(source), target: await read(target) }).toEqual(before);

@@ -37,12 +37,12 @@ test('without SMTP_URL people are told in the app, no mail is sent, and that is 
 test('while the mail server is away nothing is lost, and nobody waits for it', async () => {
   const { server, setStatus, countRows } = await arrange({ environment: { SMTP_URL: 'smtp://127.0.0.1:1' } });
   await setStatus('planned');
-  expect(await runJobs(server)).toMatchObject([{ task: 'mail_notifications' }]);
+  expect(await runJobs(server)).toMatchObject([{ task: 'mail_people' }]);
   await makeJobsDue(server);
-  expect(await runJobs(server)).toMatchObject([{ task: 'mail_notifications' }]);
+  expect(await runJobs(server)).toMatchObject([{ task: 'mail_people' }]);
 
   expect(await countRows()).toEqual([{ told: 1, mailed: 0 }]);
-  expect(await waitingJobs(server)).toMatchObject([{ task: 'mail_notifications', attempts: 2 }]);
+  expect(await waitingJobs(server)).toMatchObject([{ task: 'mail_people', attempts: 2 }]);
 });
 
 test('the sender of mail is by default no-reply at the host of BASE_URL', async () => {

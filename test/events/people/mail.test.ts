@@ -278,14 +278,14 @@ describe('mail is sent', () => {
     for (const name of ['anna', 'later', 'zoe']) await createFollower(name);
     smtp.refuse('later@example.com', 450);
     await setStatus();
-    expect(await runJobs(server)).toMatchObject([{ task: 'mail_notifications' }]);
+    expect(await runJobs(server)).toMatchObject([{ task: 'mail_people' }]);
     expect(recipients()).toEqual(['anna@example.com', 'zoe@example.com']);
     const [job] = await waitingJobs(server);
     const rows = await server.sql<{ id: number }>(
       'select id from notifications where mailed_at is null and account_id = $1',
       [world.accountId],
     );
-    expect(job?.payload).toEqual(rows.map(({ id }) => id));
+    expect(job?.payload).toEqual(rows.map(({ id }) => ({ account_id: world.accountId, id })));
 
     smtp.accept();
     await makeJobsDue(server);
@@ -301,8 +301,8 @@ describe('mail is sent', () => {
     const ids = await server.sql<{ id: number }>('select id from notifications where account_id = $1', [
       world.accountId,
     ]);
-    await server.sql(`select graphile_worker.add_job('mail_notifications', $1::json)`, [
-      JSON.stringify(ids.map(({ id }) => id)),
+    await server.sql(`select graphile_worker.add_job('mail_people', $1::json)`, [
+      JSON.stringify(ids.map(({ id }) => ({ account_id: world.accountId, id }))),
     ]);
     await runJobs(server);
 
@@ -318,7 +318,7 @@ describe('mail is sent', () => {
       'create trigger die before update of mailed_at on notifications for each row execute function die()',
     );
     await setStatus();
-    expect(await runJobs(server)).toMatchObject([{ task: 'mail_notifications' }]);
+    expect(await runJobs(server)).toMatchObject([{ task: 'mail_people' }]);
     expect(recipients()).toEqual(['anna@example.com', 'max@example.com']);
 
     await server.sql('drop function die cascade');

@@ -6,6 +6,7 @@ import { approveIdea } from '../../../server/domain/moderation/approve-idea.ts';
 import { rejectIdea } from '../../../server/domain/moderation/reject-idea.ts';
 import { followIdea } from '../../../server/domain/notifications/follow-idea.ts';
 import { setIdeaStatus } from '../../../server/domain/statuses/set-idea-status.ts';
+import type { NotificationToMail } from '../../../server/events/people/mail-notifications.ts';
 import { act } from '../../helpers/act.ts';
 import { asUser } from '../../helpers/administration.ts';
 import { createMember, createUser, createWorld, insertIdea, type World } from '../../helpers/fixtures.ts';
@@ -283,15 +284,15 @@ describe('a fan-out', () => {
     await server.sql(`delete from graphile_worker._private_jobs`);
 
     const jobs = async () => {
-      await server.sql(`select graphile_worker.add_job('tell_people', json_build_object('event_id', $1::uuid))`, [
-        event?.id,
+      await server.sql(`select graphile_worker.add_job('tell_people', $1::json)`, [
+        JSON.stringify({ account_id: world.accountId, event_id: event?.id }),
       ]);
       return (await jobsMade()).map(({ task }) => task).sort();
     };
 
-    expect(await jobs()).toEqual(['mail_notifications', 'post_to_chat']);
+    expect(await jobs()).toEqual(['mail_people', 'post_to_chat']);
     expect(await countTold()).toEqual({ people: 3, rows: 3 });
-    expect(await jobs()).toEqual(['mail_notifications', 'post_to_chat']);
+    expect(await jobs()).toEqual(['mail_people', 'post_to_chat']);
     expect(await countTold()).toEqual({ people: 3, rows: 3 });
     await server.sql(`delete from graphile_worker._private_jobs`);
   });
@@ -301,10 +302,12 @@ describe('a fan-out', () => {
     await createFollower();
     await setStatus(world.ownerId);
     const jobs = await jobsMade();
-    expect(jobs.map(({ task }) => task)).toEqual(Array(3).fill('mail_notifications'));
-    const sizes = jobs.map(({ payload }) => (payload as number[]).length).sort((a, b) => a - b);
+    expect(jobs.map(({ task }) => task)).toEqual(Array(3).fill('mail_people'));
+    const entries = jobs.map(({ payload }) => payload as NotificationToMail[]);
+    const sizes = entries.map(({ length }) => length).sort((a, b) => a - b);
     expect(sizes).toEqual([50, 100, 100]);
-    expect(new Set(jobs.flatMap(({ payload }) => payload as number[])).size).toBe(250);
+    expect(new Set(entries.flat().map(({ id }) => id)).size).toBe(250);
+    expect(new Set(entries.flat().map(({ account_id }) => account_id))).toEqual(new Set([world.accountId]));
     await server.sql(`delete from graphile_worker._private_jobs`);
   });
 

@@ -38,8 +38,8 @@ test('a worker tells the app, the mail server and the chat of what commits', asy
     expect(smtp.received.map(({ to }) => to)).toEqual(['grace@example.com']);
     // What the mail server deferred waits by itself.
     const [deferred] = await server.sql<{ id: number }>('select id from notifications where mailed_at is null');
-    expect((await waitingJobs(server)).filter(({ task }) => task === 'mail_notifications')).toMatchObject([
-      { payload: [deferred?.id], attempts: 1 },
+    expect((await waitingJobs(server)).filter(({ task }) => task === 'mail_people')).toMatchObject([
+      { payload: [{ account_id: world.accountId, id: deferred?.id }], attempts: 1 },
     ]);
   });
   smtp.accept();

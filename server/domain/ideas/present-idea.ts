@@ -1,0 +1,30 @@
+import type { Idea, VoteValue } from '../../../contract/idea.ts';
+import { statusOfCategory } from '../../../contract/status.ts';
+import { presentTime } from '../present-time.ts';
+import type { IdeaView } from './read-idea.ts';
+
+const voteOfNumber = { '-1': 'down', 0: 'none', 1: 'up' } as const satisfies Record<string, VoteValue>;
+
+/** An idea as the contract has it. */
+export function presentIdea(idea: IdeaView): Idea {
+  return {
+    id: idea.id,
+    title: idea.title,
+    body: idea.body,
+    status: statusOfCategory[idea.status_category],
+    status_key: idea.status_key,
+    status_category: idea.status_category,
+    status_label: idea.status_label,
+    moderation_state: idea.moderation_state,
+    score: idea.score,
+    up_count: idea.up_count,
+    down_count: idea.down_count,
+    comment_count: idea.comment_count,
+    my_vote: voteOfNumber[idea.my_vote ?? 0],
+    tags: idea.tags,
+    author: { id: idea.author_id, name: idea.author_name },
+    merged_into_id: idea.merged_into_id,
+    created_at: presentTime(idea.created_at),
+    updated_at: presentTime(idea.updated_at),
+  };
+}

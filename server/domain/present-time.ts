@@ -1,0 +1,6 @@
+/** A time of the database as RFC 3339 in UTC. */
+export function presentTime(time: string): string;
+export function presentTime(time: string | null): string | null;
+export function presentTime(time: string | null): string | null {
+  return time === null ? null : new Date(time).toISOString();
+}

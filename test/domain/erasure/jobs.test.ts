@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { removeAccountJobs } from '../../../server/domain/erasure/jobs.ts';
+import { sendTestEvent } from '../../../server/domain/webhooks/send-test-event.ts';
+import { createTestDatabase, type TestDatabase } from '../../helpers/database.ts';
+import { createWorld, insertIdea, type World } from '../../helpers/fixtures.ts';
+import { waitingJobs } from '../../helpers/jobs.ts';
+import { addWebhook, administer } from '../../helpers/webhooks.ts';
+
+let db: TestDatabase;
+
+beforeAll(async () => {
+  db = await createTestDatabase();
+});
+afterAll(() => db.drop());
+
+/** Ids of the rows that jobs name. */
+interface Named {
+  world: World;
+  endpointId: number;
+  channelId: number;
+  eventId: string;
+  notificationId: number;
+}
+
+async function createNamed(): Promise<Named> {
+  const world = await createWorld(db);
+  const { accountId, boardId, ownerId } = world;
+  await insertIdea(db, world);
+  const { id: endpointId } = await addWebhook(db, world, { url: 'https://example.com/' });
+  await administer(db, admin => sendTestEvent(admin, accountId, endpointId));
+  const [row] = await db.sql<Omit<Named, 'world' | 'endpointId'>>(
+    `with channel as (
+      insert into chat_channels (account_id, board_id, kind, url) values ($1, $2, 'slack', '\\x00') returning id
+    ), notification as (
+      insert into notifications (account_id, user_id, endpoint_id, kind) values ($1, $3, $4, 'webhook.disabled') returning id
+    )
+    select channel.id as "channelId", e.id as "eventId", notification.id as "notificationId"
+    from channel, notification, events e where e.account_id = $1`,
+    [accountId, boardId, ownerId, endpointId],
+  );
+  return { world, endpointId, ...(row as Omit<Named, 'world' | 'endpointId'>) };
+}
+
+/** A job of each task, as this version adds them and as the version before did. */
+const jobsOf = ({ world, endpointId, channelId, eventId, notificationId }: Named): [string, unknown][] => {
+  const account_id = world.accountId;
+  return [
+    ['deliver_webhooks', { account_id, endpoint_id: endpointId, lane: 1 }],
+    ['deliver_webhooks', { endpoint_id: endpointId, lane: 1 }],
+    ['post_to_chat', { account_id, channel_id: channelId, event_id: eventId }],
+    ['post_to_chat', { channel_id: channelId, event_id: eventId }],
+    ['tell_people', { account_id, event_id: eventId }],
+    ['tell_people', { event_id: eventId }],
+    ['extension_event:listener', { account_id, event_id: eventId }],
+    ['mail_people', [{ account_id, id: notificationId }]],
+    ['mail_notifications', [999_999, notificationId]],
+    ['mail_invitation', { account_id, invitation_id: 1 }],
+    ['mail_account_deletion', { account_id, user_id: world.ownerId }],
+  ];
+};
+
+test('the erasure of an account removes its jobs of both versions, and no job of another account', async () => {
+  const [erased, other] = [await createNamed(), await createNamed()];
+  const { accountId } = erased.world;
+  const kept: [string, unknown][] = [
+    ...jobsOf(other),
+    // An extension's own job may have anything in its payload.
+    ['ext:listener:note', { account_id: accountId }],
+    ['ext:listener:note', { account_id: 'acme' }],
+    ['record_audit_event', { account_id: accountId, event: 'account.erased' }],
+    ['extension_event:listener', { event_id: erased.eventId }],
+  ];
+  await db.sql('delete from graphile_worker._private_jobs');
+  for (const [task, payload] of [...jobsOf(erased), ...kept]) {
+    await db.sql('select graphile_worker.add_job($1, $2::json)', [task, JSON.stringify(payload)]);
+  }
+  const counts = {};
+  await removeAccountJobs(db.database, { accountId, batchSize: 4 }, counts);
+  expect((await waitingJobs(db)).map(({ task, payload }) => [task, payload])).toEqual(kept);
+  expect(counts).toEqual({ jobs: jobsOf(erased).length });
+});

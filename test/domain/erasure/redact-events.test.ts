@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { moveIdeas } from '../../../server/domain/erasure/move-ideas.ts';
+import { redactActed } from '../../../server/domain/erasure/redact-events.ts';
+import { mergeIdea } from '../../../server/domain/merging/merge-idea.ts';
+import { act } from '../../helpers/act.ts';
+import { createMember, createUser, createWorld, insertIdea, type World } from '../../helpers/fixtures.ts';
+import { startServer, type TestServer } from '../../helpers/server.ts';
+
+interface Shown {
+  actor: object;
+  idea: { author: object };
+  target: { author: object };
+}
+
+let server: TestServer;
+let world: World;
+let placeholder: { id: number; name: string };
+
+beforeAll(async () => {
+  server = await startServer();
+  world = await createWorld(server);
+  placeholder = { id: await createUser(server, 'Deleted user'), name: 'Deleted user' };
+});
+afterAll(() => server.close());
+
+/** A merge by a user of an idea of theirs into an idea of the user `targetAuthorId`. Answers the event's id. */
+async function recordMerge(userId: number, targetAuthorId: number): Promise<string> {
+  const ideaId = await insertIdea(server, world, { authorId: userId });
+  const targetId = await insertIdea(server, world, { authorId: targetAuthorId });
+  await act(server, world, userId, op => mergeIdea(op, ideaId, targetId));
+  const [event] = await server.sql<{ id: string }>('select id from events where idea_id = $1', [ideaId]);
+  return event?.id ?? '';
+}
+
+async function shownBy(eventId: string) {
+  const [event] = await server.sql<{ data: Shown | null; body: { data: Shown }; actor_id: number }>(
+    'select data, body, actor_id from events where id = $1',
+    [eventId],
+  );
+  if (!event) throw new Error('The event is gone');
+  return event;
+}
+
+const redactionOf = (userId: number) => ({ accountId: world.accountId, userId, placeholder, batchSize: 2 });
+
+test('an event of an erased user shows the placeholder in its data and in its body', async () => {
+  const userId = await createMember(server, world.accountId, 'moderator', 'Ada');
+  const eventIds = [];
+  for (let n = 0; n < 3; n++) eventIds.push(await recordMerge(userId, world.ownerId));
+  const before = await shownBy(eventIds[0] ?? '');
+  expect(before.data?.actor).toMatchObject({ id: userId, name: 'Ada' });
+
+  expect(await redactActed(server.database, redactionOf(userId))).toBe(3);
+  for (const eventId of eventIds) {
+    const { data, body, actor_id } = await shownBy(eventId);
+    expect(actor_id).toBe(placeholder.id);
+    for (const shown of [data, body.data]) {
+      expect(shown?.actor).toEqual({ ...placeholder, token_id: null });
+      expect(shown?.idea.author).toEqual(placeholder);
+      expect(shown?.target.author).toEqual({ id: world.ownerId, name: 'The owner' });
+    }
+  }
+  const { data } = await shownBy(eventIds[0] ?? '');
+  expect({ ...data, actor: null, idea: null }).toEqual({ ...before.data, actor: null, idea: null });
+});
+
+test('an event about an idea of an erased user shows the placeholder as its author, in data and body', async () => {
+  const userId = await createMember(server, world.accountId, 'member', 'Jun');
+  const eventId = await recordMerge(world.ownerId, userId);
+  expect(await moveIdeas(server.database, redactionOf(userId), new Date())).toBe(1);
+  const { data, body } = await shownBy(eventId);
+  expect([data?.target.author, body.data.target.author]).toEqual([placeholder, placeholder]);
+  expect([data?.actor, body.data.actor]).toEqual(
+    Array(2).fill({ id: world.ownerId, name: 'The owner', token_id: null }),
+  );
+});
+
+test('an event of the version before shows the placeholder in its body, and gets no data', async () => {
+  const userId = await createMember(server, world.accountId, 'moderator', 'Kim');
+  const eventIds = [await recordMerge(userId, world.ownerId), await recordMerge(world.ownerId, userId)];
+  await server.sql('update events set data = null where id = any ($1)', [eventIds]);
+  await redactActed(server.database, redactionOf(userId));
+  await moveIdeas(server.database, redactionOf(userId), new Date());
+  const [acted, about] = [await shownBy(eventIds[0] ?? ''), await shownBy(eventIds[1] ?? '')];
+  expect([acted.data, about.data]).toEqual([null, null]);
+  expect(acted.body.data.actor).toEqual({ ...placeholder, token_id: null });
+  expect(about.body.data.target.author).toEqual(placeholder);
+});
