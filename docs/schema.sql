@@ -535,7 +535,9 @@ CREATE TABLE oauth_records (
   consumed_at timestamp(3) with time zone,
   expires_at timestamp(3) with time zone,
   parent_hash bytea,
+  account_id bigint,
   CONSTRAINT oauth_records_pkey PRIMARY KEY (model, id_hash),
+  CONSTRAINT oauth_records_account_id_check CHECK ((account_id IS NULL) = (token_id IS NULL)),
   CONSTRAINT oauth_records_id_hash_check CHECK (octet_length(id_hash) = 32),
   CONSTRAINT oauth_records_payload_check CHECK (NOT payload ? 'jti'::text),
   CONSTRAINT oauth_records_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
@@ -545,6 +547,7 @@ CREATE INDEX oauth_records_grant_id_idx ON oauth_records USING btree (grant_id) 
 CREATE INDEX oauth_records_token_id_idx ON oauth_records USING btree (token_id) WHERE token_id IS NOT NULL;
 CREATE UNIQUE INDEX oauth_records_uid_key ON oauth_records USING btree (model, uid) WHERE uid IS NOT NULL;
 CREATE INDEX oauth_records_user_id_idx ON oauth_records USING btree (user_id) WHERE user_id IS NOT NULL;
+CREATE TRIGGER oauth_records_set_account BEFORE INSERT ON oauth_records FOR EACH ROW EXECUTE FUNCTION set_account_of_token();
 
 -- table password_links (global)
 

@@ -15,6 +15,8 @@ export const OauthRecord = defineEntity({
     userId: bigint().nullable(),
     /** The token that the grant is. */
     tokenId: bigint().nullable(),
+    /** The account of the token. */
+    accountId: bigint().nullable(),
     grantId: p.text().nullable(),
     uid: p.text().nullable(),
     /** The idHash of the refresh token that issued this refresh token; null where a code did. */

@@ -541,6 +541,13 @@ const promises: Promised[] = [
     accepted: ['{}', '{"kind": "AccessToken"}'],
   },
   {
+    constraint: 'oauth_records_account_id_check',
+    promise: 'a record of OAuth that has an account has a token, too',
+    statement: `insert into oauth_records (model, id_hash, payload, account_id) values ('Grant', sha256('a'), '{}', $1)`,
+    refused: [1],
+    accepted: [null],
+  },
+  {
     constraint: 'accounts_erasure_check',
     promise: 'no account is erased whose deletion was not scheduled',
     statement: 'update accounts set erasure_began_at = now(), deletion_scheduled_at = $1 where id = :account',
@@ -764,9 +771,10 @@ describe('removing', () => {
       gone.boardId,
     ]);
 
+    // The server removes OAuth records, since no foreign key leads from them to an account.
     const carrying = await db.sql<{ name: string }>(
       `select table_name as name from information_schema.columns
-      where column_name = 'account_id' and table_schema = 'public' order by 1`,
+      where column_name = 'account_id' and table_schema = 'public' and table_name <> 'oauth_records' order by 1`,
     );
     const counts = (accountId: number) =>
       Promise.all(

@@ -47,7 +47,7 @@ export function batchedRemoval<Table extends keyof Tables, Values extends Batch>
 }
 
 /** These have no account_id. Their condition finds them through tokens of the account. */
-const tablesOfTokens: readonly (keyof Tables)[] = ['oauth_records', 'rate_limits'];
+const tablesOfTokens: readonly (keyof Tables)[] = ['rate_limits'];
 
 /**
  * Selects a batch of the rows that meet a condition, and names them by their primary key within the account. PostgreSQL

@@ -3,19 +3,13 @@ import type { Administration } from '../administration.ts';
 import { revokeToken } from '../tokens/revoke-token.ts';
 import { hashOfId } from './records.ts';
 
-/** Starts without an account, because only the grant's token names it. */
+/** Finds the grant by its hash. It names its account. */
 const deleteGrant = query('delete_oauth_grant', (db, $: Arguments<{ idHash: Buffer }>) =>
   db
-    .with('ended', cte =>
-      cte
-        .deleteFrom('oauth_records')
-        .where('model', '=', 'Grant')
-        .where('id_hash', '=', $.idHash)
-        .returning('token_id'),
-    )
-    .selectFrom('ended as e')
-    .innerJoin('api_tokens as t', 't.id', 'e.token_id')
-    .select(['t.id as token_id', 't.account_id']),
+    .deleteFrom('oauth_records')
+    .where('model', '=', 'Grant')
+    .where('id_hash', '=', $.idHash)
+    .returning(['token_id', 'account_id']),
 );
 
 const deleteIssued = query('delete_oauth_grant_records', (db, $: Arguments<{ grantId: string }>) =>
@@ -29,7 +23,8 @@ export async function endGrant(
 ): Promise<{ tokenId: number; accountId: number } | undefined> {
   const [ended] = await admin.query(deleteGrant, { idHash: hashOfId(grantId) });
   await admin.query(deleteIssued, { grantId });
-  if (!ended) return undefined;
-  await revokeToken(admin, ended.account_id, ended.token_id);
-  return { tokenId: ended.token_id, accountId: ended.account_id };
+  if (ended?.token_id == null || ended.account_id == null) return undefined;
+  const { token_id: tokenId, account_id: accountId } = ended;
+  await revokeToken(admin, accountId, tokenId);
+  return { tokenId, accountId };
 }

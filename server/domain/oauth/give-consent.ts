@@ -50,6 +50,7 @@ export async function giveConsent(
     payload: consent.grantPayload,
     userId,
     tokenId: token.id,
+    accountId,
     createdAt: admin.now,
     expiresAt,
   });

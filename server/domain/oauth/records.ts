@@ -59,8 +59,8 @@ export async function storeRecord(
 /**
  * Locks the grant and its row among the tokens. So a token is not issued once the grant has ended or its person has been
  * removed, and redemptions under one grant wait for each other. The grant, its row among the tokens and its client live as
- * long as the newest token, so that unused ones expire by themselves. The grant's token names the account, so the
- * statement starts without one.
+ * long as the newest token, so that unused ones expire by themselves. The grant names the account, so the statement
+ * starts without one.
  */
 const insertUnderGrant = query('store_oauth_record_under_grant', (db, $: Arguments<NewRecordUnderGrant>) =>
   db
@@ -69,8 +69,10 @@ const insertUnderGrant = query('store_oauth_record_under_grant', (db, $: Argumen
       cte =>
         cte
           .selectFrom('oauth_records as g')
-          .innerJoin('api_tokens as t', 't.id', 'g.token_id')
-          .select(['g.id_hash', 'g.token_id', 'g.user_id', 't.account_id'])
+          .innerJoin('api_tokens as t', join =>
+            join.onRef('t.account_id', '=', 'g.account_id').onRef('t.id', '=', 'g.token_id'),
+          )
+          .select(['g.id_hash', 'g.token_id', 'g.user_id', 'g.account_id'])
           .where('g.model', '=', 'Grant')
           .where('g.id_hash', '=', $.grantHash)
           .where('t.revoked_at', 'is', null)
@@ -108,6 +110,7 @@ const insertUnderGrant = query('store_oauth_record_under_grant', (db, $: Argumen
       'payload',
       'user_id',
       'token_id',
+      'account_id',
       'grant_id',
       'parent_hash',
       'created_at',
@@ -122,6 +125,7 @@ const insertUnderGrant = query('store_oauth_record_under_grant', (db, $: Argumen
           $.payload.as('payload'),
           'user_id',
           'token_id',
+          'account_id',
           $.grantId.as('grant_id'),
           $.parentHash.as('parent_hash'),
           $.now.as('created_at'),
@@ -168,12 +172,14 @@ interface RecordAddress {
   idHash: Buffer;
 }
 
-/** Starts without an account: the record is found by its hash, and only its token names the account. */
+/** Starts without an account: the record is found by its hash, and names the account itself. */
 const selectRecord = query('find_oauth_record', (db, $: Arguments<RecordAddress & { now: Date }>) =>
   db
     .selectFrom('oauth_records as r')
-    .leftJoin('api_tokens as t', 't.id', 'r.token_id')
-    .leftJoin('accounts as a', 'a.id', 't.account_id')
+    .leftJoin('api_tokens as t', join =>
+      join.onRef('t.account_id', '=', 'r.account_id').onRef('t.id', '=', 'r.token_id'),
+    )
+    .leftJoin('accounts as a', 'a.id', 'r.account_id')
     .leftJoin('users as u', 'u.id', 't.issuer_id')
     .select(['r.payload', 'r.consumed_at'])
     .where('r.model', '=', $.model)
