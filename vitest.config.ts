@@ -4,7 +4,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** What takes longest, in this order: vitest cannot tell it from a file's size. */
 const longest = [
-  'test/events/kill.test.ts',
+  'test/delivery/kill.test.ts',
   'test/operations/stopping.test.ts',
   'test/admin/browser.test.ts',
   'test/operations/recovery.test.ts',
@@ -12,9 +12,9 @@ const longest = [
   'test/client/drift.test.ts',
   'test/operations/rolling-restart.test.ts',
   'test/endpoints/merging.property.test.ts',
-  'test/database/embedded-postgres.test.ts',
+  'test/database/embedded/embedded-postgres.test.ts',
   'test/pages/browser.test.ts',
-  'test/events/webhook-delivery.test.ts',
+  'test/delivery/webhook-delivery.test.ts',
   'test/database/database.test.ts',
   'test/client/readme.test.ts',
   'test/oauth/browser.test.ts',

@@ -3,7 +3,7 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { startEmbeddedPostgres } from '../server/database/embedded-postgres.ts';
+import { startEmbeddedPostgres } from '../server/database/embedded/embedded-postgres.ts';
 import { migrate } from '../server/database/migrator.ts';
 import { describeSchema } from './schema/describe-schema.ts';
 

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { buildApp } from './app.ts';
 import { type Config, loadConfig } from './config.ts';
-import { connectOrStart, startEmbeddedPostgres } from './database/embedded-postgres.ts';
+import { connectOrStart, startEmbeddedPostgres } from './database/embedded/embedded-postgres.ts';
 import { migrate } from './database/migrator.ts';
 import { requireSupportedPostgres } from './database/server-version.ts';
 import { type DemoTokens, loadDemo } from './demo/load-demo.ts';

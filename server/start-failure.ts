@@ -1,5 +1,5 @@
 import { ConfigError } from './config.ts';
-import { EmbeddedPostgresError } from './database/embedded-postgres-error.ts';
+import { EmbeddedPostgresError } from './database/embedded/embedded-postgres-error.ts';
 import { explainUnreachable } from './database/explain-unreachable.ts';
 import { MigrationError } from './database/migration-error.ts';
 import { ExtensionError } from './extensions/extension-error.ts';

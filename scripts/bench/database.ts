@@ -1,11 +1,11 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { runAlone } from '../../server/database/cluster-access.ts';
-import { startEmbeddedPostgres } from '../../server/database/embedded-postgres.ts';
+import { runAlone } from '../../server/database/embedded/cluster-access.ts';
+import { startEmbeddedPostgres } from '../../server/database/embedded/embedded-postgres.ts';
+import { locatePostgresBinaries } from '../../server/database/embedded/postgres-binaries.ts';
+import { findCluster } from '../../server/database/embedded/postgres-cluster.ts';
 import { migrate } from '../../server/database/migrator.ts';
-import { locatePostgresBinaries } from '../../server/database/postgres-binaries.ts';
-import { findCluster } from '../../server/database/postgres-cluster.ts';
 
 /**
  * Starts a migrated PostgreSQL of the benchmark's own with the settings of production: it writes every commit to the disk.

@@ -1,9 +1,9 @@
 import { type Config, loadConfig } from '../config.ts';
 import { type Database, openDatabase } from '../database/database.ts';
-import { connectOrStart } from '../database/embedded-postgres.ts';
+import { connectOrStart } from '../database/embedded/embedded-postgres.ts';
+import { findCluster } from '../database/embedded/postgres-cluster.ts';
 import { describeDatabase, explainUnreachable } from '../database/explain-unreachable.ts';
 import { listPendingMigrations } from '../database/migrator.ts';
-import { findCluster } from '../database/postgres-cluster.ts';
 import { requireSupportedPostgres } from '../database/server-version.ts';
 import type { Administration } from '../domain/administration.ts';
 import { systemClock } from '../domain/clock.ts';

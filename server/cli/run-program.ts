@@ -1,6 +1,6 @@
 import { CommanderError } from 'commander';
 import { ConfigError } from '../config.ts';
-import { EmbeddedPostgresError } from '../database/embedded-postgres-error.ts';
+import { EmbeddedPostgresError } from '../database/embedded/embedded-postgres-error.ts';
 import { MigrationError } from '../database/migration-error.ts';
 import { AdministrationError } from '../domain/administration.ts';
 import { ExtensionError } from '../extensions/extension-error.ts';

@@ -1,5 +1,5 @@
 import type { TaskList } from 'graphile-worker';
-import { chatQueuesOfAccount } from '../events/chat/chat-queues.ts';
+import { chatQueuesOfAccount } from '../delivery/chat/chat-queues.ts';
 
 /** Jobs that share slots. A job never waits for a slot of another pool. */
 export interface JobPool {

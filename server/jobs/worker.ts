@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { buildMailer } from '../delivery/mail/mailer.ts';
 import type { ServerDependencies } from '../dependencies.ts';
-import { buildAddressGuard } from '../events/address-guard.ts';
-import { buildOutgoingRequests, type OutgoingRequests } from '../events/outgoing-request.ts';
-import { buildMailer } from '../events/people/mailer.ts';
+import { buildAddressGuard } from '../outgoing/address-guard.ts';
+import { buildOutgoingRequests, type OutgoingRequests } from '../outgoing/outgoing-request.ts';
 import { type Runner, type RunnerTiming, startRunner } from './runner.ts';
 
 export interface Worker {

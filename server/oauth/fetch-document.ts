@@ -1,4 +1,4 @@
-import type { OutgoingRequests } from '../events/outgoing-request.ts';
+import type { OutgoingRequests } from '../outgoing/outgoing-request.ts';
 
 /**
  * What the provider fetches with: the document of a client that is known by its URL. It goes the way of webhooks, which

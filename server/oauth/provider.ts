@@ -1,9 +1,9 @@
 import { generateKeyPairSync, hkdfSync } from 'node:crypto';
 import type { Context, Provider as OauthProvider } from 'oidc-provider';
 import type { ServerDependencies } from '../dependencies.ts';
-import { buildAddressGuard } from '../events/address-guard.ts';
-import { buildOutgoingRequests } from '../events/outgoing-request.ts';
 import { issuerOf, mcpUrlOf } from '../http/public-addresses.ts';
+import { buildAddressGuard } from '../outgoing/address-guard.ts';
+import { buildOutgoingRequests } from '../outgoing/outgoing-request.ts';
 import { buildAdapter } from './adapter.ts';
 import { chargeFetches } from './client-limits.ts';
 import { fixedMetadata, tidyMetadata } from './client-metadata.ts';

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { definePage, sendPage } from '../pages/page.ts';
+import { definePage, sendPage } from '../pages/shell/page.ts';
 import { shownTarget } from './client-metadata.ts';
 import type { OauthErrorBody } from './exchange.ts';
 

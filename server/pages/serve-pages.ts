@@ -2,9 +2,9 @@ import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest 
 import type { ServerDependencies } from '../dependencies.ts';
 import { collectPaths, refuseOtherMethods } from '../http/method-not-allowed.ts';
 import { pathOf } from '../http/request-context.ts';
-import { serveAssets } from './assets.ts';
-import { answerErrorPages } from './error-page.ts';
-import { strictHeaders } from './headers.ts';
+import { serveAssets } from './shell/assets.ts';
+import { answerErrorPages } from './shell/error-page.ts';
+import { strictHeaders } from './shell/headers.ts';
 
 declare module 'fastify' {
   interface FastifyReply {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { chatUrlPurpose } from '../../server/domain/chat/chat-url.ts';
 import { createChannel } from '../../server/domain/chat/create-channel.ts';
 import type { ChatKind } from '../../server/entities/chat-channel.ts';
-import { chatUrlPurpose } from '../../server/events/chat/chat-url.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { createBoard, createMember, createWorld, type World } from '../helpers/fixtures.ts';
 import { closeEarly, type Receiver, startReceiver } from '../helpers/receiver.ts';

@@ -1,5 +1,5 @@
 import { test as base, expect } from 'vitest';
-import { chatUrlPurpose } from '../../server/events/chat/chat-url.ts';
+import { chatUrlPurpose } from '../../server/domain/chat/chat-url.ts';
 import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
 import { createMember, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
 import { startReceiver } from '../helpers/receiver.ts';

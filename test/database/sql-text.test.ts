@@ -17,7 +17,7 @@ const statementText =
 const elsewhere: Record<string, string> = {
   'database/apply-migration.ts': 'Notes an applied migration in the table of the migrator, and reads no row.',
   'http/rate-limit.ts': 'A part of two texts of sql(), which charge counters in the same way.',
-  'database/embedded-postgres.ts': 'Makes the database of a new cluster before there is a schema.',
+  'database/embedded/embedded-postgres.ts': 'Makes the database of a new cluster before there is a schema.',
 };
 
 const files = globSync('**/*.ts', { cwd: server, exclude: ['**/*.d.ts', 'demo/*-board.ts'] }).map(name => ({

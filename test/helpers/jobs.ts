@@ -1,15 +1,15 @@
 import { EventEmitter } from 'node:events';
 import { Logger as GraphileLogger, runOnce, type TaskList, type WorkerEvents } from 'graphile-worker';
 import pg from 'pg';
-import { buildAddressGuard } from '../../server/events/address-guard.ts';
-import { buildOutgoingRequests } from '../../server/events/outgoing-request.ts';
-import { buildAddressTokens } from '../../server/events/people/address-token.ts';
-import { buildMailer } from '../../server/events/people/mailer.ts';
-import { buildUnsubscribeTokens } from '../../server/events/people/unsubscribe-token.ts';
-import { buildSecretBox } from '../../server/events/secret-box.ts';
+import { buildMailer } from '../../server/delivery/mail/mailer.ts';
+import { buildUnsubscribeTokens } from '../../server/domain/notifications/unsubscribe-token.ts';
+import { buildSecretBox } from '../../server/domain/secret-box.ts';
+import { buildAddressTokens } from '../../server/domain/users/address-token.ts';
 import { takeLease } from '../../server/jobs/lease.ts';
 import { buildTasks } from '../../server/jobs/tasks.ts';
 import { queryOn } from '../../server/jobs/worker-connections.ts';
+import { buildAddressGuard } from '../../server/outgoing/address-guard.ts';
+import { buildOutgoingRequests } from '../../server/outgoing/outgoing-request.ts';
 import type { TestServer } from './server.ts';
 
 export interface FailedJob {

@@ -3,7 +3,7 @@ import { readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../server/database/embedded-postgres.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../server/database/embedded/embedded-postgres.ts';
 import { makeScratchDirectory } from './scratch-directory.ts';
 
 /** A PostgreSQL that may be harmed: nobody else uses it, and it keeps every commit as one in production does. */

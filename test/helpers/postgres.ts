@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../server/database/embedded-postgres.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../server/database/embedded/embedded-postgres.ts';
 import { migrate } from '../../server/database/migrator.ts';
 import { findChromium } from '../client/runtimes.ts';
 import { makeScratchDirectory } from './scratch-directory.ts';

@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { mergeIdea } from '../../server/domain/merging/merge-idea.ts';
-import { buildUnsubscribeTokens } from '../../server/events/people/unsubscribe-token.ts';
+import { buildUnsubscribeTokens } from '../../server/domain/notifications/unsubscribe-token.ts';
 import { act } from '../helpers/act.ts';
 import { createTag, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
 import { startServer, type TestServer, testAppKey } from '../helpers/server.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { ideaUrl } from '../../server/domain/ideas/idea-url.ts';
 import { mergeIdea } from '../../server/domain/merging/merge-idea.ts';
-import { ideaUrl } from '../../server/events/idea-url.ts';
-import { iconPath, stylesheetPath } from '../../server/pages/assets.ts';
+import { iconPath, stylesheetPath } from '../../server/pages/shell/assets.ts';
 import { act } from '../helpers/act.ts';
 import { type BoardInput, createBoard, createTag, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
 import { rawRequest } from '../helpers/raw-request.ts';

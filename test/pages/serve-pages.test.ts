@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { iconPath, stylesheetPath } from '../../server/pages/assets.ts';
+import { iconPath, stylesheetPath } from '../../server/pages/shell/assets.ts';
 import { testClock } from '../helpers/clock.ts';
 import { createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
 import { request } from '../helpers/request.ts';

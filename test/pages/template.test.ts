@@ -1,9 +1,9 @@
 import { globSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { definePage } from '../../server/pages/page.ts';
-import { loadTemplate } from '../../server/pages/template.ts';
+import { definePage } from '../../server/pages/shell/page.ts';
+import { loadTemplate } from '../../server/pages/shell/template.ts';
 
-const directory = new URL('../../server/pages/', import.meta.url);
+const directory = new URL('../../server/', import.meta.url);
 const templates = globSync('**/*.eta', { cwd: directory });
 const sourceOf = (file: string) => readFileSync(new URL(file, directory), 'utf8');
 
@@ -11,7 +11,7 @@ const hostile = `"><script>alert('1')</script>&amp;`;
 const escaped = '&quot;&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;&amp;amp;';
 
 test('every template compiles', () => {
-  expect(templates).toContain('layout.eta');
+  expect(templates).toContain('pages/shell/layout.eta');
   for (const file of templates) loadTemplate(file);
 });
 
@@ -30,7 +30,7 @@ test('no template has a script but the one file that copies, a style or a value 
 });
 
 test('values are escaped in text and in attributes, and the output of a template is not escaped twice', () => {
-  const page = definePage<object>('error')(
+  const page = definePage<object>('pages/shell/error')(
     {
       title: hostile,
       site: { label: hostile, href: hostile },
@@ -45,7 +45,7 @@ test('values are escaped in text and in attributes, and the output of a template
 });
 
 test('what is left out shows nothing, and what is no text fails', () => {
-  const render = loadTemplate<object>('unsubscribe/unsubscribe');
+  const render = loadTemplate<object>('pages/unsubscribe/unsubscribe');
   expect(render({ title: undefined, explanation: null, button: false }).text).toContain('<h1></h1>\n<p></p>');
   expect(() => render({ title: {}, explanation: '' })).toThrow(TypeError);
 });

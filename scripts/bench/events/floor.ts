@@ -1,8 +1,8 @@
 import { Logger, type Runner, run } from 'graphile-worker';
 import pg from 'pg';
 import { loadConfig } from '../../../server/config.ts';
-import { buildAddressGuard } from '../../../server/events/address-guard.ts';
-import { buildOutgoingRequests } from '../../../server/events/outgoing-request.ts';
+import { buildAddressGuard } from '../../../server/outgoing/address-guard.ts';
+import { buildOutgoingRequests } from '../../../server/outgoing/outgoing-request.ts';
 import { answerCalls, readUsage } from '../child.ts';
 
 /**

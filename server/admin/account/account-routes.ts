@@ -4,7 +4,7 @@ import { requireAccountById } from '../../domain/accounts/find-account.ts';
 import { readAccount } from '../../domain/accounts/list-accounts.ts';
 import { updateAccount } from '../../domain/accounts/update-account.ts';
 import type { AccountOfUser } from '../../domain/sign-in/read-session.ts';
-import { definePage, sendPage } from '../../pages/page.ts';
+import { definePage, sendPage } from '../../pages/shell/page.ts';
 import {
   hasAgentApi,
   isOwner,
@@ -12,16 +12,16 @@ import {
   pathIn,
   requireAdminAccount,
   requireOwnedAccount,
-} from '../account-choice.ts';
-import { administer } from '../administer.ts';
-import { requireSession } from '../browser-session.ts';
-import { accountErasedFrom } from '../erased-from.ts';
-import { fieldOf } from '../form-fields.ts';
-import { formTokenOf, frameOf } from '../frame.ts';
-import { noticeIn } from '../parameters.ts';
-import { problemOf } from '../problem.ts';
-import { type ShownTime, showTime } from '../show-time.ts';
-import { shownAddress, shownName } from '../shown-name.ts';
+} from '../shell/account-choice.ts';
+import { administer } from '../shell/administer.ts';
+import { requireSession } from '../shell/browser-session.ts';
+import { accountErasedFrom } from '../shell/erased-from.ts';
+import { fieldOf } from '../shell/form-fields.ts';
+import { formTokenOf, frameOf } from '../shell/frame.ts';
+import { noticeIn } from '../shell/parameters.ts';
+import { problemOf } from '../shell/problem.ts';
+import { type ShownTime, showTime } from '../shell/show-time.ts';
+import { shownAddress, shownName } from '../shell/shown-name.ts';
 import { serveAccountDeletion } from './deletion-routes.ts';
 
 interface AccountData {

@@ -3,16 +3,16 @@ import type { ServerDependencies } from '../../dependencies.ts';
 import { readAccount } from '../../domain/accounts/list-accounts.ts';
 import { cancelAccountDeletion, scheduleAccountDeletion } from '../../domain/erasure/schedule-account-deletion.ts';
 import type { AccountOfUser } from '../../domain/sign-in/read-session.ts';
-import { definePage, sendPage } from '../../pages/page.ts';
-import { nameAccount, pathIn, requireOwnedAccount } from '../account-choice.ts';
-import { administer } from '../administer.ts';
-import { requireSession, sessionOf } from '../browser-session.ts';
-import { accountErasedFrom } from '../erased-from.ts';
-import { fieldOf } from '../form-fields.ts';
-import { formTokenOf, frameOf } from '../frame.ts';
-import { askForOwnPassword } from '../own-password.ts';
-import type { ShownTime } from '../show-time.ts';
-import { shownAddress, shownName } from '../shown-name.ts';
+import { definePage, sendPage } from '../../pages/shell/page.ts';
+import { nameAccount, pathIn, requireOwnedAccount } from '../shell/account-choice.ts';
+import { administer } from '../shell/administer.ts';
+import { requireSession, sessionOf } from '../shell/browser-session.ts';
+import { accountErasedFrom } from '../shell/erased-from.ts';
+import { fieldOf } from '../shell/form-fields.ts';
+import { formTokenOf, frameOf } from '../shell/frame.ts';
+import type { ShownTime } from '../shell/show-time.ts';
+import { shownAddress, shownName } from '../shell/shown-name.ts';
+import { askForOwnPassword } from '../sign-in/own-password.ts';
 
 interface QuestionData {
   name: string;

@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { updateBoard } from '../../domain/boards/update-board.ts';
-import { nameAccount, requireAdminAccount } from '../account-choice.ts';
-import { requireSession } from '../browser-session.ts';
-import { askFor } from '../confirmation.ts';
-import { wordIn } from '../parameters.ts';
-import { shownName } from '../shown-name.ts';
+import { nameAccount, requireAdminAccount } from '../shell/account-choice.ts';
+import { requireSession } from '../shell/browser-session.ts';
+import { askFor } from '../shell/confirmation.ts';
+import { wordIn } from '../shell/parameters.ts';
+import { shownName } from '../shell/shown-name.ts';
 import { pathOnBoard } from './board-page.ts';
 import { onBoard } from './on-board.ts';
 

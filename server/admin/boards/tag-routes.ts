@@ -10,16 +10,16 @@ import {
   updateTag,
 } from '../../domain/tags/edit-tags.ts';
 import { listTagsInUse, readTagInUse } from '../../domain/tags/list-tags-in-use.ts';
-import { definePage, sendPage } from '../../pages/page.ts';
-import { nameAccount, requireAdminAccount } from '../account-choice.ts';
-import { requireSession } from '../browser-session.ts';
-import { askFor } from '../confirmation.ts';
-import { fieldOf } from '../form-fields.ts';
-import { formTokenOf, frameOf } from '../frame.ts';
-import { idIn, noticeIn, wordIn } from '../parameters.ts';
-import { type Problem, problemOf } from '../problem.ts';
-import { showCount } from '../show-count.ts';
-import { shownName } from '../shown-name.ts';
+import { definePage, sendPage } from '../../pages/shell/page.ts';
+import { nameAccount, requireAdminAccount } from '../shell/account-choice.ts';
+import { requireSession } from '../shell/browser-session.ts';
+import { askFor } from '../shell/confirmation.ts';
+import { fieldOf } from '../shell/form-fields.ts';
+import { formTokenOf, frameOf } from '../shell/frame.ts';
+import { idIn, noticeIn, wordIn } from '../shell/parameters.ts';
+import { type Problem, problemOf } from '../shell/problem.ts';
+import { showCount } from '../shell/show-count.ts';
+import { shownName } from '../shell/shown-name.ts';
 import { type BoardHeader, headerOf, pathOnBoard } from './board-page.ts';
 import { onBoard } from './on-board.ts';
 import { type ListPage, pageOf, placeIn } from './pages-of-list.ts';

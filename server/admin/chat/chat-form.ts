@@ -1,9 +1,9 @@
 import type { NamedBoard } from '../../domain/boards/list-boards.ts';
+import { chatEventTypes } from '../../domain/chat/chat-event-types.ts';
 import { type ChatKind, chatKinds } from '../../entities/chat-channel.ts';
-import { chatEventTypes } from '../../events/chat/chat-event-types.ts';
-import { type BoardChoice, boardChoices } from '../board-choice.ts';
-import { type EventChoice, eventChoices, readEventChoices } from '../event-choices.ts';
-import { fieldOf } from '../form-fields.ts';
+import { type BoardChoice, boardChoices } from '../shell/board-choice.ts';
+import { type EventChoice, eventChoices, readEventChoices } from '../shell/event-choices.ts';
+import { fieldOf } from '../shell/form-fields.ts';
 
 /** What was entered in the form of a channel, but for its URL, which is a secret and in no page. */
 export interface GivenChannel {

@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify';
 import type { ChannelListing } from '../../domain/chat/list-channels.ts';
 import type { AccountOfUser } from '../../domain/sign-in/read-session.ts';
-import { shortLine } from '../../events/plain-text.ts';
-import { pathIn } from '../account-choice.ts';
-import { type ShownTime, showTime } from '../show-time.ts';
+import { shortLine } from '../../text/plain-text.ts';
+import { pathIn } from '../shell/account-choice.ts';
+import { type ShownTime, showTime } from '../shell/show-time.ts';
 import { kindNames } from './chat-form.ts';
 
 /** A channel as the pages show it. */

@@ -5,16 +5,16 @@ import { acceptInvitation, signUpByInvitation } from '../../domain/invitations/a
 import { invitationDays } from '../../domain/invitations/invite-member.ts';
 import { type FollowedInvitation, readInvitation } from '../../domain/invitations/read-invitation.ts';
 import { asRole } from '../../entities/membership.ts';
-import { definePage, sendPage } from '../../pages/page.ts';
-import { administer } from '../administer.ts';
-import { requireSession, sessionOf, sessionTerms, setSessionCookie } from '../browser-session.ts';
-import { fieldOf } from '../form-fields.ts';
-import { formTokenOf, frameOf } from '../frame.ts';
-import { buildKnownBrowsers } from '../known-browser.ts';
-import { passwordLengths, problemOfNewPassword } from '../new-password.ts';
-import { Refusal } from '../refusal.ts';
-import { type ShownTime, showTime } from '../show-time.ts';
-import { shownAddress, shownName } from '../shown-name.ts';
+import { definePage, sendPage } from '../../pages/shell/page.ts';
+import { administer } from '../shell/administer.ts';
+import { requireSession, sessionOf, sessionTerms, setSessionCookie } from '../shell/browser-session.ts';
+import { fieldOf } from '../shell/form-fields.ts';
+import { formTokenOf, frameOf } from '../shell/frame.ts';
+import { Refusal } from '../shell/refusal.ts';
+import { type ShownTime, showTime } from '../shell/show-time.ts';
+import { shownAddress, shownName } from '../shell/shown-name.ts';
+import { buildKnownBrowsers } from '../sign-in/known-browser.ts';
+import { passwordLengths, problemOfNewPassword } from '../sign-in/new-password.ts';
 
 /** What whoever follows a link can do, by who they are. */
 type Step =

@@ -8,18 +8,18 @@ import { revokeInvitation } from '../../domain/invitations/revoke-invitation.ts'
 import { mayManage } from '../../domain/members/may-manage.ts';
 import type { AccountOfUser } from '../../domain/sign-in/read-session.ts';
 import { asRole } from '../../entities/membership.ts';
-import { definePage, type Link, sendPage } from '../../pages/page.ts';
-import { nameAccount, pathIn, requireAdminAccount } from '../account-choice.ts';
-import { administer } from '../administer.ts';
-import { requireSession, sessionOf } from '../browser-session.ts';
-import { askFor } from '../confirmation.ts';
-import { fieldOf } from '../form-fields.ts';
-import { formTokenOf, frameOf } from '../frame.ts';
-import { idIn, noticeIn, numberIn } from '../parameters.ts';
-import { problemOf } from '../problem.ts';
-import { type ShownTime, showTime } from '../show-time.ts';
-import { shownAddress, shownName } from '../shown-name.ts';
-import { buildThrottle, describeWait } from '../throttle.ts';
+import { definePage, type Link, sendPage } from '../../pages/shell/page.ts';
+import { nameAccount, pathIn, requireAdminAccount } from '../shell/account-choice.ts';
+import { administer } from '../shell/administer.ts';
+import { requireSession, sessionOf } from '../shell/browser-session.ts';
+import { askFor } from '../shell/confirmation.ts';
+import { fieldOf } from '../shell/form-fields.ts';
+import { formTokenOf, frameOf } from '../shell/frame.ts';
+import { idIn, noticeIn, numberIn } from '../shell/parameters.ts';
+import { problemOf } from '../shell/problem.ts';
+import { type ShownTime, showTime } from '../shell/show-time.ts';
+import { shownAddress, shownName } from '../shell/shown-name.ts';
+import { buildThrottle, describeWait } from '../sign-in/throttle.ts';
 import { choicesOf, presentRole, type RoleChoice, roleOf, type ShownRole } from './present-role.ts';
 
 interface ShownInvitation {

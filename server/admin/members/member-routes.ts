@@ -6,17 +6,17 @@ import { listMembers, type MemberView, readMember } from '../../domain/members/l
 import { mayManage } from '../../domain/members/may-manage.ts';
 import type { AccountOfUser } from '../../domain/sign-in/read-session.ts';
 import { mayBlock } from '../../domain/users/block-user.ts';
-import { definePage, type Link, sendPage } from '../../pages/page.ts';
-import { isAdmin, nameAccount, pathIn, requireAccount, requireAdminAccount } from '../account-choice.ts';
-import { administer } from '../administer.ts';
-import { requireSession, sessionOf } from '../browser-session.ts';
-import { askFor } from '../confirmation.ts';
-import { fieldOf } from '../form-fields.ts';
-import { formTokenOf, frameOf } from '../frame.ts';
-import { idIn, noticeIn } from '../parameters.ts';
-import { problemOf } from '../problem.ts';
-import { type ShownTime, showTime } from '../show-time.ts';
-import { shownAddress, shownName } from '../shown-name.ts';
+import { definePage, type Link, sendPage } from '../../pages/shell/page.ts';
+import { isAdmin, nameAccount, pathIn, requireAccount, requireAdminAccount } from '../shell/account-choice.ts';
+import { administer } from '../shell/administer.ts';
+import { requireSession, sessionOf } from '../shell/browser-session.ts';
+import { askFor } from '../shell/confirmation.ts';
+import { fieldOf } from '../shell/form-fields.ts';
+import { formTokenOf, frameOf } from '../shell/frame.ts';
+import { idIn, noticeIn } from '../shell/parameters.ts';
+import { problemOf } from '../shell/problem.ts';
+import { type ShownTime, showTime } from '../shell/show-time.ts';
+import { shownAddress, shownName } from '../shell/shown-name.ts';
 import { type FilterForm, placeAfter, readFilter } from './member-filter.ts';
 import { choicesOf, presentRole, type RoleChoice, roleOf, type ShownRole } from './present-role.ts';
 

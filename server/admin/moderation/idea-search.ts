@@ -1,6 +1,6 @@
 import type { IdeaView } from '../../domain/ideas/read-idea.ts';
-import { shortLine } from '../../events/plain-text.ts';
 import { type PresentedIdea, presentIdea } from '../../pages/public-board/present-idea.ts';
+import { shortLine } from '../../text/plain-text.ts';
 
 /** So many fit a page that is quick on a phone. The list's statements know this number. */
 export const ideasPerPage = 20;

@@ -4,15 +4,15 @@ import { word } from '../../../contract/text.ts';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { pageRejectedIdeas, rejectedSort } from '../../domain/moderation/list-rejected-ideas.ts';
 import { placeOf } from '../../domain/pagination.ts';
-import { shortLine } from '../../events/plain-text.ts';
-import { definePage, type Link, sendPage } from '../../pages/page.ts';
-import { readQuery } from '../../pages/query.ts';
-import { nameAccount, pathIn, requireModeratedAccount } from '../account-choice.ts';
-import { administer } from '../administer.ts';
-import { requireSession } from '../browser-session.ts';
-import { frameOf } from '../frame.ts';
-import { type ShownTime, showTime } from '../show-time.ts';
-import { shownName } from '../shown-name.ts';
+import { definePage, type Link, sendPage } from '../../pages/shell/page.ts';
+import { readQuery } from '../../pages/shell/query.ts';
+import { shortLine } from '../../text/plain-text.ts';
+import { nameAccount, pathIn, requireModeratedAccount } from '../shell/account-choice.ts';
+import { administer } from '../shell/administer.ts';
+import { requireSession } from '../shell/browser-session.ts';
+import { frameOf } from '../shell/frame.ts';
+import { type ShownTime, showTime } from '../shell/show-time.ts';
+import { shownName } from '../shell/shown-name.ts';
 import { ideaPath } from './way-back.ts';
 
 interface RejectedListData {

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { AdministrationError } from '../../domain/administration.ts';
+import { type AddressChange, type AddressField, buildAddressTokens } from '../../domain/users/address-token.ts';
 import {
   addressLinkHours,
   confirmAddress,
@@ -9,17 +10,16 @@ import {
 } from '../../domain/users/change-address.ts';
 import { lockUser } from '../../domain/users/find-user.ts';
 import { updateUser } from '../../domain/users/update-user.ts';
-import { type AddressChange, type AddressField, buildAddressTokens } from '../../events/people/address-token.ts';
-import { definePage, sendPage } from '../../pages/page.ts';
-import { administer } from '../administer.ts';
-import { requireSession, sessionOf } from '../browser-session.ts';
-import { fieldOf } from '../form-fields.ts';
-import { formTokenOf } from '../frame.ts';
-import { askForOwnPassword } from '../own-password.ts';
-import { problemOf } from '../problem.ts';
-import { Refusal } from '../refusal.ts';
-import { shownAddress } from '../shown-name.ts';
-import { buildThrottle, describeWait } from '../throttle.ts';
+import { definePage, sendPage } from '../../pages/shell/page.ts';
+import { administer } from '../shell/administer.ts';
+import { requireSession, sessionOf } from '../shell/browser-session.ts';
+import { fieldOf } from '../shell/form-fields.ts';
+import { formTokenOf } from '../shell/frame.ts';
+import { problemOf } from '../shell/problem.ts';
+import { Refusal } from '../shell/refusal.ts';
+import { shownAddress } from '../shell/shown-name.ts';
+import { askForOwnPassword } from '../sign-in/own-password.ts';
+import { buildThrottle, describeWait } from '../sign-in/throttle.ts';
 import { ownFrame, ownPath } from './own-pages.ts';
 import { type ProfileWords, showProfile } from './show-profile.ts';
 

@@ -2,14 +2,14 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { findHolds } from '../../domain/erasure/find-holds.ts';
 import { cancelUserDeletion, requestUserDeletion } from '../../domain/erasure/request-user-deletion.ts';
-import { definePage, sendPage } from '../../pages/page.ts';
-import { administer } from '../administer.ts';
-import { requireSession, sessionOf } from '../browser-session.ts';
-import { userErasedFrom } from '../erased-from.ts';
-import { formTokenOf } from '../frame.ts';
-import { askForOwnPassword } from '../own-password.ts';
-import type { ShownTime } from '../show-time.ts';
-import { shownAddress } from '../shown-name.ts';
+import { definePage, sendPage } from '../../pages/shell/page.ts';
+import { administer } from '../shell/administer.ts';
+import { requireSession, sessionOf } from '../shell/browser-session.ts';
+import { userErasedFrom } from '../shell/erased-from.ts';
+import { formTokenOf } from '../shell/frame.ts';
+import type { ShownTime } from '../shell/show-time.ts';
+import { shownAddress } from '../shell/shown-name.ts';
+import { askForOwnPassword } from '../sign-in/own-password.ts';
 import { ownFrame, ownPath } from './own-pages.ts';
 
 interface QuestionData {

@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify';
 import type { Config } from '../../config.ts';
-import { ideaUrl } from '../../events/idea-url.ts';
+import { ideaUrl } from '../../domain/ideas/idea-url.ts';
 import { ideaPath } from '../../pages/public-board/present-idea.ts';
-import { isModerator, pathIn } from '../account-choice.ts';
-import { sessionOf } from '../browser-session.ts';
+import { isModerator, pathIn } from '../shell/account-choice.ts';
+import { sessionOf } from '../shell/browser-session.ts';
 
 interface LinkedIdea {
   id: number;

@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { changePassword } from '../../domain/sign-in/change-password.ts';
-import { administer } from '../administer.ts';
-import { requireSession, sessionOf, sessionTerms, setSessionCookie } from '../browser-session.ts';
-import { fieldOf } from '../form-fields.ts';
-import { problemOfNewPassword } from '../new-password.ts';
-import { askForOwnPassword } from '../own-password.ts';
-import { problemOf } from '../problem.ts';
+import { administer } from '../shell/administer.ts';
+import { requireSession, sessionOf, sessionTerms, setSessionCookie } from '../shell/browser-session.ts';
+import { fieldOf } from '../shell/form-fields.ts';
+import { problemOf } from '../shell/problem.ts';
+import { problemOfNewPassword } from '../sign-in/new-password.ts';
+import { askForOwnPassword } from '../sign-in/own-password.ts';
 import { ownPath } from './own-pages.ts';
 import { showProfile } from './show-profile.ts';
 

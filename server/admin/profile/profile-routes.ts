@@ -2,11 +2,11 @@ import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { lockUser } from '../../domain/users/find-user.ts';
 import { updateUser } from '../../domain/users/update-user.ts';
-import { administer } from '../administer.ts';
-import { requireSession, sessionOf } from '../browser-session.ts';
-import { fieldOf } from '../form-fields.ts';
-import { noticeIn } from '../parameters.ts';
-import { problemOf } from '../problem.ts';
+import { administer } from '../shell/administer.ts';
+import { requireSession, sessionOf } from '../shell/browser-session.ts';
+import { fieldOf } from '../shell/form-fields.ts';
+import { noticeIn } from '../shell/parameters.ts';
+import { problemOf } from '../shell/problem.ts';
 import { ownPath } from './own-pages.ts';
 import { showProfile } from './show-profile.ts';
 

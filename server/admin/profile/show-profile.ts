@@ -3,13 +3,13 @@ import type { ServerDependencies } from '../../dependencies.ts';
 import { findHolds } from '../../domain/erasure/find-holds.ts';
 import { maxPasswordLength, minPasswordLength } from '../../domain/sign-in/check-password.ts';
 import { readUser } from '../../domain/users/list-users.ts';
-import { definePage, type NavigationLink, sendPage } from '../../pages/page.ts';
-import { administer } from '../administer.ts';
-import { sessionOf } from '../browser-session.ts';
-import { userErasedFrom } from '../erased-from.ts';
-import { formTokenOf } from '../frame.ts';
-import type { ShownTime } from '../show-time.ts';
-import { shownAddress } from '../shown-name.ts';
+import { definePage, type NavigationLink, sendPage } from '../../pages/shell/page.ts';
+import { administer } from '../shell/administer.ts';
+import { sessionOf } from '../shell/browser-session.ts';
+import { userErasedFrom } from '../shell/erased-from.ts';
+import { formTokenOf } from '../shell/frame.ts';
+import type { ShownTime } from '../shell/show-time.ts';
+import { shownAddress } from '../shell/shown-name.ts';
 import { ownFrame, ownNavigation, ownPath } from './own-pages.ts';
 
 /** What is shown beside what is there: what was just done, or why a form was refused, with what was entered in it. */

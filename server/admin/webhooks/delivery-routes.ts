@@ -7,14 +7,14 @@ import { mostPendingCounted, readWebhook } from '../../domain/webhooks/list-webh
 import { readDelivery } from '../../domain/webhooks/read-delivery.ts';
 import { redeliver, redeliverDeadSince } from '../../domain/webhooks/redeliver.ts';
 import type { DeliveryState } from '../../entities/webhook-delivery.ts';
-import { definePage, type Link, type NavigationLink, sendPage } from '../../pages/page.ts';
-import { nameAccount, pathIn, requireAdminAccount } from '../account-choice.ts';
-import { administer } from '../administer.ts';
-import { requireSession } from '../browser-session.ts';
-import { fieldOf } from '../form-fields.ts';
-import { formTokenOf, frameOf } from '../frame.ts';
-import { idIn, noticeIn, numberIn } from '../parameters.ts';
-import { problemOf } from '../problem.ts';
+import { definePage, type Link, type NavigationLink, sendPage } from '../../pages/shell/page.ts';
+import { nameAccount, pathIn, requireAdminAccount } from '../shell/account-choice.ts';
+import { administer } from '../shell/administer.ts';
+import { requireSession } from '../shell/browser-session.ts';
+import { fieldOf } from '../shell/form-fields.ts';
+import { formTokenOf, frameOf } from '../shell/frame.ts';
+import { idIn, noticeIn, numberIn } from '../shell/parameters.ts';
+import { problemOf } from '../shell/problem.ts';
 import {
   deliveryStates,
   presentAttempts,

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AccountOfUser } from '../../domain/sign-in/read-session.ts';
-import { definePage, sendPage } from '../../pages/page.ts';
-import { formTokenOf, frameOf } from '../frame.ts';
+import { definePage, sendPage } from '../../pages/shell/page.ts';
+import { formTokenOf, frameOf } from '../shell/frame.ts';
 import type { ShownWebhook } from './present-webhook.ts';
 
 interface SecretData {

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
+import { buildSecretBox } from '../../domain/secret-box.ts';
 import type { AccountOfUser } from '../../domain/sign-in/read-session.ts';
 import { deleteWebhook } from '../../domain/webhooks/delete-webhook.ts';
 import { disableWebhook } from '../../domain/webhooks/disable-webhook.ts';
@@ -12,17 +13,16 @@ import {
   rotateWebhookSecret,
 } from '../../domain/webhooks/rotate-webhook-secret.ts';
 import { sendTestEvent } from '../../domain/webhooks/send-test-event.ts';
-import { buildSecretBox } from '../../events/secret-box.ts';
-import { definePage, sendPage } from '../../pages/page.ts';
-import { nameAccount, pathIn, requireAdminAccount } from '../account-choice.ts';
-import { administer } from '../administer.ts';
-import { requireSession } from '../browser-session.ts';
-import { askFor } from '../confirmation.ts';
-import { fieldOf } from '../form-fields.ts';
-import { formTokenOf, frameOf } from '../frame.ts';
-import { idIn } from '../parameters.ts';
-import { problemOf } from '../problem.ts';
-import { newFormId, requireFirst } from '../sent-once.ts';
+import { definePage, sendPage } from '../../pages/shell/page.ts';
+import { nameAccount, pathIn, requireAdminAccount } from '../shell/account-choice.ts';
+import { administer } from '../shell/administer.ts';
+import { requireSession } from '../shell/browser-session.ts';
+import { askFor } from '../shell/confirmation.ts';
+import { fieldOf } from '../shell/form-fields.ts';
+import { formTokenOf, frameOf } from '../shell/frame.ts';
+import { idIn } from '../shell/parameters.ts';
+import { problemOf } from '../shell/problem.ts';
+import { newFormId, requireFirst } from '../shell/sent-once.ts';
 import { presentWebhook, type ShownWebhook } from './present-webhook.ts';
 import { sendSecretPage } from './secret-page.ts';
 

@@ -1,7 +1,7 @@
 import type { Config } from '../../config.ts';
-import { EmbeddedPostgresError } from '../../database/embedded-postgres-error.ts';
+import { EmbeddedPostgresError } from '../../database/embedded/embedded-postgres-error.ts';
+import { findCluster } from '../../database/embedded/postgres-cluster.ts';
 import { describeDatabase } from '../../database/explain-unreachable.ts';
-import { findCluster } from '../../database/postgres-cluster.ts';
 import { streamsOf } from '../../extensions/streams.ts';
 import { openForCommand, withDatabase } from '../administer.ts';
 import { CliError } from '../cli-error.ts';

@@ -1,11 +1,11 @@
 import { ChatChannel, type ChatKind } from '../../entities/chat-channel.ts';
-import type { AddressGuard } from '../../events/address-guard.ts';
-import { type ChatEventType, chatEventTypes } from '../../events/chat/chat-event-types.ts';
-import { chatUrlPurpose, problemOfChatUrl } from '../../events/chat/chat-url.ts';
-import type { SecretBox } from '../../events/secret-box.ts';
+import type { AddressGuard } from '../../outgoing/address-guard.ts';
 import { lockAccount } from '../accounts/find-account.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { checkName, quote } from '../fields.ts';
+import type { SecretBox } from '../secret-box.ts';
+import { type ChatEventType, chatEventTypes } from './chat-event-types.ts';
+import { chatUrlPurpose, problemOfChatUrl } from './chat-url.ts';
 
 export interface NewChannel {
   accountId: number;

@@ -1,8 +1,8 @@
 import { Board } from '../../entities/board.ts';
 import { ChatChannel, type ChatKind } from '../../entities/chat-channel.ts';
-import { chatUrlPurpose } from '../../events/chat/chat-url.ts';
-import { type SecretBox, SecretBoxError } from '../../events/secret-box.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
+import { type SecretBox, SecretBoxError } from '../secret-box.ts';
+import { chatUrlPurpose } from './chat-url.ts';
 
 export async function requireChannel(admin: Administration, accountId: number, id: number): Promise<ChatChannel> {
   const channel = await admin.em.findOne(ChatChannel, { id, accountId });

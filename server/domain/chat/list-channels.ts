@@ -1,8 +1,8 @@
 import type { InferResult } from 'kysely';
-import { chatUrlPurpose, maskChatUrl } from '../../events/chat/chat-url.ts';
-import { type SecretBox, SecretBoxError } from '../../events/secret-box.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { cutRows, type FirstRows } from '../pagination.ts';
+import { type SecretBox, SecretBoxError } from '../secret-box.ts';
+import { chatUrlPurpose, maskChatUrl } from './chat-url.ts';
 
 type SealedListing = InferResult<ReturnType<typeof channelsOf>>[number];
 

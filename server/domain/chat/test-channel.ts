@@ -1,8 +1,8 @@
-import { describeTest } from '../../events/chat/message.ts';
-import { type PostOutcome, postMessage } from '../../events/chat/post-message.ts';
-import type { OutgoingRequests } from '../../events/outgoing-request.ts';
-import type { SecretBox } from '../../events/secret-box.ts';
+import { describeTest } from '../../delivery/chat/message.ts';
+import { type PostOutcome, postMessage } from '../../delivery/chat/post-message.ts';
+import type { OutgoingRequests } from '../../outgoing/outgoing-request.ts';
 import type { Administration } from '../administration.ts';
+import type { SecretBox } from '../secret-box.ts';
 import type { NamedChannel } from './change-channels.ts';
 import { openChannel } from './find-channel.ts';
 

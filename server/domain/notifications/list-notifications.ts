@@ -1,6 +1,6 @@
 import { type InferResult, sql } from 'kysely';
 import type { QueryBuilding } from '../../database/database.ts';
-import type { NotificationKind } from '../../events/people/mail-content.ts';
+import type { NotificationKind } from '../../delivery/mail/mail-content.ts';
 import { textInEvent } from '../events/recorded-event.ts';
 
 export type NotificationView = InferResult<ReturnType<typeof notificationsOf>>[number];

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { addJob } from '../../database/add-job.ts';
 import { type Arguments, query } from '../../database/query.ts';
-import type { AddressChange, AddressField } from '../../events/people/address-token.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { checkEmail } from '../fields.ts';
+import type { AddressChange, AddressField } from './address-token.ts';
 import { lockUser } from './find-user.ts';
 import { updateUser } from './update-user.ts';
 

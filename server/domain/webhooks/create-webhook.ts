@@ -1,11 +1,11 @@
+import { makeWebhookSecret, secretPurpose } from '../../delivery/webhooks/signature.ts';
 import { Board } from '../../entities/board.ts';
 import { WebhookEndpoint } from '../../entities/webhook-endpoint.ts';
-import type { AddressGuard } from '../../events/address-guard.ts';
-import type { SecretBox } from '../../events/secret-box.ts';
-import { makeWebhookSecret, secretPurpose } from '../../events/webhooks/signature.ts';
+import type { AddressGuard } from '../../outgoing/address-guard.ts';
 import { lockAccount } from '../accounts/find-account.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { checkText } from '../fields.ts';
+import type { SecretBox } from '../secret-box.ts';
 import { checkEventTypes, checkWebhookUrl, maxDescriptionLength } from './webhook-fields.ts';
 
 export interface NewWebhook {

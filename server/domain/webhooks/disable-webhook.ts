@@ -1,5 +1,5 @@
+import { killPendingDeliveries } from '../../delivery/webhooks/disable-endpoint.ts';
 import type { WebhookEndpoint } from '../../entities/webhook-endpoint.ts';
-import { killPendingDeliveries } from '../../events/webhooks/disable-endpoint.ts';
 import type { Administration } from '../administration.ts';
 import { checkText } from '../fields.ts';
 

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
-import { wakeEndpoint } from '../../events/webhooks/wake-lanes.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { requireEnabledWebhook } from './find-webhook.ts';
+import { wakeEndpoint } from './wake-lanes.ts';
 
 const begun = { state: 'pending', attempt_count: 0, next_attempt_at: sql<string>`now()`, finished_at: null } as const;
 

@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import type { TestEventBody } from '../../../contract/events.ts';
 import { Event } from '../../entities/event.ts';
-import { wakeLanes } from '../../events/webhooks/wake-lanes.ts';
 import type { Administration } from '../administration.ts';
 import { requireEnabledWebhook } from './find-webhook.ts';
+import { wakeLanes } from './wake-lanes.ts';
 
 /** Sends an endpoint an event that tells of nothing, whatever types it wants, and answers the delivery's id. */
 export async function sendTestEvent(admin: Administration, accountId: number, endpointId: number): Promise<number> {

@@ -1,5 +1,5 @@
 import type { WebhookEndpoint } from '../../entities/webhook-endpoint.ts';
-import type { AddressGuard } from '../../events/address-guard.ts';
+import type { AddressGuard } from '../../outgoing/address-guard.ts';
 import type { Administration } from '../administration.ts';
 import { noteFields } from '../changed-fields.ts';
 import { checkText } from '../fields.ts';

@@ -1,6 +1,6 @@
 import { type EventType, eventTypes } from '../../../contract/events.ts';
-import type { AddressGuard } from '../../events/address-guard.ts';
-import { problemOfUrl } from '../../events/outgoing-request.ts';
+import type { AddressGuard } from '../../outgoing/address-guard.ts';
+import { problemOfUrl } from '../../outgoing/outgoing-request.ts';
 import { AdministrationError } from '../administration.ts';
 import { quote } from '../fields.ts';
 

@@ -1,7 +1,7 @@
 import fastify, { type FastifyInstance } from 'fastify';
 import type { Config } from '../../config.ts';
-import { escapeHtml } from '../../html.ts';
-import { iconPath } from '../assets.ts';
+import { escapeHtml } from '../../text/html.ts';
+import { iconPath } from '../shell/assets.ts';
 
 /** Serves a page to read the OpenAPI document at /docs/. */
 export function serveDocumentation(config: Pick<Config, 'BASE_URL'>) {

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
-import { definePage, sendPage } from '../page.ts';
+import { definePage, sendPage } from '../shell/page.ts';
 
-const entrancePage = definePage<object>('entrance/entrance');
+const entrancePage = definePage<object>('pages/entrance/entrance');
 
 /**
  * Serves the page at /, which leads people on. It lists no boards: a public board is for people who have its address. A

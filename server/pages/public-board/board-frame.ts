@@ -1,6 +1,6 @@
 import type { Config } from '../../config.ts';
-import { shortLine } from '../../events/plain-text.ts';
-import type { Frame } from '../page.ts';
+import { shortLine } from '../../text/plain-text.ts';
+import type { Frame } from '../shell/page.ts';
 
 interface About {
   config: Pick<Config, 'BASE_URL'>;

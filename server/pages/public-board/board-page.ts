@@ -9,10 +9,10 @@ import { type IdeaFilter, listIdeas } from '../../domain/ideas/list-ideas.ts';
 import type { IdeaView } from '../../domain/ideas/read-idea.ts';
 import type { ReadOperation } from '../../domain/operation.ts';
 import { type Page, placeOf } from '../../domain/pagination.ts';
-import { shortLine } from '../../events/plain-text.ts';
-import type { Html } from '../../html.ts';
-import { definePage, type Link, type NavigationLink } from '../page.ts';
-import { readQuery } from '../query.ts';
+import type { Html } from '../../text/html.ts';
+import { shortLine } from '../../text/plain-text.ts';
+import { definePage, type Link, type NavigationLink } from '../shell/page.ts';
+import { readQuery } from '../shell/query.ts';
 import { boardFrame, boardPath } from './board-frame.ts';
 import { ideaPath, type PresentedIdea, presentIdea } from './present-idea.ts';
 
@@ -43,7 +43,7 @@ interface BoardPageData {
   next: Link | undefined;
 }
 
-const boardPage = definePage<BoardPageData>('public-board/board');
+const boardPage = definePage<BoardPageData>('pages/public-board/board');
 
 /** How much of an idea's body stands in the list. */
 const excerptLength = 220;

@@ -8,10 +8,10 @@ import { DomainError } from '../../domain/domain-error.ts';
 import { type IdeaView, readIdea } from '../../domain/ideas/read-idea.ts';
 import type { ReadOperation } from '../../domain/operation.ts';
 import { type Page, placeOf } from '../../domain/pagination.ts';
-import { shortLine } from '../../events/plain-text.ts';
-import type { Html } from '../../html.ts';
-import { definePage, type Link } from '../page.ts';
-import { readQuery } from '../query.ts';
+import type { Html } from '../../text/html.ts';
+import { shortLine } from '../../text/plain-text.ts';
+import { definePage, type Link } from '../shell/page.ts';
+import { readQuery } from '../shell/query.ts';
 import { boardFrame, boardPath } from './board-frame.ts';
 import {
   ideaPath,
@@ -35,7 +35,7 @@ interface IdeaPageData {
   next: Link | undefined;
 }
 
-const ideaPage = definePage<IdeaPageData>('public-board/idea');
+const ideaPage = definePage<IdeaPageData>('pages/public-board/idea');
 
 /** An idea of a public board with a page of its comments, the oldest first. */
 export async function showIdea(

@@ -1,6 +1,6 @@
 import type { StatusCategory } from '../../../contract/status.ts';
 import type { IdeaView } from '../../domain/ideas/read-idea.ts';
-import { shortLine } from '../../events/plain-text.ts';
+import { shortLine } from '../../text/plain-text.ts';
 import { boardPath } from './board-frame.ts';
 
 /** What is shown of an idea wherever it stands. */

@@ -3,7 +3,7 @@ import { PathId } from '../../../contract/identifiers.ts';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { openPublicBoard } from '../../domain/boards/open-public-board.ts';
 import { DomainError } from '../../domain/domain-error.ts';
-import { sendPage } from '../page.ts';
+import { sendPage } from '../shell/page.ts';
 import { showBoard } from './board-page.ts';
 import { showIdea } from './idea-page.ts';
 

@@ -4,8 +4,8 @@ import { administrationIn } from '../../domain/administration.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { endMail } from '../../domain/notifications/end-mail.ts';
 import { unfollowIdea } from '../../domain/notifications/follow-idea.ts';
-import type { Subscription, UnsubscribeTokens } from '../../events/people/unsubscribe-token.ts';
-import { definePage, sendPage } from '../page.ts';
+import type { Subscription, UnsubscribeTokens } from '../../domain/notifications/unsubscribe-token.ts';
+import { definePage, sendPage } from '../shell/page.ts';
 
 /** What is sent along with an unsubscription: a field or two, which say nothing that the address does not. */
 const maxBodyBytes = 16 * 1024;
@@ -17,7 +17,7 @@ interface UnsubscribePageData {
   button?: string;
 }
 
-const unsubscribePage = definePage<UnsubscribePageData>('unsubscribe/unsubscribe');
+const unsubscribePage = definePage<UnsubscribePageData>('pages/unsubscribe/unsubscribe');
 
 type Dependencies = Pick<ServerDependencies, 'database' | 'audit' | 'clock'>;
 

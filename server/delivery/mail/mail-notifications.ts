@@ -1,0 +1,212 @@
+import type { TaskList } from 'graphile-worker';
+import { sql } from 'kysely';
+import { type Arguments, query, type RowOf } from '../../database/query.ts';
+import { textInEvent } from '../../domain/events/recorded-event.ts';
+import { ideaUrl } from '../../domain/ideas/idea-url.ts';
+import { type Subscription, unsubscribeUrl } from '../../domain/notifications/unsubscribe-token.ts';
+import type { PeopleDependencies } from '../people-tasks.ts';
+import { type NotificationKind, writeMail } from './mail-content.ts';
+import type { Mailer, MailOutcome } from './mailer.ts';
+
+/** An entry in the payload of a mail_people job. All entries of a job are of one account. */
+export interface NotificationToMail {
+  account_id: number;
+  id: number;
+}
+
+/** Runs for a job that names no account, so it has no filter on the account. */
+const selectAccount = query('select_account_of_notifications', (db, $: Arguments<{ ids: readonly number[] }>) =>
+  db
+    .selectFrom('notifications as n')
+    .select('n.account_id')
+    .where(n => n('n.id', '=', n.fn.any($.ids)))
+    .limit(1),
+);
+
+/** A notification that is still to be mailed, with what the mail says. */
+type DueNotification = RowOf<typeof selectDue>;
+
+/** A user who unfollows the idea gets no mail of these kinds. */
+const followedKinds = ['idea.status_changed', 'idea.merged', 'idea.unmerged', 'comment.created'];
+
+const targetId = sql<number | null>`(${textInEvent('target', 'id')})::bigint`;
+
+/**
+ * A user who was blocked, left or unfollowed since the notification was made gets no mail of it. followed_id is the idea
+ * that the link in the mail unfollows.
+ */
+const selectDue = query('select_due_notifications', (db, $: Arguments<{ accountId: number; ids: readonly number[] }>) =>
+  db
+    .selectFrom('notifications as n')
+    .innerJoin('users as u', 'u.id', 'n.user_id')
+    .innerJoin('memberships as m', join =>
+      join.on('m.account_id', '=', $.accountId).onRef('m.user_id', '=', 'n.user_id'),
+    )
+    .leftJoin('events as e', join => join.on('e.account_id', '=', $.accountId).onRef('e.id', '=', 'n.event_id'))
+    .leftJoinLateral(
+      from =>
+        from
+          .selectFrom('followers as f')
+          .select('f.idea_id')
+          .where('f.account_id', '=', $.accountId)
+          .whereRef('f.user_id', '=', 'n.user_id')
+          .where(f =>
+            f.or([
+              f('f.idea_id', '=', f.ref('e.idea_id')),
+              f.and([f('n.kind', '=', 'idea.merged'), f('f.idea_id', '=', targetId)]),
+            ]),
+          )
+          .orderBy(f => f('f.idea_id', '=', f.ref('e.idea_id')), 'desc')
+          .limit(1)
+          .as('f'),
+      join => join.onTrue(),
+    )
+    .leftJoin('webhook_endpoints as w', join =>
+      join.on('w.account_id', '=', $.accountId).onRef('w.id', '=', 'n.endpoint_id'),
+    )
+    .select(n => [
+      'n.id',
+      'n.account_id',
+      n.ref('n.kind').$castTo<NotificationKind>().as('kind'),
+      'n.user_id',
+      n.ref('u.notification_email').$notNull().as('address'),
+      'e.idea_id',
+      'f.idea_id as followed_id',
+      targetId.as('target_id'),
+      textInEvent('board', 'name').as('board'),
+      textInEvent('board', 'slug').as('board_slug'),
+      textInEvent('idea', 'title').as('title'),
+      textInEvent('target', 'title').as('target_title'),
+      textInEvent('actor', 'name').as('actor'),
+      textInEvent('idea', 'status_label').as('status_label'),
+      textInEvent('comment', 'body').as('comment'),
+      n
+        .case('n.kind')
+        .when('idea.pending')
+        .then(sql<string | null>`left(${textInEvent('idea', 'body')}, 1001)`)
+        .when('idea.rejected')
+        .then(textInEvent('reason'))
+        .when('webhook.disabled')
+        .then(n.ref('w.disabled_reason'))
+        .end()
+        .as('detail'),
+      'w.url as endpoint_url',
+    ])
+    .where('n.account_id', '=', $.accountId)
+    .where(n => n('n.id', '=', n.fn.any($.ids)))
+    .where('n.mailed_at', 'is', null)
+    .where('u.notification_email', 'is not', null)
+    .where(n =>
+      n.not(
+        n.exists(
+          n
+            .selectFrom('user_blocks as b')
+            .where('b.account_id', '=', $.accountId)
+            .whereRef('b.user_id', '=', 'n.user_id'),
+        ),
+      ),
+    )
+    .where(n => n.or([n('f.idea_id', 'is not', null), n('n.kind', 'not in', followedKinds)]))
+    .orderBy('n.id'),
+);
+
+const markMailed = query('mark_mailed', (db, $: Arguments<{ accountId: number; id: number; now: Date }>) =>
+  db
+    .updateTable('notifications as n')
+    .set({ mailed_at: $.now })
+    .where('n.account_id', '=', $.accountId)
+    .where('n.id', '=', $.id),
+);
+
+/**
+ * Mails notifications (at most 100 with one job), one after the other. Each is marked right after it was sent, so that a
+ * job that runs again after a crash sends one of them twice at most. Those that the mail server does not take now are
+ * answered as failed: the worker tries them again later, and them alone.
+ */
+export function mailNotifications(deps: PeopleDependencies) {
+  const { config, database, clock, logger, mailer, unsubscribeTokens, stopping, metrics } = deps;
+  let isAbsenceLogged = false;
+
+  return {
+    async mail_people(payload: unknown) {
+      const notifications = payload as NotificationToMail[];
+      return mailAll(
+        notifications.map(({ id }) => id),
+        notifications[0]?.account_id,
+      );
+    },
+
+    /** The payload in jobs of the version before this one is a list of ids. */
+    async mail_notifications(payload: unknown) {
+      const ids = payload as number[];
+      const [found] = await database.query(selectAccount, { ids });
+      return mailAll(ids, found?.account_id);
+    },
+  } satisfies TaskList;
+
+  async function mailAll(ids: number[], accountId: number | undefined) {
+    if (!mailer) {
+      if (!isAbsenceLogged) logger.warn('SMTP_URL is not set: notifications are not mailed');
+      isAbsenceLogged = true;
+      return;
+    }
+    if (accountId === undefined) return;
+    const due = await database.query(selectDue, { accountId, ids });
+    const failures = new Map<number, unknown>();
+    // Why none can be sent any more: the rest is for a later try, or for another process.
+    let obstacle: unknown;
+    for (const notification of due) {
+      if (stopping.aborted) obstacle ??= new Error('The worker stops');
+      const failure = obstacle ?? (await mailOne(mailer, notification).catch(error => (obstacle = error)));
+      if (failure !== undefined) failures.set(notification.id, failure);
+    }
+    // The form in which the worker is told which entries of a payload failed.
+    return ids.map(id => (failures.has(id) ? Promise.reject(failures.get(id)) : undefined));
+  }
+
+  /** Sends one and marks it. Answers what keeps it from being sent now; rejects where that keeps all of them. */
+  async function mailOne(to: Mailer, notification: DueNotification): Promise<Error | undefined> {
+    const startedAt = performance.now();
+    let outcome: MailOutcome | undefined;
+    try {
+      outcome = await sendOne(to, notification);
+    } finally {
+      metrics?.countDelivery('mail', outcome === 'sent' ? 'delivered' : 'failed', performance.now() - startedAt);
+    }
+    if (outcome === 'deferred') return new Error('The mail server does not take a message now');
+    const { id, account_id: accountId } = notification;
+    if (outcome === 'sent') await database.query(markMailed, { accountId, id, now: clock.now() });
+    else logger.info({ userId: notification.user_id }, 'the mail server refuses mail to a user');
+    return undefined;
+  }
+
+  function sendOne(to: Mailer, notification: DueNotification): Promise<MailOutcome> {
+    const { id, kind, idea_id, board_slug, target_id } = notification;
+    const endingUrl = unsubscribeUrl(config, unsubscribeTokens.make(subscriptionOf(notification)));
+    // A rejected idea is shown to nobody, and a merged one by the idea that it is now part of.
+    const shownId = kind === 'idea.merged' ? target_id : idea_id;
+    const ideaPage = shownId === null || board_slug === null ? config.BASE_URL : ideaUrl(config, board_slug, shownId);
+    const content = writeMail({
+      ...notification,
+      targetTitle: notification.target_title,
+      statusLabel: notification.status_label,
+      endpointUrl: notification.endpoint_url,
+      url: kind === 'idea.rejected' ? null : ideaPage,
+      unsubscribeUrl: endingUrl,
+    });
+    const host = new URL(config.BASE_URL).hostname;
+    return to.send({
+      ...content,
+      to: notification.address,
+      messageId: `notification-${id}@${host}`,
+      references: idea_id === null ? [] : [`idea-${idea_id}@${host}`],
+      unsubscribeUrl: endingUrl,
+    });
+  }
+}
+
+/** A notice that comes with a role ends with all mail; every other one with the idea. */
+function subscriptionOf({ kind, user_id, idea_id, followed_id }: DueNotification): Subscription {
+  if (kind === 'idea.pending' || kind === 'webhook.disabled') return { userId: user_id, ideaId: 'all' };
+  return { userId: user_id, ideaId: followed_id ?? idea_id ?? 'all' };
+}

@@ -1,0 +1,24 @@
+import { resolve } from 'node:path';
+import { Eta } from 'eta';
+import { escapeHtml, Html } from '../../text/html.ts';
+
+const views = resolve(import.meta.dirname, '../..');
+const eta = new Eta({ views, cache: true, autoEscape: true, escapeFunction: show });
+
+/**
+ * Compiles a template by its path in server/, without .eta. The server compiles all templates when it starts, so a broken
+ * one is not found by a reader.
+ */
+export function loadTemplate<Data extends object>(name: string): (data: Data) => Html {
+  const filepath = eta.resolvePath(name);
+  const template = eta.compile(eta.readFile(filepath), { filepath });
+  return data => new Html(template.call(eta, data, { filepath }));
+}
+
+/** What a template writes for a value: escaped, unless it is a template's output; false, null and undefined show nothing. */
+function show(value: unknown): string {
+  if (value instanceof Html) return value.text;
+  if (value === false || value === null || value === undefined) return '';
+  if (typeof value === 'string' || typeof value === 'number') return escapeHtml(String(value));
+  throw new TypeError(`A template shows text and numbers, and not a value of the type ${typeof value}`);
+}

@@ -1,0 +1,431 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { chmod, lstat, mkdir, readdir, readFile, readlink, realpath, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { Client } from 'pg';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import {
+  connectOrStart,
+  type EmbeddedPostgres,
+  type EmbeddedPostgresError,
+  type EmbeddedPostgresOptions,
+  startEmbeddedPostgres,
+} from '../../../server/database/embedded/embedded-postgres.ts';
+import { makeScratchDirectory } from '../../helpers/scratch-directory.ts';
+
+const isRoot = process.getuid?.() === 0;
+const nobody = 65534;
+const repository = fileURLToPath(new URL('../../', import.meta.url));
+const moduleUrl = new URL('../../../server/database/embedded/embedded-postgres.ts', import.meta.url).href;
+
+/** Everything that a test opened, closed after it whether it passed or not. */
+const running = new Set<EmbeddedPostgres>();
+const children = new Set<ChildProcess>();
+
+/** A data directory with a cluster in it, for the tests that need not see the first start. */
+let dataDir: string;
+const parents: string[] = [];
+
+beforeAll(async () => {
+  dataDir = await makeDataDir();
+  await (await start(dataDir)).stop();
+  return async () => {
+    for (const parent of parents) await removeParent(parent);
+  };
+});
+
+afterEach(async () => {
+  for (const child of children) {
+    if (child.exitCode === null && child.signalCode === null) process.kill(child.pid as number, 'SIGKILL');
+  }
+  for (const postgres of running) await postgres.stop();
+  children.clear();
+  running.clear();
+});
+
+describe('a first start', () => {
+  test('makes a UTF-8 cluster with the application database, behind a socket that only its user can reach', async () => {
+    const fresh = await makeDataDir();
+    const postgres = await start(fresh);
+    const [row] = await query(
+      postgres,
+      `select current_database() as database, current_user as "user", current_setting('server_version') as version,
+        current_setting('server_encoding') as encoding, current_setting('listen_addresses') as addresses,
+        current_setting('TimeZone') as timezone, lower('ÄŁИ') as lowered, 'Élan' ilike 'éLAN' as "isSame",
+        to_tsvector('simple', '“quoted” — naïve')::text as words`,
+    );
+    expect(row).toMatchObject({
+      database: 'idea_board',
+      user: 'idea_board',
+      encoding: 'UTF8',
+      addresses: '',
+      timezone: 'UTC',
+    });
+    expect(row).toMatchObject({ version: expect.stringMatching(/^18\./), lowered: 'äłи', isSame: true });
+    expect(row).toMatchObject({ words: `'naïve':2 'quoted':1` });
+    const socketDir = await stat(postgres.connection.host);
+    expect(socketDir.mode & 0o777).toBe(0o700);
+    expect(socketDir.uid).toBe((await stat(join(fresh, 'postgres'))).uid);
+    expect((await readdir(fresh)).sort()).toEqual(['postgres', 'postgres.log', 'postgres.password']);
+  });
+
+  test('happens once when two processes begin at the same instant, and one of them owns the result', async () => {
+    const fresh = await makeDataDir();
+    const outcomes = await Promise.allSettled([start(fresh), start(fresh)]);
+    expect(outcomes.map(outcome => outcome.status).sort()).toEqual(['fulfilled', 'rejected']);
+    expect(outcomes.find(outcome => outcome.status === 'rejected')?.reason).toMatchObject({ code: 'in_use' });
+    expect((await readdir(fresh)).sort()).toEqual(['postgres', 'postgres.log', 'postgres.password']);
+  });
+
+  test('that was killed during initdb does not break the next one, which clears its remains away', async () => {
+    const fresh = await makeDataDir();
+    const killed = runScript(`await startEmbeddedPostgres({ dataDir: ${JSON.stringify(fresh)} })`, { detached: true });
+    const findUnfinished = async () => (await readdir(fresh)).find(name => name.includes('.idea-board-new-'));
+    await until(async () => existsSync(join(fresh, (await findUnfinished()) ?? 'none', 'PG_VERSION')));
+    process.kill(-(killed.pid as number), 'SIGKILL'); // and initdb with it
+    await once(killed, 'exit');
+    expect(await findUnfinished()).toBeDefined();
+
+    await query(await start(fresh), 'select 1');
+    expect((await readdir(fresh)).sort()).toEqual(['postgres', 'postgres.log', 'postgres.password']);
+  });
+});
+
+describe('ownership', () => {
+  test('a second owner is refused in one line, and the first is not disturbed', async () => {
+    const first = await start(dataDir);
+    const refusal = await refused({ dataDir });
+    expect(refusal).toMatchObject({ code: 'in_use', message: `another Idea-Board server is using ${dataDir}` });
+    expect(first.isOwner).toBe(true);
+    await query(first, 'select 1');
+  });
+
+  test('outlives the loss of the session that holds its lock', async () => {
+    const postgres = await start(dataDir);
+    const holders = async () => {
+      const rows = await query(postgres, `select pid from pg_locks where locktype = 'advisory' and granted`);
+      return rows.map(({ pid }) => pid);
+    };
+    const [lost] = await holders();
+    await query(postgres, `select pg_terminate_backend(${lost})`);
+    // The one that ends holds it for an instant yet.
+    await until(async () => {
+      const [holder] = await holders();
+      return holder !== undefined && holder !== lost;
+    });
+    expect(await refused({ dataDir })).toMatchObject({ code: 'in_use' });
+  });
+
+  test('a command line tool uses the running PostgreSQL and leaves it running', async () => {
+    const server = await start(dataDir);
+    const tool = await connectOrStart({ dataDir, durable: false });
+    expect(tool).toMatchObject({ isOwner: false, connection: server.connection });
+    await tool.stop();
+    await query(server, 'select 1');
+  });
+
+  test('a command line tool starts PostgreSQL if it has to, and stops it', async () => {
+    const tool = await connectOrStart({ dataDir, durable: false });
+    running.add(tool);
+    const pid = await readPid(dataDir);
+    expect(tool.isOwner).toBe(true);
+    await tool.stop();
+    expect(isAlive(pid)).toBe(false);
+  });
+});
+
+describe('the end', () => {
+  test('stop() leaves no process, no socket and no pid file, and the data are there at the next start', async () => {
+    const first = await start(dataDir);
+    const pid = await readPid(dataDir);
+    await query(first, `create table kept as select 42 as answer`);
+    await first.stop();
+    expect(isAlive(pid)).toBe(false);
+    expect(existsSync(first.connection.host)).toBe(false);
+    expect(existsSync(join(dataDir, 'postgres/postmaster.pid'))).toBe(false);
+    expect(await query(await start(dataDir), 'select answer from kept')).toEqual([{ answer: 42 }]);
+  });
+
+  test('a start in the middle of it waits, and then succeeds', async () => {
+    const first = await start(dataDir);
+    const before = await readPid(dataDir);
+    const stopped = first.stop();
+    const second = await start(dataDir);
+    await stopped;
+    expect(second.isOwner).toBe(true);
+    expect(await readPid(dataDir)).not.toBe(before);
+  });
+
+  test('a process exits by itself after stop()', async () => {
+    const child = runScript(`
+      const postgres = await startEmbeddedPostgres({ dataDir: ${JSON.stringify(dataDir)}, durable: false });
+      await postgres.stop();`);
+    expect(await once(child, 'exit')).toEqual([0, null]);
+  });
+
+  test('after kill -9 of its owner PostgreSQL is adopted with all that was committed', async () => {
+    const child = runScript(`
+      const postgres = await startEmbeddedPostgres({ dataDir: ${JSON.stringify(dataDir)} });
+      const client = new pg.Client(postgres.url());
+      await client.connect();
+      await client.query('create table committed as select 7 as answer');
+      console.log('committed');`);
+    await readLine(child);
+    const pid = await readPid(dataDir);
+    process.kill(child.pid as number, 'SIGKILL');
+    await once(child, 'exit');
+    expect(isAlive(pid)).toBe(true);
+
+    const adopted = await start(dataDir);
+    expect(adopted.isOwner).toBe(true);
+    expect(await readPid(dataDir)).toBe(pid);
+    expect(await query(adopted, 'select answer from committed')).toEqual([{ answer: 7 }]);
+    await adopted.stop();
+    await until(async () => !isAlive(pid)); // at once, but for the instant between its last word and its end
+    expect(existsSync(adopted.connection.host)).toBe(false);
+  });
+
+  test('Ctrl-C reaches the owner but not PostgreSQL, which serves until the owner stops it', async () => {
+    const child = runScript(
+      `
+      const postgres = await startEmbeddedPostgres({ dataDir: ${JSON.stringify(dataDir)}, durable: false });
+      const client = new pg.Client(postgres.url());
+      await client.connect();
+      process.once('SIGINT', async () => {
+        const { rows } = await client.query('select 1 as served');
+        await client.end();
+        await postgres.stop();
+        console.log(rows[0].served);
+      });
+      console.log('ready');`,
+      { detached: true },
+    );
+    await readLine(child);
+    const pid = await readPid(dataDir);
+    // It leads a group of its own, which no signal to the owner's reaches.
+    expect(process.kill(-pid, 0)).toBe(true);
+    process.kill(-(child.pid as number), 'SIGINT');
+    expect(await readLine(child)).toBe('1');
+    expect(isAlive(pid)).toBe(false);
+    expect(await once(child, 'exit')).toEqual([0, null]);
+  });
+});
+
+describe('what a killed PostgreSQL leaves', () => {
+  test('is recovered from, and its socket directory is removed', async () => {
+    const first = await start(dataDir, { durable: true });
+    const pid = await readPid(dataDir);
+    await query(first, `create table replayed as select 3 as answer`);
+    process.kill(pid, 'SIGKILL');
+    await until(async () => !isAlive(pid));
+    running.delete(first);
+    await first.stop();
+
+    const second = await start(dataDir);
+    expect(await query(second, 'select answer from replayed')).toEqual([{ answer: 3 }]);
+    expect(existsSync(first.connection.host)).toBe(false);
+  });
+
+  test('a pid file whose number is by now another process is ignored', async () => {
+    const cluster = await realpath(join(dataDir, 'postgres'));
+    const lines = [process.pid, cluster, 1, 5432, '/tmp/idea-board-gone', '', '1 1', 'ready'];
+    await writeFile(join(cluster, 'postmaster.pid'), `${lines.join('\n')}\n`, { mode: 0o600 });
+    const postgres = await start(dataDir);
+    expect(await readPid(dataDir)).not.toBe(process.pid);
+    await postgres.stop();
+    expect(isAlive(process.pid)).toBe(true);
+  });
+});
+
+describe('a failure is one line', () => {
+  test('when the data directory cannot be made', async () => {
+    const file = join(await makeDataDir(), 'file');
+    await writeFile(file, '');
+    const error = await refused({ dataDir: join(file, 'data') });
+    expect(error).toMatchObject({ name: 'EmbeddedPostgresError', code: 'failed' });
+    expect(error.message).toMatch(/^cannot keep a database in .*\/file\/data: ENOTDIR[^\n]*$/);
+    // Node's recursive mkdir does not return from there.
+    if (existsSync('/proc/self'))
+      expect(await refused({ dataDir: '/proc/idea-board/data' })).toMatchObject({ code: 'failed' });
+  });
+
+  // To root every directory is writable.
+  if (!isRoot) {
+    test('when the data directory cannot be written', async () => {
+      const readOnly = await makeDataDir();
+      await chmod(readOnly, 0o500);
+      expect((await refused({ dataDir: readOnly })).message).toMatch(/^cannot keep a database in [^\n]*EACCES[^\n]*$/);
+    });
+  }
+
+  test('when something else stands where the cluster should be', async () => {
+    const occupied = await makeDataDir();
+    await mkdir(join(occupied, 'postgres'));
+    await writeFile(join(occupied, 'postgres/notes.txt'), 'mine');
+    const error = await refused({ dataDir: occupied });
+    expect(error.message).toBe(`${join(occupied, 'postgres')} exists but is not a PostgreSQL database: remove it`);
+    expect(await readFile(join(occupied, 'postgres/notes.txt'), 'utf8')).toBe('mine');
+    expect(await readdir(join(occupied, 'postgres'))).toEqual(['notes.txt']);
+  });
+
+  test('when PostgreSQL exits at start: its last words', async () => {
+    const error = await refused({ dataDir, settings: { max_connections: 'plenty' } });
+    expect(error.message).toMatch(/ did not start: .*FATAL: .*max_connections.*"plenty"$/);
+    expect(error.message).not.toContain('\n');
+  });
+});
+
+if (isRoot)
+  describe('as root', () => {
+    test('PostgreSQL runs as nobody, in the data directory where nobody can get there', async () => {
+      await start(dataDir);
+      const pid = await readPid(dataDir);
+      expect((await lstat(join(dataDir, 'postgres'))).isDirectory()).toBe(true);
+      expect(await stat(join(dataDir, 'postgres'))).toMatchObject({ uid: nobody, gid: nobody });
+      expect(await stat(dataDir)).toMatchObject({ uid: 0, gid: 0 });
+      const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => undefined);
+      if (status === undefined) return; // no /proc, so not Linux
+      expect(status).toMatch(/^Uid:\s+65534\s+65534\s+65534\s+65534$/m);
+      expect(status).toMatch(/^Groups:\s*$/m);
+    });
+
+    test('below a private directory the data directory holds a link, and no mode changes', async () => {
+      const hidden = await makeDataDir(0o700);
+      const first = await start(hidden);
+      await query(first, 'create table kept as select 1');
+      const link = await readlink(join(hidden, 'postgres'));
+      expect(link).toMatch(/^\/var\/lib\/idea-board\/[0-9a-f]{12}$/);
+      expect(await stat(link)).toMatchObject({ uid: nobody });
+      expect(await stat(join(hidden, '..'))).toMatchObject({ uid: 0, mode: 0o40700 });
+      await first.stop();
+
+      const second = await start(hidden);
+      expect(await query(second, 'table kept')).toHaveLength(1);
+      await second.stop();
+
+      await rm(hidden, { recursive: true });
+      const third = await start(hidden);
+      expect(await query(third, `select to_regclass('kept') as kept`)).toEqual([{ kept: null }]);
+      await third.stop();
+      await rm(link, { recursive: true });
+
+      // A link to a cluster that is gone is not quietly replaced.
+      await rm(await readlink(join(hidden, 'postgres')), { recursive: true });
+      expect((await refused({ dataDir: hidden })).message).toMatch(/ is a link to a database that is gone: /);
+    });
+
+    // Needs a checkout, and a Node, that the user `nobody` can read.
+    const canNobodyRun =
+      isRoot && spawnSync(process.execPath, [moduleUrl.slice('file://'.length)], asNobody()).status === 0;
+
+    if (canNobodyRun)
+      test('an ordinary user runs the packaged binaries themselves', async () => {
+        const own = await makeDataDir();
+        await chmod(own, 0o777);
+        const child = runScript(
+          `
+      const postgres = await startEmbeddedPostgres({ dataDir: ${JSON.stringify(join(own, 'data'))}, durable: false });
+      console.log('ready');
+      process.stdin.once('data', async () => {
+        await postgres.stop();
+        process.exit();
+      });`,
+          asNobody(),
+        );
+        await readLine(child);
+        const pid = await readPid(join(own, 'data'));
+        if (process.platform === 'linux') expect(await readlink(`/proc/${pid}/exe`)).toContain('node_modules');
+        child.stdin?.write('stop\n');
+        expect(await once(child, 'exit')).toEqual([0, null]);
+        expect(isAlive(pid)).toBe(false);
+      });
+  });
+
+/** The process id of the PostgreSQL of a data directory. */
+async function readPid(directory: string) {
+  return Number((await readFile(join(directory, 'postgres/postmaster.pid'), 'utf8')).split('\n')[0]);
+}
+
+/** A new data directory that every user can enter, unless its parent has another mode. */
+async function makeDataDir(parentMode = 0o755) {
+  const parent = await makeScratchDirectory();
+  parents.push(parent);
+  await chmod(parent, parentMode);
+  await mkdir(join(parent, 'data'));
+  return join(parent, 'data');
+}
+
+/** A cluster may be elsewhere, with a link to it. */
+async function removeParent(parent: string) {
+  const cluster = await readlink(join(parent, 'data/postgres')).catch(() => undefined);
+  if (cluster !== undefined) await rm(cluster, { recursive: true, force: true });
+  await chmod(join(parent, 'data'), 0o700).catch(() => {});
+  await rm(parent, { recursive: true });
+}
+
+async function start(directory: string, options?: Partial<EmbeddedPostgresOptions>) {
+  const postgres = await startEmbeddedPostgres({ dataDir: directory, durable: false, ...options });
+  running.add(postgres);
+  return postgres;
+}
+
+async function refused(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgresError> {
+  return startEmbeddedPostgres({ durable: false, ...options }).then(
+    async postgres => {
+      await postgres.stop();
+      throw new Error('PostgreSQL started');
+    },
+    error => error,
+  );
+}
+
+async function query(postgres: EmbeddedPostgres, sql: string): Promise<Record<string, unknown>[]> {
+  const client = new Client(postgres.url());
+  await client.connect();
+  try {
+    return (await client.query(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** Runs a program in a Node process of its own, for what cannot be done to the test's own process. */
+function runScript(body: string, options: object = {}) {
+  const script = `import pg from 'pg'; import { startEmbeddedPostgres } from ${JSON.stringify(moduleUrl)};\n${body}`;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
+    cwd: repository, // from where `pg` is found
+    stdio: ['pipe', 'pipe', 'inherit'],
+    ...options,
+  });
+  children.add(child);
+  return child;
+}
+
+function asNobody() {
+  return { uid: nobody, gid: nobody };
+}
+
+async function readLine(child: ChildProcess) {
+  const [chunk] = await once(child.stdout as NonNullable<typeof child.stdout>, 'data');
+  return String(chunk).trim();
+}
+
+async function until(isTrue: () => Promise<boolean>) {
+  for (const deadline = Date.now() + 30_000; !(await isTrue()); await sleep(5)) {
+    if (Date.now() > deadline) throw new Error('it did not come true');
+  }
+}
+
+function isAlive(pid: unknown) {
+  try {
+    process.kill(pid as number, 0);
+    // An orphan's remains are for the machine's first process to reap, which in a container may never do it.
+    const stat = existsSync('/proc/self/stat') ? readFileSync(`/proc/${pid}/stat`, 'utf8') : '';
+    return !/\) [ZX] /.test(stat);
+  } catch {
+    return false;
+  }
+}

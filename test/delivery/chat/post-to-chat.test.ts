@@ -1,0 +1,276 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { chatUrlPurpose } from '../../../server/domain/chat/chat-url.ts';
+import { commentOnIdea } from '../../../server/domain/comments/comment-on-idea.ts';
+import { createIdea } from '../../../server/domain/ideas/create-idea.ts';
+import { mergeIdea, unmergeIdea } from '../../../server/domain/merging/merge-idea.ts';
+import { approveIdea } from '../../../server/domain/moderation/approve-idea.ts';
+import { rejectIdea } from '../../../server/domain/moderation/reject-idea.ts';
+import { buildSecretBox } from '../../../server/domain/secret-box.ts';
+import { setIdeaStatus } from '../../../server/domain/statuses/set-idea-status.ts';
+import { type ChatKind, chatKinds } from '../../../server/entities/chat-channel.ts';
+import { act } from '../../helpers/act.ts';
+import { readAudit } from '../../helpers/audit.ts';
+import { createBoard, createMember, createWorld, insertIdea, issueToken, type World } from '../../helpers/fixtures.ts';
+import { makeJobsDue, runJobs, waitingJobs } from '../../helpers/jobs.ts';
+import { type Receiver, startReceiver } from '../../helpers/receiver.ts';
+import { request } from '../../helpers/request.ts';
+import { startServer, type TestServer } from '../../helpers/server.ts';
+import { addWebhook, administer, testSecretBox } from '../../helpers/webhooks.ts';
+
+let server: TestServer;
+let chat: Receiver;
+let world: World;
+let ideaId: number;
+
+beforeAll(async () => {
+  server = await startServer({
+    environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.1/32', BASE_URL: 'https://ideas.example.com' },
+  });
+});
+
+afterAll(() => server.close());
+
+beforeEach(async () => {
+  chat = await startReceiver(200);
+  world = await createWorld(server);
+  ideaId = await insertIdea(server, world, { title: 'Dark mode' });
+});
+
+afterEach(async () => {
+  await chat.close();
+  await server.sql('delete from chat_channels');
+  await server.sql('delete from graphile_worker._private_jobs');
+});
+
+/** A channel whose URL is the receiver's, which the form of a kind's URLs would not allow. */
+async function insertChannel(
+  kind: ChatKind,
+  { eventTypes = [], boardId = world.boardId, url = `${chat.url}/${kind}`, box = testSecretBox } = {},
+): Promise<number> {
+  const [row] = await server.sql<{ id: number }>(
+    'insert into chat_channels (account_id, board_id, kind, url, event_types) values ($1, $2, $3, $4, $5) returning id',
+    [world.accountId, boardId, kind, box.seal(url, chatUrlPurpose), eventTypes],
+  );
+  return row?.id ?? 0;
+}
+
+const setStatus = (status = 'planned') => act(server, world, world.ownerId, op => setIdeaStatus(op, ideaId, status));
+const bodies = () => chat.received.map(({ body }) => JSON.parse(body));
+const texts = () => bodies().map(body => body.text);
+
+async function stateOf(channelId: number) {
+  const [row] = await server.sql<{ disabled_reason: string | null; is_disabled: boolean }>(
+    'select disabled_reason, disabled_at is not null as is_disabled from chat_channels where id = $1',
+    [channelId],
+  );
+  return row;
+}
+
+describe('a channel', () => {
+  test('of each kind is posted JSON in its form to its URL', async () => {
+    for (const kind of chatKinds) await insertChannel(kind);
+    await setStatus();
+    expect(await runJobs(server)).toEqual([]);
+
+    const byPath = new Map(chat.received.map(({ path, headers, body }) => [path, { headers, body: JSON.parse(body) }]));
+    expect([...byPath.keys()].sort()).toEqual(['/discord', '/mattermost', '/slack', '/teams']);
+    for (const { headers } of byPath.values()) expect(headers['content-type']).toBe('application/json; charset=utf-8');
+    const url = `https://ideas.example.com/b/${world.boardSlug}/ideas/${ideaId}`;
+    expect(byPath.get('/slack')?.body.blocks[0].elements[0].elements[2]).toEqual({
+      type: 'link',
+      url,
+      text: 'Dark mode',
+    });
+    expect(byPath.get('/discord')?.body).toMatchObject({ allowed_mentions: { parse: [] } });
+    expect(byPath.get('/mattermost')?.body.text).toBe(
+      `**The owner** moved [Dark mode](${url}) to **planned** · A board`,
+    );
+    expect(byPath.get('/teams')?.body.attachments[0].content.actions[0].url).toBe(url);
+  });
+
+  test('is told of all that a chat shows, in its order, and never of a vote', async () => {
+    await insertChannel('slack');
+    await addWebhook(server, world, { url: `${chat.url}/webhook`, eventTypes: ['idea.voted'] });
+    const { token } = await issueToken(server, world, 'write');
+    const targetId = await insertIdea(server, world, { title: 'Themes' });
+    const created = await act(server, world, world.ownerId, op => createIdea(op, { title: 'Export', body: 'CSV' }));
+    ideaId = created.id;
+    await setStatus();
+    await act(server, world, world.ownerId, op => commentOnIdea(op, ideaId, 'Soon.'));
+    expect((await request(server, `POST /api/v1/ideas/${ideaId}/vote`, { token, json: { value: 'up' } })).status).toBe(
+      200,
+    );
+    await act(server, world, world.ownerId, op => mergeIdea(op, ideaId, targetId));
+    await act(server, world, world.ownerId, op => unmergeIdea(op, ideaId));
+    expect(await server.sql(`select from events where type = 'idea.voted'`)).toHaveLength(1);
+    await runJobs(server);
+
+    const posts = chat.received.filter(({ path }) => path === '/slack').map(({ body }) => JSON.parse(body).text);
+    expect(posts).toEqual([
+      'The owner submitted Export · A board',
+      'The owner moved Export to planned · A board',
+      'The owner commented on Export · A board',
+      'The owner merged Export into Themes · A board',
+      'The owner took Export out of Themes again · A board',
+    ]);
+  });
+
+  test('is posted to by a job of an older version, which names no account', async () => {
+    const channelId = await insertChannel('slack');
+    await setStatus();
+    await server.sql('delete from graphile_worker._private_jobs');
+    await server.sql(
+      `select graphile_worker.add_job('post_to_chat', json_build_object('channel_id', $1::bigint, 'event_id', id))
+      from events where idea_id = $2`,
+      [channelId, ideaId],
+    );
+    expect(await runJobs(server)).toEqual([]);
+    expect(texts()).toEqual(['The owner moved Dark mode to planned · A board']);
+  });
+
+  test('that names types is told of those alone', async () => {
+    await insertChannel('slack', { eventTypes: ['comment.created'] as never[] });
+    await setStatus();
+    await act(server, world, world.ownerId, op => commentOnIdea(op, ideaId, 'Soon.'));
+    await runJobs(server);
+
+    expect(texts()).toEqual(['The owner commented on Dark mode · A board']);
+  });
+
+  test('of another board, and one that is disabled, are told nothing', async () => {
+    const { id: boardId } = await createBoard(server, world.accountId);
+    await insertChannel('slack', { boardId });
+    const disabled = await insertChannel('slack');
+    await server.sql(`update chat_channels set disabled_at = now(), disabled_reason = 'x' where id = $1`, [disabled]);
+    await setStatus();
+    await runJobs(server);
+
+    expect(chat.received).toEqual([]);
+  });
+
+  test('hears of a pending idea when it is approved, and of a rejected one never', async () => {
+    const author = await createMember(server, world.accountId, 'member', 'Grace');
+    await server.sql('update boards set pre_moderation = true where id = $1', [world.boardId]);
+    await insertChannel('slack');
+    const submit = (title: string) => act(server, world, author, op => createIdea(op, { title, body: 'x' }), false);
+    const [good, bad] = [await submit('Good'), await submit('Bad')];
+    await runJobs(server);
+    expect(chat.received).toEqual([]);
+
+    await administer(server, admin => approveIdea(admin, world.accountId, good.id));
+    await administer(server, admin => rejectIdea(admin, world.accountId, bad.id, 'No.'));
+    await runJobs(server);
+    expect(texts()).toEqual(['Grace submitted Good · A board']);
+  });
+});
+
+describe('a post that fails', () => {
+  test.each([404, 410])('with %i disables the channel, and what waits for it is dropped', async status => {
+    const channelId = await insertChannel('slack');
+    chat.behave(status);
+    await setStatus('planned');
+    await setStatus('done');
+    expect(await runJobs(server)).toEqual([]);
+
+    expect(chat.received).toHaveLength(1);
+    expect(await stateOf(channelId)).toEqual({ is_disabled: true, disabled_reason: `The chat answered ${status}` });
+    expect(readAudit(server.auditLines.splice(0))).toMatchObject([
+      {
+        event: 'chat_channel.disabled',
+        by: 'server',
+        account_id: world.accountId,
+        channel_id: channelId,
+        reason: 'gone',
+      },
+    ]);
+    expect(await waitingJobs(server)).toEqual([]);
+  });
+
+  test('with 429 is tried again after the time that the chat asks for', async () => {
+    const channelId = await insertChannel('discord');
+    chat.behave(response => response.writeHead(429, { 'retry-after': '2.5' }).end());
+    await setStatus();
+    const before = Date.now();
+    await runJobs(server);
+
+    const [job] = await waitingJobs(server);
+    expect(job).toMatchObject({ task: 'post_to_chat', payload: { channel_id: channelId, retries: 1 } });
+    const waitMs = new Date(job?.run_at ?? 0).getTime() - before;
+    expect(waitMs).toBeGreaterThanOrEqual(2500);
+    expect(waitMs).toBeLessThan(60_000);
+
+    chat.behave(200);
+    await makeJobsDue(server);
+    await runJobs(server);
+    expect(chat.received).toHaveLength(2);
+    expect(await stateOf(channelId)).toMatchObject({ is_disabled: false });
+  });
+
+  test.each([400, 401, 500, 302])('with %i is tried again later, and the channel stays', async status => {
+    const channelId = await insertChannel('slack');
+    chat.behave(status);
+    await setStatus();
+    expect(await runJobs(server)).toEqual([]);
+    await makeJobsDue(server);
+    expect(await runJobs(server)).toEqual([]);
+
+    expect(chat.received).toHaveLength(2);
+    expect(await waitingJobs(server)).toMatchObject([{ task: 'post_to_chat', payload: { retries: 2 } }]);
+    expect(await stateOf(channelId)).toMatchObject({ is_disabled: false });
+  });
+
+  test('does not hold up another channel', async () => {
+    await insertChannel('slack', { url: 'http://127.0.0.1:1/' });
+    await insertChannel('slack');
+    await setStatus();
+    await runJobs(server);
+
+    expect(chat.received).toHaveLength(1);
+  });
+
+  test('is given up a day after its event', async () => {
+    await insertChannel('slack');
+    chat.behave(500);
+    await setStatus();
+    await runJobs(server);
+    await server.sql(`update events set occurred_at = now() - interval '25 hours'`);
+    await makeJobsDue(server);
+    await runJobs(server);
+
+    expect(chat.received).toHaveLength(2);
+    expect(await waitingJobs(server)).toEqual([]);
+    expect(server.logLines.some(line => line.includes('could not be posted to a chat'))).toBe(true);
+  });
+
+  test('because the address is not of the internet never connects', async () => {
+    const inside = await startReceiver(200);
+    const port = new URL(inside.url).port;
+    await insertChannel('slack', { url: `http://[::1]:${port}/` });
+    await insertChannel('slack', { url: `http://127.0.0.2:${port}/` });
+    await setStatus();
+    await runJobs(server);
+    await inside.close();
+
+    expect(inside.received).toEqual([]);
+    expect(await waitingJobs(server)).toHaveLength(2);
+  });
+
+  test('because the URL was encrypted with another key leaves the URL out of the log', async () => {
+    await insertChannel('slack', { box: buildSecretBox(Buffer.alloc(32, 9)) });
+    await setStatus();
+    expect(await runJobs(server)).toEqual([]);
+
+    expect(chat.received).toEqual([]);
+    expect(await waitingJobs(server)).toHaveLength(1);
+  });
+});
+
+test('no log line has the URL of a channel', async () => {
+  await insertChannel('slack', { url: `${chat.url}/services/T0/B0/secret` });
+  chat.behave(410);
+  await setStatus();
+  await runJobs(server);
+
+  expect(chat.received.map(({ path }) => path)).toEqual(['/services/T0/B0/secret']);
+  expect(server.logLines.filter(line => line.includes('B0/secret'))).toEqual([]);
+});

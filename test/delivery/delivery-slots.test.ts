@@ -1,0 +1,259 @@
+import type { ServerResponse } from 'node:http';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { chatUrlPurpose } from '../../server/domain/chat/chat-url.ts';
+import { buildAddressGuard } from '../../server/outgoing/address-guard.ts';
+import { buildOutgoingRequests } from '../../server/outgoing/outgoing-request.ts';
+import { loadChildServer } from '../helpers/child-servers.ts';
+import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
+import { createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
+import { hang, type Receiver, startReceiverForTest } from '../helpers/receiver.ts';
+import { startSmtpReceiver } from '../helpers/smtp-receiver.ts';
+import { addWebhook, deliveriesOf, eventually, testSecretBox } from '../helpers/webhooks.ts';
+import { startWorkerForTest, workerConfig } from '../helpers/worker.ts';
+
+let db: TestDatabase;
+beforeAll(async () => {
+  db = await createTestDatabase();
+});
+afterAll(() => db.drop());
+
+const lanes = 8;
+
+/** An account with an idea for each lane of an endpoint. */
+async function createAccount() {
+  const world = await createWorld(db);
+  const ideas: number[] = [];
+  for (let n = 0; n < lanes; n++) ideas.push(await insertIdea(db, world));
+  return { world, ideas };
+}
+
+/** Records an event of each idea, as an operation does. */
+async function record(ideas: number[]) {
+  for (const ideaId of ideas) {
+    await db.sql(
+      `select record_event(i.account_id, 'idea.status_changed', i.id, null, null, null, '{}', now())
+      from ideas i where i.id = $1`,
+      [ideaId],
+    );
+  }
+}
+
+/**
+ * A worker whose requests outlast the test: no receiver that hangs becomes one that fails. Nor does a receiver become slow
+ * while the test prepares what it sends, unless the test says after what time.
+ */
+function startPatientWorker(environment: Record<string, string> = {}, quickMs = 600_000) {
+  const guard = buildAddressGuard(workerConfig().WEBHOOK_ALLOWED_CIDRS);
+  const requests = buildOutgoingRequests({ guard, timeoutMs: 600_000, quickMs });
+  onTestFinished(() => requests.close());
+  return startWorkerForTest(db, { requests, environment, timing: { stopPatienceMs: 300 } });
+}
+
+/** Makes a receiver keep its requests unanswered until they are let go. */
+function hold(receiver: Receiver): () => void {
+  const held: ServerResponse[] = [];
+  receiver.behave(response => held.push(response));
+  return () => {
+    receiver.behave(204);
+    for (const response of held.splice(0)) response.writeHead(204).end();
+  };
+}
+
+/** Waits until an endpoint has answered every delivery. */
+const delivered = (endpointId: number) =>
+  eventually(async () => {
+    expect(new Set((await deliveriesOf(db, endpointId)).map(one => one.state))).toEqual(new Set(['delivered']));
+  });
+
+test('an endpoint gets one delivery until it has answered quickly, and eight at once after that', async () => {
+  const receiver = await startReceiverForTest();
+  const { world, ideas } = await createAccount();
+  const { id } = await addWebhook(db, world, { url: receiver.url });
+  const neighbour = await startReceiverForTest();
+  await addWebhook(db, world, { url: neighbour.url });
+  await startPatientWorker();
+  const release = hold(receiver);
+  await record(ideas);
+  await receiver.gets(1);
+  // Jobs start in their order: the neighbour's last delivery shows that every lane of the first endpoint was looked at.
+  await neighbour.gets(lanes);
+  expect(receiver.mostAtOnce()).toBe(1);
+  expect((await deliveriesOf(db, id)).map(one => one.state)).toEqual(Array(lanes).fill('pending'));
+  release();
+  await receiver.gets(lanes);
+  await delivered(id);
+
+  const releaseAll = hold(receiver);
+  await record(ideas);
+  await receiver.gets(2 * lanes);
+  expect(receiver.mostAtOnce()).toBe(lanes);
+  releaseAll();
+  await delivered(id);
+});
+
+test('deliveries that waited for a slot in a killed process are sent by another process', async () => {
+  const receiver = await startReceiverForTest(hang);
+  const { world, ideas } = await createAccount();
+  const { id } = await addWebhook(db, world, { url: receiver.url });
+  const child = loadChildServer(db.url, { WITHOUT_HTTP: '1' });
+  await child.begin();
+  await record(ideas);
+  await receiver.gets(1);
+  // One job is left: those of the other lanes have ended, and the process remembers their lanes.
+  await eventually(async () => {
+    const jobs = await db.sql(`select id from graphile_worker._private_jobs where payload->>'endpoint_id' = $1`, [
+      String(id),
+    ]);
+    expect(jobs).toHaveLength(1);
+  });
+  await child.kill();
+  receiver.behave(204);
+  await startWorkerForTest(db, { timing: { recoveryIntervalMs: 100 } });
+  await delivered(id);
+  expect(receiver.received).toHaveLength(1 + lanes);
+});
+
+test('an endpoint that answers 200 late gets one delivery at a time', async () => {
+  const receiver = await startReceiverForTest(response => {
+    setTimeout(() => response.writeHead(200).end(), 600);
+  });
+  const { world, ideas } = await createAccount();
+  const { id } = await addWebhook(db, world, { url: receiver.url });
+  await startPatientWorker({}, 500);
+  await record(ideas.slice(0, 4));
+  await delivered(id);
+  expect(receiver.received).toHaveLength(4);
+  expect(receiver.mostAtOnce()).toBe(1);
+});
+
+test('an account gets half of the webhook slots, though its endpoints were quick, and another account has the rest', async () => {
+  const receiver = await startReceiverForTest();
+  const { world, ideas } = await createAccount();
+  const endpoints = [];
+  for (const path of ['a', 'b', 'c']) endpoints.push(await addWebhook(db, world, { url: `${receiver.url}/${path}` }));
+  await startPatientWorker({ WORKER_CONCURRENCY: '12' });
+  await record(ideas.slice(0, 1));
+  for (const { id } of endpoints) await delivered(id);
+  const before = receiver.received.length;
+
+  const release = hold(receiver);
+  await record(ideas);
+  await receiver.gets(before + 12);
+  const stranger = await createAccount();
+  const elsewhere = await startReceiverForTest();
+  const { id } = await addWebhook(db, stranger.world, { url: elsewhere.url });
+  await record(stranger.ideas);
+  await delivered(id);
+  // Everything of the other account has come, and the first one's slots are still taken.
+  expect(receiver.received).toHaveLength(before + 12);
+  expect(receiver.mostAtOnce()).toBe(12);
+  release();
+  for (const endpoint of endpoints) await delivered(endpoint.id);
+  expect(receiver.received).toHaveLength(before + 3 * lanes);
+});
+
+test('twenty endpoints that hang take four slots of their account, and leave eight to its quick endpoint', async () => {
+  const quick = await startReceiverForTest();
+  const hanging = await startReceiverForTest(hang);
+  const { world, ideas } = await createAccount();
+  const { id } = await addWebhook(db, world, { url: quick.url });
+  await startPatientWorker({ WORKER_CONCURRENCY: '12' });
+  await record(ideas.slice(0, 1));
+  await delivered(id);
+  for (let n = 0; n < 20; n++) await addWebhook(db, world, { url: `${hanging.url}/${n}` });
+
+  const release = hold(quick);
+  await record(ideas);
+  await hanging.gets(4);
+  await quick.gets(1 + lanes);
+  expect(quick.mostAtOnce()).toBe(lanes);
+  release();
+  await record(ideas);
+  await delivered(id);
+  expect(hanging.received).toHaveLength(4);
+  expect(new Set(hanging.received.map(one => one.path)).size).toBe(4);
+  expect(quick.received).toHaveLength(1 + 2 * lanes);
+});
+
+test('a mail goes out while receivers that never answer have every slot of webhooks and chats', async () => {
+  const smtp = await startSmtpReceiver();
+  onTestFinished(() => smtp.close());
+  const hanging = await startReceiverForTest();
+  const waiting = await startReceiverForTest();
+  const release = hold(hanging);
+  const accounts = [await createAccount(), await createAccount()];
+  const channels = 4;
+  for (const { world } of accounts) {
+    await addWebhook(db, world, { url: hanging.url });
+    for (let n = 0; n < channels; n++) await addChannel(world, `${hanging.url}/hooks/${n}`);
+  }
+  const last = await createAccount();
+  const webhook = await addWebhook(db, last.world, { url: waiting.url });
+  // A single slot for each of the two accounts.
+  await startPatientWorker({ WORKER_CONCURRENCY: '1', SMTP_URL: smtp.url });
+  for (const { ideas } of accounts) await record(ideas.slice(0, 1));
+  await hanging.gets(2 + 2 * channels);
+  await record(last.ideas.slice(0, 1));
+  await db.sql(`select graphile_worker.add_job('mail_password_link', json_build_object('user_id', $1::bigint))`, [
+    last.world.ownerId,
+  ]);
+  await eventually(() => expect(smtp.received).toHaveLength(1));
+  // Nothing was answered meanwhile, and the last webhook found no slot.
+  expect(hanging.received).toHaveLength(2 + 2 * channels);
+  expect(waiting.received).toEqual([]);
+  release();
+  await delivered(webhook.id);
+});
+
+test('channels that hang take at most half of the chat slots for their account, and another account is posted to', async () => {
+  const hanging = await startReceiverForTest(hang);
+  const well = await startReceiverForTest();
+  const { world, ideas } = await createAccount();
+  for (let n = 0; n < 12; n++) await addChannel(world, `${hanging.url}/hooks/${n}`);
+  await startPatientWorker();
+  await record(ideas);
+  await hanging.gets(4);
+  const stranger = await createAccount();
+  await addChannel(stranger.world, `${well.url}/hooks/1`);
+  await record(stranger.ideas);
+  await well.gets(lanes);
+  expect(hanging.mostAtOnce()).toBe(4);
+  const [queues] = await db.sql<{ count: number }>(
+    `select count(distinct queue_name)::int as count from graphile_worker._private_job_queues
+    where queue_name like format('chats:%s:%%', $1::bigint)`,
+    [world.accountId],
+  );
+  expect(queues?.count).toBe(4);
+});
+
+test('a slow channel gets one post at a time, and does not delay the other channels of its account', async () => {
+  const slow = await startReceiverForTest(response => {
+    setTimeout(() => response.writeHead(200).end(), 600);
+  });
+  const well = await startReceiverForTest();
+  const { world, ideas } = await createAccount();
+  await addChannel(world, `${slow.url}/hooks/1`);
+  // An account has four queues, so one of these channels shares the queue of the slow one.
+  for (let n = 0; n < 4; n++) await addChannel(world, `${well.url}/hooks/${n}`);
+  await startPatientWorker({}, 500);
+  await record(ideas.slice(0, 1));
+  await well.gets(4);
+  await slow.gets(1);
+  const release = hold(slow);
+  await record(ideas);
+  await well.gets(4 + 4 * lanes);
+  expect(slow.mostAtOnce()).toBe(1);
+  await slow.gets(2);
+  release();
+  await slow.gets(1 + lanes);
+  expect(slow.mostAtOnce()).toBe(1);
+});
+
+/** A channel whose URL is a receiver's. */
+async function addChannel({ accountId, boardId }: World, url: string): Promise<number> {
+  const [row] = await db.sql<{ id: number }>(
+    `insert into chat_channels (account_id, board_id, kind, url) values ($1, $2, 'mattermost', $3) returning id`,
+    [accountId, boardId, testSecretBox.seal(url, chatUrlPurpose)],
+  );
+  return row?.id ?? 0;
+}

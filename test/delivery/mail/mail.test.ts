@@ -1,0 +1,396 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { disableEndpoint } from '../../../server/delivery/webhooks/disable-endpoint.ts';
+import { commentOnIdea } from '../../../server/domain/comments/comment-on-idea.ts';
+import {
+  cancelAccountDeletion,
+  scheduleAccountDeletion,
+} from '../../../server/domain/erasure/schedule-account-deletion.ts';
+import { createIdea } from '../../../server/domain/ideas/create-idea.ts';
+import { mergeIdea } from '../../../server/domain/merging/merge-idea.ts';
+import { approveIdea } from '../../../server/domain/moderation/approve-idea.ts';
+import { rejectIdea } from '../../../server/domain/moderation/reject-idea.ts';
+import { followIdea, unfollowIdea } from '../../../server/domain/notifications/follow-idea.ts';
+import { setPassword } from '../../../server/domain/sign-in/set-password.ts';
+import { setIdeaStatus } from '../../../server/domain/statuses/set-idea-status.ts';
+import { emailOf } from '../../admin/visitor.ts';
+import { act } from '../../helpers/act.ts';
+import { createMember, createWorld, insertIdea, type World } from '../../helpers/fixtures.ts';
+import { makeJobsDue, runJobs, waitingJobs } from '../../helpers/jobs.ts';
+import { startServer, type TestServer } from '../../helpers/server.ts';
+import { type SmtpReceiver, startSmtpReceiver } from '../../helpers/smtp-receiver.ts';
+import { addWebhook, administer } from '../../helpers/webhooks.ts';
+
+let smtp: SmtpReceiver;
+let server: TestServer;
+let world: World;
+let ideaId: number;
+
+beforeAll(async () => {
+  smtp = await startSmtpReceiver();
+  server = await startServer({
+    environment: {
+      SMTP_URL: smtp.url,
+      MAIL_FROM: 'Feedback <feedback@example.com>',
+      BASE_URL: 'https://ideas.example.com',
+      IDEA_URL: '{base_url}/boards/{board}/{id}?from=mail&x=1',
+    },
+  });
+});
+
+afterAll(async () => {
+  await server.close();
+  await smtp.close();
+});
+
+beforeEach(async () => {
+  world = await createWorld(server);
+  ideaId = await insertIdea(server, world, { title: 'Dark mode' });
+});
+
+afterEach(async () => {
+  smtp.received.length = 0;
+  smtp.accept();
+  await server.sql('delete from graphile_worker._private_jobs');
+});
+
+/** A member who has a notification address of the name. */
+async function createReader(name: string, role: 'member' | 'moderator' = 'member') {
+  const userId = await createMember(server, world.accountId, role, name);
+  await server.sql('update users set notification_email = $2 where id = $1', [userId, `${name}@example.com`]);
+  return userId;
+}
+
+async function createFollower(name: string, id = ideaId) {
+  const userId = await createReader(name);
+  await administer(server, admin => followIdea(admin, world.accountId, { ideaId: id, userId }));
+  return userId;
+}
+
+const setStatus = (status = 'planned') => act(server, world, world.ownerId, op => setIdeaStatus(op, ideaId, status));
+const recipients = () => smtp.received.map(({ to }) => to);
+const unmailed = () =>
+  server.sql<{ name: string }>(
+    `select u.name from notifications n join users u on u.id = n.user_id
+    where n.mailed_at is null and u.notification_email is not null and n.account_id = $1 order by u.id`,
+    [world.accountId],
+  );
+
+describe('a mail', () => {
+  test('has a text and an HTML part, who did what, the link, and why it was sent', async () => {
+    await createFollower('grace');
+    await setStatus();
+    expect(await runJobs(server)).toEqual([]);
+
+    const [received] = smtp.received;
+    expect(smtp.received).toHaveLength(1);
+    expect([received?.to, received?.from]).toEqual(['grace@example.com', 'feedback@example.com']);
+    const { mail } = received ?? {};
+    expect(mail?.from).toEqual({ name: 'Feedback', address: 'feedback@example.com' });
+    expect(mail?.subject).toBe('“Dark mode” is now planned');
+    const url = `https://ideas.example.com/boards/${world.boardSlug}/${ideaId}?from=mail&x=1`;
+    expect(mail?.text).toContain('The owner moved “Dark mode” to planned.');
+    expect(mail?.text).toContain(url);
+    expect(mail?.text).toContain('You get this because you follow the idea on the board A board.');
+    expect(mail?.html).toContain('The owner moved “Dark mode” to planned.');
+    expect(mail?.html).toContain(`href="${url.replace('&', '&amp;')}"`);
+    expect(mail?.html).toContain('You get this because you follow the idea on the board A board.');
+    expect(received?.raw).toMatch(/Content-Type: multipart\/alternative/i);
+    expect(await unmailed()).toEqual([]);
+  });
+
+  test('has the headers of a one-click unsubscription, with a link that is in both parts', async () => {
+    await createFollower('grace');
+    await setStatus();
+    await runJobs(server);
+
+    const { mail, raw } = smtp.received[0] ?? {};
+    const header = (name: string) => mail?.headers.find(({ key }) => key === name)?.value;
+    expect(header('list-unsubscribe-post')).toBe('List-Unsubscribe=One-Click');
+    expect(header('auto-submitted')).toBe('auto-generated');
+    const [, url = ''] =
+      /^<(https:\/\/ideas\.example\.com\/unsubscribe\?token=\S+)>$/.exec(header('list-unsubscribe') ?? '') ?? [];
+    expect(url).not.toBe('');
+    expect(mail?.text).toContain(url);
+    expect(mail?.html).toContain(`href="${url}"`);
+    expect(raw).not.toMatch(/^Precedence: /im);
+  });
+
+  test('of a comment has the comment', async () => {
+    await createFollower('grace');
+    await act(server, world, world.ownerId, op => commentOnIdea(op, ideaId, 'We will do this\nsoon.'));
+    await runJobs(server);
+
+    const { mail } = smtp.received[0] ?? {};
+    expect(mail?.subject).toBe('The owner commented on “Dark mode”');
+    expect(mail?.text).toContain('> We will do this soon.');
+  });
+
+  test('of a merge leads to the idea that it was merged into', async () => {
+    const targetId = await insertIdea(server, world, { title: 'Themes' });
+    await createFollower('grace');
+    await act(server, world, world.ownerId, op => mergeIdea(op, ideaId, targetId));
+    await runJobs(server);
+
+    const { mail } = smtp.received[0] ?? {};
+    expect(mail?.subject).toBe('“Dark mode” was merged into “Themes”');
+    expect(mail?.text).toContain(`/boards/${world.boardSlug}/${targetId}?`);
+  });
+
+  test('tells moderators of a pending idea, and its author what became of it', async () => {
+    await server.sql('update boards set pre_moderation = true where id = $1', [world.boardId]);
+    const author = await createReader('author');
+    await createReader('moderator', 'moderator');
+    const submit = () => act(server, world, author, op => createIdea(op, { title: 'Export', body: 'As CSV.' }), false);
+    const [good, bad] = [await submit(), await submit()];
+    await administer(server, admin => approveIdea(admin, world.accountId, good.id));
+    await administer(server, admin => rejectIdea(admin, world.accountId, bad.id, 'A duplicate.'));
+    expect(await runJobs(server)).toEqual([]);
+
+    const mails = smtp.received.map(({ to, mail }) => ({ to, subject: mail.subject, text: mail.text ?? '' }));
+    expect(mails.map(({ to, subject }) => `${to}: ${subject}`).sort()).toEqual([
+      'author@example.com: Your idea “Export” was not accepted',
+      'author@example.com: Your idea “Export” was published',
+      'moderator@example.com: “Export” awaits approval on A board',
+      'moderator@example.com: “Export” awaits approval on A board',
+    ]);
+    const rejection = mails.find(({ subject }) => subject?.endsWith('not accepted'))?.text;
+    expect(rejection).toContain('> A duplicate.');
+    expect(rejection).not.toContain(`/${bad.id}?`);
+    expect(mails.find(({ to }) => to.startsWith('moderator'))?.text).toContain('> As CSV.');
+  });
+
+  test('tells of a webhook that was disabled', async () => {
+    await createReader('moderator', 'moderator');
+    await server.sql(`update users set notification_email = 'owner@example.com' where id = $1`, [world.ownerId]);
+    const { id } = await addWebhook(server, world, { url: 'https://hooks.example.com/ideas' });
+    const endpoint = { accountId: world.accountId, endpointId: id };
+    await server.database.transaction(transaction => disableEndpoint(transaction, endpoint, 'It answered 410.'));
+    expect(await runJobs(server)).toEqual([]);
+
+    expect(recipients()).toEqual(['owner@example.com']);
+    const { mail } = smtp.received[0] ?? {};
+    expect(mail?.subject).toBe('A webhook to hooks.example.com was disabled');
+    expect(mail?.text).toContain('https://hooks.example.com/ideas');
+    expect(mail?.text).toContain('> It answered 410.');
+  });
+});
+
+describe('what people write', () => {
+  test('adds no header, no mark-up and no line to a mail', async () => {
+    const hostile = '<img src=x onerror=alert(1)>" onclick="x\u202e &amp; \'y\'';
+    await server.sql('update ideas set title = $2 where id = $1', [
+      ideaId,
+      `a\r\nBcc: victim@example.com\r\n\r\n${hostile}`,
+    ]);
+    await server.sql('update users set name = $2 where id = $1', [world.ownerId, `Eve\r\nX-Evil: 1 ${hostile}`]);
+    await createFollower('grace');
+    await act(server, world, world.ownerId, op =>
+      commentOnIdea(op, ideaId, `</blockquote><script>x</script>\n.\n${hostile}`),
+    );
+    await runJobs(server);
+
+    expect(recipients()).toEqual(['grace@example.com']);
+    const { mail } = smtp.received[0] ?? {};
+    expect(mail?.headers.map(({ key }) => key)).not.toEqual(expect.arrayContaining(['bcc']));
+    expect(mail?.headers.map(({ key }) => key)).not.toEqual(expect.arrayContaining(['x-evil']));
+    expect(mail?.subject).toBe(
+      `Eve X-Evil: 1 ${hostile.replace('\u202e', '').replace('  ', ' ')} commented on “a Bcc: victim@example.com <img src=x onerror=alert(1)>" onclick="x &amp; 'y'”`,
+    );
+    expect(mail?.html).not.toMatch(/<img|<script|<\/blockquote><|\u202e/);
+    expect(mail?.html).toContain('&lt;img src=x onerror=alert(1)&gt;&quot; onclick=&quot;x');
+    expect(mail?.html).toContain('&amp;amp; &#39;y&#39;');
+    expect(mail?.text).not.toContain('\u202e');
+    expect(mail?.text?.split('\n').filter(line => line.startsWith('>'))).toHaveLength(1);
+  });
+
+  test('is cut in a subject, between characters', async () => {
+    await server.sql('update ideas set title = $2 where id = $1', [ideaId, '🦀'.repeat(200)]);
+    await createFollower('grace');
+    await setStatus();
+    await runJobs(server);
+
+    expect(smtp.received[0]?.mail.subject).toBe(`“${'🦀'.repeat(79)}…” is now planned`);
+    expect(smtp.received[0]?.mail.text).toContain('🦀'.repeat(200));
+  });
+});
+
+describe('mail is sent', () => {
+  test('to those alone who have a notification address', async () => {
+    await createFollower('grace');
+    const silent = await createFollower('silent');
+    await server.sql('update users set notification_email = null where id = $1', [silent]);
+    await setStatus();
+    await runJobs(server);
+
+    expect(recipients()).toEqual(['grace@example.com']);
+  });
+
+  test('not any more to who unfollowed, was blocked, left or has no address since the event', async () => {
+    const [unfollowed, blocked, left, silent] = [
+      await createFollower('unfollowed'),
+      await createFollower('blocked'),
+      await createFollower('left'),
+      await createFollower('silent'),
+    ];
+    await createFollower('grace');
+    await setStatus();
+    // The notifications are there, and their mails wait.
+    for (const address of ['grace', 'unfollowed', 'blocked', 'left', 'silent'])
+      smtp.refuse(`${address}@example.com`, 450);
+    expect(await runJobs(server)).toHaveLength(1);
+    expect(smtp.received).toEqual([]);
+    await administer(server, admin => unfollowIdea(admin, { ideaId, userId: unfollowed }));
+    await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, blocked]);
+    await server.sql('delete from memberships where user_id = $1', [left]);
+    await server.sql('update users set notification_email = null where id = $1', [silent]);
+
+    smtp.accept();
+    await makeJobsDue(server);
+    expect(await runJobs(server)).toEqual([]);
+    expect(recipients()).toEqual(['grace@example.com']);
+  });
+
+  test('to the others of a batch when one address is refused for good, which is not tried again', async () => {
+    for (const name of ['anna', 'refused', 'zoe']) await createFollower(name);
+    smtp.refuse('refused@example.com', 550);
+    await setStatus();
+    expect(await runJobs(server)).toEqual([]);
+
+    expect(recipients()).toEqual(['anna@example.com', 'zoe@example.com']);
+    expect(await unmailed()).toEqual([{ name: 'refused' }]);
+    expect(await waitingJobs(server)).toEqual([]);
+    expect(server.logLines.join()).not.toContain('refused@example.com');
+  });
+
+  test('to the others of a batch when an address is none', async () => {
+    for (const address of ['a>,<b@example.com', '']) {
+      const broken = await createFollower('broken');
+      await server.sql('update users set notification_email = $2 where id = $1', [broken, address]);
+    }
+    await createFollower('grace');
+    await setStatus();
+    expect(await runJobs(server)).toEqual([]);
+
+    expect(recipients()).toEqual(['grace@example.com']);
+  });
+
+  test('later, and to those alone, where the server does not take it now', async () => {
+    for (const name of ['anna', 'later', 'zoe']) await createFollower(name);
+    smtp.refuse('later@example.com', 450);
+    await setStatus();
+    expect(await runJobs(server)).toMatchObject([{ task: 'mail_people' }]);
+    expect(recipients()).toEqual(['anna@example.com', 'zoe@example.com']);
+    const [job] = await waitingJobs(server);
+    const rows = await server.sql<{ id: number }>(
+      'select id from notifications where mailed_at is null and account_id = $1',
+      [world.accountId],
+    );
+    expect(job?.payload).toEqual(rows.map(({ id }) => ({ account_id: world.accountId, id })));
+
+    smtp.accept();
+    await makeJobsDue(server);
+    expect(await runJobs(server)).toEqual([]);
+    expect(recipients()).toEqual(['anna@example.com', 'zoe@example.com', 'later@example.com']);
+  });
+
+  test('once, also when the job runs again', async () => {
+    await createFollower('anna');
+    await createFollower('zoe');
+    await setStatus();
+    await runJobs(server);
+    const ids = await server.sql<{ id: number }>('select id from notifications where account_id = $1', [
+      world.accountId,
+    ]);
+    await server.sql(`select graphile_worker.add_job('mail_people', $1::json)`, [
+      JSON.stringify(ids.map(({ id }) => ({ account_id: world.accountId, id }))),
+    ]);
+    await runJobs(server);
+
+    expect(recipients()).toEqual(['anna@example.com', 'zoe@example.com']);
+  });
+
+  test('twice to one at most when the process dies in the middle, and then with the same message id', async () => {
+    for (const name of ['anna', 'max', 'zoe']) await createFollower(name);
+    // A process that died after it sent to max, and before it noted that, is one whose note was not written.
+    await server.sql(`create function die() returns trigger language plpgsql as $$ begin
+      if (select name from users where id = new.user_id) = 'max' then raise 'died'; end if; return new; end $$`);
+    await server.sql(
+      'create trigger die before update of mailed_at on notifications for each row execute function die()',
+    );
+    await setStatus();
+    expect(await runJobs(server)).toMatchObject([{ task: 'mail_people' }]);
+    expect(recipients()).toEqual(['anna@example.com', 'max@example.com']);
+
+    await server.sql('drop function die cascade');
+    await makeJobsDue(server);
+    expect(await runJobs(server)).toEqual([]);
+    expect(recipients()).toEqual(['anna@example.com', 'max@example.com', 'max@example.com', 'zoe@example.com']);
+    const [first, second] = smtp.received.filter(({ to }) => to === 'max@example.com');
+    expect(first?.mail.messageId).toMatch(/^<notification-\d+@ideas\.example\.com>$/);
+    expect(second?.mail.messageId).toBe(first?.mail.messageId);
+  });
+
+  test('over connections that are kept', async () => {
+    for (let n = 0; n < 20; n++) await createFollower(`reader${n}`);
+    const before = smtp.connections;
+    await setStatus();
+    await runJobs(server);
+
+    expect(smtp.received).toHaveLength(20);
+    expect(smtp.connections - before).toBeLessThanOrEqual(1);
+  });
+});
+
+describe('what may have been done in somebody’s place is told by mail at once', () => {
+  test('the deletion of an account, to each owner and nobody else, until it is called off', async () => {
+    const secondId = await createMember(server, world.accountId, 'owner');
+    await createMember(server, world.accountId, 'admin');
+    await server.sql(`update accounts set name = 'Acme <b>' where id = $1`, [world.accountId]);
+    await administer(server, admin =>
+      scheduleAccountDeletion({ ...admin, now: new Date('2026-11-20T20:15:00Z') }, world.accountId),
+    );
+    // One that runs goes on as it is.
+    await administer(server, admin => scheduleAccountDeletion(admin, world.accountId));
+    expect(await runJobs(server)).toEqual([]);
+    expect(recipients().sort()).toEqual([await emailOf(server, world.ownerId), await emailOf(server, secondId)].sort());
+    const { mail, raw } = smtp.received[0] ?? {};
+    expect(mail?.subject).toBe('Acme <b> is to be deleted from Idea-Board');
+    const [account] = await server.sql<{ slug: string }>('select slug from accounts where id = $1', [world.accountId]);
+    for (const part of [mail?.text, mail?.html]) {
+      expect(part).toContain('20 December 2026 at 20:15 UTC');
+      expect(part).toContain(`https://ideas.example.com/admin/account?account=${account?.slug}`);
+    }
+    expect(mail?.html).toContain('Acme &lt;b&gt;');
+    expect(raw).not.toContain('List-Unsubscribe');
+
+    smtp.received.length = 0;
+    await administer(server, admin => cancelAccountDeletion(admin, world.accountId));
+    await administer(server, admin => scheduleAccountDeletion(admin, world.accountId));
+    await server.sql(`update memberships set role = 'admin' where user_id = $1`, [secondId]);
+    expect(await runJobs(server)).toEqual([]);
+    expect(recipients()).toEqual([await emailOf(server, world.ownerId)]);
+    smtp.received.length = 0;
+    await administer(server, admin => cancelAccountDeletion(admin, world.accountId));
+    await administer(server, admin => scheduleAccountDeletion(admin, world.accountId));
+    await administer(server, admin => cancelAccountDeletion(admin, world.accountId));
+    expect(await runJobs(server)).toEqual([]);
+    expect(recipients()).toEqual([]);
+  });
+
+  test('another password, to the address with which its user signs in, but not the first one', async () => {
+    const set = (credential: string) => administer(server, admin => setPassword(admin, world.ownerId, credential));
+    await set('$argon2id$first');
+    expect(await waitingJobs(server)).toEqual([]);
+    await set('$argon2id$second');
+    expect(await runJobs(server)).toEqual([]);
+    expect(smtp.received).toMatchObject([
+      {
+        to: await emailOf(server, world.ownerId),
+        mail: {
+          subject: 'Your password for Idea-Board was changed',
+          text: expect.stringContaining('https://ideas.example.com/admin/password-link'),
+        },
+      },
+    ]);
+  });
+});

@@ -1,0 +1,258 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createIdea } from '../../../server/domain/ideas/create-idea.ts';
+import { mergeIdea } from '../../../server/domain/merging/merge-idea.ts';
+import { followIdea } from '../../../server/domain/notifications/follow-idea.ts';
+import { buildUnsubscribeTokens } from '../../../server/domain/notifications/unsubscribe-token.ts';
+import { setIdeaStatus } from '../../../server/domain/statuses/set-idea-status.ts';
+import { act } from '../../helpers/act.ts';
+import { testClock } from '../../helpers/clock.ts';
+import { createMember, createWorld, insertIdea, type World } from '../../helpers/fixtures.ts';
+import { runJobs } from '../../helpers/jobs.ts';
+import { rawRequest } from '../../helpers/raw-request.ts';
+import { request } from '../../helpers/request.ts';
+import { startServer, startServerForTest, type TestServer, testAppKey } from '../../helpers/server.ts';
+import { type SmtpReceiver, startSmtpReceiver } from '../../helpers/smtp-receiver.ts';
+import { snapshot } from '../../helpers/snapshot.ts';
+import { administer } from '../../helpers/webhooks.ts';
+
+let smtp: SmtpReceiver;
+let server: TestServer;
+let world: World;
+let ideaId: number;
+let userId: number;
+
+beforeAll(async () => {
+  smtp = await startSmtpReceiver();
+  server = await startServer({ environment: { SMTP_URL: smtp.url, BASE_URL: 'https://ideas.example.com' } });
+});
+
+afterAll(async () => {
+  await server.close();
+  await smtp.close();
+});
+
+beforeEach(async () => {
+  smtp.received.length = 0;
+  world = await createWorld(server);
+  ideaId = await insertIdea(server, world, { title: 'Dark mode' });
+  userId = await createMember(server, world.accountId, 'member', 'Grace');
+  await server.sql(`update users set notification_email = 'grace@example.com' where id = $1`, [userId]);
+  await follow(ideaId);
+});
+
+const follow = (id: number) => administer(server, admin => followIdea(admin, world.accountId, { ideaId: id, userId }));
+
+const setStatus = (key: string) => act(server, world, world.ownerId, op => setIdeaStatus(op, ideaId, key));
+
+async function followed() {
+  const rows = await server.sql<{ idea_id: number }>(
+    'select idea_id from followers where user_id = $1 order by idea_id',
+    [userId],
+  );
+  return rows.map(({ idea_id }) => idea_id);
+}
+
+async function addressOf(id: number) {
+  const [row] = await server.sql<{ notification_email: string | null }>(
+    'select notification_email from users where id = $1',
+    [id],
+  );
+  return row?.notification_email;
+}
+
+/** The path to end the subscription, from the header of the mail that was received last. */
+function pathInMail(): string {
+  const header = smtp.received.at(-1)?.mail.headers.find(({ key }) => key === 'list-unsubscribe')?.value ?? '';
+  return header.replace(/^<https:\/\/ideas\.example\.com|>$/g, '');
+}
+
+const oneClick = (path: string, headers = {}, raw: RequestInit['body'] = 'List-Unsubscribe=One-Click') =>
+  request(server, `POST ${path}`, {
+    raw,
+    headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
+  });
+
+describe('one click', () => {
+  test('of a mail provider unfollows the idea, and no other one', async () => {
+    const other = await insertIdea(server, world, { title: 'Another' });
+    await follow(other);
+    await setStatus('planned');
+    await runJobs(server);
+    const answer = await oneClick(pathInMail());
+
+    expect(answer.status).toBe(200);
+    expect(await followed()).toEqual([other]);
+    expect(await addressOf(userId)).toBe('grace@example.com');
+    await setStatus('done');
+    await runJobs(server);
+    expect(smtp.received).toHaveLength(1);
+  });
+
+  test.each([
+    [
+      'a multipart form',
+      () => {
+        const form = new FormData();
+        form.set('List-Unsubscribe', 'One-Click');
+        return { raw: form };
+      },
+    ],
+    ['JSON', () => ({ json: { 'List-Unsubscribe': 'One-Click' } })],
+    ['no body', () => ({})],
+  ])('works with %s', async (_, options) => {
+    await setStatus('planned');
+    await runJobs(server);
+
+    expect((await request(server, `POST ${pathInMail()}`, options())).status).toBe(200);
+    expect(await followed()).toEqual([]);
+  });
+
+  test('works again and again', async () => {
+    await setStatus('planned');
+    await runJobs(server);
+    for (let time = 0; time < 3; time++) expect((await oneClick(pathInMail())).status).toBe(200);
+    expect(await followed()).toEqual([]);
+  });
+
+  test('in the mail of a merge unfollows the idea that is followed', async () => {
+    const targetId = await insertIdea(server, world, { title: 'Themes' });
+    await server.sql('delete from followers where user_id = $1', [userId]);
+    await follow(targetId);
+    await act(server, world, world.ownerId, op => mergeIdea(op, ideaId, targetId));
+    await runJobs(server);
+    await oneClick(pathInMail());
+
+    expect(await followed()).toEqual([]);
+  });
+
+  test("in a moderator's notice ends all mail of that user, and nothing else", async () => {
+    await server.sql('update boards set pre_moderation = true where id = $1', [world.boardId]);
+    const moderator = await createMember(server, world.accountId, 'moderator');
+    await server.sql(`update users set notification_email = 'moderator@example.com' where id = $1`, [moderator]);
+    await act(server, world, userId, op => createIdea(op, { title: 'Export', body: 'CSV' }), false);
+    await runJobs(server);
+    expect(smtp.received.map(({ to }) => to)).toEqual(['moderator@example.com']);
+    expect((await oneClick(pathInMail())).status).toBe(200);
+
+    expect(await addressOf(moderator)).toBeNull();
+    expect(await addressOf(userId)).toBe('grace@example.com');
+    expect(await followed()).toContain(ideaId);
+  });
+
+  test('with a body that is too large is refused', async () => {
+    await setStatus('planned');
+    await runJobs(server);
+    expect((await oneClick(pathInMail(), {}, 'x'.repeat(20_000))).status).toBe(413);
+    expect(await followed()).toEqual([ideaId]);
+  });
+});
+
+describe('the page', () => {
+  test('asks for a confirmation, and changes nothing by being looked at', async () => {
+    await setStatus('planned');
+    await runJobs(server);
+    const before = await snapshot(server);
+    const page = await request(server, `GET ${pathInMail()}`);
+    const head = await rawRequest(server, 'HEAD', pathInMail());
+
+    expect([page.status, head.status]).toEqual([200, 200]);
+    expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(page.text).toContain('<form method="post"><button>Unfollow</button></form>');
+    expect(await snapshot(server)).toEqual(before);
+  });
+
+  test('has a button that unfollows', async () => {
+    await setStatus('planned');
+    await runJobs(server);
+    // The form has neither action nor fields: a browser posts an empty form to the address of the page.
+    const answer = await oneClick(pathInMail(), {}, '');
+
+    expect(answer.status).toBe(200);
+    expect(answer.text).toContain('<h1>Unfollowed</h1>');
+    expect(await followed()).toEqual([]);
+  });
+
+  test('may not be framed, cached, indexed or given away by a referrer, and runs nothing', async () => {
+    const token = buildUnsubscribeTokens(testAppKey).make({ userId, ideaId: 'all' });
+    for (const path of [`/unsubscribe?token=${token}`, '/unsubscribe']) {
+      const { headers } = await request(server, `GET ${path}`);
+      expect(headers.get('content-security-policy')).toMatch(
+        /^default-src 'none';style-src 'self';img-src 'self';form-action 'self';base-uri 'none';frame-ancestors 'none'$/,
+      );
+      expect(Object.fromEntries(headers)).toMatchObject({
+        'x-frame-options': 'DENY',
+        'referrer-policy': 'no-referrer',
+        'x-content-type-options': 'nosniff',
+        'cache-control': 'no-store',
+        'x-robots-tag': 'noindex',
+      });
+    }
+  });
+});
+
+describe('a token that is not ours', () => {
+  test('is answered with 404 and nothing about why, and changes nothing', async () => {
+    const tokens = buildUnsubscribeTokens(testAppKey);
+    const ours = tokens.make({ userId, ideaId });
+    const mac = ours.split('.')[2];
+    const others = buildUnsubscribeTokens(Buffer.alloc(32, 9)).make({ userId, ideaId });
+    const forged = [
+      '',
+      'x',
+      others,
+      `${userId}.${ideaId}.`,
+      `${userId}.${ideaId}.${'A'.repeat(43)}`,
+      `${userId}.all.${mac}`,
+      `${userId + 1}.${ideaId}.${mac}`,
+      `${userId}.${ideaId + 1}.${mac}`,
+      `0${ours}`,
+      `${ours}A`,
+      ours.slice(0, -1),
+      ours.replace('.', '%00.'),
+    ];
+    const before = await snapshot(server);
+    const answers = new Set<string>();
+    for (const token of forged) {
+      for (const method of ['GET', 'POST']) {
+        const { status, text } = await request(server, `${method} /unsubscribe?token=${token}`);
+        expect([status, token]).toEqual([404, token]);
+        answers.add(text);
+      }
+    }
+    const twice = await request(server, `GET /unsubscribe?token=${ours}&token=${ours}`);
+    expect(twice.status).toBe(404);
+    expect((await request(server, 'POST /unsubscribe')).status).toBe(404);
+    expect(answers.size).toBe(1);
+    expect(await snapshot(server)).toEqual(before);
+  });
+
+  test('tells nobody whether a user or an idea exists', async () => {
+    const tokens = buildUnsubscribeTokens(testAppKey);
+    const answer = await request(
+      server,
+      `POST /unsubscribe?token=${tokens.make({ userId: 999_999, ideaId: 999_999 })}`,
+    );
+    expect(answer.status).toBe(200);
+  });
+});
+
+test('no log line has a token', async () => {
+  const token = buildUnsubscribeTokens(testAppKey).make({ userId, ideaId });
+  await request(server, `GET /unsubscribe?token=${token}`);
+  await oneClick(`/unsubscribe?token=${token}`);
+
+  expect(server.logLines.some(line => line.includes('/unsubscribe'))).toBe(true);
+  expect(server.logLines.filter(line => line.includes(token))).toEqual([]);
+});
+
+test('other methods are answered with 405', async () => {
+  const answer = await request(server, 'DELETE /unsubscribe');
+  expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD, POST']);
+});
+
+test('an address that asks too often is refused', async () => {
+  const strict = await startServerForTest({ clock: testClock(), environment: { RATE_LIMIT_IP: '2' } });
+  const statuses = [];
+  for (let time = 0; time < 3; time++) statuses.push((await request(strict, 'POST /unsubscribe')).status);
+  expect(statuses).toEqual([404, 404, 429]);
+});

@@ -1,0 +1,153 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { chatUrlPurpose } from '../../server/domain/chat/chat-url.ts';
+import { mergeIdea } from '../../server/domain/merging/merge-idea.ts';
+import { followIdea } from '../../server/domain/notifications/follow-idea.ts';
+import { listNotifications } from '../../server/domain/notifications/list-notifications.ts';
+import type { ExtensionEvent } from '../../server/extensions/extension.ts';
+import { renewSubscriptions } from '../../server/extensions/subscriptions.ts';
+import { extensionOf } from '../extensions/with-extensions.ts';
+import { act } from '../helpers/act.ts';
+import { createMember, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
+import { runJobs, waitingJobs } from '../helpers/jobs.ts';
+import { type Receiver, startReceiver } from '../helpers/receiver.ts';
+import { startServer, type TestServer } from '../helpers/server.ts';
+import { type SmtpReceiver, startSmtpReceiver } from '../helpers/smtp-receiver.ts';
+import { addWebhook, administer, type TestWebhook, testSecretBox, verify } from '../helpers/webhooks.ts';
+
+/*
+ * The version before records events with a body and no data, and adds jobs that name no account. Workers of this version
+ * do them.
+ */
+
+const heard: ExtensionEvent[] = [];
+const listener = extensionOf({ name: 'listener', on: { 'idea.merged': async event => heard.push(event) } });
+
+let server: TestServer;
+let smtp: SmtpReceiver;
+let receiver: Receiver;
+let world: World;
+let webhook: TestWebhook;
+let channelId: number;
+let userId: number;
+let event: { id: string; data: object; body: { data: { idea: { id: number } } } };
+
+beforeAll(async () => {
+  smtp = await startSmtpReceiver();
+  receiver = await startReceiver(200);
+  server = await startServer({
+    environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.1/32', SMTP_URL: smtp.url },
+    dependencies: { extensions: [listener] },
+  });
+});
+afterAll(async () => {
+  await server.close();
+  await receiver.close();
+  await smtp.close();
+});
+
+/** Records a merge without data and without jobs. A webhook, a chat, a follower and an extension want it. */
+beforeEach(async () => {
+  await renewSubscriptions(server.database, [listener]);
+  world = await createWorld(server);
+  webhook = await addWebhook(server, world, { url: `${receiver.url}/webhook` });
+  const [channel] = await server.sql<{ id: number }>(
+    `insert into chat_channels (account_id, board_id, kind, url) values ($1, $2, 'slack', $3) returning id`,
+    [world.accountId, world.boardId, testSecretBox.seal(`${receiver.url}/chat`, chatUrlPurpose)],
+  );
+  channelId = channel?.id ?? 0;
+  const ideaId = await insertIdea(server, world, { title: 'Export' });
+  const targetId = await insertIdea(server, world, { title: 'Themes' });
+  userId = await createMember(server, world.accountId, 'member', 'Grace');
+  await server.sql(`update users set notification_email = 'grace@example.com' where id = $1`, [userId]);
+  await administer(server, admin => followIdea(admin, world.accountId, { ideaId: targetId, userId }));
+  await act(server, world, world.ownerId, op => mergeIdea(op, ideaId, targetId));
+  await server.sql('delete from graphile_worker._private_jobs');
+  const rows = await server.sql<typeof event>('select id, data, body from events where account_id = $1', [
+    world.accountId,
+  ]);
+  event = rows[0] as typeof event;
+  await store(null, event.body);
+  receiver.received.length = 0;
+  smtp.received.length = 0;
+  heard.length = 0;
+});
+
+/** Stores the columns from which the event is told. */
+const store = (data: object | null, body: object) =>
+  server.sql('update events set data = $2, body = $3 where id = $1', [
+    event.id,
+    data && JSON.stringify(data),
+    JSON.stringify(body),
+  ]);
+
+/** Where the event's delivery waits: see record_event. */
+const laneOfEvent = () => event.body.data.idea.id % 8;
+
+/** Does a job with all that it leads to. */
+async function runJob(task: string, payload: unknown) {
+  await server.sql('select graphile_worker.add_job($1, $2::json)', [task, JSON.stringify(payload)]);
+  expect(await runJobs(server)).toEqual([]);
+  expect(await waitingJobs(server)).toEqual([]);
+}
+
+test('a webhook receives an older event with the body that was recorded', async () => {
+  await runJob('deliver_webhooks', { endpoint_id: webhook.id, lane: laneOfEvent() });
+  expect(receiver.received.map(one => verify(one, webhook.secret))).toEqual([event.body]);
+});
+
+test('a chat is told of an older event', async () => {
+  await runJob('post_to_chat', { channel_id: channelId, event_id: event.id });
+  expect(receiver.received.map(({ body }) => JSON.parse(body).text)).toEqual([
+    'The owner merged Export into Themes · A board',
+  ]);
+});
+
+test('an extension is told of an older event with the body that was recorded', async () => {
+  await runJob('extension_event:listener', { event_id: event.id });
+  expect(heard).toEqual([{ ...event.body, id: `evt_${event.id}` }]);
+});
+
+test('people and chats are told of an older event', async () => {
+  await runJob('tell_people', { event_id: event.id });
+  expect(smtp.received.map(({ to, mail }) => [to, mail.subject])).toEqual([
+    ['grace@example.com', '“Export” was merged into “Themes”'],
+  ]);
+  expect(receiver.received.map(({ path }) => path)).toEqual(['/chat']);
+  expect(await listNotifications(server.database, userId, null, { limit: 10 })).toMatchObject([
+    { kind: 'idea.merged', board: world.boardSlug, title: 'Export', target_title: 'Themes', actor: 'The owner' },
+  ]);
+});
+
+test('notifications of an older job are mailed', async () => {
+  const [notification] = await server.sql<{ id: number }>(
+    `insert into notifications (account_id, user_id, event_id, kind) values ($1, $2, $3, 'idea.merged') returning id`,
+    [world.accountId, userId, event.id],
+  );
+  // The first of them is gone.
+  await runJob('mail_notifications', [999_999, notification?.id]);
+  expect(smtp.received.map(({ to }) => to)).toEqual(['grace@example.com']);
+});
+
+test('older jobs end quietly when their rows are gone', async () => {
+  const gone = crypto.randomUUID();
+  await runJob('tell_people', { event_id: gone });
+  await runJob('extension_event:listener', { event_id: gone });
+  await runJob('mail_notifications', [999_999]);
+  expect([receiver.received, smtp.received, heard]).toEqual([[], [], []]);
+});
+
+test('an event of this version is told from its data, whatever its body', async () => {
+  await store(event.data, {});
+  const { accountId } = world;
+  await runJob('deliver_webhooks', { account_id: accountId, endpoint_id: webhook.id, lane: laneOfEvent() });
+  await runJob('extension_event:listener', { account_id: accountId, event_id: event.id });
+  await runJob('tell_people', { account_id: accountId, event_id: event.id });
+  const bodyOf = (path: string) => receiver.received.find(one => one.path === path)?.body ?? '';
+  expect(JSON.parse(bodyOf('/webhook'))).toEqual(event.body);
+  expect(heard).toEqual([{ ...event.body, id: `evt_${event.id}` }]);
+  expect(JSON.parse(bodyOf('/chat')).text).toBe('The owner merged Export into Themes · A board');
+  expect(smtp.received.map(({ mail }) => mail.subject)).toEqual(['“Export” was merged into “Themes”']);
+  expect(await listNotifications(server.database, userId, null, { limit: 10 })).toMatchObject([
+    { title: 'Export', target_title: 'Themes' },
+  ]);
+});

@@ -1,0 +1,73 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { loadAppKey, requireAppKey } from '../../server/app-key.ts';
+import { ConfigError, loadConfig } from '../../server/config.ts';
+import { buildSecretBox, SecretBoxError } from '../../server/domain/secret-box.ts';
+
+const key = Buffer.alloc(32, 1);
+const box = buildSecretBox(key);
+
+test('a secret is sealed anew each time, and opens under its key and for its purpose alone', () => {
+  const secret = 'whsec_☾';
+  const sealed = box.seal(secret, 'webhook secret');
+  expect(box.seal(secret, 'webhook secret')).not.toEqual(sealed);
+  expect(sealed.toString('latin1')).not.toContain('whsec');
+  expect(buildSecretBox(key).open(sealed, 'webhook secret')).toBe(secret);
+  expect(() => box.open(sealed, 'chat url')).toThrow(SecretBoxError);
+  expect(() => buildSecretBox(Buffer.alloc(32, 2)).open(sealed, 'webhook secret')).toThrow('another APP_KEY');
+});
+
+test('no byte of a sealed secret can be changed, nor any left out', () => {
+  const sealed = box.seal('secret', 'x');
+  for (let index = 0; index < sealed.length; index++) {
+    const changed = Buffer.from(sealed);
+    changed[index] = (changed[index] ?? 0) ^ 1;
+    expect(() => box.open(changed, 'x'), `byte ${index}`).toThrow(SecretBoxError);
+    expect(() => box.open(sealed.subarray(0, index), 'x'), `first ${index}`).toThrow(SecretBoxError);
+  }
+});
+
+async function directory() {
+  const path = await mkdtemp(join(tmpdir(), 'idea-board-key-'));
+  onTestFinished(() => rm(path, { recursive: true, force: true }));
+  return path;
+}
+
+const warnings: unknown[] = [];
+const logger = { warn: (...line: unknown[]) => void warnings.push(line) };
+
+test('a key is made once, for its owner alone to read, also when several make it at once', async () => {
+  const DATA_DIR = join(await directory(), 'data');
+  const config = loadConfig({ DATA_DIR });
+  const keys = await Promise.all(Array.from({ length: 8 }, () => loadAppKey(config, logger)));
+  expect(new Set(keys.map(String)).size).toBe(1);
+  expect(keys[0]).toHaveLength(32);
+  expect(await loadAppKey(config, logger)).toEqual(keys[0]);
+  expect((await stat(join(DATA_DIR, 'app.key'))).mode & 0o777).toBe(0o600);
+  expect(await readFile(join(DATA_DIR, 'app.key'), 'utf8')).toBe(`${keys[0]?.toString('base64')}\n`);
+  expect(warnings).toEqual([]);
+});
+
+test('APP_KEY goes before a kept one, and must be 32 bytes', async () => {
+  const config = loadConfig({ APP_KEY: key.toString('base64'), DATA_DIR: await directory() });
+  expect(await loadAppKey(config, logger)).toEqual(key);
+  expect(() => loadConfig({ APP_KEY: 'short' })).toThrow('APP_KEY must be 32 bytes in base64');
+});
+
+test('a kept key is warned about where servers may share a database, and no command makes one there', async () => {
+  const config = loadConfig({ DATABASE_URL: 'postgres://db.example.com/ideas', DATA_DIR: await directory() });
+  await expect(requireAppKey(config)).rejects.toThrow('Set APP_KEY');
+  const kept = await loadAppKey(config, logger);
+  expect(JSON.stringify(warnings.splice(0))).toContain('APP_KEY is not set');
+  expect(await requireAppKey(config)).toEqual(kept);
+});
+
+test('a key that cannot be read keeps the server from starting, and is never replaced', async () => {
+  const DATA_DIR = await directory();
+  const file = join(DATA_DIR, 'app.key');
+  await writeFile(file, 'garbage');
+  await expect(loadAppKey(loadConfig({ DATA_DIR }), logger)).rejects.toThrow(ConfigError);
+  expect(await readFile(file, 'utf8')).toBe('garbage');
+});

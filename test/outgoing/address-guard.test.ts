@@ -1,0 +1,225 @@
+import type { LookupAddress } from 'node:dns';
+import { describe, expect, test } from 'vitest';
+import { ConfigError, loadConfig } from '../../server/config.ts';
+import { buildAddressGuard, type ResolveName } from '../../server/outgoing/address-guard.ts';
+import { buildOutgoingRequests, problemOfUrl } from '../../server/outgoing/outgoing-request.ts';
+import { startReceiverForTest } from '../helpers/receiver.ts';
+
+const cidrs = (text: string) => loadConfig({ WEBHOOK_ALLOWED_CIDRS: text }).WEBHOOK_ALLOWED_CIDRS;
+const none = cidrs('');
+
+describe('addresses', () => {
+  const forbidden: [string, string][] = [
+    ['loopback', '127.0.0.1'],
+    ['loopback', '127.255.255.254'],
+    ['unspecified', '0.0.0.0'],
+    ['this network', '0.1.2.3'],
+    ['private', '10.0.0.1'],
+    ['private', '172.16.0.1'],
+    ['private', '172.31.255.255'],
+    ['private', '192.168.1.1'],
+    ['carrier-grade NAT', '100.64.0.1'],
+    ['carrier-grade NAT', '100.127.255.255'],
+    ['link-local', '169.254.1.1'],
+    ['metadata of clouds', '169.254.169.254'],
+    ['protocol assignments', '192.0.0.8'],
+    ['documentation', '192.0.2.1'],
+    ['documentation', '198.51.100.1'],
+    ['documentation', '203.0.113.1'],
+    ['6to4 relay', '192.88.99.1'],
+    ['benchmarking', '198.18.0.1'],
+    ['multicast', '224.0.0.1'],
+    ['multicast', '239.255.255.250'],
+    ['reserved', '240.0.0.1'],
+    ['broadcast', '255.255.255.255'],
+    ['unspecified', '::'],
+    ['loopback', '::1'],
+    ['IPv4-compatible', '::127.0.0.1'],
+    ['IPv4-mapped', '::ffff:127.0.0.1'],
+    ['IPv4-mapped in hexadecimal', '::ffff:7f00:1'],
+    ['IPv4-mapped metadata', '::ffff:169.254.169.254'],
+    ['IPv4-mapped public', '::ffff:8.8.8.8'],
+    ['IPv4-translated', '::ffff:0:127.0.0.1'],
+    ['NAT64', '64:ff9b::127.0.0.1'],
+    ['NAT64', '64:ff9b::a9fe:a9fe'],
+    ['local NAT64', '64:ff9b:1::1'],
+    ['discard', '100::1'],
+    ['teredo', '2001::1'],
+    ['benchmarking', '2001:2::1'],
+    ['ORCHID', '2001:20::1'],
+    ['documentation', '2001:db8::1'],
+    ['documentation', '3fff::1'],
+    ['6to4', '2002:7f00:1::1'],
+    ['6to4', '2002:a9fe:a9fe::1'],
+    ['unique local', 'fc00::1'],
+    ['unique local', 'fd12:3456::1'],
+    ['metadata of clouds', 'fd00:ec2::254'],
+    ['link-local', 'fe80::1'],
+    ['link-local with a zone', 'fe80::1%eth0'],
+    ['site-local', 'fec0::1'],
+    ['multicast', 'ff02::1'],
+    ['segment routing', '5f00::1'],
+    ['not given out', '4000::1'],
+    ['no address', 'localhost'],
+    ['no address', ''],
+  ];
+  test.each(forbidden)('of %s (%s) may not be reached', (_name, address) => {
+    expect(buildAddressGuard(none).isAllowed(address)).toBe(false);
+  });
+
+  test.each(['8.8.8.8', '1.1.1.1', '172.32.0.1', '100.128.0.1', '2001:4860:4860::8888', '2a00:1450:4001:80b::200e'])(
+    'of the internet (%s) may',
+    address => {
+      expect(buildAddressGuard(none).isAllowed(address)).toBe(true);
+    },
+  );
+
+  test('of an allowed network may, in each of their forms, and no others', () => {
+    const guard = buildAddressGuard(cidrs('10.1.0.0/16, 192.168.7.7,fd00:1::/32'));
+    for (const address of ['10.1.255.1', '::ffff:10.1.0.1', '192.168.7.7', 'fd00:1::5']) {
+      expect(guard.isAllowed(address), address).toBe(true);
+    }
+    for (const address of ['10.2.0.1', '192.168.7.8', 'fd00:2::5', '127.0.0.1', '64:ff9b::10.1.0.1']) {
+      expect(guard.isAllowed(address), address).toBe(false);
+    }
+  });
+
+  test('that are no CIDRs are refused as a setting', () => {
+    for (const text of ['10.0.0.0/33', 'example.com', '10.0.0.0/8;::1/128']) {
+      expect(() => cidrs(text), text).toThrow(ConfigError);
+    }
+  });
+});
+
+/** Where clouds answer their machines: metadata, credentials, agents. */
+const cloudAddresses: [cloud: string, address: string][] = [
+  ['Azure, AWS, Google, Oracle, DigitalOcean, Hetzner and OpenStack', '169.254.169.254'],
+  ['Azure', '168.63.129.16'],
+  ['AWS, containers of ECS', '169.254.170.2'],
+  ['AWS, pods of EKS', '169.254.170.23'],
+  ['AWS, time', '169.254.169.123'],
+  ['AWS, over IPv6', 'fd00:ec2::254'],
+  ['AWS, pods of EKS over IPv6', 'fd00:ec2::23'],
+  ['Google, over IPv6', 'fd20:ce::254'],
+  ['Oracle', '192.0.0.192'],
+  ['Oracle, over IPv6', 'fd00:c1::a9fe:a9fe'],
+  ['OpenStack, over IPv6', 'fe80::a9fe:a9fe'],
+  ['Alibaba', '100.100.100.200'],
+  ['Tencent', '169.254.0.23'],
+  ['Scaleway', '169.254.42.42'],
+  ['Scaleway, over IPv6', 'fd00:42::42'],
+];
+
+/** An address in every notation that a network may translate into it. */
+function notationsOf(address: string): string[] {
+  if (address.includes(':')) return [address];
+  const [a = 0, b = 0, c = 0, d = 0] = address.split('.').map(Number);
+  const hexadecimal = `${((a << 8) | b).toString(16)}:${((c << 8) | d).toString(16)}`;
+  return [
+    address,
+    `::${address}`,
+    `::ffff:${address}`,
+    `::ffff:${hexadecimal}`,
+    `::ffff:0:${address}`,
+    `64:ff9b::${address}`,
+    `64:ff9b::${hexadecimal}`,
+    `64:ff9b:1::${hexadecimal}`,
+    `2002:${hexadecimal}::1`,
+  ];
+}
+
+describe('the addresses at which clouds answer their own machines', () => {
+  const notations = cloudAddresses.flatMap(([cloud, address]) =>
+    notationsOf(address).map(notation => [notation, cloud] as const),
+  );
+  test.each(notations)('%s (%s) is refused as an address and as the answer for a name', async (address, _cloud) => {
+    const resolve: ResolveName = (_hostname, _options, callback) =>
+      callback(null, [{ address, family: address.includes(':') ? 6 : 4 }]);
+    const guard = buildAddressGuard(none, resolve);
+    expect(guard.isAllowed(address)).toBe(false);
+    const host = address.includes(':') ? `[${address}]` : address;
+    expect(problemOfUrl(`http://${host}/latest/meta-data`, guard)).toBe(
+      'must lead to an address of the public internet',
+    );
+    const requests = buildOutgoingRequests({ guard });
+    for (const url of [`http://${host}/latest/meta-data`, 'http://metadata.example.com/']) {
+      await expect(requests.post(url, { headers: {}, body: '{}' })).rejects.toThrow('The address may not be reached');
+    }
+    requests.close();
+  });
+
+  test.each(cloudAddresses)('of %s (%s) may be reached where WEBHOOK_ALLOWED_CIDRS names it', (_cloud, address) => {
+    const guard = buildAddressGuard(cidrs(address));
+    expect(guard.isAllowed(address)).toBe(true);
+    for (const [, other] of cloudAddresses) if (other !== address) expect(guard.isAllowed(other), other).toBe(false);
+  });
+
+  test('the public neighbours of the address of Azure may be reached', () => {
+    const guard = buildAddressGuard(none);
+    for (const address of ['168.63.129.15', '168.63.129.17']) expect(guard.isAllowed(address), address).toBe(true);
+  });
+});
+
+describe('a connection', () => {
+  /** A resolver that answers one list after the other. */
+  function answers(...lists: string[][]): ResolveName {
+    let asked = 0;
+    return (_hostname, _options, callback) => {
+      const list = lists[Math.min(asked++, lists.length - 1)] ?? [];
+      const addresses: LookupAddress[] = list.map(address => ({ address, family: address.includes(':') ? 6 : 4 }));
+      queueMicrotask(() => callback(null, addresses));
+    };
+  }
+  const post = (url: string, allowed: string, resolve?: ResolveName) => {
+    const requests = buildOutgoingRequests({ guard: buildAddressGuard(cidrs(allowed), resolve), timeoutMs: 2_000 });
+    return requests.post(url, { headers: {}, body: '{}' }).finally(() => requests.close());
+  };
+  const refusal = 'The address may not be reached';
+
+  test('goes to allowed addresses alone, however many others the name has', async () => {
+    const receiver = await startReceiverForTest();
+    const { port } = new URL(receiver.url);
+    const url = `http://hooks.example.com:${port}/`;
+    await expect(post(url, '', answers(['127.0.0.1']))).rejects.toThrow(refusal);
+    await expect(post(url, '', answers(['10.0.0.1', '::1', '127.0.0.1']))).rejects.toThrow(refusal);
+    await expect(post(url, '', answers([]))).rejects.toThrow(refusal);
+    expect(receiver.received).toEqual([]);
+    const answer = await post(url, '127.0.0.1', answers(['10.0.0.1', '::1', '127.0.0.1']));
+    expect(answer.status).toBe(204);
+    expect(receiver.received[0]?.headers.host).toBe(`hooks.example.com:${port}`);
+  });
+
+  test('is checked each time it is made, so that a name which changes its answer gains nothing', async () => {
+    const receiver = await startReceiverForTest(response => {
+      response.writeHead(204, { connection: 'close' }).end();
+    });
+    const { port } = new URL(receiver.url);
+    const resolve = answers(['127.0.0.1'], ['127.0.0.2']);
+    const guard = buildAddressGuard(cidrs('127.0.0.1'), resolve);
+    const requests = buildOutgoingRequests({ guard });
+    const url = `http://rebinding.example.com:${port}/`;
+    const send = () => requests.post(url, { headers: {}, body: '{}' });
+    expect((await send()).status).toBe(204);
+    await expect(send()).rejects.toThrow(refusal);
+    expect(receiver.received).toHaveLength(1);
+    requests.close();
+  });
+
+  test.each([
+    'http://127.0.0.1',
+    'http://127.1',
+    'http://0x7f.1',
+    'http://2130706433',
+    'http://017700000001',
+    'http://[::1]',
+    'http://[::ffff:127.0.0.1]',
+    'http://[64:ff9b::7f00:1]',
+    'http://①②⑦.0.0.1',
+    'http://localhost',
+    'http://169.254.169.254',
+  ])('to %s is refused before anything is sent', async base => {
+    const receiver = await startReceiverForTest();
+    await expect(post(`${base}:${new URL(receiver.url).port}/latest/meta-data`, '')).rejects.toThrow(refusal);
+    expect(receiver.received).toEqual([]);
+  });
+});

@@ -1,0 +1,155 @@
+import type { AddressInfo } from 'node:net';
+import { createServer as createTcpServer } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { buildAddressGuard } from '../../server/outgoing/address-guard.ts';
+import { buildOutgoingRequests } from '../../server/outgoing/outgoing-request.ts';
+import { type Behavior, closeEarly, hang, redirectTo, startReceiverForTest } from '../helpers/receiver.ts';
+import { workerConfig } from '../helpers/worker.ts';
+
+const guard = buildAddressGuard(workerConfig().WEBHOOK_ALLOWED_CIDRS);
+
+function buildRequests(timeoutMs = 300) {
+  const requests = buildOutgoingRequests({ guard, timeoutMs });
+  onTestFinished(() => requests.close());
+  return requests;
+}
+
+const request = { headers: { 'content-type': 'application/json' }, body: '{"a":"ü"}' };
+
+async function postTo(behavior: Behavior) {
+  const receiver = await startReceiverForTest(behavior);
+  return buildRequests().post(receiver.url, request);
+}
+
+test('a body arrives to the letter, and connections are used again', async () => {
+  const connections = new Set<unknown>();
+  const receiver = await startReceiverForTest(response => {
+    connections.add(response.socket);
+    response.end('thanks');
+  });
+  const requests = buildRequests();
+  for (let round = 0; round < 3; round++) {
+    expect(await requests.post(receiver.url, request)).toMatchObject({ status: 200, body: Buffer.from('thanks') });
+  }
+  expect(receiver.received[0]).toMatchObject({
+    body: request.body,
+    headers: { 'content-length': '10', 'accept-encoding': 'identity', 'user-agent': 'Idea-Board' },
+  });
+  expect(connections.size).toBe(1);
+});
+
+test.each([301, 302, 303, 307, 308])(
+  'a redirect (%d) is an answer, and nothing is sent where it points',
+  async status => {
+    const inside = await startReceiverForTest();
+    const answer = await postTo(response => response.writeHead(status, { location: inside.url }).end());
+    expect(answer.status).toBe(status);
+    expect(inside.received).toEqual([]);
+    expect((await postTo(redirectTo('http://127.0.0.1:1/'))).status).toBe(302);
+  },
+);
+
+test('of an answer without end 64 KiB are read, and the connection is closed', async () => {
+  let sent = 0;
+  const closed = Promise.withResolvers<void>();
+  const answer = await postTo(response => {
+    const chunk = Buffer.alloc(16 * 1024, 'x');
+    const write = () => {
+      while (!response.destroyed && response.write(chunk)) sent += chunk.length;
+    };
+    response.on('drain', write);
+    response.on('close', closed.resolve);
+    write();
+  });
+  expect(answer.body).toHaveLength(64 * 1024);
+  await closed.promise;
+  // What the sockets' buffers took in, at most.
+  expect(sent).toBeLessThan(16 * 1024 * 1024);
+});
+
+test('what is compressed stays so', async () => {
+  const zipped = Buffer.from('1f8b0800000000000003', 'hex');
+  const answer = await postTo(response => response.writeHead(200, { 'content-encoding': 'gzip' }).end(zipped));
+  expect(answer.body).toEqual(zipped);
+});
+
+const silences: [string, Behavior][] = [
+  ['no answer', hang],
+  ['headers without a body', response => response.writeHead(200, { 'content-length': 10 }).write('half')],
+  [
+    'a body that drips',
+    response => {
+      const timer = setInterval(() => response.write('.'), 20);
+      response.on('close', () => clearInterval(timer));
+    },
+  ],
+];
+test.each(silences)('%s is given up when the time is over', async (_name, behavior) => {
+  await expect(postTo(behavior)).rejects.toThrow('No answer within 0.3 seconds');
+});
+
+test('a connection that is closed, or refused, says so', async () => {
+  await expect(postTo(closeEarly)).rejects.toThrow('The connection was closed without an answer');
+  const receiver = await startReceiverForTest();
+  await receiver.close();
+  await expect(buildRequests().post(receiver.url, request)).rejects.toThrow('The connection was refused');
+});
+
+test('a kept connection that was closed meanwhile costs a new one and no failure', async () => {
+  let count = 0;
+  const server = createTcpServer(socket => {
+    socket.on('error', () => {});
+    let isUsed = false;
+    socket.on('data', () => {
+      // Closed at the very moment in which the second request arrives.
+      if (isUsed) return socket.resetAndDestroy();
+      isUsed = true;
+      count += 1;
+      socket.write('HTTP/1.1 204 No Content\r\n\r\n');
+    });
+  });
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.close();
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const requests = buildRequests();
+  expect((await requests.post(url, request)).status).toBe(204);
+  expect((await requests.post(url, request)).status).toBe(204);
+  expect(count).toBe(2);
+});
+
+test('what is no HTTP, or a flood of headers, is a failure', async () => {
+  const answerWith = async (text: string) => {
+    const server = createTcpServer(socket => {
+      socket.on('error', () => {});
+      socket.end(text);
+    });
+    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => {
+      server.close();
+    });
+    return buildRequests().post(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, request);
+  };
+  await expect(answerWith('SSH-2.0-OpenSSH_9.9\r\n')).rejects.toThrow('The answer is not HTTP');
+  await expect(answerWith(`HTTP/1.1 200 OK\r\nx: ${'y'.repeat(100_000)}\r\n\r\n`)).rejects.toThrow(
+    'headers of the answer are too long',
+  );
+});
+
+test('another scheme, or credentials in the URL, are refused', async () => {
+  const requests = buildRequests();
+  await expect(requests.post('ftp://example.com/', request)).rejects.toThrow('must begin with https:// or http://');
+  await expect(requests.post('file:///etc/passwd', request)).rejects.toThrow('must begin with https:// or http://');
+  await expect(requests.post('https://user:word@example.com/', request)).rejects.toThrow('user name or password');
+  await expect(requests.post('not a url', request)).rejects.toThrow('is not a URL');
+});
+
+test('a request that is cut off rejects with the reason', async () => {
+  const receiver = await startReceiverForTest(hang);
+  const stopping = new AbortController();
+  const answer = buildRequests(5_000).post(receiver.url, { ...request, signal: stopping.signal });
+  await receiver.gets(1);
+  stopping.abort(new Error('the worker stops'));
+  await expect(answer).rejects.toThrow('the worker stops');
+});
