@@ -23,7 +23,7 @@ export interface Confirmation {
   back: Link;
 }
 
-const confirmationPage = definePage<Confirmation & { formToken: string }>('admin/shell/confirmation');
+export const confirmationPage = definePage<object>('admin/shell/confirmation');
 
 export function askFor(
   request: FastifyRequest,
