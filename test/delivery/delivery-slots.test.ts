@@ -1,6 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { buildDeliverySlots } from '../../server/delivery/webhooks/delivery-slots.ts';
 import { chatUrlPurpose } from '../../server/domain/chat/chat-url.ts';
+import type { Lane } from '../../server/domain/webhooks/wake-lanes.ts';
 import { buildAddressGuard } from '../../server/outgoing/address-guard.ts';
 import { buildOutgoingRequests } from '../../server/outgoing/outgoing-request.ts';
 import { loadChildServer } from '../helpers/child-servers.ts';
@@ -89,6 +91,20 @@ test('an endpoint gets one delivery until it has answered quickly, and eight at 
   expect(receiver.mostAtOnce()).toBe(lanes);
   releaseAll();
   await delivered(id);
+});
+
+test('no lane of a healthy endpoint waits for an endpoint that hangs, even if another process takes the woken lanes', () => {
+  const slots = buildDeliverySlots(16, 1_000);
+  const hanging = { accountId: 1, endpointId: 1, lane: 0 };
+  const healthy = Array.from({ length: lanes }, (_, lane) => ({ accountId: 1, endpointId: 2, lane }));
+  const [first, ...others] = healthy as [Lane, ...Lane[]];
+  expect(slots.take(hanging)).toBe(true);
+  slots.begin(hanging);
+  expect(slots.take(first)).toBe(true);
+  for (const lane of others) expect(slots.take(lane)).toBe(false);
+  slots.begin(first);
+  expect(slots.end(first, false)).toEqual([]);
+  expect(slots.release(first)).toEqual(others);
 });
 
 test('deliveries that waited for a slot in a killed process are sent by another process', async () => {

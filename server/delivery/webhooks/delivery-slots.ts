@@ -73,11 +73,15 @@ export function buildDeliverySlots(accountShare: number, quickMs: number): Deliv
   function wakeWaiting(accountId: number): Lane[] {
     const isLate = ({ endpointId }: Lane) => Number(quickAt.has(endpointId) && !isQuick(endpointId));
     const candidates = [...waiting.values().filter(lane => lane.accountId === accountId)];
-    // Another process may take the jobs of the woken lanes, so none may be left behind when no slot is taken here.
-    const isLast = !taken.values().some(({ lane }) => lane.accountId === accountId);
+    // Another process may take the jobs of the woken lanes. So no lane may be left behind when no slot is taken here, and
+    // as few as possible when only endpoints that may hang hold slots: their slots stay taken for long.
+    const holders = [...taken.values().filter(({ lane }) => lane.accountId === accountId)];
+    const isLast = holders.length === 0;
+    const mayHang = !holders.some(({ lane }) => isQuick(lane.endpointId));
     const woken: Lane[] = [];
     for (const lane of candidates.sort((a, b) => isLate(a) - isLate(b))) {
-      if (!isLast && !hasRoom(lane, woken)) continue;
+      const isSpare = mayHang && woken.length < accountShare && hasRoom(lane);
+      if (!isLast && !isSpare && !hasRoom(lane, woken)) continue;
       waiting.delete(laneKey(lane));
       woken.push(lane);
     }
