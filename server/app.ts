@@ -10,6 +10,7 @@ import { operations } from '../contract/index.ts';
 import { maxBodyBytes } from '../contract/limits.ts';
 import { serveAdmin } from './admin/serve-admin.ts';
 import type { Config } from './config.ts';
+import { buildTestPoster } from './delivery/chat/post-test.ts';
 import type { ServerDependencies } from './dependencies.ts';
 import { DomainError } from './domain/domain-error.ts';
 import { buildUnsubscribeTokens } from './domain/notifications/unsubscribe-token.ts';
@@ -45,6 +46,9 @@ import { serveEntrance } from './pages/entrance/serve-entrance.ts';
 import { servePublicBoards } from './pages/public-board/serve-public-boards.ts';
 import { buildPages } from './pages/serve-pages.ts';
 import { serveUnsubscribe } from './pages/unsubscribe/serve-unsubscribe.ts';
+
+/** A person waits for the page, so this is shorter than the timeout of a job. */
+const testPostTimeoutMs = 5_000;
 
 /** Builds the HTTP server from what it depends on. It listens nowhere yet; closing it leaves the dependencies open. */
 export async function buildApp(server: ServerDependencies): Promise<FastifyInstance> {
@@ -133,6 +137,8 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
   await app.register(serveTools(server, endpoints));
   await app.register(serveOpenApiDocument);
   const oauth = buildOauth(server);
+  const testPoster = buildTestPoster(server.config, testPostTimeoutMs);
+  app.addHook('onClose', async () => testPoster.close());
   await app.register(oauth.serveEndpoints);
   await app.register(
     pages.serve([
@@ -140,7 +146,7 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
       serveDocumentation(server.config),
       serveEntrance,
       serveUnsubscribe(server, buildUnsubscribeTokens(server.appKey)),
-      serveAdmin(server, oauth.consents),
+      serveAdmin(server, oauth.consents, testPoster.postTest),
       oauth.servePages,
     ]),
   );

@@ -6,8 +6,8 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
-import { makeWebhookSecret, secretPurpose } from '../../server/delivery/webhooks/signature.ts';
 import { buildSecretBox } from '../../server/domain/secret-box.ts';
+import { makeWebhookSecret, secretPurpose } from '../../server/domain/webhooks/webhook-secret.ts';
 import { Child, type Usage } from './child.ts';
 import { startDatabase } from './database.ts';
 

@@ -2,6 +2,7 @@ import cookie from '@fastify/cookie';
 import formbody from '@fastify/formbody';
 import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../dependencies.ts';
+import type { PostTest } from '../domain/chat/test-channel.ts';
 import type { Consents } from '../oauth/consents.ts';
 import { serveAccount } from './account/account-routes.ts';
 import { serveBoards } from './boards/serve-boards.ts';
@@ -28,7 +29,7 @@ const maxFormBytes = 64 * 1024;
  * The pages of the admin area, for people who are signed in. They call the same operations as the API and the command
  * line, in the name of whoever is signed in.
  */
-export function serveAdmin(server: ServerDependencies, consents: Consents) {
+export function serveAdmin(server: ServerDependencies, consents: Consents, postTest: PostTest) {
   return async (app: FastifyInstance) => {
     await app.register(cookie);
     await app.register(formbody, { bodyLimit: maxFormBytes });
@@ -48,6 +49,6 @@ export function serveAdmin(server: ServerDependencies, consents: Consents) {
     serveWebhooks(app, server);
     serveWebhookActions(app, server);
     serveDeliveries(app, server);
-    serveChat(app, server);
+    serveChat(app, server, postTest);
   };
 }

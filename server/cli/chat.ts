@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { requireAppKey } from '../app-key.ts';
 import type { Config } from '../config.ts';
+import { buildTestPoster } from '../delivery/chat/post-test.ts';
 import type { Administration } from '../domain/administration.ts';
 import { requireBoard } from '../domain/boards/find-board.ts';
 import { deleteChannel, disableChannel, enableChannel, type NamedChannel } from '../domain/chat/change-channels.ts';
@@ -11,7 +12,6 @@ import { testChannel } from '../domain/chat/test-channel.ts';
 import { buildSecretBox } from '../domain/secret-box.ts';
 import { type ChatKind, chatKinds } from '../entities/chat-channel.ts';
 import { buildAddressGuard } from '../outgoing/address-guard.ts';
-import { buildOutgoingRequests } from '../outgoing/outgoing-request.ts';
 import { administer } from './administer.ts';
 import { chooseAccount, chooseBoard } from './choose.ts';
 import { CliError } from './cli-error.ts';
@@ -119,12 +119,12 @@ async function test(id: number, { account, ...output }: AccountOptions) {
     const { id: accountId } = await chooseAccount(admin, account);
     return { config, post: await testChannel(admin, await secretBoxOf(config), { accountId, id }) };
   });
-  const requests = buildOutgoingRequests({ guard: buildAddressGuard(config.WEBHOOK_ALLOWED_CIDRS) });
+  const tester = buildTestPoster(config);
   try {
-    const outcome = await post(requests);
-    if (outcome.result !== 'posted') throw new CliError(`The message was not posted: ${outcome.reason}`);
+    const failure = await post(tester.postTest);
+    if (failure !== undefined) throw new CliError(`The message was not posted: ${failure}`);
   } finally {
-    requests.close();
+    tester.close();
   }
   print(output, { id, is_posted: true }, () => 'The message was posted.');
 }

@@ -56,10 +56,20 @@ export function checkHost(guard: AddressGuard, hostname: string): void {
 }
 
 /** Whether a host, as a URL has it, is an address that may not be reached. What a name stands for is seen later. */
-export function isForbiddenHost(guard: AddressGuard, hostname: string): boolean {
+function isForbiddenHost(guard: AddressGuard, hostname: string): boolean {
   // It never is another address (RFC 6761, section 6.3), and people try it.
   const addresses = hostname === 'localhost' ? ['127.0.0.1', '::1'] : [hostname.replace(/^\[(.*)\]$/, '$1')];
   return addresses.every(address => isIP(address) !== 0 && !guard.isAllowed(address));
+}
+
+/** Returns why a URL cannot be posted to; undefined if it can. Looks up no name. */
+export function problemOfUrl(text: string, guard?: AddressGuard): string | undefined {
+  const url = URL.parse(text);
+  if (!url) return 'is not a URL';
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'must begin with https:// or http://';
+  if (url.username !== '' || url.password !== '') return 'must not contain a user name or password';
+  if (guard && isForbiddenHost(guard, url.hostname)) return 'must lead to an address of the public internet';
+  return undefined;
 }
 
 function forbidden(hostname: string): string {

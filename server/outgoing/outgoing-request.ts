@@ -6,7 +6,7 @@ import {
   type IncomingMessage,
 } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import { type AddressGuard, checkHost, isForbiddenHost } from './address-guard.ts';
+import { type AddressGuard, checkHost, problemOfUrl } from './address-guard.ts';
 
 /** Sends requests to addresses that others chose: webhooks, incoming webhooks of chats, documents of OAuth clients. */
 export interface OutgoingRequests {
@@ -131,16 +131,6 @@ export function buildOutgoingRequests({
       for (const agent of Object.values(agents)) agent.destroy();
     },
   };
-}
-
-/** What is wrong with a URL that is to be posted to; undefined when nothing is, as far as can be told without asking. */
-export function problemOfUrl(text: string, guard?: AddressGuard): string | undefined {
-  const url = URL.parse(text);
-  if (!url) return 'is not a URL';
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'must begin with https:// or http://';
-  if (url.username !== '' || url.password !== '') return 'must not contain a user name or password';
-  if (guard && isForbiddenHost(guard, url.hostname)) return 'must lead to an address of the public internet';
-  return undefined;
 }
 
 function parseUrl(text: string): URL {

@@ -1,8 +1,8 @@
 import type { LookupAddress } from 'node:dns';
 import { describe, expect, test } from 'vitest';
 import { ConfigError, loadConfig } from '../../server/config.ts';
-import { buildAddressGuard, type ResolveName } from '../../server/outgoing/address-guard.ts';
-import { buildOutgoingRequests, problemOfUrl } from '../../server/outgoing/outgoing-request.ts';
+import { buildAddressGuard, problemOfUrl, type ResolveName } from '../../server/outgoing/address-guard.ts';
+import { buildOutgoingRequests } from '../../server/outgoing/outgoing-request.ts';
 import { startReceiverForTest } from '../helpers/receiver.ts';
 
 const cidrs = (text: string) => loadConfig({ WEBHOOK_ALLOWED_CIDRS: text }).WEBHOOK_ALLOWED_CIDRS;

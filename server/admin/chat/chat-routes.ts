@@ -5,12 +5,11 @@ import { listBoardNames } from '../../domain/boards/list-boards.ts';
 import { deleteChannel, disableChannel, enableChannel } from '../../domain/chat/change-channels.ts';
 import { createChannel } from '../../domain/chat/create-channel.ts';
 import { listChannelPage, readChannel } from '../../domain/chat/list-channels.ts';
-import { testChannel } from '../../domain/chat/test-channel.ts';
+import { type PostTest, testChannel } from '../../domain/chat/test-channel.ts';
 import { buildSecretBox } from '../../domain/secret-box.ts';
 import type { AccountOfUser } from '../../domain/sign-in/read-session.ts';
 import { chatKinds } from '../../entities/chat-channel.ts';
 import { buildAddressGuard } from '../../outgoing/address-guard.ts';
-import { buildOutgoingRequests } from '../../outgoing/outgoing-request.ts';
 import { definePage, type Link, sendPage } from '../../pages/shell/page.ts';
 import { nameAccount, pathIn, requireAdminAccount } from '../shell/account-choice.ts';
 import { administer } from '../shell/administer.ts';
@@ -50,15 +49,10 @@ const listPage = definePage<ListData>('admin/chat/list');
 /** So many fit a page that is quick on a phone. */
 const channelsPerPage = 20;
 
-/** Somebody waits before the page: less than a job would wait. */
-const testTimeoutMs = 5_000;
-
 /** The channels of chats that an account's boards post to. The URL of one is a secret, and shown nowhere. */
-export function serveChat(app: FastifyInstance, server: ServerDependencies) {
+export function serveChat(app: FastifyInstance, server: ServerDependencies, postTest: PostTest) {
   const secretBox = buildSecretBox(server.appKey);
   const guard = buildAddressGuard(server.config.WEBHOOK_ALLOWED_CIDRS);
-  const requests = buildOutgoingRequests({ guard, timeoutMs: testTimeoutMs });
-  app.addHook('onClose', async () => requests.close());
   const onRequest = [requireSession, nameAccount];
 
   app.get('/admin/chat', { onRequest }, async (request, reply) => {
@@ -103,8 +97,8 @@ export function serveChat(app: FastifyInstance, server: ServerDependencies) {
     const account = requireAdminAccount(request);
     const channel = { accountId: account.id, id: idIn(request) };
     const post = await administer(server, request, admin => testChannel(admin, secretBox, channel));
-    const outcome = await post(requests);
-    if (outcome.result !== 'posted') return showList(request, reply, account, { failure: outcome.reason }, 409);
+    const failure = await post(postTest);
+    if (failure !== undefined) return showList(request, reply, account, { failure }, 409);
     return reply.redirect(pathIn(request, account, '/admin/chat', { notice: 'tested' }), 303);
   });
 

@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { notificationKinds, wordsOf } from '../../delivery/mail/mail-content.ts';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { listNotifications, type NotificationView } from '../../domain/notifications/list-notifications.ts';
 import { markRead } from '../../domain/notifications/mark-read.ts';
+import { notificationKinds, wordsOf } from '../../domain/notifications/notification-words.ts';
 import { definePage, type NavigationLink, sendPage } from '../../pages/shell/page.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { isAdmin, pathIn } from '../shell/account-choice.ts';

@@ -2,9 +2,9 @@ import type { Kysely } from 'kysely';
 import { requireAppKey } from '../../app-key.ts';
 import { type Config, ConfigError } from '../../config.ts';
 import type { Tables } from '../../database/tables.ts';
-import { secretPurpose } from '../../delivery/webhooks/signature.ts';
 import { chatUrlPurpose } from '../../domain/chat/chat-url.ts';
 import { buildSecretBox } from '../../domain/secret-box.ts';
+import { secretPurpose } from '../../domain/webhooks/webhook-secret.ts';
 import { error, type Finding, ok, warning } from './finding.ts';
 
 /** Checks that APP_KEY decrypts the secrets in the database. With another key every delivery fails. */

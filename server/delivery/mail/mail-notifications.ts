@@ -3,9 +3,10 @@ import { sql } from 'kysely';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import { textInEvent } from '../../domain/events/recorded-event.ts';
 import { ideaUrl } from '../../domain/ideas/idea-url.ts';
+import type { NotificationKind } from '../../domain/notifications/notification-words.ts';
 import { type Subscription, unsubscribeUrl } from '../../domain/notifications/unsubscribe-token.ts';
 import type { PeopleDependencies } from '../people-tasks.ts';
-import { type NotificationKind, writeMail } from './mail-content.ts';
+import { writeMail } from './mail-content.ts';
 import type { Mailer, MailOutcome } from './mailer.ts';
 
 /** An entry in the payload of a mail_people job. All entries of a job are of one account. */

@@ -2,6 +2,7 @@ import type { Task } from 'graphile-worker';
 import { sql } from 'kysely';
 import { z } from 'zod';
 import { type Arguments, query } from '../../database/query.ts';
+import { killPendingDeliveries } from '../../domain/webhooks/disable-webhook.ts';
 import {
   type AccountEndpoint,
   type Lane,
@@ -12,7 +13,6 @@ import {
 } from '../../domain/webhooks/wake-lanes.ts';
 import type { TaskDependencies } from '../../jobs/tasks.ts';
 import { buildDeliverySlots } from './delivery-slots.ts';
-import { killPendingDeliveries } from './disable-endpoint.ts';
 import { type DueDelivery, readPendingDeliveries } from './pending-deliveries.ts';
 import { recordAttempts } from './record-attempts.ts';
 import { pauseMs } from './retry-schedule.ts';

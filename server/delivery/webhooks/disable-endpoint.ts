@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { addJob } from '../../database/add-job.ts';
 import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
+import { killPendingDeliveries } from '../../domain/webhooks/disable-webhook.ts';
 import type { AccountEndpoint } from '../../domain/webhooks/wake-lanes.ts';
 import type { NotificationToMail } from '../mail/mail-notifications.ts';
 
@@ -13,15 +14,6 @@ const disable = query('disable_webhook_endpoint', (db, $: Arguments<AccountEndpo
     .where('w.id', '=', $.endpointId)
     .where('w.disabled_at', 'is', null)
     .returning('w.id'),
-);
-
-const killPending = query('kill_pending_deliveries', (db, $: Arguments<AccountEndpoint>) =>
-  db
-    .updateTable('webhook_deliveries as d')
-    .set({ state: 'dead', next_attempt_at: null, finished_at: sql`now()` })
-    .where('d.account_id', '=', $.accountId)
-    .where('d.endpoint_id', '=', $.endpointId)
-    .where('d.state', '=', 'pending'),
 );
 
 const notifyAdmins = query('notify_admins_of_disabled_webhook', (db, $: Arguments<AccountEndpoint>) =>
@@ -63,9 +55,4 @@ export async function disableEndpoint(db: Queryable, endpoint: AccountEndpoint, 
     await addJob(db, { task: 'mail_people', payload });
   }
   return true;
-}
-
-/** Gives up the pending deliveries of an endpoint. */
-export async function killPendingDeliveries(db: Queryable, { accountId, endpointId }: AccountEndpoint): Promise<void> {
-  await db.query(killPending, { accountId, endpointId });
 }

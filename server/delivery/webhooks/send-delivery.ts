@@ -1,10 +1,11 @@
 import { writeEvent } from '../../domain/events/present-event.ts';
 import { SecretBoxError } from '../../domain/secret-box.ts';
+import { secretPurpose, signingKey } from '../../domain/webhooks/webhook-secret.ts';
 import type { TaskDependencies } from '../../jobs/tasks.ts';
 import { OutgoingRequestError } from '../../outgoing/outgoing-request.ts';
 import type { DueDelivery, DueEndpoint } from './pending-deliveries.ts';
 import type { Attempt } from './record-attempts.ts';
-import { secretPurpose, signingKey, signMessage } from './signature.ts';
+import { signMessage } from './signature.ts';
 
 /** How much of an answer is kept. */
 const keptCharacters = 4_096;

@@ -1,36 +1,18 @@
-import { createHmac, randomBytes } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 
-/*
- * Signing as Standard Webhooks specifies it: HMAC-SHA-256 over the id, the time and the body, once with each secret
- * that is valid.
- */
-
-/** What secrets are sealed for. */
-export const secretPurpose = 'webhook secret';
-
-const secretPrefix = 'whsec_';
-/** Standard Webhooks asks for 24 to 64. */
-const secretBytes = 32;
-
-/** A new secret in the form in which it is shown, once. */
-export function makeWebhookSecret(): string {
-  return secretPrefix + randomBytes(secretBytes).toString('base64');
-}
-
-/** The bytes that a secret stands for: what signs. */
-export function signingKey(secret: string): Buffer {
-  return Buffer.from(secret.slice(secretPrefix.length), 'base64');
-}
-
-export interface SignedMessage {
-  /** The same at every try of a message, so that a receiver knows one that it has. */
+/** A message to sign. */
+interface SignedMessage {
+  /** The same at every try of a message, so that a receiver can recognize a duplicate. */
   id: string;
-  /** The time of this try, for the receiver to refuse old ones. */
+  /** The time of this try, so that a receiver can refuse an old one. */
   sentAt: Date;
   body: string;
 }
 
-/** The headers of a message. */
+/**
+ * Returns the headers of a message, as Standard Webhooks specifies them: an HMAC-SHA-256 over the id, the time and the
+ * body for each valid secret.
+ */
 export function signMessage(keys: readonly Buffer[], { id, sentAt, body }: SignedMessage): Record<string, string> {
   const timestamp = String(Math.floor(sentAt.getTime() / 1000));
   const signatures = keys.map(

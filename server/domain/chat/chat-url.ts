@@ -1,6 +1,5 @@
 import type { ChatKind } from '../../entities/chat-channel.ts';
-import type { AddressGuard } from '../../outgoing/address-guard.ts';
-import { problemOfUrl } from '../../outgoing/outgoing-request.ts';
+import { type AddressGuard, problemOfUrl } from '../../outgoing/address-guard.ts';
 
 /** What the URLs of channels are encrypted for. */
 export const chatUrlPurpose = 'chat channel url';

@@ -1,7 +1,7 @@
 import { type InferResult, sql } from 'kysely';
 import type { QueryBuilding } from '../../database/database.ts';
-import type { NotificationKind } from '../../delivery/mail/mail-content.ts';
 import { textInEvent } from '../events/recorded-event.ts';
+import type { NotificationKind } from './notification-words.ts';
 
 export type NotificationView = InferResult<ReturnType<typeof notificationsOf>>[number];
 

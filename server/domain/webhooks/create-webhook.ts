@@ -1,4 +1,3 @@
-import { makeWebhookSecret, secretPurpose } from '../../delivery/webhooks/signature.ts';
 import { Board } from '../../entities/board.ts';
 import { WebhookEndpoint } from '../../entities/webhook-endpoint.ts';
 import type { AddressGuard } from '../../outgoing/address-guard.ts';
@@ -7,6 +6,7 @@ import { type Administration, AdministrationError } from '../administration.ts';
 import { checkText } from '../fields.ts';
 import type { SecretBox } from '../secret-box.ts';
 import { checkEventTypes, checkWebhookUrl, maxDescriptionLength } from './webhook-fields.ts';
+import { makeWebhookSecret, secretPurpose } from './webhook-secret.ts';
 
 export interface NewWebhook {
   accountId: number;

@@ -1,7 +1,7 @@
-import { makeWebhookSecret, secretPurpose } from '../../delivery/webhooks/signature.ts';
 import type { WebhookEndpoint } from '../../entities/webhook-endpoint.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import type { SecretBox } from '../secret-box.ts';
+import { makeWebhookSecret, secretPurpose } from './webhook-secret.ts';
 
 export const defaultOverlapHours = 24;
 export const maxOverlapHours = 24 * 30;

@@ -1,6 +1,5 @@
 import { type EventType, eventTypes } from '../../../contract/events.ts';
-import type { AddressGuard } from '../../outgoing/address-guard.ts';
-import { problemOfUrl } from '../../outgoing/outgoing-request.ts';
+import { type AddressGuard, problemOfUrl } from '../../outgoing/address-guard.ts';
 import { AdministrationError } from '../administration.ts';
 import { quote } from '../fields.ts';
 
