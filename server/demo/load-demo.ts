@@ -10,17 +10,11 @@ import { setPassword } from '../domain/sign-in/set-password.ts';
 import { createToken } from '../domain/tokens/create-token.ts';
 import { canonicalAddress } from '../domain/users/canonical-address.ts';
 import { Account } from '../entities/account.ts';
-import { Board } from '../entities/board.ts';
-import { Comment } from '../entities/comment.ts';
-import { Follower } from '../entities/follower.ts';
-import { Idea } from '../entities/idea.ts';
-import { IdeaTag } from '../entities/idea-tag.ts';
+import { Board, Status, Tag } from '../entities/board.ts';
+import { Comment, Follower, Idea, IdeaTag } from '../entities/idea.ts';
 import { Membership } from '../entities/membership.ts';
-import { Status } from '../entities/status.ts';
-import { Tag } from '../entities/tag.ts';
 import { User } from '../entities/user.ts';
-import { Vote } from '../entities/vote.ts';
-import { Voter } from '../entities/voter.ts';
+import { Vote, Voter } from '../entities/vote.ts';
 import { type DemoBoard, type DemoIdea, demoData } from './demo-data.ts';
 
 /** The plaintexts of the demo's tokens, and how its owner signs in; they are shown once. */

@@ -1,5 +1,6 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import { accountKey, timestamp } from './columns.ts';
+import type { StatusCategory } from '../../contract/status.ts';
+import { accountKey, bigint, creationTime, timestamp } from './columns.ts';
 
 export const Board = defineEntity({
   name: 'Board',
@@ -18,13 +19,37 @@ export const Board = defineEntity({
     submissionsCloseAt: timestamp().nullable(),
     votingOpenAt: timestamp().nullable(),
     votingCloseAt: timestamp().nullable(),
-    createdAt: timestamp()
-      .defaultRaw('now()')
-      .onCreate(() => new Date()),
-    updatedAt: timestamp()
-      .defaultRaw('now()')
-      .onCreate(() => new Date())
-      .onUpdate(() => new Date()),
+    createdAt: creationTime(),
+    updatedAt: creationTime().onUpdate(() => new Date()),
   },
 });
 export type Board = InferEntity<typeof Board>;
+
+export const Status = defineEntity({
+  name: 'Status',
+  tableName: 'statuses',
+  properties: {
+    ...accountKey,
+    boardId: bigint(),
+    key: p.text(),
+    category: p.text().$type<StatusCategory>(),
+    label: p.text(),
+    isHidden: p.boolean().default(false),
+    allowVotes: p.boolean().default(true),
+    allowComments: p.boolean().default(true),
+    position: p.integer(),
+  },
+});
+export type Status = InferEntity<typeof Status>;
+
+export const Tag = defineEntity({
+  name: 'Tag',
+  tableName: 'tags',
+  properties: {
+    ...accountKey,
+    boardId: bigint(),
+    name: p.text(),
+    color: p.text(),
+  },
+});
+export type Tag = InferEntity<typeof Tag>;

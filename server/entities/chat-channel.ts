@@ -1,6 +1,6 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import type { EventType } from '../../contract/events.ts';
-import { accountKey, bigint, timestamp } from './columns.ts';
+import { accountKey, bigint, creationTime, timestamp } from './columns.ts';
 
 export const chatKinds = ['slack', 'discord', 'mattermost', 'teams'] as const;
 export type ChatKind = (typeof chatKinds)[number];
@@ -20,9 +20,7 @@ export const ChatChannel = defineEntity({
     eventTypes: p.array().$type<EventType[]>().columnType('text[]').default([]),
     disabledAt: timestamp().nullable(),
     disabledReason: p.text().nullable(),
-    createdAt: timestamp()
-      .defaultRaw('now()')
-      .onCreate(() => new Date()),
+    createdAt: creationTime(),
   },
 });
 export type ChatChannel = InferEntity<typeof ChatChannel>;

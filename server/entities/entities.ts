@@ -1,34 +1,15 @@
-import { Account } from './account.ts';
-import { ApiToken } from './api-token.ts';
-import { ApiTokenBoard } from './api-token-board.ts';
-import { Board } from './board.ts';
+import { Account, Invitation } from './account.ts';
+import { ApiToken, ApiTokenBoard, IdempotencyKey, RateLimit } from './api-token.ts';
+import { Board, Status, Tag } from './board.ts';
 import { ChatChannel } from './chat-channel.ts';
-import { Comment } from './comment.ts';
-import { Event } from './event.ts';
-import { ExtensionSubscription } from './extension-subscription.ts';
-import { Follower } from './follower.ts';
+import { Event, ExtensionSubscription, Notification } from './event.ts';
 import { Heartbeat } from './heartbeat.ts';
-import { Idea } from './idea.ts';
-import { IdeaTag } from './idea-tag.ts';
-import { IdempotencyKey } from './idempotency-key.ts';
-import { Invitation } from './invitation.ts';
-import { Membership } from './membership.ts';
-import { Merge } from './merge.ts';
-import { Notification } from './notification.ts';
+import { Comment, Follower, Idea, IdeaTag, Merge } from './idea.ts';
+import { Membership, UserBlock } from './membership.ts';
 import { OauthRecord } from './oauth-record.ts';
-import { PasswordLink } from './password-link.ts';
-import { RateLimit } from './rate-limit.ts';
-import { Session } from './session.ts';
-import { SignInMethod } from './sign-in-method.ts';
-import { Status } from './status.ts';
-import { Tag } from './tag.ts';
-import { User } from './user.ts';
-import { UserBlock } from './user-block.ts';
-import { Vote } from './vote.ts';
-import { Voter } from './voter.ts';
-import { WebhookAttempt } from './webhook-attempt.ts';
-import { WebhookDelivery } from './webhook-delivery.ts';
-import { WebhookEndpoint } from './webhook-endpoint.ts';
+import { PasswordLink, Session, SignInMethod, User } from './user.ts';
+import { Vote, Voter } from './vote.ts';
+import { WebhookAttempt, WebhookDelivery, WebhookEndpoint } from './webhook.ts';
 
 /** Every entity, for the ORM and for the test that holds them equal to the migrated schema. */
 export const entities = [

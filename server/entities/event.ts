@@ -1,5 +1,5 @@
-import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import { bigint, timestamp } from './columns.ts';
+import { defineEntity, p } from '@mikro-orm/core';
+import { accountKey, bigint, creationTime, timestamp } from './columns.ts';
 
 /** What happened to an idea. */
 export const Event = defineEntity({
@@ -26,4 +26,31 @@ export const Event = defineEntity({
     toldAt: timestamp().nullable(),
   },
 });
-export type Event = InferEntity<typeof Event>;
+
+/** What a user is told in the app, and by mail where the user has a notification address. */
+export const Notification = defineEntity({
+  name: 'Notification',
+  tableName: 'notifications',
+  properties: {
+    ...accountKey,
+    userId: bigint(),
+    /** What it tells of: an event, or an endpoint that was disabled. */
+    eventId: p.uuid().nullable(),
+    endpointId: bigint().nullable(),
+    kind: p.text(),
+    createdAt: creationTime(),
+    readAt: timestamp().nullable(),
+    mailedAt: timestamp().nullable(),
+  },
+});
+
+/** That an extension is told of the events of a type. */
+export const ExtensionSubscription = defineEntity({
+  name: 'ExtensionSubscription',
+  tableName: 'extension_subscriptions',
+  properties: {
+    eventType: p.text().primary(),
+    extension: p.text().primary(),
+    renewedAt: timestamp(),
+  },
+});

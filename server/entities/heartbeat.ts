@@ -1,4 +1,4 @@
-import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import { defineEntity, p } from '@mikro-orm/core';
 import { timestamp } from './columns.ts';
 
 /** When a periodic job last ran, or the server last started. */
@@ -12,4 +12,3 @@ export const Heartbeat = defineEntity({
     address: p.text().nullable(),
   },
 });
-export type Heartbeat = InferEntity<typeof Heartbeat>;

@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import { accountKey, bigint, timestamp } from './columns.ts';
+import { accountKey, bigint, creationTime, timestamp } from './columns.ts';
 
 export type ModerationState = 'pending' | 'published' | 'rejected';
 
@@ -28,12 +28,54 @@ export const Idea = defineEntity({
       .generated(`(to_tsvector('idea_search', normalize(title, NFKC))) stored`)
       .lazy()
       .default(''),
-    createdAt: timestamp()
-      .defaultRaw('now()')
-      .onCreate(() => new Date()),
-    updatedAt: timestamp()
-      .defaultRaw('now()')
-      .onCreate(() => new Date()),
+    createdAt: creationTime(),
+    updatedAt: creationTime(),
   },
 });
 export type Idea = InferEntity<typeof Idea>;
+
+export const IdeaTag = defineEntity({
+  name: 'IdeaTag',
+  tableName: 'idea_tags',
+  properties: {
+    accountId: bigint().primary(),
+    ideaId: bigint().primary(),
+    tagId: bigint().primary(),
+  },
+});
+
+export const Comment = defineEntity({
+  name: 'Comment',
+  tableName: 'comments',
+  properties: {
+    ...accountKey,
+    ideaId: bigint(),
+    authorId: bigint(),
+    body: p.text(),
+    createdAt: creationTime(),
+  },
+});
+
+export const Follower = defineEntity({
+  name: 'Follower',
+  tableName: 'followers',
+  properties: {
+    accountId: bigint().primary(),
+    ideaId: bigint().primary(),
+    userId: bigint().primary(),
+    createdAt: creationTime(),
+  },
+});
+
+/** The history of merges; the ones in force have no unmergedAt. */
+export const Merge = defineEntity({
+  name: 'Merge',
+  tableName: 'merges',
+  properties: {
+    ...accountKey,
+    sourceId: bigint(),
+    targetId: bigint(),
+    mergedAt: creationTime(),
+    unmergedAt: timestamp().nullable(),
+  },
+});

@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import { bigint, timestamp } from './columns.ts';
+import { bigint, creationTime } from './columns.ts';
 
 export const roles = ['owner', 'admin', 'moderator', 'member'] as const;
 export type Role = (typeof roles)[number];
@@ -19,9 +19,18 @@ export const Membership = defineEntity({
     accountId: bigint().primary(),
     userId: bigint().primary(),
     role: p.text().$type<Role>(),
-    createdAt: timestamp()
-      .defaultRaw('now()')
-      .onCreate(() => new Date()),
+    createdAt: creationTime(),
   },
 });
 export type Membership = InferEntity<typeof Membership>;
+
+export const UserBlock = defineEntity({
+  name: 'UserBlock',
+  tableName: 'user_blocks',
+  properties: {
+    accountId: bigint().primary(),
+    userId: bigint().primary(),
+    reason: p.text().default(''),
+    createdAt: creationTime(),
+  },
+});

@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import { bigint, timestamp } from './columns.ts';
+import { bigint, creationTime, timestamp } from './columns.ts';
 
 /** A client, an interaction, a session, a grant, a code or a token of the OAuth provider. */
 export const OauthRecord = defineEntity({
@@ -21,9 +21,7 @@ export const OauthRecord = defineEntity({
     uid: p.text().nullable(),
     /** The idHash of the refresh token that issued this refresh token; null where a code did. */
     parentHash: p.blob().nullable(),
-    createdAt: timestamp()
-      .defaultRaw('now()')
-      .onCreate(() => new Date()),
+    createdAt: creationTime(),
     consumedAt: timestamp().nullable(),
     /** A client's is put off by each token that it is given, and so is a grant's: what is not used any more goes. */
     expiresAt: timestamp().nullable(),

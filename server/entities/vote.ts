@@ -1,5 +1,5 @@
-import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import { bigint, timestamp } from './columns.ts';
+import { defineEntity, p } from '@mikro-orm/core';
+import { accountKey, bigint, creationTime } from './columns.ts';
 
 export const Vote = defineEntity({
   name: 'Vote',
@@ -12,9 +12,16 @@ export const Vote = defineEntity({
     value: p.smallint().$type<-1 | 0 | 1>(),
     /** The merged idea from which the vote was carried here; null for a vote cast on this idea. */
     carriedFromId: bigint().nullable(),
-    createdAt: timestamp()
-      .defaultRaw('now()')
-      .onCreate(() => new Date()),
+    createdAt: creationTime(),
   },
 });
-export type Vote = InferEntity<typeof Vote>;
+
+/** Who votes: a user in an account, or a token. An erased user's voter stays, without the user. */
+export const Voter = defineEntity({
+  name: 'Voter',
+  tableName: 'voters',
+  properties: {
+    ...accountKey,
+    userId: bigint().nullable(),
+  },
+});

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { listDeliveryPage } from '../../server/domain/webhooks/list-delivery-page.ts';
-import type { DeliveryState } from '../../server/entities/webhook-delivery.ts';
+import type { DeliveryState } from '../../server/entities/webhook.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { createWorld, type World } from '../helpers/fixtures.ts';
 import { type Receiver, startReceiver } from '../helpers/receiver.ts';

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Vote } from '../../server/entities/vote.ts';
-import { Voter } from '../../server/entities/voter.ts';
+import { Vote, Voter } from '../../server/entities/vote.ts';
 import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
 import {
   createBoard,

@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type Database, type DatabaseOptions, openDatabase } from '../../server/database/database.ts';
 import { type Arguments, query, queryOfText } from '../../server/database/query.ts';
-import { Tag } from '../../server/entities/tag.ts';
+import { Tag } from '../../server/entities/board.ts';
 import { connect, createTestDatabase, type TestDatabase } from '../helpers/database.ts';
 import { createTag, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
 import { type DatabaseProxy, startProxy } from '../helpers/proxy.ts';

@@ -6,7 +6,7 @@ import { listDeliveryPage } from '../../domain/webhooks/list-delivery-page.ts';
 import { mostPendingCounted, readWebhook } from '../../domain/webhooks/list-webhooks.ts';
 import { readDelivery } from '../../domain/webhooks/read-delivery.ts';
 import { redeliver, redeliverDeadSince } from '../../domain/webhooks/redeliver.ts';
-import type { DeliveryState } from '../../entities/webhook-delivery.ts';
+import type { DeliveryState } from '../../entities/webhook.ts';
 import { definePage, type Link, type NavigationLink, sendPage } from '../../pages/shell/page.ts';
 import { nameAccount, pathIn, requireAdminAccount } from '../shell/account-choice.ts';
 import { administer } from '../shell/administer.ts';

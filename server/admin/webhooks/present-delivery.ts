@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { AccountOfUser } from '../../domain/sign-in/read-session.ts';
 import type { DeliverySummary } from '../../domain/webhooks/list-delivery-page.ts';
 import type { AttemptDetails, DeliveryDetails } from '../../domain/webhooks/read-delivery.ts';
-import type { DeliveryState } from '../../entities/webhook-delivery.ts';
+import type { DeliveryState } from '../../entities/webhook.ts';
 import { type Quotation, quotationOf } from '../../pages/shell/quotation.ts';
 import { pathIn } from '../shell/account-choice.ts';
 import { type ShownTime, showTime } from '../shell/show-time.ts';

@@ -1,6 +1,5 @@
 import type { StatusCategory } from '../../../contract/status.ts';
-import { Board } from '../../entities/board.ts';
-import { Status } from '../../entities/status.ts';
+import { Board, Status } from '../../entities/board.ts';
 import type { Administration } from '../administration.ts';
 import { explainViolations } from '../constraint-violation.ts';
 import { checkName, checkSlug, checkText } from '../fields.ts';

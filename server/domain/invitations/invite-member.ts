@@ -1,6 +1,6 @@
 import { addJob } from '../../database/add-job.ts';
 import { type Arguments, query } from '../../database/query.ts';
-import type { InvitationDelivery } from '../../entities/invitation.ts';
+import type { InvitationDelivery } from '../../entities/account.ts';
 import type { Role } from '../../entities/membership.ts';
 import { type Administration, AdministrationError, actingUserOf } from '../administration.ts';
 import { checkEmail } from '../fields.ts';

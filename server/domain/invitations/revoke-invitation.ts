@@ -1,4 +1,4 @@
-import { Invitation } from '../../entities/invitation.ts';
+import { Invitation } from '../../entities/account.ts';
 import type { Administration } from '../administration.ts';
 import { lockMembers } from '../members/may-manage.ts';
 import { requireInvitation } from './list-invitations.ts';

@@ -1,5 +1,5 @@
 import type { StatusCategory } from '../../../contract/status.ts';
-import { Status } from '../../entities/status.ts';
+import { Status } from '../../entities/board.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { type BoardOfAccount, lockBoard } from '../boards/find-board.ts';
 import { countLimit, countOf } from '../bounded-count.ts';

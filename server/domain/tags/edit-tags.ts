@@ -1,7 +1,7 @@
 import { raw } from '@mikro-orm/postgresql';
 import type { ExpressionBuilder, InferResult } from 'kysely';
 import type { Tables } from '../../database/tables.ts';
-import { Tag } from '../../entities/tag.ts';
+import { Tag } from '../../entities/board.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import type { BoardOfAccount } from '../boards/find-board.ts';
 import { noteFields } from '../changed-fields.ts';

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { Grant } from '../../../contract/grants.ts';
 import { type Arguments, query } from '../../database/query.ts';
-import { ApiToken } from '../../entities/api-token.ts';
-import { ApiTokenBoard } from '../../entities/api-token-board.ts';
+import { ApiToken, ApiTokenBoard } from '../../entities/api-token.ts';
 import { Board } from '../../entities/board.ts';
-import { Voter } from '../../entities/voter.ts';
+import { Voter } from '../../entities/vote.ts';
 import { type LockedAccount, lockAccount } from '../accounts/find-account.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { checkName } from '../fields.ts';

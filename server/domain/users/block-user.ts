@@ -1,6 +1,5 @@
 import { type Arguments, query } from '../../database/query.ts';
-import type { Role } from '../../entities/membership.ts';
-import { UserBlock } from '../../entities/user-block.ts';
+import { type Role, UserBlock } from '../../entities/membership.ts';
 import { lockAccount } from '../accounts/find-account.ts';
 import { type Administration, AdministrationError, actingUserOf } from '../administration.ts';
 import { checkText } from '../fields.ts';

@@ -1,5 +1,5 @@
 import { Board } from '../../entities/board.ts';
-import { WebhookEndpoint } from '../../entities/webhook-endpoint.ts';
+import { WebhookEndpoint } from '../../entities/webhook.ts';
 import type { AddressGuard } from '../../outgoing/address-guard.ts';
 import { lockAccount } from '../accounts/find-account.ts';
 import { type Administration, AdministrationError } from '../administration.ts';

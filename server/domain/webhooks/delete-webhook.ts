@@ -1,4 +1,4 @@
-import type { WebhookEndpoint } from '../../entities/webhook-endpoint.ts';
+import type { WebhookEndpoint } from '../../entities/webhook.ts';
 import type { Administration } from '../administration.ts';
 
 /** Deletes an endpoint with the log of its deliveries. */

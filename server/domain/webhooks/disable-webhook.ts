@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
-import type { WebhookEndpoint } from '../../entities/webhook-endpoint.ts';
+import type { WebhookEndpoint } from '../../entities/webhook.ts';
 import type { Administration } from '../administration.ts';
 import { checkText } from '../fields.ts';
 import type { AccountEndpoint } from './wake-lanes.ts';

@@ -1,4 +1,4 @@
-import type { WebhookEndpoint } from '../../entities/webhook-endpoint.ts';
+import type { WebhookEndpoint } from '../../entities/webhook.ts';
 import type { Administration } from '../administration.ts';
 
 /** Sends to an endpoint again, from now on: what was given up meanwhile is sent when it is redelivered. */

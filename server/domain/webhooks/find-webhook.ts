@@ -1,4 +1,4 @@
-import { WebhookEndpoint } from '../../entities/webhook-endpoint.ts';
+import { WebhookEndpoint } from '../../entities/webhook.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 
 export async function requireWebhook(

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { jsonArrayFrom } from 'kysely/helpers/postgres';
-import type { DeliveryState } from '../../entities/webhook-delivery.ts';
+import type { DeliveryState } from '../../entities/webhook.ts';
 import type { Administration } from '../administration.ts';
 import { requireWebhook } from './find-webhook.ts';
 

@@ -1,6 +1,6 @@
 import { type AliasableExpression, type InferResult, sql } from 'kysely';
 import { jsonObjectFrom } from 'kysely/helpers/postgres';
-import type { DeliveryState } from '../../entities/webhook-delivery.ts';
+import type { DeliveryState } from '../../entities/webhook.ts';
 import type { Administration } from '../administration.ts';
 import { cutRows } from '../pagination.ts';
 import { requireWebhook } from './find-webhook.ts';

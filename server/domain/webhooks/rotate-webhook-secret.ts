@@ -1,4 +1,4 @@
-import type { WebhookEndpoint } from '../../entities/webhook-endpoint.ts';
+import type { WebhookEndpoint } from '../../entities/webhook.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import type { SecretBox } from '../secret-box.ts';
 import { makeWebhookSecret, secretPurpose } from './webhook-secret.ts';

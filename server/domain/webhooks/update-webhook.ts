@@ -1,4 +1,4 @@
-import type { WebhookEndpoint } from '../../entities/webhook-endpoint.ts';
+import type { WebhookEndpoint } from '../../entities/webhook.ts';
 import type { AddressGuard } from '../../outgoing/address-guard.ts';
 import type { Administration } from '../administration.ts';
 import { noteFields } from '../changed-fields.ts';
