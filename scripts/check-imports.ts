@@ -35,6 +35,7 @@ const rules: { part: string; may: string[] }[] = [
       'type contract/',
       '@mikro-orm/',
       'kysely',
+      '@zxcvbn-ts/language-common',
       'argon2',
       'node:',
       'type server/config.ts',

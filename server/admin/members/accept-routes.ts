@@ -74,7 +74,7 @@ export function serveInvitationLinks(app: FastifyInstance, server: ServerDepende
       if (userId !== null) return show(request, reply, invitation, {}, 409);
       const name = fieldOf(request.body, 'name');
       const password = fieldOf(request.body, 'password');
-      const wrong = problemOfNewPassword(password, fieldOf(request.body, 'password_again'), email);
+      const wrong = await problemOfNewPassword(password, fieldOf(request.body, 'password_again'), email);
       if (wrong !== undefined) return show(request, reply, invitation, { name, problem: wrong }, 422);
       const credential = await passwords.hash(password);
       const terms = sessionTerms(request, config, clock.now());

@@ -20,7 +20,7 @@ export function serveOwnPassword(app: FastifyInstance, server: ServerDependencie
       showProfile(server, request, reply, { problem: { message, form: 'password' } }, status);
     const password = fieldOf(request.body, 'password');
     const { email } = sessionOf(request).user;
-    const problem = problemOfNewPassword(password, fieldOf(request.body, 'password_again'), email);
+    const problem = await problemOfNewPassword(password, fieldOf(request.body, 'password_again'), email);
     if (problem !== undefined) return refuse(422, problem);
     const asked = await askForPassword(request, reply);
     if ('problem' in asked) return refuse(asked.status, asked.problem);

@@ -4,11 +4,15 @@ import { checkPassword, maxPasswordLength, minPasswordLength } from '../../domai
 /** For the fields in which a password is chosen. */
 export const passwordLengths = { minLength: minPasswordLength, maxLength: maxPasswordLength };
 
-/** Why a password is not taken that was entered twice; undefined where it is. */
-export function problemOfNewPassword(password: string, again: string, email: string): string | undefined {
+/** Says why a new password is refused, which was entered twice. Returns undefined if it is accepted. */
+export async function problemOfNewPassword(
+  password: string,
+  again: string,
+  email: string,
+): Promise<string | undefined> {
   if (password !== again) return 'The two passwords are not the same';
   try {
-    checkPassword(password, email);
+    await checkPassword(password, email);
     return undefined;
   } catch (error) {
     if (error instanceof AdministrationError) return error.message;

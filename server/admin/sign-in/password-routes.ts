@@ -60,7 +60,7 @@ export function servePasswords(app: FastifyInstance, server: ServerDependencies)
     const token = fieldOf(request.body, 'token');
     const link = await requireLink(token);
     const password = fieldOf(request.body, 'password');
-    const problem = problemOfNewPassword(password, fieldOf(request.body, 'password_again'), link.email);
+    const problem = await problemOfNewPassword(password, fieldOf(request.body, 'password_again'), link.email);
     if (problem !== undefined) return showNewPassword(reply, { email: link.email, token, problem }, 422);
     const credential = await passwords.hash(password);
     await database
