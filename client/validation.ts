@@ -1,6 +1,6 @@
-import type { AppRoute } from '@ts-rest/core';
 import type { z } from 'zod';
 import { contract } from '../contract/index.ts';
+import type { Route } from '../contract/routes.ts';
 import type { ValidationIssue } from './contract.ts';
 import type { RequestValidator } from './options.ts';
 
@@ -9,7 +9,7 @@ import type { RequestValidator } from './options.ts';
  * the server would refuse with `validation_failed`, after it had charged the limit.
  */
 export const validateRequest: RequestValidator = (operation, { query, headers, body }) => {
-  const route: AppRoute = contract[operation];
+  const route: Route = contract[operation];
   return [
     ...Object.entries(route.headers ?? {}).flatMap(([name, schema]) =>
       issuesIn(['headers', name], schema, headers[name]),

@@ -1,13 +1,10 @@
-import { initContract } from '@ts-rest/core';
 import { z } from 'zod';
 import { raisedBy, raises } from './errors.ts';
 import { Id } from './identifiers.ts';
-import { BoardQuery, ConditionalHeaders, notModified, type RouteMetadata } from './routes.ts';
+import { BoardQuery, ConditionalHeaders, c, notModified, type RouteMetadata } from './routes.ts';
 import { Status, statusExamples } from './status.ts';
 import { Tag, tagExample } from './tag.ts';
 import { Timestamp } from './text.ts';
-
-const c = initContract();
 
 /** The board of every example. */
 export const boardExample = {

@@ -1,4 +1,3 @@
-import { initContract } from '@ts-rest/core';
 import { z } from 'zod';
 import { raisedBy, raises } from './errors.ts';
 import { Author, people } from './idea.ts';
@@ -8,13 +7,12 @@ import {
   BoardParameter,
   BoardQuery,
   ConditionalHeaders,
+  c,
   IdempotencyHeaders,
   notModified,
   type RouteMetadata,
 } from './routes.ts';
 import { Timestamp, text } from './text.ts';
-
-const c = initContract();
 
 /** The two comments on the idea of every example. */
 export const commentExamples = {

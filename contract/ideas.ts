@@ -1,4 +1,3 @@
-import { initContract } from '@ts-rest/core';
 import { z } from 'zod';
 import { raisedBy, raises } from './errors.ts';
 import { Idea, ideaExamples } from './idea.ts';
@@ -8,14 +7,13 @@ import {
   BoardParameter,
   BoardQuery,
   ConditionalHeaders,
+  c,
   IdempotencyHeaders,
   notModified,
   type RouteMetadata,
 } from './routes.ts';
 import { IdeaStatus, StatusKey } from './status.ts';
 import { line, text } from './text.ts';
-
-const c = initContract();
 
 export const ideaListExample = {
   data: [ideaExamples.duplicate, ideaExamples.discussed],

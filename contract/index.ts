@@ -1,9 +1,9 @@
-import { initContract } from '@ts-rest/core';
 import { getBoard } from './board.ts';
 import { commentOnIdea, listComments } from './comments.ts';
 import { createIdea, getIdea, listIdeas } from './ideas.ts';
 import { mergeIdea, unmergeIdea } from './merging.ts';
 import { getHealth, getReadiness } from './probes.ts';
+import { c } from './routes.ts';
 import { setIdeaStatus } from './statuses.ts';
 import { addIdeaTag, removeIdeaTag } from './tags.ts';
 import { getToken } from './token.ts';
@@ -11,7 +11,7 @@ import { useTools } from './tools.ts';
 import { voteIdea } from './votes.ts';
 
 /** Every operation of the Agent API, which is an endpoint and a tool, and the probes. */
-export const operations = initContract().router(
+export const operations = c.router(
   {
     getBoard,
     listIdeas,

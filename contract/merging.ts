@@ -1,11 +1,8 @@
-import { initContract } from '@ts-rest/core';
 import { z } from 'zod';
 import { raisedBy, raises } from './errors.ts';
 import { Idea, ideaExamples } from './idea.ts';
 import { Id, PathId } from './identifiers.ts';
-import { BoardQuery, IdempotencyHeaders, type RouteMetadata } from './routes.ts';
-
-const c = initContract();
+import { BoardQuery, c, IdempotencyHeaders, noBody, type RouteMetadata } from './routes.ts';
 
 const metadata = {
   tag: 'Moderation',
@@ -77,7 +74,7 @@ export const unmergeIdea = c.mutation({
   pathParams: z.object(SourcePath),
   query: BoardQuery,
   headers: IdempotencyHeaders,
-  body: c.noBody(),
+  body: noBody,
   responses: {
     200: Merge,
     ...raises(...raisedBy.moderating, ...raisedBy.idempotent, 'not_found', 'board_frozen'),

@@ -1,9 +1,6 @@
-import { initContract } from '@ts-rest/core';
 import { z } from 'zod';
 import { raises } from './errors.ts';
-import type { RouteMetadata } from './routes.ts';
-
-const c = initContract();
+import { c, type RouteMetadata } from './routes.ts';
 
 export const getHealth = c.query({
   method: 'GET',

@@ -1,8 +1,17 @@
-import { initContract } from '@ts-rest/core';
+import { type AppRoute, initContract } from '@ts-rest/core';
 import { z } from 'zod';
 import type { Grant } from './grants.ts';
 import type { Bucket } from './limits.ts';
 import { word } from './text.ts';
+
+/** Builds routes. Other files import ts-rest's names from here. */
+export const c: ReturnType<typeof initContract> = initContract();
+
+/** A route of the contract: plain data, with its schemas and its metadata. */
+export type Route = AppRoute;
+
+/** The body of a request or an answer without one. */
+export const noBody: ReturnType<typeof c.noBody> = c.noBody();
 
 /** A route as a tool of POST /api/v1/mcp. Its arguments are the route's parameters and the fields of its body. */
 export interface ToolMetadata {
@@ -79,4 +88,4 @@ export const ConditionalHeaders = {
 };
 
 /** The answer to a matching If-None-Match. Charges no bucket. */
-export const notModified = { 304: initContract().noBody() } as const;
+export const notModified = { 304: noBody } as const;

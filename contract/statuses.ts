@@ -1,12 +1,9 @@
-import { initContract } from '@ts-rest/core';
 import { z } from 'zod';
 import { raisedBy, raises } from './errors.ts';
 import { Idea } from './idea.ts';
 import { IdeaPath } from './identifiers.ts';
-import { BoardQuery, IdempotencyHeaders, type RouteMetadata } from './routes.ts';
+import { BoardQuery, c, IdempotencyHeaders, type RouteMetadata } from './routes.ts';
 import { StatusKey } from './status.ts';
-
-const c = initContract();
 
 export const setIdeaStatus = c.mutation({
   method: 'POST',

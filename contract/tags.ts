@@ -1,11 +1,8 @@
-import { initContract } from '@ts-rest/core';
 import { z } from 'zod';
 import { raisedBy, raises } from './errors.ts';
 import { Idea } from './idea.ts';
 import { Id, IdeaPath, PathId } from './identifiers.ts';
-import { BoardQuery, IdempotencyHeaders, type RouteMetadata } from './routes.ts';
-
-const c = initContract();
+import { BoardQuery, c, IdempotencyHeaders, noBody, type RouteMetadata } from './routes.ts';
 
 const metadata = {
   tag: 'Moderation',
@@ -62,7 +59,7 @@ export const removeIdeaTag = c.mutation({
     tagId: PathId.meta({ description: 'The id of a tag of the board.', examples: [3] }),
   }),
   query: BoardQuery,
-  body: c.noBody(),
+  body: noBody,
   responses: {
     200: Idea,
     ...raises(...raisedBy.moderating, 'not_found', 'idea_not_published', 'idea_already_merged', 'board_frozen'),

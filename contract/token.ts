@@ -1,13 +1,10 @@
-import { initContract } from '@ts-rest/core';
 import { z } from 'zod';
 import { raisedBy, raises } from './errors.ts';
 import { Grant } from './grants.ts';
 import { people } from './idea.ts';
 import { Id } from './identifiers.ts';
-import { NoQuery, type RouteMetadata } from './routes.ts';
+import { c, NoQuery, type RouteMetadata } from './routes.ts';
 import { Timestamp } from './text.ts';
-
-const c = initContract();
 
 const BucketState = z
   .object({

@@ -1,9 +1,6 @@
-import { initContract } from '@ts-rest/core';
 import { z } from 'zod';
 import { type ErrorBody, type ErrorKey, raisesWithin, type ValidationIssue } from './errors.ts';
-import { NoQuery, type RouteMetadata } from './routes.ts';
-
-const c = initContract();
+import { c, NoQuery, noBody, type RouteMetadata } from './routes.ts';
 
 const jsonrpc = z.literal('2.0');
 const MessageId = z.union([z.string(), z.number()]);
@@ -97,7 +94,7 @@ export const useTools = c.mutation({
   body: Message,
   responses: {
     200: Answer,
-    202: c.noBody(),
+    202: noBody,
     ...raisesJsonRpc(
       'malformed_json',
       'invalid_message',

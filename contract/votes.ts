@@ -1,11 +1,8 @@
-import { initContract } from '@ts-rest/core';
 import { z } from 'zod';
 import { raisedBy, raises } from './errors.ts';
 import { ideaExamples, VoteValue } from './idea.ts';
 import { IdeaPath } from './identifiers.ts';
-import { BoardQuery, IdempotencyHeaders, type RouteMetadata } from './routes.ts';
-
-const c = initContract();
+import { BoardQuery, c, IdempotencyHeaders, type RouteMetadata } from './routes.ts';
 
 const { score, my_vote, up_count, down_count } = ideaExamples.discussed;
 

@@ -3,13 +3,12 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import type { AppRoute } from '@ts-rest/core';
 import { z } from 'zod';
 import { type ErrorKey, errors } from '../contract/errors.ts';
 import { events, TestEvent } from '../contract/events.ts';
 import { contract } from '../contract/index.ts';
 import { buildOpenApiDocument } from '../contract/openapi.ts';
-import type { RouteMetadata } from '../contract/routes.ts';
+import type { Route, RouteMetadata } from '../contract/routes.ts';
 import { buildTypes, docComment, field, type JsonSchema } from './client-types.ts';
 
 interface MediaTypes {
@@ -45,7 +44,7 @@ if (process.argv.includes('--check')) {
 
 function write(): string {
   // The probes are for load balancers, and the tools for clients of their protocol: the SDK leaves them out.
-  const routes = Object.entries(contract as Record<string, AppRoute>).filter(
+  const routes = Object.entries(contract as Record<string, Route>).filter(
     ([, route]) => !['none', 'tools'].includes(authOf(route)),
   );
   const documented = Object.values(document.paths).flatMap(methods => Object.values(methods));
@@ -103,11 +102,11 @@ ${types.declarations()}
 `;
 }
 
-function authOf(route: AppRoute): RouteMetadata['auth'] {
+function authOf(route: Route): RouteMetadata['auth'] {
   return (route.metadata as RouteMetadata).auth;
 }
 
-function routeRow(route: AppRoute): string {
+function routeRow(route: Route): string {
   const takesKey = Object.hasOwn((route.headers ?? {}) as object, 'idempotency-key');
   return `{ method: '${route.method}', path: '${route.path}', isOnBoard: ${authOf(route) === 'board'}, takesKey: ${takesKey} }`;
 }
@@ -121,7 +120,7 @@ function queryFields({ parameters = [] }: DocumentedOperation): string[] {
     );
 }
 
-function operationType(operation: DocumentedOperation, route: AppRoute, queryName: string): string {
+function operationType(operation: DocumentedOperation, route: Route, queryName: string): string {
   const answers = Object.entries(operation.responses).filter(([status]) => status.startsWith('2'));
   return `{
     query: ${queryName};
@@ -140,7 +139,7 @@ function schemaType({ content }: MediaTypes): string {
 }
 
 /** The keys of all error bodies that a route declares, in the order of the catalogue. */
-function errorKeysOf(route: AppRoute): string[] {
+function errorKeysOf(route: Route): string[] {
   const declared = Object.values(route.responses).flatMap(response => {
     const key = response instanceof z.ZodObject ? response.shape.error?.shape.key : undefined;
     return key instanceof z.ZodEnum ? key.options : [];

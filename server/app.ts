@@ -1,4 +1,3 @@
-import { initServer } from '@ts-rest/fastify';
 import fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -6,7 +5,6 @@ import fastify, {
   type FastifyRequest,
   LogController,
 } from 'fastify';
-import { operations } from '../contract/index.ts';
 import { maxBodyBytes } from '../contract/limits.ts';
 import { serveAdmin } from './admin/serve-admin.ts';
 import type { Config } from './config.ts';
@@ -37,8 +35,8 @@ import { requestIdOf } from './http/request-id.ts';
 import { logAnswers } from './http/request-log.ts';
 import { boundedServer, guardTransport, refuseInvalidHead } from './http/transport.ts';
 import { transportSecurityOf } from './http/transport-security.ts';
+import { refuseUndeclaredBody, serveOperations } from './http/ts-rest.ts';
 import { answerUnroutable } from './http/unroutable.ts';
-import { refuseUndeclaredBody } from './http/validation.ts';
 import { serveTools } from './mcp/serve-tools.ts';
 import { buildOauth } from './oauth/serve-oauth.ts';
 import { serveDocumentation } from './pages/documentation/serve-documentation.ts';
@@ -127,13 +125,7 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
     ...tokenEndpoints(server),
     ...probeEndpoints(server),
   };
-  const rest = initServer();
-  await app.register(
-    rest.plugin(rest.router(operations, endpoints)),
-    // The contract's schemas write the answer, so that a field which they do not declare never leaves the server.
-    // ts-rest would answer an invalid request with a 400 of its own shape.
-    { logInitialization: false, responseValidation: true, requestValidationErrorHandler: answerError },
-  );
+  await serveOperations(app, endpoints, answerError);
   await app.register(serveTools(server, endpoints));
   await app.register(serveOpenApiDocument);
   const oauth = buildOauth(server);

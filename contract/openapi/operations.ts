@@ -1,8 +1,7 @@
-import type { AppRoute } from '@ts-rest/core';
 import { z } from 'zod';
 import type { OperationId } from '../index.ts';
 import { buckets } from '../limits.ts';
-import type { RouteMetadata } from '../routes.ts';
+import type { Route, RouteMetadata } from '../routes.ts';
 import { describeError } from './errors.ts';
 import { requestExamples, resultExamples } from './examples.ts';
 import { headersOf } from './headers.ts';
@@ -29,7 +28,7 @@ const emptyResponses: Record<string, string> = {
 /** Adds to an operation what ts-rest does not know of a route: who may call it, its headers, its errors, examples. */
 export function describeOperation(
   operation: Operation,
-  route: AppRoute,
+  route: Route,
   operationId: OperationId,
   components: { errorSchemas: Json; examples: Json },
 ): Json {
@@ -50,7 +49,7 @@ export function describeOperation(
   return { ...operation, tags: [metadata.tag], ...accessOf(metadata) };
 }
 
-function describeParameters({ parameters }: Operation, route: AppRoute) {
+function describeParameters({ parameters }: Operation, route: Route) {
   for (const [name, schema] of Object.entries((route.headers ?? {}) as Record<string, z.ZodType>)) {
     const { description, ...jsonSchema } = toJsonSchema(schema, 'input') ?? {};
     parameters.push({ name, in: 'header', description, schema: jsonSchema });
@@ -66,7 +65,7 @@ function describeParameters({ parameters }: Operation, route: AppRoute) {
   }
 }
 
-function describeRequest({ requestBody }: Operation, route: AppRoute, operationId: OperationId, examples: Json) {
+function describeRequest({ requestBody }: Operation, route: Route, operationId: OperationId, examples: Json) {
   const schema = 'body' in route ? route.body : undefined;
   if (!requestBody?.content || !(schema instanceof z.ZodType)) return;
   requestBody.content['application/json'].examples = requestExamples(operationId, schema, examples);

@@ -1,10 +1,9 @@
-import type { RouterImplementation } from '@ts-rest/fastify';
-import type { contract } from '../../contract/index.ts';
 import { readBoard } from '../domain/boards/read-board.ts';
 import { presentTime } from '../domain/present-time.ts';
 import type { Operator } from '../http/operate.ts';
+import type { Endpoints } from '../http/ts-rest.ts';
 
-export function boardEndpoints(operator: Operator): Pick<RouterImplementation<typeof contract>, 'getBoard'> {
+export function boardEndpoints(operator: Operator): Pick<Endpoints, 'getBoard'> {
   return {
     getBoard: async ({ request }) => {
       const { statuses, tags, ...board } = await operator.read(request, readBoard);

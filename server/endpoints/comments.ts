@@ -1,5 +1,3 @@
-import type { RouterImplementation } from '@ts-rest/fastify';
-import type { contract } from '../../contract/index.ts';
 import { defaultPerPage } from '../../contract/pagination.ts';
 import { commentOnIdea } from '../domain/comments/comment-on-idea.ts';
 import { type CommentView, commentSort, listComments } from '../domain/comments/list-comments.ts';
@@ -7,11 +5,10 @@ import { turnOnIdea } from '../domain/ideas/idea-turns.ts';
 import { placeOf } from '../domain/pagination.ts';
 import { presentTime } from '../domain/present-time.ts';
 import type { Operator } from '../http/operate.ts';
+import type { Endpoints } from '../http/ts-rest.ts';
 import { presentPage } from './present-page.ts';
 
-export function commentEndpoints(
-  operator: Operator,
-): Pick<RouterImplementation<typeof contract>, 'commentOnIdea' | 'listComments'> {
+export function commentEndpoints(operator: Operator): Pick<Endpoints, 'commentOnIdea' | 'listComments'> {
   return {
     commentOnIdea: ({ request, reply, params, query, body }) =>
       operator.write({ request, reply, params, query, body, turns: () => [turnOnIdea(params.id)] }, async op => ({

@@ -1,5 +1,3 @@
-import type { RouterImplementation } from '@ts-rest/fastify';
-import type { contract } from '../../contract/index.ts';
 import { defaultPerPage } from '../../contract/pagination.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import { createIdea } from '../domain/ideas/create-idea.ts';
@@ -8,9 +6,8 @@ import { presentIdea } from '../domain/ideas/present-idea.ts';
 import { readIdea } from '../domain/ideas/read-idea.ts';
 import { placeOf } from '../domain/pagination.ts';
 import type { Operator } from '../http/operate.ts';
+import type { Endpoints } from '../http/ts-rest.ts';
 import { presentPage } from './present-page.ts';
-
-type Endpoints = RouterImplementation<typeof contract>;
 
 export function ideaEndpoints(operator: Operator): Pick<Endpoints, 'listIdeas' | 'getIdea' | 'createIdea'> {
   return {

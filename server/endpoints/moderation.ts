@@ -1,5 +1,3 @@
-import type { RouterImplementation } from '@ts-rest/fastify';
-import type { contract } from '../../contract/index.ts';
 import { turnOnIdea, turnsOfMerge } from '../domain/ideas/idea-turns.ts';
 import { presentIdea } from '../domain/ideas/present-idea.ts';
 import { copyVotesAhead } from '../domain/merging/copy-votes.ts';
@@ -8,9 +6,10 @@ import type { ReadOperation } from '../domain/operation.ts';
 import { setIdeaStatus } from '../domain/statuses/set-idea-status.ts';
 import { addIdeaTag, removeIdeaTag } from '../domain/tags/tag-idea.ts';
 import type { Operator } from '../http/operate.ts';
+import type { Endpoints } from '../http/ts-rest.ts';
 
 type ModerationEndpoints = Pick<
-  RouterImplementation<typeof contract>,
+  Endpoints,
   'setIdeaStatus' | 'addIdeaTag' | 'removeIdeaTag' | 'mergeIdea' | 'unmergeIdea'
 >;
 

@@ -1,11 +1,8 @@
-import type { RouterImplementation } from '@ts-rest/fastify';
-import type { contract } from '../../contract/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
+import type { Endpoints } from '../http/ts-rest.ts';
 import { buildReadiness } from '../observability/readiness.ts';
 
-export function probeEndpoints(
-  server: ServerDependencies,
-): Pick<RouterImplementation<typeof contract>, 'getHealth' | 'getReadiness'> {
+export function probeEndpoints(server: ServerDependencies): Pick<Endpoints, 'getHealth' | 'getReadiness'> {
   const checkReadiness = buildReadiness(server);
   return {
     getHealth: async () => ({ status: 200, body: { ok: true } }),

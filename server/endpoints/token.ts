@@ -1,13 +1,12 @@
-import type { RouterImplementation } from '@ts-rest/fastify';
-import type { contract } from '../../contract/index.ts';
 import type { Bucket } from '../../contract/limits.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { presentTime } from '../domain/present-time.ts';
 import { isModerateEffective } from '../http/admit.ts';
 import { type BucketState, peek, remainingOf, tokenCounter } from '../http/rate-limit.ts';
 import { admissionOf } from '../http/request-context.ts';
+import type { Endpoints } from '../http/ts-rest.ts';
 
-export function tokenEndpoints(server: ServerDependencies): Pick<RouterImplementation<typeof contract>, 'getToken'> {
+export function tokenEndpoints(server: ServerDependencies): Pick<Endpoints, 'getToken'> {
   return {
     getToken: async ({ request }) => {
       const { principal } = admissionOf(request);

@@ -1,10 +1,9 @@
-import type { RouterImplementation } from '@ts-rest/fastify';
-import type { contract } from '../../contract/index.ts';
 import { turnOnIdea } from '../domain/ideas/idea-turns.ts';
 import { castVote } from '../domain/votes/cast-vote.ts';
 import type { Operator } from '../http/operate.ts';
+import type { Endpoints } from '../http/ts-rest.ts';
 
-export function voteEndpoints(operator: Operator): Pick<RouterImplementation<typeof contract>, 'voteIdea'> {
+export function voteEndpoints(operator: Operator): Pick<Endpoints, 'voteIdea'> {
   return {
     voteIdea: ({ request, reply, params, query, body }) =>
       operator.writeOnce({ request, reply, params, query, body, turns: () => [turnOnIdea(params.id)] }, async op => ({

@@ -1,11 +1,10 @@
-import { RequestValidationError } from '@ts-rest/fastify';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { type ErrorBody, type ErrorKey, errors } from '../../contract/errors.ts';
 import { isDatabaseUnavailable, isLockNotFree } from '../database/unavailable.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import type { ErrorReporter } from '../observability/error-reporter.ts';
 import { isAborted } from './transport.ts';
-import { refusalOf } from './validation.ts';
+import { RequestValidationError, refusalOf } from './ts-rest.ts';
 
 /** How soon a client may ask again while the database is away, and after a lock was not free in time, in seconds. */
 const unavailableRetrySeconds = 5;

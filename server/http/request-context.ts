@@ -1,7 +1,6 @@
-import type { AppRoute } from '@ts-rest/core';
 import type { FastifyRequest } from 'fastify';
 import type { ErrorKey } from '../../contract/errors.ts';
-import type { RouteMetadata } from '../../contract/routes.ts';
+import type { Route, RouteMetadata } from '../../contract/routes.ts';
 import type { Admission } from './admit.ts';
 import type { Charges, StoredAnswer } from './authenticate.ts';
 import type { BucketState, Counter } from './rate-limit.ts';
@@ -24,7 +23,7 @@ declare module 'fastify' {
     errorKey: ErrorKey | null;
   }
   interface FastifyContextConfig {
-    tsRestRoute?: AppRoute;
+    tsRestRoute?: Route;
     /** Set on the routes that answer 405. */
     allow?: string;
     /** Set on pages that are the same for everybody, which caches may keep for a moment. */

@@ -6,12 +6,9 @@ import { admitCaller } from '../http/admit.ts';
 import type { Principal } from '../http/authenticate.ts';
 import { refusalFor } from '../http/error-handler.ts';
 import { replayedHeader } from '../http/operate.ts';
-import { validateAnswer } from '../http/validation.ts';
+import { type Endpoints, validateAnswer } from '../http/ts-rest.ts';
 import type { ToolCall } from './tool-call.ts';
 import { refusalResultOf, resultOf } from './tool-result.ts';
-
-/** The endpoints of the contract by their operations, each with the types of its route. */
-export type Endpoints = Readonly<Record<string, unknown>>;
 
 type Endpoint = (input: Record<string, unknown>) => Promise<{ status: number; body: unknown }>;
 

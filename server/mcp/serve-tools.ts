@@ -6,12 +6,12 @@ import { DomainError } from '../domain/domain-error.ts';
 import { admitCaller, chargeAddress, identifyCaller } from '../http/admit.ts';
 import { noteErrors } from '../http/error-handler.ts';
 import { resourceMetadataUrlOf } from '../http/public-addresses.ts';
-import { refuseUndeclaredQuery } from '../http/validation.ts';
+import { type Endpoints, refuseUndeclaredQuery } from '../http/ts-rest.ts';
 import { allowsOrigin } from './allows-origin.ts';
 import { keyedErrorOf, toJsonRpcError } from './json-rpc-error.ts';
 import { isId, isMessage, isObject, type Message, type ProtocolAnswer } from './message.ts';
 import { buildProtocol } from './protocol.ts';
-import { buildToolRunner, type Endpoints } from './run-tool.ts';
+import { buildToolRunner } from './run-tool.ts';
 import { readCall, type ToolCall } from './tool-call.ts';
 import { buildTools, type Tool } from './tools.ts';
 

@@ -1,8 +1,7 @@
-import { RequestValidationError } from '@ts-rest/fastify';
 import type { ValidationIssue } from '../../contract/errors.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import type { Charges } from '../http/authenticate.ts';
-import { type RouteInput, refusalOf, validateInput } from '../http/validation.ts';
+import { RequestValidationError, type RouteInput, refusalOf, validateInput } from '../http/ts-rest.ts';
 import type { ArgumentPlace } from './tool-schemas.ts';
 import type { Tool } from './tools.ts';
 

@@ -1,7 +1,7 @@
 import type { Tool as ToolDefinition } from '@modelcontextprotocol/server';
-import type { AppRoute } from '@ts-rest/core';
 import { z } from 'zod';
 import { type Json, toJsonSchema } from '../../contract/openapi/json-schema.ts';
+import type { Route } from '../../contract/routes.ts';
 
 /** Where an argument of a tool stands in the input of its route. */
 export interface ArgumentPlace {
@@ -13,7 +13,7 @@ type ObjectSchema = ToolDefinition['inputSchema'];
 type Properties = NonNullable<ObjectSchema['properties']>;
 
 /** What a tool takes: the parameters of its route, then the fields of its body, with the board last. */
-export function inputSchemaOf(route: AppRoute): ObjectSchema {
+export function inputSchemaOf(route: Route): ObjectSchema {
   const properties: Properties = {};
   const required: string[] = [];
   for (const part of ['params', 'body', 'query'] as const) {
@@ -34,14 +34,14 @@ export function inputSchemaOf(route: AppRoute): ObjectSchema {
 }
 
 /** What a tool answers. Nothing forbids a field more, since the server adds some within v1. */
-export function outputSchemaOf({ responses }: AppRoute): ObjectSchema {
+export function outputSchemaOf({ responses }: Route): ObjectSchema {
   const success = (responses as Record<number, unknown>)[200] ?? (responses as Record<number, unknown>)[201];
   const { title: _, ...schema } = plain(toJsonSchema(success, 'output') ?? {});
   return schema as ObjectSchema;
 }
 
 /** Where each argument goes. */
-export function placesOf(route: AppRoute): ReadonlyMap<string, ArgumentPlace> {
+export function placesOf(route: Route): ReadonlyMap<string, ArgumentPlace> {
   const places = new Map<string, ArgumentPlace>();
   for (const part of ['params', 'body', 'query'] as const) {
     for (const field of Object.keys(schemaOf(route, part)?.shape ?? {})) {
@@ -54,7 +54,7 @@ export function placesOf(route: AppRoute): ReadonlyMap<string, ArgumentPlace> {
   return places;
 }
 
-function schemaOf(route: AppRoute, part: ArgumentPlace['part']): z.ZodObject | undefined {
+function schemaOf(route: Route, part: ArgumentPlace['part']): z.ZodObject | undefined {
   const schema = part === 'params' ? route.pathParams : part === 'query' ? route.query : 'body' in route && route.body;
   return schema instanceof z.ZodObject ? schema : undefined;
 }

@@ -1,13 +1,12 @@
 import type { Tool as ToolDefinition } from '@modelcontextprotocol/server';
-import type { AppRoute } from '@ts-rest/core';
 import { operations } from '../../contract/index.ts';
-import type { RouteMetadata, ToolMetadata } from '../../contract/routes.ts';
+import type { Route, RouteMetadata, ToolMetadata } from '../../contract/routes.ts';
 import { type ArgumentPlace, inputSchemaOf, outputSchemaOf, placesOf } from './tool-schemas.ts';
 
 /** An operation of the contract as a tool. */
 export interface Tool {
   operationId: keyof typeof operations;
-  route: AppRoute;
+  route: Route;
   metadata: Extract<RouteMetadata, { tool: ToolMetadata }>;
   /** Where each argument stands in the route. */
   places: ReadonlyMap<string, ArgumentPlace>;
@@ -18,7 +17,7 @@ export interface Tool {
 /** Every tool by its name, in the order of the contract. Made once: the schemas are converted here. */
 export function buildTools(): ReadonlyMap<string, Tool> {
   const tools = new Map<string, Tool>();
-  for (const [operationId, route] of Object.entries(operations as Record<string, AppRoute>)) {
+  for (const [operationId, route] of Object.entries(operations as Record<string, Route>)) {
     const metadata = route.metadata as RouteMetadata;
     if (!('tool' in metadata)) continue;
     tools.set(metadata.tool.name, {
@@ -32,10 +31,7 @@ export function buildTools(): ReadonlyMap<string, Tool> {
   return tools;
 }
 
-function define(
-  route: AppRoute,
-  { name, title, description, isDestructive, isIdempotent }: ToolMetadata,
-): ToolDefinition {
+function define(route: Route, { name, title, description, isDestructive, isIdempotent }: ToolMetadata): ToolDefinition {
   return {
     name,
     title,

@@ -1,12 +1,12 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { AppRoute } from '@ts-rest/core';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type ErrorKey, errors } from '../../contract/errors.ts';
 import { events, TestEvent } from '../../contract/events.ts';
 import { contract } from '../../contract/index.ts';
+import type { Route } from '../../contract/routes.ts';
 import { statusOfCategory } from '../../contract/status.ts';
 import { DomainError } from '../../server/domain/domain-error.ts';
 import { createTag, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
@@ -25,7 +25,7 @@ interface DocumentedOperation {
   method: string;
   path: string;
   operation: Any;
-  route: AppRoute;
+  route: Route;
 }
 
 const operations: DocumentedOperation[] = Object.entries<Any>(document.paths).flatMap(([path, methods]) =>
@@ -34,7 +34,7 @@ const operations: DocumentedOperation[] = Object.entries<Any>(document.paths).fl
     method: method.toUpperCase(),
     path,
     operation,
-    route: contract[operation.operationId as keyof typeof contract] as AppRoute,
+    route: contract[operation.operationId as keyof typeof contract] as Route,
   })),
 );
 

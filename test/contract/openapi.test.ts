@@ -2,14 +2,13 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import type { AppRoute } from '@ts-rest/core';
 import { describe, expect, test } from 'vitest';
 import type { z } from 'zod';
 import { type ErrorKey, errors } from '../../contract/errors.ts';
 import { eventTypes } from '../../contract/events.ts';
 import { contract } from '../../contract/index.ts';
 import { buildOpenApiDocument } from '../../contract/openapi.ts';
-import type { RouteMetadata } from '../../contract/routes.ts';
+import type { Route, RouteMetadata } from '../../contract/routes.ts';
 import { lintWithRedocly, lintWithSpectral } from '../helpers/openapi-linters.ts';
 
 const run = promisify(execFile);
@@ -22,7 +21,7 @@ const document: any = JSON.parse(committed);
 
 interface DocumentedOperation {
   operationId: string;
-  route: AppRoute;
+  route: Route;
   metadata: RouteMetadata;
   // biome-ignore lint/suspicious/noExplicitAny: as above.
   operation: any;
@@ -30,7 +29,7 @@ interface DocumentedOperation {
 
 const operations: DocumentedOperation[] = Object.entries(document.paths as object).flatMap(([, methods]) =>
   Object.values(methods as object).map(operation => {
-    const route = contract[operation.operationId as keyof typeof contract] as AppRoute;
+    const route = contract[operation.operationId as keyof typeof contract] as Route;
     return {
       operationId: operation.operationId,
       route,

@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs';
-import type { AppRoute } from '@ts-rest/core';
 import type { RouteOptions } from 'fastify';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { z } from 'zod';
-import type { RouteMetadata } from '../../contract/routes.ts';
+import type { Route, RouteMetadata } from '../../contract/routes.ts';
 import { createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
 import { withRoutes } from '../helpers/registered-routes.ts';
 import { request } from '../helpers/request.ts';
@@ -50,7 +49,7 @@ const isPage = (url: string) =>
   ['/', '/unsubscribe'].includes(url) || /^\/(b|admin|assets|oauth|\.well-known)(\/|$)/.test(url);
 
 /** The routes of the API: not its documentation, no pages, not the HEAD that comes with a GET, not the answers of 405. */
-function apiRoutes(): { method: string; path: string; route: AppRoute | undefined }[] {
+function apiRoutes(): { method: string; path: string; route: Route | undefined }[] {
   return registered
     .filter(({ url }) => !url.startsWith('/docs') && url !== '/api/v1/openapi.json' && !isPage(url))
     .filter(({ config }) => config?.allow === undefined)
@@ -60,7 +59,7 @@ function apiRoutes(): { method: string; path: string; route: AppRoute | undefine
     .filter(({ method }) => method !== 'HEAD');
 }
 
-function routeOf({ method, path }: Operation): AppRoute {
+function routeOf({ method, path }: Operation): Route {
   const route = apiRoutes().find(one => one.method === method && one.path === path)?.route;
   if (!route) throw new Error(`${method} ${path} is not registered`);
   return route;

@@ -1,9 +1,9 @@
 import type { Server, ServerResponse } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
-import { isAppRouteNoBody } from '@ts-rest/core';
 import { z } from 'zod';
 import { errors, raises, transportKeys } from '../../contract/errors.ts';
 import { contract } from '../../contract/index.ts';
+import { noBody } from '../../contract/routes.ts';
 
 const routes = Object.values(contract).map(route => ({
   method: route.method,
@@ -66,7 +66,7 @@ export function violationOf(
 
 function problemOf(schema: unknown, body: string, isHead: boolean): string | undefined {
   if (schema === undefined) return 'the status is not declared';
-  if (isAppRouteNoBody(schema as never)) return body === '' ? undefined : 'a body is not declared';
+  if (schema === noBody) return body === '' ? undefined : 'a body is not declared';
   if (isHead) return undefined;
   let json: unknown;
   try {

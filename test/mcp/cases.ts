@@ -1,16 +1,15 @@
-import type { AppRoute } from '@ts-rest/core';
 import type { z } from 'zod';
 import type { ErrorKey } from '../../contract/errors.ts';
 import { type Grant, grants } from '../../contract/grants.ts';
 import { operations } from '../../contract/index.ts';
-import type { RouteMetadata } from '../../contract/routes.ts';
+import type { Route, RouteMetadata } from '../../contract/routes.ts';
 import type { Scene } from './scenes.ts';
 
 type ToolMetadata = Extract<RouteMetadata, { tool: object }>;
 
 export interface Operation {
   id: string;
-  route: AppRoute;
+  route: Route;
   metadata: ToolMetadata;
 }
 
@@ -38,7 +37,7 @@ export interface Case {
 }
 
 /** Every operation that is a tool. */
-export const tools: Operation[] = Object.entries(operations as Record<string, AppRoute>).flatMap(([id, route]) => {
+export const tools: Operation[] = Object.entries(operations as Record<string, Route>).flatMap(([id, route]) => {
   const metadata = route.metadata as RouteMetadata;
   return 'tool' in metadata ? { id, route, metadata } : [];
 });
@@ -217,7 +216,7 @@ function takesKey({ route }: Operation): boolean {
   return Object.hasOwn((route.headers ?? {}) as object, 'idempotency-key');
 }
 
-export function hasBody(route: AppRoute): boolean {
+export function hasBody(route: Route): boolean {
   return 'body' in route && typeof route.body === 'object' && route.body !== null;
 }
 

@@ -1,15 +1,34 @@
-import {
-  type AppRoute,
-  isAppRouteNoBody,
-  validateIfSchema,
-  validateMultiSchemaObject,
-  validateResponse,
-} from '@ts-rest/core';
-import { RequestValidationError } from '@ts-rest/fastify';
-import type { FastifyRequest } from 'fastify';
+import { validateIfSchema, validateMultiSchemaObject, validateResponse } from '@ts-rest/core';
+import { initServer, RequestValidationError, type RouterImplementation } from '@ts-rest/fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { ValidationIssue } from '../../contract/errors.ts';
+import { operations } from '../../contract/index.ts';
+import { noBody, type Route } from '../../contract/routes.ts';
 import { DomainError } from '../domain/domain-error.ts';
+
+/*
+ * Everything that the server uses of ts-rest. No other file of the server imports it.
+ */
+
+/** The handlers of the operations, by their ids. */
+export type Endpoints = RouterImplementation<typeof operations>;
+
+type ErrorHandler = (error: unknown, request: FastifyRequest, reply: FastifyReply) => unknown;
+
+/** Registers the operations as routes that validate each request, and write each answer, with the contract's schemas. */
+export async function serveOperations(app: FastifyInstance, endpoints: Endpoints, answerError: ErrorHandler) {
+  const server = initServer();
+  await app.register(server.plugin(server.router(operations, endpoints)), {
+    logInitialization: false,
+    // Removes every field that the schemas do not declare, so that none can leak.
+    responseValidation: true,
+    // The default is a 400 with a body of another shape.
+    requestValidationErrorHandler: answerError,
+  });
+}
+
+export { RequestValidationError };
 
 interface SchemaIssue {
   code?: string;
@@ -17,7 +36,7 @@ interface SchemaIssue {
   path?: readonly (PropertyKey | { key: PropertyKey })[] | undefined;
 }
 
-/** What a request that does not match the contract is refused with: a path that names nothing is not found. */
+/** The error for a request that does not match the contract. An invalid path parameter is a 404. */
 export function refusalOf(error: RequestValidationError): DomainError {
   if (error.pathParams) return new DomainError('not_found');
   const issues = [
@@ -41,7 +60,7 @@ function nameOf(segment: PropertyKey | { key: PropertyKey }): string | number {
   return typeof key === 'symbol' ? String(key) : key;
 }
 
-/** What a route takes, wherever it comes from. */
+/** The input of a route, from an HTTP request or a tool call. */
 export interface RouteInput {
   params: unknown;
   headers: unknown;
@@ -49,8 +68,8 @@ export interface RouteInput {
   body: unknown;
 }
 
-/** Validates input that did not come as a request for its route, as ts-rest does what did. */
-export function validateInput(route: AppRoute, input: RouteInput) {
+/** Validates the input of a tool call. ts-rest itself validates HTTP requests. */
+export function validateInput(route: Route, input: RouteInput) {
   const params = validateIfSchema(input.params, route.pathParams, { passThroughExtraKeys: true });
   const headers = validateMultiSchemaObject(input.headers, route.headers);
   const query = validateIfSchema(input.query, route.query);
@@ -66,23 +85,23 @@ export function validateInput(route: AppRoute, input: RouteInput) {
   return { params: params.value, headers: headers.value, query: query.value, body: body.value };
 }
 
-/** Refuses parameters of the query that a route does not take. */
-export function refuseUndeclaredQuery(route: AppRoute, query: unknown) {
+/** Refuses query parameters that a route does not declare. */
+export function refuseUndeclaredQuery(route: Route, query: unknown) {
   const { error } = validateIfSchema(query, route.query);
   if (error) throw new DomainError('validation_failed', issuesIn('query', error));
 }
 
-/** What a route answers, without what its schemas do not declare. */
-export function validateAnswer(route: AppRoute, answer: { status: number; body: unknown }): unknown {
+/** Removes from an answer all fields that the route's schemas do not declare. */
+export function validateAnswer(route: Route, answer: { status: number; body: unknown }): unknown {
   return validateResponse({ appRoute: route, response: answer }).body;
 }
 
-const NoBody = z.strictObject({}).optional();
+const NoFields = z.strictObject({}).optional();
 
-/** The hook that refuses fields sent to an action which takes none: ts-rest would drop them unseen. */
+/** The hook that refuses a body where the route takes none. ts-rest would ignore it. */
 export async function refuseUndeclaredBody({ routeOptions, body }: FastifyRequest) {
   const route = routeOptions.config.tsRestRoute;
-  if (!route || !('body' in route) || !route.body || !isAppRouteNoBody(route.body)) return;
-  const { error } = NoBody.safeParse(body);
+  if (!route || !('body' in route) || route.body !== noBody) return;
+  const { error } = NoFields.safeParse(body);
   if (error) throw new DomainError('validation_failed', issuesIn('body', error));
 }
