@@ -3,7 +3,7 @@ import { chatEventTypes } from '../domain/chat/chat-event-types.ts';
 import { findAccountOfEvent } from '../domain/events/find-account-of-event.ts';
 import { dataOfEvent } from '../domain/events/recorded-event.ts';
 import { chatQueue } from './chat/chat-queues.ts';
-import type { PeopleDependencies } from './people-tasks.ts';
+import type { TaskDependencies } from './dependencies.ts';
 
 /** The payload of a tell_people job. */
 interface TellPeople {
@@ -109,7 +109,7 @@ const tellPeopleStatement = sql(
   select (select count(*) from posts) as posts, (select count(*) from mail) as mails, (select count(*) from more) as more`,
 );
 
-export function tellPeople({ queue, clock }: Pick<PeopleDependencies, 'queue' | 'clock'>) {
+export function tellPeople({ queue, clock }: Pick<TaskDependencies, 'queue' | 'clock'>) {
   return async (payload: unknown) => {
     const { account_id, event_id: eventId, after = 0 } = payload as TellPeople;
     const accountId = account_id ?? (await findAccountOfEvent(queue, eventId));

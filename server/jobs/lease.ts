@@ -1,21 +1,19 @@
 import { sql as fragment } from 'kysely';
 import type pg from 'pg';
 import { WaryClient } from '../database/client.ts';
+import { coalesceCalls } from '../database/coalesce-calls.ts';
 import { type Query, query } from '../database/query.ts';
 import { runOn } from '../database/run-on.ts';
 import { array, boolean, sql, text } from '../database/sql.ts';
-import { batchCalls } from './batch-calls.ts';
+import type { WorkerLocks } from '../delivery/dependencies.ts';
 
 /**
  * What a worker process holds while it lives: advisory locks of a session of its own. PostgreSQL frees them the moment
  * the process dies, so that others take its jobs over at once, where graphile-worker alone would wait four hours.
  */
-export interface Lease {
+export interface Lease extends WorkerLocks {
   /** Marks the jobs that are locked by this pool as those of a living process. */
   holdPool(poolId: string): Promise<void>;
-  /** Takes a lock that one process at most has, or answers false. A process asks for none that it has. */
-  tryLock(key: string): Promise<boolean>;
-  unlock(key: string): Promise<void>;
   /** Frees the jobs of processes that died, and answers whose they were. */
   recoverJobs(): Promise<string[]>;
   /** Resolves when the session ends without having been released: the locks are gone. */
@@ -97,7 +95,7 @@ export async function takeLease(connection: pg.ClientConfig): Promise<Lease> {
   }
   const pools: string[] = [];
 
-  const unlock = batchCalls(async (keys: string[]) => {
+  const unlock = coalesceCalls(async (keys: string[]) => {
     await run(unlockAll, { keys });
     return keys;
   });
@@ -107,7 +105,7 @@ export async function takeLease(connection: pg.ClientConfig): Promise<Lease> {
       pools.push(poolId);
       await run(holdPool, { poolId });
     },
-    tryLock: batchCalls(async (keys: string[]) => {
+    tryLock: coalesceCalls(async (keys: string[]) => {
       const rows = await run(tryLocks, { keys });
       return rows.map(({ is_locked }) => is_locked);
     }),

@@ -1,46 +1,23 @@
 import type { TaskList } from 'graphile-worker';
 import { sql } from 'kysely';
-import type { Queryable } from '../database/database.ts';
 import { query } from '../database/query.ts';
+import { postToChat } from '../delivery/chat/post-to-chat.ts';
 import { clearOldEvents } from '../delivery/clear-old-events.ts';
+import type { TaskDependencies } from '../delivery/dependencies.ts';
 import { mailAccountDeletion } from '../delivery/mail/mail-account-deletion.ts';
 import { mailAddressLink, mailAddressNotice } from '../delivery/mail/mail-address-link.ts';
 import { mailInvitation } from '../delivery/mail/mail-invitation.ts';
+import { mailNotifications } from '../delivery/mail/mail-notifications.ts';
 import { mailPasswordLink } from '../delivery/mail/mail-password-link.ts';
 import { mailPasswordNotice } from '../delivery/mail/mail-password-notice.ts';
-import type { Mailer } from '../delivery/mail/mailer.ts';
-import { buildPeopleTasks } from '../delivery/people-tasks.ts';
+import { tellPeople } from '../delivery/tell-people.ts';
 import { deliverWebhooks } from '../delivery/webhooks/deliver-webhooks.ts';
-import type { ServerDependencies } from '../dependencies.ts';
-import type { UnsubscribeTokens } from '../domain/notifications/unsubscribe-token.ts';
-import type { SecretBox } from '../domain/secret-box.ts';
-import type { AddressTokens } from '../domain/users/address-token.ts';
 import { fillCanonicalAddresses } from '../domain/users/fill-canonical-addresses.ts';
 import { wakeOverdueLanes } from '../domain/webhooks/wake-lanes.ts';
 import type { Extension } from '../extensions/extension.ts';
 import { buildExtensionTasks, extensionCrontab } from '../extensions/extension-tasks.ts';
-import type { OutgoingRequests } from '../outgoing/outgoing-request.ts';
 import { recordAuditEvent } from './audit-outbox.ts';
 import { clearExpired } from './clear-expired.ts';
-import type { Lease } from './lease.ts';
-
-/** What a task is built from. */
-export interface TaskDependencies extends Omit<ServerDependencies, 'appKey' | 'passwords'> {
-  secretBox: SecretBox;
-  requests: OutgoingRequests;
-  unsubscribeTokens: UnsubscribeTokens;
-  addressTokens: AddressTokens;
-  /** Undefined: no mail is sent. */
-  mailer: Mailer | undefined;
-  /**
-   * The worker's own connections, for statements of every job. What they commit is on the disk a moment later: a crash
-   * of PostgreSQL may undo it, and then the end of the job too, so that the job runs again.
-   */
-  queue: Queryable;
-  locks: Pick<Lease, 'tryLock' | 'unlock'>;
-  /** Aborted when the worker stops: what takes long ends at the next good moment, and leaves the rest to others. */
-  stopping: AbortSignal;
-}
 
 const recordHeartbeat = query('record_heartbeat', db =>
   db
@@ -71,7 +48,9 @@ export function buildTasks(deps: TaskDependencies): TaskList {
     mail_address_link: mailAddressLink(deps),
     mail_address_notice: mailAddressNotice(deps),
     mail_invitation: mailInvitation(deps),
-    ...buildPeopleTasks(deps),
+    ...mailNotifications(deps),
+    tell_people: tellPeople(deps),
+    post_to_chat: postToChat(deps),
     ...buildExtensionTasks(deps),
   };
 }

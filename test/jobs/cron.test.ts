@@ -1,8 +1,9 @@
 import { parseCrontab } from 'graphile-worker';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadConfig } from '../../server/config.ts';
+import type { TaskDependencies } from '../../server/delivery/dependencies.ts';
 import { clearExpired, expiringTables } from '../../server/jobs/clear-expired.ts';
-import { buildCrontab, buildTasks, type TaskDependencies } from '../../server/jobs/tasks.ts';
+import { buildCrontab, buildTasks } from '../../server/jobs/tasks.ts';
 import { extensionOf } from '../extensions/with-extensions.ts';
 import { connect, createTestDatabase, type TestDatabase } from '../helpers/database.ts';
 import { createWorld, issueToken } from '../helpers/fixtures.ts';

@@ -6,7 +6,7 @@ import { presentEvent } from '../../domain/events/present-event.ts';
 import { recordedEventOf } from '../../domain/events/recorded-event.ts';
 import { ideaUrl } from '../../domain/ideas/idea-url.ts';
 import { SecretBoxError } from '../../domain/secret-box.ts';
-import type { PeopleDependencies } from '../people-tasks.ts';
+import type { TaskDependencies } from '../dependencies.ts';
 import { slowChatQueue } from './chat-queues.ts';
 import { describeEvent } from './message.ts';
 import { type PostOutcome, postMessage } from './post-message.ts';
@@ -73,7 +73,7 @@ const maxAgeMs = 24 * hour;
  * Posts an event to a channel of a chat. One that is gone is disabled; what fails otherwise is tried again for a day. The
  * posts to a channel that was slow or failed go to the account's slow queue, until the channel takes one quickly.
  */
-export function postToChat(deps: PeopleDependencies) {
+export function postToChat(deps: TaskDependencies) {
   const { config, database, clock, logger, audit, requests, secretBox, metrics } = deps;
   const slowChannels = new Set<number>();
   return async (payload: unknown, { abortSignal }: Pick<JobHelpers, 'abortSignal'>) => {

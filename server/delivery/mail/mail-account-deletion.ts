@@ -1,5 +1,5 @@
 import { readScheduledDeletion } from '../../domain/erasure/schedule-account-deletion.ts';
-import type { TaskDependencies } from '../../jobs/tasks.ts';
+import type { TaskDependencies } from '../dependencies.ts';
 import { writeAccountDeletionMail } from './account-deletion-mail.ts';
 import { mailOne } from './mail-one.ts';
 

@@ -1,7 +1,7 @@
 import { type AddressField, addressUrl } from '../../domain/users/address-token.ts';
 import { addressLinkHours, isAddressWanted } from '../../domain/users/change-address.ts';
 import { readSignInAddress } from '../../domain/users/find-user.ts';
-import type { TaskDependencies } from '../../jobs/tasks.ts';
+import type { TaskDependencies } from '../dependencies.ts';
 import { writeAddressLinkMail, writeAddressNoticeMail } from './address-mail.ts';
 import { mailOne } from './mail-one.ts';
 

@@ -1,7 +1,7 @@
 import { administrationIn } from '../../domain/administration.ts';
 import { invitationDays } from '../../domain/invitations/invite-member.ts';
 import { invitationUrl, makeInvitationLink, noteDelivery } from '../../domain/invitations/mailed-link.ts';
-import type { TaskDependencies } from '../../jobs/tasks.ts';
+import type { TaskDependencies } from '../dependencies.ts';
 import { writeInvitationMail } from './invitation-mail.ts';
 import { mailOne } from './mail-one.ts';
 

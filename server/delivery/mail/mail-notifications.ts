@@ -5,7 +5,7 @@ import { textInEvent } from '../../domain/events/recorded-event.ts';
 import { ideaUrl } from '../../domain/ideas/idea-url.ts';
 import type { NotificationKind } from '../../domain/notifications/notification-words.ts';
 import { type Subscription, unsubscribeUrl } from '../../domain/notifications/unsubscribe-token.ts';
-import type { PeopleDependencies } from '../people-tasks.ts';
+import type { TaskDependencies } from '../dependencies.ts';
 import { writeMail } from './mail-content.ts';
 import type { Mailer, MailOutcome } from './mailer.ts';
 
@@ -124,7 +124,7 @@ const markMailed = query('mark_mailed', (db, $: Arguments<{ accountId: number; i
  * job that runs again after a crash sends one of them twice at most. Those that the mail server does not take now are
  * answered as failed: the worker tries them again later, and them alone.
  */
-export function mailNotifications(deps: PeopleDependencies) {
+export function mailNotifications(deps: TaskDependencies) {
   const { config, database, clock, logger, mailer, unsubscribeTokens, stopping, metrics } = deps;
   let isAbsenceLogged = false;
 

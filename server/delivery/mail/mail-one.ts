@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { TaskDependencies } from '../../jobs/tasks.ts';
+import type { TaskDependencies } from '../dependencies.ts';
 import type { MailContent } from './mail-content.ts';
 
 interface OneMail extends MailContent {

@@ -1,5 +1,5 @@
 import { insertPasswordLink, passwordLinkMinutes, passwordLinkUrl } from '../../domain/sign-in/password-links.ts';
-import type { TaskDependencies } from '../../jobs/tasks.ts';
+import type { TaskDependencies } from '../dependencies.ts';
 import { mailOne } from './mail-one.ts';
 import { writePasswordLinkMail } from './password-link-mail.ts';
 

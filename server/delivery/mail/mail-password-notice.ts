@@ -1,5 +1,5 @@
 import { readSignInAddress } from '../../domain/users/find-user.ts';
-import type { TaskDependencies } from '../../jobs/tasks.ts';
+import type { TaskDependencies } from '../dependencies.ts';
 import { mailOne } from './mail-one.ts';
 import { writePasswordNoticeMail } from './password-notice-mail.ts';
 

@@ -11,7 +11,7 @@ import {
   wakeLaneLater,
   wakeLanes,
 } from '../../domain/webhooks/wake-lanes.ts';
-import type { TaskDependencies } from '../../jobs/tasks.ts';
+import type { TaskDependencies } from '../dependencies.ts';
 import { buildDeliverySlots } from './delivery-slots.ts';
 import { type DueDelivery, readPendingDeliveries } from './pending-deliveries.ts';
 import { recordAttempts } from './record-attempts.ts';

@@ -1,4 +1,5 @@
 import { type ExpressionBuilder, sql } from 'kysely';
+import { coalesceCalls, coalesceCallsByAccount } from '../../database/coalesce-calls.ts';
 import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import type { Tables } from '../../database/tables.ts';
@@ -11,7 +12,6 @@ import {
   type LaneRow,
   lanesOf,
 } from '../../domain/webhooks/wake-lanes.ts';
-import { batchCalls, batchCallsByAccount } from '../../jobs/batch-calls.ts';
 
 /** A delivery that is due, with what sending it takes. */
 export interface DueDelivery {
@@ -122,7 +122,7 @@ export interface PendingDeliveries {
 export function readPendingDeliveries(queue: Queryable): PendingDeliveries {
   /** An endpoint never changes its account. */
   const accounts = new Map<number, number>();
-  const readAccount = batchCalls(async (endpointIds: number[]) => {
+  const readAccount = coalesceCalls(async (endpointIds: number[]) => {
     const rows = await queue.query(selectAccounts, { endpointIds });
     if (accounts.size >= maxRememberedAccounts) accounts.clear();
     for (const { id, account_id } of rows) accounts.set(id, account_id);
@@ -130,12 +130,12 @@ export function readPendingDeliveries(queue: Queryable): PendingDeliveries {
   });
   return {
     accountOf: async endpointId => accounts.get(endpointId) ?? readAccount(endpointId),
-    load: batchCallsByAccount(async (accountId, lanes: Lane[]) => {
+    load: coalesceCallsByAccount(async (accountId, lanes: Lane[]) => {
       const rows = await queue.query(selectDue, { accountId, ...columnsOf(lanes) });
       const byPosition = Map.groupBy(rows, row => row.position);
       return lanes.map((_, index) => (byPosition.get(index + 1) ?? []).map(toDue));
     }),
-    isDue: batchCallsByAccount(async (accountId, lanes: Lane[]) => {
+    isDue: coalesceCallsByAccount(async (accountId, lanes: Lane[]) => {
       const rows = await queue.query(selectAnyDue, { accountId, ...columnsOf(lanes) });
       return rows.map(({ delivery_id }) => delivery_id !== null);
     }),

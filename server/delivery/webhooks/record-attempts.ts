@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
+import { coalesceCallsByAccount } from '../../database/coalesce-calls.ts';
 import type { Database, Queryable, Transaction } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
 import { type AccountEndpoint, type Lane, wakeLanes } from '../../domain/webhooks/wake-lanes.ts';
-import { batchCallsByAccount } from '../../jobs/batch-calls.ts';
 import type { AuditLog } from '../../observability/audit-log.ts';
 import { disableEndpoint } from './disable-endpoint.ts';
 import { retryDelayMs } from './retry-schedule.ts';
@@ -200,7 +200,7 @@ const disablings = {
 
 export function recordAttempts(database: Database, queue: Queryable, audit: AuditLog): AttemptRecorder {
   return {
-    recordSuccess: batchCallsByAccount(async (accountId, attempts: Attempt[]) => {
+    recordSuccess: coalesceCallsByAccount(async (accountId, attempts: Attempt[]) => {
       const rows = await queue.query(recordSuccesses, {
         accountId,
         deliveryIds: attempts.map(one => one.deliveryId),

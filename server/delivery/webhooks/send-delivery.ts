@@ -1,8 +1,8 @@
 import { writeEvent } from '../../domain/events/present-event.ts';
 import { SecretBoxError } from '../../domain/secret-box.ts';
 import { secretPurpose, signingKey } from '../../domain/webhooks/webhook-secret.ts';
-import type { TaskDependencies } from '../../jobs/tasks.ts';
 import { OutgoingRequestError } from '../../outgoing/outgoing-request.ts';
+import type { TaskDependencies } from '../dependencies.ts';
 import type { DueDelivery, DueEndpoint } from './pending-deliveries.ts';
 import type { Attempt } from './record-attempts.ts';
 import { signMessage } from './signature.ts';

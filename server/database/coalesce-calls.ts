@@ -1,0 +1,88 @@
+export interface Coalescing {
+  /** How many batches run at the same time. */
+  maxUnderWay?: number;
+  maxBatchSize?: number;
+  /** A batch that takes longer is stuck, and no longer counts as one that runs. By default a batch may take any time. */
+  patienceMs?: number;
+}
+
+interface Call<Item, Result> {
+  item: Item;
+  resolve(result: Result): void;
+  reject(error: unknown): void;
+}
+
+/**
+ * Coalesces calls into batches, so that one round trip to the database serves many calls. A batch starts at the end of
+ * the event loop's turn, or when a running batch ends. `run` returns the results in the order of the items. If it
+ * throws, every call of the batch gets the error.
+ */
+export function coalesceCalls<Item, Result>(
+  run: (items: Item[]) => Promise<Result[]>,
+  limits?: Coalescing,
+): (item: Item) => Promise<Result> {
+  return coalesce(calls => settle(calls, run), limits);
+}
+
+/** As coalesceCalls, with one call of `run` for each account of a batch. An error reaches the calls of its account only. */
+export function coalesceCallsByAccount<Item extends { accountId: number }, Result>(
+  run: (accountId: number, items: Item[]) => Promise<Result[]>,
+  limits?: Coalescing,
+): (item: Item) => Promise<Result> {
+  return coalesce(async calls => {
+    const byAccount = Map.groupBy(calls, ({ item }) => item.accountId);
+    await Promise.all(
+      byAccount.entries().map(([accountId, ofAccount]) => settle(ofAccount, items => run(accountId, items))),
+    );
+  }, limits);
+}
+
+async function settle<Item, Result>(
+  calls: Call<Item, Result>[],
+  run: (items: Item[]) => Promise<Result[]>,
+): Promise<void> {
+  try {
+    const results = await run(calls.map(({ item }) => item));
+    for (const [index, call] of calls.entries()) call.resolve(results[index] as Result);
+  } catch (error) {
+    for (const call of calls) call.reject(error);
+  }
+}
+
+/** `settleBatch` settles each call of a batch, and never rejects. */
+function coalesce<Item, Result>(
+  settleBatch: (calls: Call<Item, Result>[]) => Promise<void>,
+  { maxUnderWay = 1, maxBatchSize = 200, patienceMs }: Coalescing = {},
+): (item: Item) => Promise<Result> {
+  const waiting: Call<Item, Result>[] = [];
+  let underWay = 0;
+  let isScheduled = false;
+
+  function startBatches() {
+    isScheduled = false;
+    while (underWay < maxUnderWay && waiting.length > 0) void startBatch(waiting.splice(0, maxBatchSize));
+  }
+
+  async function startBatch(calls: Call<Item, Result>[]) {
+    underWay++;
+    let isUnderWay = true;
+    const giveWay = () => {
+      if (!isUnderWay) return;
+      isUnderWay = false;
+      underWay--;
+      startBatches();
+    };
+    const timer = patienceMs === undefined ? undefined : setTimeout(giveWay, patienceMs);
+    await settleBatch(calls);
+    clearTimeout(timer);
+    giveWay();
+  }
+
+  return item =>
+    new Promise((resolve, reject) => {
+      waiting.push({ item, resolve, reject });
+      if (isScheduled || underWay >= maxUnderWay) return;
+      isScheduled = true;
+      setImmediate(startBatches);
+    });
+}

@@ -1,0 +1,60 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { coalesceCalls, coalesceCallsByAccount } from '../../server/database/coalesce-calls.ts';
+
+test('calls for several accounts run once for each account, and each gets its own result', async () => {
+  const runs: [number, number[]][] = [];
+  const double = coalesceCallsByAccount(async (accountId, items: { accountId: number; n: number }[]) => {
+    runs.push([accountId, items.map(({ n }) => n)]);
+    return items.map(({ n }) => `${accountId}: ${2 * n}`);
+  });
+  const items = [7, 8, 7, 9, 8].map((accountId, n) => ({ accountId, n }));
+  expect(await Promise.all(items.map(double))).toEqual(['7: 0', '8: 2', '7: 4', '9: 6', '8: 8']);
+  expect(runs).toEqual([
+    [7, [0, 2]],
+    [8, [1, 4]],
+    [9, [3]],
+  ]);
+});
+
+test('an error of one account fails the calls of that account only', async () => {
+  const call = coalesceCallsByAccount(async (accountId, items: { accountId: number }[]) => {
+    if (accountId === 8) throw new Error('8 failed');
+    return items.map(() => accountId);
+  });
+  const results = await Promise.allSettled([7, 8, 7, 8].map(accountId => call({ accountId })));
+  expect(results.map(result => (result.status === 'fulfilled' ? result.value : result.reason.message))).toEqual([
+    7,
+    '8 failed',
+    7,
+    '8 failed',
+  ]);
+});
+
+test('calls that arrive during a batch wait for it, and then run in batches of the maximum size', async () => {
+  const runs: number[][] = [];
+  const call = coalesceCalls(
+    async (items: number[]) => {
+      runs.push(items);
+      await delay(5);
+      return items;
+    },
+    { maxBatchSize: 2 },
+  );
+  const first = call(1);
+  await delay(1);
+  expect(await Promise.all([first, call(2), call(3), call(4)])).toEqual([1, 2, 3, 4]);
+  expect(runs).toEqual([[1], [2, 3], [4]]);
+});
+
+test('a stuck batch holds up later calls for the patience only', async () => {
+  const stuck = Promise.withResolvers<number[]>();
+  const call = coalesceCalls((items: number[]) => (items.includes(1) ? stuck.promise : Promise.resolve(items)), {
+    patienceMs: 20,
+  });
+  const first = call(1);
+  await delay(1);
+  expect(await call(2)).toBe(2);
+  stuck.resolve([1]);
+  expect(await first).toBe(1);
+});
