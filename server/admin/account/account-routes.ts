@@ -5,23 +5,19 @@ import { readAccount } from '../../domain/accounts/list-accounts.ts';
 import { updateAccount } from '../../domain/accounts/update-account.ts';
 import type { AccountOfUser } from '../../domain/sign-in/read-session.ts';
 import { definePage, sendPage } from '../../pages/shell/page.ts';
+import { fieldOf, noticeIn, problemOf } from '../shell/form.ts';
+import { formTokenOf, frameOf } from '../shell/frame.ts';
 import {
+  administer,
   hasAgentApi,
   isOwner,
   nameAccount,
   pathIn,
   requireAdminAccount,
   requireOwnedAccount,
-} from '../shell/account-choice.ts';
-import { administer } from '../shell/administer.ts';
-import { requireSession } from '../shell/browser-session.ts';
-import { accountErasedFrom } from '../shell/erased-from.ts';
-import { fieldOf } from '../shell/form-fields.ts';
-import { formTokenOf, frameOf } from '../shell/frame.ts';
-import { noticeIn } from '../shell/parameters.ts';
-import { problemOf } from '../shell/problem.ts';
-import { type ShownTime, showTime } from '../shell/show-time.ts';
-import { shownAddress, shownName } from '../shell/shown-name.ts';
+  requireSession,
+} from '../shell/session.ts';
+import { accountErasedFrom, type ShownTime, shownAddress, shownName, showTime } from '../shell/show.ts';
 import { serveAccountDeletion } from './deletion-routes.ts';
 
 interface AccountData {

@@ -4,14 +4,10 @@ import { readAccount } from '../../domain/accounts/list-accounts.ts';
 import { cancelAccountDeletion, scheduleAccountDeletion } from '../../domain/erasure/schedule-account-deletion.ts';
 import type { AccountOfUser } from '../../domain/sign-in/read-session.ts';
 import { definePage, sendPage } from '../../pages/shell/page.ts';
-import { nameAccount, pathIn, requireOwnedAccount } from '../shell/account-choice.ts';
-import { administer } from '../shell/administer.ts';
-import { requireSession, sessionOf } from '../shell/browser-session.ts';
-import { accountErasedFrom } from '../shell/erased-from.ts';
-import { fieldOf } from '../shell/form-fields.ts';
+import { fieldOf } from '../shell/form.ts';
 import { formTokenOf, frameOf } from '../shell/frame.ts';
-import type { ShownTime } from '../shell/show-time.ts';
-import { shownAddress, shownName } from '../shell/shown-name.ts';
+import { administer, nameAccount, pathIn, requireOwnedAccount, requireSession, sessionOf } from '../shell/session.ts';
+import { accountErasedFrom, type ShownTime, shownAddress, shownName } from '../shell/show.ts';
 import { askForOwnPassword } from '../sign-in/own-password.ts';
 
 interface QuestionData {

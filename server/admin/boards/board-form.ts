@@ -1,5 +1,5 @@
 import type { Board } from '../../entities/board.ts';
-import { fieldOf } from '../shell/form-fields.ts';
+import { fieldOf } from '../shell/form.ts';
 
 /** What was entered in the form of a board, a new one or one that there is. */
 export interface BoardForm {

@@ -2,8 +2,8 @@ import type { FastifyRequest } from 'fastify';
 import type { AccountOfUser } from '../../domain/sign-in/read-session.ts';
 import type { Board } from '../../entities/board.ts';
 import type { Link, NavigationLink } from '../../pages/shell/page.ts';
-import { pathIn } from '../shell/account-choice.ts';
-import { shownName } from '../shell/shown-name.ts';
+import { pathIn } from '../shell/session.ts';
+import { shownName } from '../shell/show.ts';
 import { type Flag, flagsOf } from './board-flags.ts';
 
 /** What stands above every page about a board. */

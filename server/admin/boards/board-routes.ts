@@ -4,13 +4,10 @@ import { createBoard, maxDescriptionLength } from '../../domain/boards/create-bo
 import { type BoardOverview, listBoardOverviews } from '../../domain/boards/list-board-overviews.ts';
 import type { AccountOfUser } from '../../domain/sign-in/read-session.ts';
 import { definePage, type Link, sendPage } from '../../pages/shell/page.ts';
-import { nameAccount, pathIn, requireAdminAccount } from '../shell/account-choice.ts';
-import { administer } from '../shell/administer.ts';
-import { requireSession } from '../shell/browser-session.ts';
+import { type Problem, problemOf } from '../shell/form.ts';
 import { formTokenOf, frameOf } from '../shell/frame.ts';
-import { type Problem, problemOf } from '../shell/problem.ts';
-import { showCount } from '../shell/show-count.ts';
-import { shownName } from '../shell/shown-name.ts';
+import { administer, nameAccount, pathIn, requireAdminAccount, requireSession } from '../shell/session.ts';
+import { showCount, shownName } from '../shell/show.ts';
 import { type Flag, flagsOf } from './board-flags.ts';
 import { type BoardForm, emptyBoardForm, readBoardForm } from './board-form.ts';
 import { linksElsewhere, pathOnBoard } from './board-page.ts';

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '../../config.ts';
-import { fieldOf } from '../shell/form-fields.ts';
+import { fieldOf } from '../shell/form.ts';
 import { isTimeZone } from './time-zones.ts';
 
 /*

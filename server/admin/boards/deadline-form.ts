@@ -1,7 +1,7 @@
 import { AdministrationError } from '../../domain/administration.ts';
 import type { BoardChanges } from '../../domain/boards/update-board.ts';
 import type { Board } from '../../entities/board.ts';
-import { fieldOf } from '../shell/form-fields.ts';
+import { fieldOf } from '../shell/form.ts';
 import { isTimeZone, openZone, type Zone } from './time-zones.ts';
 
 /** The bounds of the two windows, by the fields of the form, which have the names of the API. */

@@ -5,13 +5,9 @@ import { BoardChangedError, requireBoardAsSeen } from '../../domain/boards/find-
 import { updateBoard } from '../../domain/boards/update-board.ts';
 import type { AccountOfUser } from '../../domain/sign-in/read-session.ts';
 import { definePage, sendPage } from '../../pages/shell/page.ts';
-import { nameAccount, requireAdminAccount } from '../shell/account-choice.ts';
-import { administer } from '../shell/administer.ts';
-import { requireSession } from '../shell/browser-session.ts';
-import { fieldOf } from '../shell/form-fields.ts';
+import { fieldOf, noticeIn, type Problem, problemOf, wordIn } from '../shell/form.ts';
 import { formTokenOf, frameOf } from '../shell/frame.ts';
-import { noticeIn, wordIn } from '../shell/parameters.ts';
-import { type Problem, problemOf } from '../shell/problem.ts';
+import { administer, nameAccount, requireAdminAccount, requireSession } from '../shell/session.ts';
 import { type BoardHeader, headerOf, pathOnBoard } from './board-page.ts';
 import { chosenZone, rememberZone } from './chosen-zone.ts';
 import { changesOf, type DeadlineForm, readDeadlineForm, untouchedInOtherZone } from './deadline-form.ts';

@@ -1,11 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { updateBoard } from '../../domain/boards/update-board.ts';
-import { nameAccount, requireAdminAccount } from '../shell/account-choice.ts';
-import { requireSession } from '../shell/browser-session.ts';
-import { askFor } from '../shell/confirmation.ts';
-import { wordIn } from '../shell/parameters.ts';
-import { shownName } from '../shell/shown-name.ts';
+import { wordIn } from '../shell/form.ts';
+import { askFor } from '../shell/frame.ts';
+import { nameAccount, requireAdminAccount, requireSession } from '../shell/session.ts';
+import { shownName } from '../shell/show.ts';
 import { pathOnBoard } from './board-page.ts';
 import { onBoard } from './on-board.ts';
 

@@ -4,8 +4,8 @@ import type { Administration } from '../../domain/administration.ts';
 import { requireBoard } from '../../domain/boards/find-board.ts';
 import type { AccountOfUser } from '../../domain/sign-in/read-session.ts';
 import type { Board } from '../../entities/board.ts';
-import { administer } from '../shell/administer.ts';
-import { wordIn } from '../shell/parameters.ts';
+import { wordIn } from '../shell/form.ts';
+import { administer } from '../shell/session.ts';
 
 /** Does something with the board that the address names, in a transaction. A board of another account is not found. */
 export function onBoard<T>(

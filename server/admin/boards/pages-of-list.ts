@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { Link } from '../../pages/shell/page.ts';
-import { numberIn } from '../shell/parameters.ts';
+import { numberIn } from '../shell/form.ts';
 
 /** A page of a list: what is on it, and where the list begins and goes on. */
 export interface ListPage<Row> {

@@ -1,5 +1,5 @@
 import type { Board } from '../../entities/board.ts';
-import type { ShownTime } from '../shell/show-time.ts';
+import type { ShownTime } from '../shell/show.ts';
 import { type Flag, stateOfWindow, type Window } from './board-flags.ts';
 import { type Bound, bounds, type DeadlineForm, storedText, untouchedInOtherZone } from './deadline-form.ts';
 import { localBounds, openZone, timeZones, type Zone } from './time-zones.ts';

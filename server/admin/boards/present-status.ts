@@ -2,8 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { StatusCategory } from '../../../contract/status.ts';
 import type { AccountOfUser } from '../../domain/sign-in/read-session.ts';
 import type { StatusInUse } from '../../domain/statuses/list-statuses.ts';
-import { showCount } from '../shell/show-count.ts';
-import { shownName } from '../shell/shown-name.ts';
+import { showCount, shownName } from '../shell/show.ts';
 import { pathOnBoard } from './board-page.ts';
 
 /** A status as the pages show it. */

@@ -2,7 +2,7 @@ import { type StatusCategory, statusCategories } from '../../../contract/status.
 import { AdministrationError } from '../../domain/administration.ts';
 import type { StatusFields } from '../../domain/statuses/edit-statuses.ts';
 import type { StatusListing } from '../../domain/statuses/list-statuses.ts';
-import { fieldOf } from '../shell/form-fields.ts';
+import { fieldOf } from '../shell/form.ts';
 
 /** What was entered in the form of a status, a new one or one that there is. */
 export interface StatusForm {

@@ -12,13 +12,10 @@ import { type ChatKind, chatKinds } from '../../entities/chat-channel.ts';
 import { buildAddressGuard } from '../../outgoing/address-guard.ts';
 import { definePage } from '../../pages/shell/page.ts';
 import { shortLine } from '../../text/plain-text.ts';
-import { requireAdminAccount } from '../shell/account-choice.ts';
-import { boardChoices, chosenBoard } from '../shell/board-choice.ts';
-import { eventChoices, readEventChoices } from '../shell/event-choices.ts';
-import type { Problem } from '../shell/problem.ts';
-import { newFormId, requireFirst } from '../shell/sent-once.ts';
-import { showTime } from '../shell/show-time.ts';
-import { shownName } from '../shell/shown-name.ts';
+import { boardChoices, chosenBoard, eventChoices, readEventChoices } from '../shell/choices.ts';
+import { newFormId, type Problem, requireFirst } from '../shell/form.ts';
+import { requireAdminAccount } from '../shell/session.ts';
+import { shownName, showTime } from '../shell/show.ts';
 import { pageLinks, serveRoutes, type Visit } from '../shell/visit.ts';
 
 const listPage = definePage<object>('admin/chat/list');

@@ -5,14 +5,20 @@ import type { AccountOfUser } from '../../domain/sign-in/read-session.ts';
 import type { ConsentRequest, Consents } from '../../oauth/consents.ts';
 import { definePage, sendPage } from '../../pages/shell/page.ts';
 import { oneLine } from '../../text/plain-text.ts';
-import { findAccount, hasAgentApi, isAdmin, pathIn, requireAdminAccount } from '../shell/account-choice.ts';
-import { administer } from '../shell/administer.ts';
-import { requireSession, sessionOf } from '../shell/browser-session.ts';
-import { fieldOf } from '../shell/form-fields.ts';
+import { fieldOf, problemOf } from '../shell/form.ts';
 import { formTokenOf, frameOf } from '../shell/frame.ts';
-import { problemOf } from '../shell/problem.ts';
 import { Refusal } from '../shell/refusal.ts';
-import { shownHost, shownName } from '../shell/shown-name.ts';
+import {
+  administer,
+  findAccount,
+  hasAgentApi,
+  isAdmin,
+  pathIn,
+  requireAdminAccount,
+  requireSession,
+  sessionOf,
+} from '../shell/session.ts';
+import { shownHost, shownName } from '../shell/show.ts';
 import { emptyTokenForm, formOf, grantsOf, readTokenForm, type TokenForm } from '../tokens/token-form.ts';
 
 interface ConnectData {

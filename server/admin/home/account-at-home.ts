@@ -5,11 +5,8 @@ import type { Administration } from '../../domain/administration.ts';
 import { type BoardOverview, listBoardOverviews } from '../../domain/boards/list-board-overviews.ts';
 import type { AccountOfUser } from '../../domain/sign-in/read-session.ts';
 import type { Link } from '../../pages/shell/page.ts';
-import { isAdmin, isModerator, isOwner, pathIn } from '../shell/account-choice.ts';
-import { accountErasedFrom } from '../shell/erased-from.ts';
-import { showCount } from '../shell/show-count.ts';
-import type { ShownTime } from '../shell/show-time.ts';
-import { shownName } from '../shell/shown-name.ts';
+import { isAdmin, isModerator, isOwner, pathIn } from '../shell/session.ts';
+import { accountErasedFrom, type ShownTime, showCount, shownName } from '../shell/show.ts';
 
 /** What the home page shows of an account: for each role what that role can do something about. */
 export interface AccountAtHome {

@@ -2,14 +2,10 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import type { AccountOfUser } from '../../domain/sign-in/read-session.ts';
 import { definePage, sendPage } from '../../pages/shell/page.ts';
-import { findAccount, nameAccount, pathIn } from '../shell/account-choice.ts';
-import { administer } from '../shell/administer.ts';
-import { requireSession, sessionOf } from '../shell/browser-session.ts';
-import { userErasedFrom } from '../shell/erased-from.ts';
+import { noticeIn } from '../shell/form.ts';
 import { formTokenOf, frameOf } from '../shell/frame.ts';
-import { noticeIn } from '../shell/parameters.ts';
-import type { ShownTime } from '../shell/show-time.ts';
-import { shownName } from '../shell/shown-name.ts';
+import { administer, findAccount, nameAccount, pathIn, requireSession, sessionOf } from '../shell/session.ts';
+import { type ShownTime, shownName, userErasedFrom } from '../shell/show.ts';
 import { type AccountAtHome, readAccountAtHome } from './account-at-home.ts';
 
 interface HomeData {

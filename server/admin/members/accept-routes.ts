@@ -6,13 +6,11 @@ import { invitationDays } from '../../domain/invitations/invite-member.ts';
 import { type FollowedInvitation, readInvitation } from '../../domain/invitations/read-invitation.ts';
 import { asRole } from '../../entities/membership.ts';
 import { definePage, sendPage } from '../../pages/shell/page.ts';
-import { administer } from '../shell/administer.ts';
-import { requireSession, sessionOf, sessionTerms, setSessionCookie } from '../shell/browser-session.ts';
-import { fieldOf } from '../shell/form-fields.ts';
+import { fieldOf } from '../shell/form.ts';
 import { formTokenOf, frameOf } from '../shell/frame.ts';
 import { Refusal } from '../shell/refusal.ts';
-import { type ShownTime, showTime } from '../shell/show-time.ts';
-import { shownAddress, shownName } from '../shell/shown-name.ts';
+import { administer, requireSession, sessionOf, sessionTerms, setSessionCookie } from '../shell/session.ts';
+import { type ShownTime, shownAddress, shownName, showTime } from '../shell/show.ts';
 import { buildKnownBrowsers } from '../sign-in/known-browser.ts';
 import { passwordLengths, problemOfNewPassword } from '../sign-in/new-password.ts';
 

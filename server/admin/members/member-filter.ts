@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { MemberFilter, MemberPlace } from '../../domain/members/list-members.ts';
 import { roles } from '../../entities/membership.ts';
-import { fieldOf } from '../shell/form-fields.ts';
+import { fieldOf } from '../shell/form.ts';
 import { presentRole, roleOf } from './present-role.ts';
 
 interface Choice {

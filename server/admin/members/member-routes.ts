@@ -7,16 +7,19 @@ import { mayManage } from '../../domain/members/may-manage.ts';
 import type { AccountOfUser } from '../../domain/sign-in/read-session.ts';
 import { mayBlock } from '../../domain/users/block-user.ts';
 import { definePage, type Link, sendPage } from '../../pages/shell/page.ts';
-import { isAdmin, nameAccount, pathIn, requireAccount, requireAdminAccount } from '../shell/account-choice.ts';
-import { administer } from '../shell/administer.ts';
-import { requireSession, sessionOf } from '../shell/browser-session.ts';
-import { askFor } from '../shell/confirmation.ts';
-import { fieldOf } from '../shell/form-fields.ts';
-import { formTokenOf, frameOf } from '../shell/frame.ts';
-import { idIn, noticeIn } from '../shell/parameters.ts';
-import { problemOf } from '../shell/problem.ts';
-import { type ShownTime, showTime } from '../shell/show-time.ts';
-import { shownAddress, shownName } from '../shell/shown-name.ts';
+import { fieldOf, idIn, noticeIn, problemOf } from '../shell/form.ts';
+import { askFor, formTokenOf, frameOf } from '../shell/frame.ts';
+import {
+  administer,
+  isAdmin,
+  nameAccount,
+  pathIn,
+  requireAccount,
+  requireAdminAccount,
+  requireSession,
+  sessionOf,
+} from '../shell/session.ts';
+import { type ShownTime, shownAddress, shownName, showTime } from '../shell/show.ts';
 import { type FilterForm, placeAfter, readFilter } from './member-filter.ts';
 import { choicesOf, presentRole, type RoleChoice, roleOf, type ShownRole } from './present-role.ts';
 

@@ -5,8 +5,7 @@ import { turnOnIdea } from '../../domain/ideas/idea-turns.ts';
 import { findModerator } from '../../domain/moderation/find-moderator.ts';
 import type { Actor } from '../../domain/operation.ts';
 import type { AccountOfUser } from '../../domain/sign-in/read-session.ts';
-import { administer } from '../shell/administer.ts';
-import { sessionOf } from '../shell/browser-session.ts';
+import { administer, sessionOf } from '../shell/session.ts';
 
 /**
  * What a moderator is given for a board: operations of ideas take it, as the Agent API's do for a token, and so do

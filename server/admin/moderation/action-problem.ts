@@ -1,5 +1,5 @@
 import { DomainError } from '../../domain/domain-error.ts';
-import { problemOf } from '../shell/problem.ts';
+import { problemOf } from '../shell/form.ts';
 
 /** Why something could not be done to an idea, to be shown above the form that asked for it. */
 export interface ActionProblem {

@@ -9,16 +9,18 @@ import { type BlockView, listBlocks } from '../../domain/users/list-blocks.ts';
 import { type PersonView, requirePerson } from '../../domain/users/read-people.ts';
 import { definePage, type Link, sendPage } from '../../pages/shell/page.ts';
 import { readQuery } from '../../pages/shell/query.ts';
-import { nameAccount, pathIn, requireModeratedAccount } from '../shell/account-choice.ts';
-import { administer } from '../shell/administer.ts';
-import { requireSession, sessionOf } from '../shell/browser-session.ts';
-import { fieldOf } from '../shell/form-fields.ts';
+import { fieldOf, idIn, noticeIn, problemOf } from '../shell/form.ts';
 import { formTokenOf, frameOf } from '../shell/frame.ts';
-import { idIn, noticeIn } from '../shell/parameters.ts';
-import { problemOf } from '../shell/problem.ts';
 import { Refusal } from '../shell/refusal.ts';
-import { type ShownTime, showTime } from '../shell/show-time.ts';
-import { shownName } from '../shell/shown-name.ts';
+import {
+  administer,
+  nameAccount,
+  pathIn,
+  requireModeratedAccount,
+  requireSession,
+  sessionOf,
+} from '../shell/session.ts';
+import { type ShownTime, shownName, showTime } from '../shell/show.ts';
 import { notices } from './notices.ts';
 import { wayBack, wayOf } from './way-back.ts';
 

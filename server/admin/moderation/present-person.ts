@@ -2,8 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { AccountOfUser } from '../../domain/sign-in/read-session.ts';
 import { mayBlock } from '../../domain/users/block-user.ts';
 import type { PersonView } from '../../domain/users/read-people.ts';
-import { pathIn } from '../shell/account-choice.ts';
-import { sessionOf } from '../shell/browser-session.ts';
+import { pathIn, sessionOf } from '../shell/session.ts';
 
 /** What the pages say of somebody beside their name. */
 export interface ShownPerson {

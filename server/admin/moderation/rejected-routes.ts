@@ -7,12 +7,9 @@ import { placeOf } from '../../domain/pagination.ts';
 import { definePage, type Link, sendPage } from '../../pages/shell/page.ts';
 import { readQuery } from '../../pages/shell/query.ts';
 import { shortLine } from '../../text/plain-text.ts';
-import { nameAccount, pathIn, requireModeratedAccount } from '../shell/account-choice.ts';
-import { administer } from '../shell/administer.ts';
-import { requireSession } from '../shell/browser-session.ts';
 import { frameOf } from '../shell/frame.ts';
-import { type ShownTime, showTime } from '../shell/show-time.ts';
-import { shownName } from '../shell/shown-name.ts';
+import { administer, nameAccount, pathIn, requireModeratedAccount, requireSession } from '../shell/session.ts';
+import { type ShownTime, shownName, showTime } from '../shell/show.ts';
 import { ideaPath } from './way-back.ts';
 
 interface RejectedListData {

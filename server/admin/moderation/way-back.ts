@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { AccountOfUser } from '../../domain/sign-in/read-session.ts';
-import { pathIn } from '../shell/account-choice.ts';
-import { fieldOf, idFieldOf } from '../shell/form-fields.ts';
+import { fieldOf, idFieldOf } from '../shell/form.ts';
+import { pathIn } from '../shell/session.ts';
 
 /*
  * Ideas and people are moderated from the queue and from the page of an idea. Where a form was come to from stands in its

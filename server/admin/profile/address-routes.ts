@@ -11,13 +11,11 @@ import {
 import { lockUser } from '../../domain/users/find-user.ts';
 import { updateUser } from '../../domain/users/update-user.ts';
 import { definePage, sendPage } from '../../pages/shell/page.ts';
-import { administer } from '../shell/administer.ts';
-import { requireSession, sessionOf } from '../shell/browser-session.ts';
-import { fieldOf } from '../shell/form-fields.ts';
+import { fieldOf, problemOf } from '../shell/form.ts';
 import { formTokenOf } from '../shell/frame.ts';
-import { problemOf } from '../shell/problem.ts';
 import { Refusal } from '../shell/refusal.ts';
-import { shownAddress } from '../shell/shown-name.ts';
+import { administer, requireSession, sessionOf } from '../shell/session.ts';
+import { shownAddress } from '../shell/show.ts';
 import { askForOwnPassword } from '../sign-in/own-password.ts';
 import { buildThrottle, describeWait } from '../sign-in/throttle.ts';
 import { ownFrame, ownPath } from './own-pages.ts';

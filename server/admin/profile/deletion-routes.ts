@@ -3,12 +3,9 @@ import type { ServerDependencies } from '../../dependencies.ts';
 import { findHolds } from '../../domain/erasure/find-holds.ts';
 import { cancelUserDeletion, requestUserDeletion } from '../../domain/erasure/request-user-deletion.ts';
 import { definePage, sendPage } from '../../pages/shell/page.ts';
-import { administer } from '../shell/administer.ts';
-import { requireSession, sessionOf } from '../shell/browser-session.ts';
-import { userErasedFrom } from '../shell/erased-from.ts';
 import { formTokenOf } from '../shell/frame.ts';
-import type { ShownTime } from '../shell/show-time.ts';
-import { shownAddress } from '../shell/shown-name.ts';
+import { administer, requireSession, sessionOf } from '../shell/session.ts';
+import { type ShownTime, shownAddress, userErasedFrom } from '../shell/show.ts';
 import { askForOwnPassword } from '../sign-in/own-password.ts';
 import { ownFrame, ownPath } from './own-pages.ts';
 

@@ -4,11 +4,10 @@ import { unfollowIdea } from '../../domain/notifications/follow-idea.ts';
 import { listFollowedIdeas } from '../../domain/notifications/list-followed-ideas.ts';
 import { definePage, type NavigationLink, sendPage } from '../../pages/shell/page.ts';
 import { shortLine } from '../../text/plain-text.ts';
-import { administer } from '../shell/administer.ts';
-import { requireSession, sessionOf } from '../shell/browser-session.ts';
+import { idIn, noticeIn, numberIn } from '../shell/form.ts';
 import { formTokenOf } from '../shell/frame.ts';
-import { idIn, noticeIn, numberIn } from '../shell/parameters.ts';
-import { shownName } from '../shell/shown-name.ts';
+import { administer, requireSession, sessionOf } from '../shell/session.ts';
+import { shownName } from '../shell/show.ts';
 import { ideaLink } from './idea-link.ts';
 import { ownFrame, ownNavigation, ownPath } from './own-pages.ts';
 

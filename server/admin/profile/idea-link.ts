@@ -2,8 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Config } from '../../config.ts';
 import { ideaUrl } from '../../domain/ideas/idea-url.ts';
 import { ideaPath } from '../../pages/public-board/present-idea.ts';
-import { isModerator, pathIn } from '../shell/account-choice.ts';
-import { sessionOf } from '../shell/browser-session.ts';
+import { isModerator, pathIn, sessionOf } from '../shell/session.ts';
 
 interface LinkedIdea {
   id: number;

@@ -5,14 +5,10 @@ import { markRead } from '../../domain/notifications/mark-read.ts';
 import { notificationKinds, wordsOf } from '../../domain/notifications/notification-words.ts';
 import { definePage, type NavigationLink, sendPage } from '../../pages/shell/page.ts';
 import { shortLine } from '../../text/plain-text.ts';
-import { isAdmin, pathIn } from '../shell/account-choice.ts';
-import { administer } from '../shell/administer.ts';
-import { requireSession, sessionOf } from '../shell/browser-session.ts';
-import { fieldOf } from '../shell/form-fields.ts';
+import { fieldOf, idIn, noticeIn, numberIn } from '../shell/form.ts';
 import { formTokenOf } from '../shell/frame.ts';
-import { idIn, noticeIn, numberIn } from '../shell/parameters.ts';
-import { type ShownTime, showTime } from '../shell/show-time.ts';
-import { shownName } from '../shell/shown-name.ts';
+import { administer, isAdmin, pathIn, requireSession, sessionOf } from '../shell/session.ts';
+import { type ShownTime, shownName, showTime } from '../shell/show.ts';
 import { ideaLink } from './idea-link.ts';
 import { ownFrame, ownNavigation, ownPath } from './own-pages.ts';
 

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { Frame, NavigationLink } from '../../pages/shell/page.ts';
-import { accountAround, pathIn } from '../shell/account-choice.ts';
 import { frameOf } from '../shell/frame.ts';
+import { accountAround, pathIn } from '../shell/session.ts';
 
 /*
  * The pages of whoever is signed in are of no account: somebody who is in none has them, and so has somebody who was

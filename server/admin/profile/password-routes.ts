@@ -1,10 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { changePassword } from '../../domain/sign-in/change-password.ts';
-import { administer } from '../shell/administer.ts';
-import { requireSession, sessionOf, sessionTerms, setSessionCookie } from '../shell/browser-session.ts';
-import { fieldOf } from '../shell/form-fields.ts';
-import { problemOf } from '../shell/problem.ts';
+import { fieldOf, problemOf } from '../shell/form.ts';
+import { administer, requireSession, sessionOf, sessionTerms, setSessionCookie } from '../shell/session.ts';
 import { problemOfNewPassword } from '../sign-in/new-password.ts';
 import { askForOwnPassword } from '../sign-in/own-password.ts';
 import { ownPath } from './own-pages.ts';

@@ -2,11 +2,8 @@ import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { lockUser } from '../../domain/users/find-user.ts';
 import { updateUser } from '../../domain/users/update-user.ts';
-import { administer } from '../shell/administer.ts';
-import { requireSession, sessionOf } from '../shell/browser-session.ts';
-import { fieldOf } from '../shell/form-fields.ts';
-import { noticeIn } from '../shell/parameters.ts';
-import { problemOf } from '../shell/problem.ts';
+import { fieldOf, noticeIn, problemOf } from '../shell/form.ts';
+import { administer, requireSession, sessionOf } from '../shell/session.ts';
 import { ownPath } from './own-pages.ts';
 import { showProfile } from './show-profile.ts';
 

@@ -4,12 +4,9 @@ import { findHolds } from '../../domain/erasure/find-holds.ts';
 import { maxPasswordLength, minPasswordLength } from '../../domain/sign-in/check-password.ts';
 import { readUser } from '../../domain/users/list-users.ts';
 import { definePage, type NavigationLink, sendPage } from '../../pages/shell/page.ts';
-import { administer } from '../shell/administer.ts';
-import { sessionOf } from '../shell/browser-session.ts';
-import { userErasedFrom } from '../shell/erased-from.ts';
 import { formTokenOf } from '../shell/frame.ts';
-import type { ShownTime } from '../shell/show-time.ts';
-import { shownAddress } from '../shell/shown-name.ts';
+import { administer, sessionOf } from '../shell/session.ts';
+import { type ShownTime, shownAddress, userErasedFrom } from '../shell/show.ts';
 import { ownFrame, ownNavigation, ownPath } from './own-pages.ts';
 
 /** What is shown beside what is there: what was just done, or why a form was refused, with what was entered in it. */

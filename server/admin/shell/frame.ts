@@ -1,16 +1,17 @@
-import type { FastifyRequest } from 'fastify';
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type AccountOfUser, newestNotifications } from '../../domain/sign-in/read-session.ts';
-import type { Frame, Link } from '../../pages/shell/page.ts';
+import { definePage, type Frame, type Link, sendPage } from '../../pages/shell/page.ts';
 import { loadTemplate } from '../../pages/shell/template.ts';
-import { isAdmin, isModerator, pathIn } from './account-choice.ts';
-import { sessionOf } from './browser-session.ts';
-import { shownName } from './shown-name.ts';
+import type { Html } from '../../text/html.ts';
+import { busyRefusal, refusalOf } from './refusal.ts';
+import { accountAround, isAdmin, isModerator, pathIn, sessionOf } from './session.ts';
+import { shownName } from './show.ts';
 
 interface Actions {
   name: string;
   profilePath: string;
   notificationsPath: string;
-  /** Undefined: all is read. */
+  /** The number of unread notifications. */
   unread: string | undefined;
   formToken: string;
 }
@@ -31,7 +32,7 @@ const ofAdmins: Link[] = [
   { label: 'Account', href: '/admin/account' },
 ];
 
-/** What stands around every page of somebody who is signed in: the account, where one can go, and the way out. */
+/** The frame of a signed-in user's page: the account, the navigation of their role, and signing out. */
 export function frameOf(request: FastifyRequest, account: AccountOfUser | undefined, title: string): Frame {
   const { user } = sessionOf(request);
   const path = request.url.split('?', 1)[0] ?? '';
@@ -62,7 +63,57 @@ function describeUnread(count: number): string | undefined {
   return count < newestNotifications ? String(count) : `${newestNotifications}+`;
 }
 
-/** What every form of the session sends along. */
+/** The form_token of every form of the session. */
 export function formTokenOf(request: FastifyRequest): string {
   return request.server.formTokenOf(sessionOf(request).tokenHash);
+}
+
+/** A question before an operation that cannot be undone or that affects others. */
+export interface Confirmation {
+  title: string;
+  /** The heading is the verb, the name and a question mark: `Revoke <name>?` */
+  verb: string;
+  name: string;
+  /** What the operation does, in a sentence or two. */
+  explanation: string;
+  /** More about it: a template's output. */
+  details?: Html;
+  /** An optional part of the operation: a checkbox, ticked at first. */
+  choice?: { name: string; label: string } | undefined;
+  /** The form's address. */
+  action: string;
+  button: string;
+  isDangerous?: boolean;
+  back: Link;
+}
+
+export const confirmationPage = definePage<object>('admin/shell/confirmation');
+
+export function askFor(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  account: AccountOfUser | undefined,
+  confirmation: Confirmation,
+) {
+  const frame = frameOf(request, account, confirmation.title);
+  return sendPage(reply, confirmationPage(frame, { ...confirmation, formToken: formTokenOf(request) }));
+}
+
+const refusalPage = definePage<{ title: string; explanation: string; link: Link }>('admin/shell/refusal');
+
+const busyRetrySeconds = 60;
+
+/** Answers refusals with their pages. Signed-in users keep the frame of their pages on every error page. */
+export function answerRefusals(app: FastifyInstance) {
+  app.addHook('onRequest', async request => {
+    if (request.browserSession) request.frameOfError = title => frameOf(request, accountAround(request), title);
+  });
+  app.setErrorHandler<FastifyError>((error, request, reply) => {
+    const refusal = refusalOf(error);
+    if (!refusal) throw error;
+    const { title, status, link, message: explanation } = refusal;
+    if (refusal === busyRefusal) reply.header('Retry-After', busyRetrySeconds);
+    const page = refusalPage(request.frameOfError?.(title) ?? { title }, { title, explanation, link });
+    return sendPage(reply, page, status);
+  });
 }

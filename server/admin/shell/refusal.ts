@@ -1,14 +1,11 @@
-import type { FastifyError, FastifyInstance } from 'fastify';
 import { AdministrationError } from '../../domain/administration.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { PasswordsBusyError } from '../../domain/sign-in/passwords.ts';
-import { definePage, type Link, sendPage } from '../../pages/shell/page.ts';
-import { accountAround } from './account-choice.ts';
-import { frameOf } from './frame.ts';
+import type { Link } from '../../pages/shell/page.ts';
 
 const home: Link = { label: 'To the admin area', href: '/admin' };
 
-/** What is answered with a page of its own words. */
+/** An error with a page of its own. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly status: number;
@@ -23,8 +20,6 @@ export class Refusal extends Error {
   }
 }
 
-const refusalPage = definePage<{ title: string; explanation: string; link: Link }>('admin/shell/refusal');
-
 const statuses = { invalid: 422, conflict: 409, forbidden: 403 } as const;
 const titles = {
   invalid: 'That cannot be done',
@@ -32,33 +27,16 @@ const titles = {
   forbidden: 'Not for you',
 } as const;
 
-/**
- * Answers refusals with their pages; every other error is that of any page. Whoever is signed in keeps what stands around
- * their pages, to go on from there.
- */
-export function answerRefusals(app: FastifyInstance) {
-  app.addHook('onRequest', async request => {
-    if (request.browserSession) request.frameOfError = title => frameOf(request, accountAround(request), title);
-  });
-  app.setErrorHandler<FastifyError>((error, request, reply) => {
-    const refusal = refusalOf(error);
-    if (!refusal) throw error;
-    const { title, status, link, message: explanation } = refusal;
-    if (refusal === busy) reply.header('Retry-After', busyRetrySeconds);
-    return sendPage(
-      reply,
-      refusalPage(request.frameOfError?.(title) ?? { title }, { title, explanation, link }),
-      status,
-    );
-  });
-}
+export const busyRefusal = new Refusal(
+  503,
+  'Back in a moment',
+  'Many people sign in right now. Try again in a minute.',
+);
 
-const busy = new Refusal(503, 'Back in a moment', 'Many people sign in right now. Try again in a minute.');
-const busyRetrySeconds = 60;
-
-function refusalOf(error: Error): Refusal | undefined {
+/** The refusal for an error of an operation, or undefined for an error that every page answers in the same way. */
+export function refusalOf(error: Error): Refusal | undefined {
   if (error instanceof Refusal) return error;
-  if (error instanceof PasswordsBusyError) return busy;
+  if (error instanceof PasswordsBusyError) return busyRefusal;
   if (!(error instanceof AdministrationError)) return undefined;
   const { reason, message } = error;
   if (reason === 'not_found') throw new DomainError('not_found');

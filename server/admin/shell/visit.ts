@@ -4,14 +4,9 @@ import type { Administration } from '../../domain/administration.ts';
 import type { AccountOfUser } from '../../domain/sign-in/read-session.ts';
 import { type definePage, sendPage } from '../../pages/shell/page.ts';
 import type { Html } from '../../text/html.ts';
-import { accountAround, nameAccount, pathIn } from './account-choice.ts';
-import { administer } from './administer.ts';
-import { requireSession, sessionOf } from './browser-session.ts';
-import { type Confirmation, confirmationPage } from './confirmation.ts';
-import { fieldOf } from './form-fields.ts';
-import { formTokenOf, frameOf } from './frame.ts';
-import { idIn, noticeIn, numberIn, wordIn } from './parameters.ts';
-import { type Problem, problemOf } from './problem.ts';
+import { fieldOf, idIn, noticeIn, numberIn, type Problem, problemOf, wordIn } from './form.ts';
+import { type Confirmation, confirmationPage, formTokenOf, frameOf } from './frame.ts';
+import { accountAround, administer, nameAccount, pathIn, requireSession, sessionOf } from './session.ts';
 
 /*
  * How a feature serves its pages and forms:

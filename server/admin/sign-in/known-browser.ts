@@ -2,7 +2,7 @@ import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { canonicalAddress } from '../../domain/users/canonical-address.ts';
-import { cookieName, cookieOptions } from '../shell/browser-session.ts';
+import { cookieName, cookieOptions } from '../shell/session.ts';
 
 /*
  * Whoever fails on purpose uses up the tries of an address, and would keep out whose it is. So a browser in which somebody

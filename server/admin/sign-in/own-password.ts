@@ -2,8 +2,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { checkOwnPassword } from '../../domain/sign-in/check-own-password.ts';
 import type { ProvenUser } from '../../domain/sign-in/start-session.ts';
-import { sessionOf } from '../shell/browser-session.ts';
-import { fieldOf } from '../shell/form-fields.ts';
+import { fieldOf } from '../shell/form.ts';
+import { sessionOf } from '../shell/session.ts';
 import { buildThrottle, describeWait } from './throttle.ts';
 
 /** Whoever is signed in, who gave their password again; or why the form is refused. */

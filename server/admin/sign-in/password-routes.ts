@@ -4,9 +4,9 @@ import { AdministrationError, administrationIn } from '../../domain/administrati
 import { passwordLinkMinutes, readPasswordLink, requestPasswordLink } from '../../domain/sign-in/password-links.ts';
 import { redeemPasswordLink } from '../../domain/sign-in/set-password.ts';
 import { definePage, sendPage } from '../../pages/shell/page.ts';
-import { clearSessionCookie } from '../shell/browser-session.ts';
-import { fieldOf } from '../shell/form-fields.ts';
+import { fieldOf } from '../shell/form.ts';
 import { Refusal } from '../shell/refusal.ts';
+import { clearSessionCookie } from '../shell/session.ts';
 import { passwordLengths, problemOfNewPassword } from './new-password.ts';
 import { buildThrottle, describeWait } from './throttle.ts';
 

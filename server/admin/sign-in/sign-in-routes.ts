@@ -3,15 +3,8 @@ import type { ServerDependencies } from '../../dependencies.ts';
 import { endAllSessions, endSession } from '../../domain/sign-in/end-sessions.ts';
 import { signIn } from '../../domain/sign-in/sign-in.ts';
 import { definePage, sendPage } from '../../pages/shell/page.ts';
-import {
-  clearSessionCookie,
-  requireSession,
-  sessionOf,
-  sessionTerms,
-  setSessionCookie,
-} from '../shell/browser-session.ts';
-import { fieldOf } from '../shell/form-fields.ts';
-import { noticeIn } from '../shell/parameters.ts';
+import { fieldOf, noticeIn } from '../shell/form.ts';
+import { clearSessionCookie, requireSession, sessionOf, sessionTerms, setSessionCookie } from '../shell/session.ts';
 import { buildKnownBrowsers } from './known-browser.ts';
 import { safeNextPath } from './next-path.ts';
 import { buildThrottle, describeWait } from './throttle.ts';

@@ -1,9 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import type { AccountOfUser } from '../../domain/sign-in/read-session.ts';
 import type { TokenListing } from '../../domain/tokens/list-tokens.ts';
-import { pathIn } from '../shell/account-choice.ts';
-import { type ShownTime, showTime } from '../shell/show-time.ts';
-import { shownName } from '../shell/shown-name.ts';
+import { pathIn } from '../shell/session.ts';
+import { type ShownTime, shownName, showTime } from '../shell/show.ts';
 
 /** A token as the pages show it. */
 export interface ShownToken {

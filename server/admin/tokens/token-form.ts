@@ -1,8 +1,8 @@
 import { type Grant, grants } from '../../../contract/grants.ts';
 import { AdministrationError } from '../../domain/administration.ts';
 import type { NamedBoard } from '../../domain/boards/list-boards.ts';
-import { fieldOf } from '../shell/form-fields.ts';
-import { shownName } from '../shell/shown-name.ts';
+import { fieldOf } from '../shell/form.ts';
+import { shownName } from '../shell/show.ts';
 
 /** What was entered in the form of a new token. */
 interface GivenToken {

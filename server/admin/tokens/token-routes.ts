@@ -7,16 +7,19 @@ import { listTokenPage, readToken, type TokenListing } from '../../domain/tokens
 import { revokeToken } from '../../domain/tokens/revoke-token.ts';
 import { definePage, type Link, sendPage } from '../../pages/shell/page.ts';
 import { loadTemplate } from '../../pages/shell/template.ts';
-import { hasAgentApi, nameAccount, pathIn, requireAdminAccount } from '../shell/account-choice.ts';
-import { administer } from '../shell/administer.ts';
-import { requireSession, sessionOf } from '../shell/browser-session.ts';
-import { askFor } from '../shell/confirmation.ts';
-import { formTokenOf, frameOf } from '../shell/frame.ts';
-import { idIn, noticeIn, numberIn } from '../shell/parameters.ts';
-import { problemOf } from '../shell/problem.ts';
+import { idIn, newFormId, noticeIn, numberIn, problemOf, requireFirst } from '../shell/form.ts';
+import { askFor, formTokenOf, frameOf } from '../shell/frame.ts';
 import { Refusal } from '../shell/refusal.ts';
-import { newFormId, requireFirst } from '../shell/sent-once.ts';
-import { shownName } from '../shell/shown-name.ts';
+import {
+  administer,
+  hasAgentApi,
+  nameAccount,
+  pathIn,
+  requireAdminAccount,
+  requireSession,
+  sessionOf,
+} from '../shell/session.ts';
+import { shownName } from '../shell/show.ts';
 import { presentToken, type ShownToken } from './present-token.ts';
 import { emptyTokenForm, expiryOf, formOf, grantsOf, readTokenForm, type TokenForm } from './token-form.ts';
 

@@ -8,13 +8,9 @@ import { readDelivery } from '../../domain/webhooks/read-delivery.ts';
 import { redeliver, redeliverDeadSince } from '../../domain/webhooks/redeliver.ts';
 import type { DeliveryState } from '../../entities/webhook.ts';
 import { definePage, type Link, type NavigationLink, sendPage } from '../../pages/shell/page.ts';
-import { nameAccount, pathIn, requireAdminAccount } from '../shell/account-choice.ts';
-import { administer } from '../shell/administer.ts';
-import { requireSession } from '../shell/browser-session.ts';
-import { fieldOf } from '../shell/form-fields.ts';
+import { fieldOf, idIn, noticeIn, numberIn, problemOf } from '../shell/form.ts';
 import { formTokenOf, frameOf } from '../shell/frame.ts';
-import { idIn, noticeIn, numberIn } from '../shell/parameters.ts';
-import { problemOf } from '../shell/problem.ts';
+import { administer, nameAccount, pathIn, requireAdminAccount, requireSession } from '../shell/session.ts';
 import {
   deliveryStates,
   presentAttempts,

@@ -4,8 +4,8 @@ import type { DeliverySummary } from '../../domain/webhooks/list-delivery-page.t
 import type { AttemptDetails, DeliveryDetails } from '../../domain/webhooks/read-delivery.ts';
 import type { DeliveryState } from '../../entities/webhook.ts';
 import { type Quotation, quotationOf } from '../../pages/shell/quotation.ts';
-import { pathIn } from '../shell/account-choice.ts';
-import { type ShownTime, showTime } from '../shell/show-time.ts';
+import { pathIn } from '../shell/session.ts';
+import { type ShownTime, showTime } from '../shell/show.ts';
 
 export interface ShownState {
   label: string;

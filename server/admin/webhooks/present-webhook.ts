@@ -2,8 +2,8 @@ import type { FastifyRequest } from 'fastify';
 import type { AccountOfUser } from '../../domain/sign-in/read-session.ts';
 import { mostPendingCounted, type WebhookListing } from '../../domain/webhooks/list-webhooks.ts';
 import { shortLine } from '../../text/plain-text.ts';
-import { pathIn } from '../shell/account-choice.ts';
-import { type ShownTime, showTime } from '../shell/show-time.ts';
+import { pathIn } from '../shell/session.ts';
+import { type ShownTime, showTime } from '../shell/show.ts';
 
 /** A webhook as the pages show it. */
 export interface ShownWebhook {

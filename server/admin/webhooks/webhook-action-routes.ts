@@ -14,15 +14,9 @@ import {
 } from '../../domain/webhooks/rotate-webhook-secret.ts';
 import { sendTestEvent } from '../../domain/webhooks/send-test-event.ts';
 import { definePage, sendPage } from '../../pages/shell/page.ts';
-import { nameAccount, pathIn, requireAdminAccount } from '../shell/account-choice.ts';
-import { administer } from '../shell/administer.ts';
-import { requireSession } from '../shell/browser-session.ts';
-import { askFor } from '../shell/confirmation.ts';
-import { fieldOf } from '../shell/form-fields.ts';
-import { formTokenOf, frameOf } from '../shell/frame.ts';
-import { idIn } from '../shell/parameters.ts';
-import { problemOf } from '../shell/problem.ts';
-import { newFormId, requireFirst } from '../shell/sent-once.ts';
+import { fieldOf, idIn, newFormId, problemOf, requireFirst } from '../shell/form.ts';
+import { askFor, formTokenOf, frameOf } from '../shell/frame.ts';
+import { administer, nameAccount, pathIn, requireAdminAccount, requireSession } from '../shell/session.ts';
 import { presentWebhook, type ShownWebhook } from './present-webhook.ts';
 import { sendSecretPage } from './secret-page.ts';
 

@@ -1,8 +1,8 @@
 import { eventTypes } from '../../../contract/events.ts';
 import type { WebhookListing } from '../../domain/webhooks/list-webhooks.ts';
 import { oneLine } from '../../text/plain-text.ts';
-import { type EventChoice, eventChoices, readEventChoices } from '../shell/event-choices.ts';
-import { fieldOf } from '../shell/form-fields.ts';
+import { type EventChoice, eventChoices, readEventChoices } from '../shell/choices.ts';
+import { fieldOf } from '../shell/form.ts';
 import { shownUrl } from './present-webhook.ts';
 
 /** What was entered in the form of a webhook. */

@@ -9,15 +9,11 @@ import { listWebhookPage, mostPendingCounted, readWebhook } from '../../domain/w
 import { updateWebhook } from '../../domain/webhooks/update-webhook.ts';
 import { buildAddressGuard } from '../../outgoing/address-guard.ts';
 import { definePage, type Link, sendPage } from '../../pages/shell/page.ts';
-import { nameAccount, pathIn, requireAdminAccount } from '../shell/account-choice.ts';
-import { administer } from '../shell/administer.ts';
-import { type BoardChoice, boardChoices, chosenBoard } from '../shell/board-choice.ts';
-import { requireSession } from '../shell/browser-session.ts';
+import { type BoardChoice, boardChoices, chosenBoard } from '../shell/choices.ts';
+import { idIn, newFormId, noticeIn, numberIn, problemOf, requireFirst } from '../shell/form.ts';
 import { formTokenOf, frameOf } from '../shell/frame.ts';
-import { idIn, noticeIn, numberIn } from '../shell/parameters.ts';
-import { problemOf } from '../shell/problem.ts';
-import { newFormId, requireFirst } from '../shell/sent-once.ts';
-import { shownName } from '../shell/shown-name.ts';
+import { administer, nameAccount, pathIn, requireAdminAccount, requireSession } from '../shell/session.ts';
+import { shownName } from '../shell/show.ts';
 import { presentWebhook, type ShownWebhook, shownUrl } from './present-webhook.ts';
 import { sendSecretPage } from './secret-page.ts';
 import {

@@ -1,0 +1,162 @@
+import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { ServerDependencies } from '../../dependencies.ts';
+import { type Administration, AdministrationError } from '../../domain/administration.ts';
+import { DomainError } from '../../domain/domain-error.ts';
+import { charge, isExhausted } from '../../http/rate-limit.ts';
+import { oneLine } from '../../text/plain-text.ts';
+import { Refusal } from './refusal.ts';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** The form_token that forms of the session must send. */
+    formTokenOf(tokenHash: Buffer): string;
+  }
+  interface FastifyContextConfig {
+    /** The form is for visitors. They may have signed in in another tab since they opened it. */
+    isForVisitors?: boolean;
+  }
+}
+
+/** A form field or an address parameter, as sent. Empty if it is missing or was sent more than once. */
+export function fieldOf(sent: unknown, name: string): string {
+  const value = typeof sent === 'object' && sent !== null ? (sent as Record<string, unknown>)[name] : undefined;
+  return typeof value === 'string' ? value : '';
+}
+
+/** The id in a field, or undefined. */
+export function idFieldOf(sent: unknown, name: string): number | undefined {
+  const text = fieldOf(sent, name);
+  return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined;
+}
+
+/** The id in the path of a page, such as /admin/tokens/:id. Anything but an id is not found. */
+export function idIn({ params }: FastifyRequest, name = 'id'): number {
+  const id = idFieldOf(params, name);
+  if (id === undefined) throw new DomainError('not_found');
+  return id;
+}
+
+/** The word in the path of a page, such as a board's slug or a status's key. Anything else is not found. */
+export function wordIn({ params }: FastifyRequest, name: string): string {
+  const text = fieldOf(params, name);
+  if (!/^[a-z0-9_-]{1,63}$/.test(text)) throw new DomainError('not_found');
+  return text;
+}
+
+/** The id in the query, such as the last one of the page before, or undefined. */
+export function numberIn({ query }: FastifyRequest, name: string): number | undefined {
+  return idFieldOf(query, name);
+}
+
+/** The notice at the top of a page. After a form, the redirect names it in the query. */
+export function noticeIn({ query }: FastifyRequest, notices: Readonly<Record<string, string>>): string | undefined {
+  const word = fieldOf(query, 'notice');
+  return Object.hasOwn(notices, word) ? notices[word] : undefined;
+}
+
+/** Why a form was refused. The page shows it above the form, with what was entered. */
+export interface Problem {
+  status: number;
+  message: string;
+  cause?: unknown;
+}
+
+/** The problem with what was entered. Throws every other error again. */
+export function problemOf(error: unknown): Problem {
+  if (error instanceof AdministrationError) {
+    // The message may quote a user's text, such as the name of a board.
+    const message = oneLine(error.message);
+    if (error.reason === 'invalid') return { status: 422, message, cause: error };
+    if (error.reason === 'conflict') return { status: 409, message, cause: error };
+  }
+  throw error;
+}
+
+const formIdSeconds = 86_400;
+
+/** The hidden field form_id of a form that must run only once. */
+export function newFormId(): string {
+  return randomBytes(16).toString('base64url');
+}
+
+/**
+ * Refuses a form that has run before, after a double click or a reload. The transaction of the form counts it: a second
+ * request waits for the first, and a refused form may be sent again.
+ */
+export async function requireFirst(admin: Administration, body: unknown): Promise<void> {
+  const id = fieldOf(body, 'form_id');
+  if (!/^[\w-]{22}$/.test(id)) throw new AdministrationError('conflict', 'Send it again from this page');
+  const counter = {
+    name: 'form',
+    key: `form:${id}`,
+    limit: 1,
+    windowSeconds: formIdSeconds,
+    // The same at every time and on every server, so that no window ends between two requests.
+    windowStartedAt: new Date(0),
+    expiresAt: new Date(admin.now.getTime() + formIdSeconds * 1000),
+  };
+  if (isExhausted(await charge(admin, counter, admin.now))) {
+    throw new AdministrationError(
+      'conflict',
+      'It was sent twice and done once. What is shown only once was in the first answer',
+    );
+  }
+}
+
+/**
+ * Prevents cross-site request forgery, also of sign-in. Every form must come from a page of this server, by the browser's
+ * headers. A form of a signed-in user must also have the token of the session.
+ */
+export function guardForms(app: FastifyInstance, { audit, config, appKey }: ServerDependencies) {
+  const key = Buffer.from(hkdfSync('sha256', appKey, '', 'idea-board form 1', 32));
+  const ownOrigin = new URL(config.BASE_URL).origin;
+  const isFromHere = config.isBaseUrlSet ? isFromOrigin(ownOrigin) : isFromSameHostOr(ownOrigin);
+  const macOf = (tokenHash: Buffer) => createHmac('sha256', key).update(tokenHash).digest();
+
+  app.decorate('formTokenOf', (tokenHash: Buffer) => macOf(tokenHash).toString('base64url'));
+
+  // Before the session is looked up and the body is read.
+  app.addHook('onRequest', async request => {
+    if (request.method === 'POST' && !isFromHere(request)) refuse(request, 'origin');
+  });
+  app.addHook('preHandler', async request => {
+    const { browserSession, method, body, routeOptions } = request;
+    if (method !== 'POST' || !browserSession || routeOptions.config.isForVisitors) return;
+    const given = Buffer.from(fieldOf(body, 'form_token'), 'base64url');
+    const expected = macOf(browserSession.tokenHash);
+    if (given.length !== expected.length || !timingSafeEqual(given, expected)) refuse(request, 'token');
+  });
+
+  function refuse(request: FastifyRequest, reason: 'origin' | 'token'): never {
+    const { id, ip, browserSession } = request;
+    const user = browserSession ? { user_id: browserSession.user.id } : {};
+    audit.record('form.refused', { request_id: id, ip, reason, ...user });
+    const isElsewhere = reason === 'origin' && config.isBaseUrlSet;
+    throw new Refusal(
+      403,
+      'That form is not valid any more',
+      isElsewhere
+        ? `This server takes forms only from its pages at ${config.BASE_URL}. Open the page there and try again.`
+        : 'You may have signed in anew since the page was opened, or the form is not from this site. Go back, reload the page, and try again.',
+    );
+  }
+}
+
+/** Does not trust Host: after DNS rebinding, another site's page has the same host as its forms. */
+function isFromOrigin(expected: string) {
+  return ({ headers: { origin, 'sec-fetch-site': site } }: FastifyRequest): boolean =>
+    origin === expected && (site === undefined || site === 'same-origin');
+}
+
+/**
+ * Compares the page's origin with the request's host, where no setting has the server's address. Browsers send Origin with
+ * every POST, and Sec-Fetch-Site only over HTTPS and to localhost.
+ */
+function isFromSameHostOr(expected: string) {
+  return ({ headers: { origin, host, 'sec-fetch-site': site } }: FastifyRequest): boolean => {
+    if (site !== undefined) return site === 'same-origin';
+    if (origin === undefined || !URL.canParse(origin)) return false;
+    return origin === expected || (host !== undefined && new URL(origin).host === host.toLowerCase());
+  };
+}

@@ -1,0 +1,212 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Config } from '../../config.ts';
+import type { ServerDependencies } from '../../dependencies.ts';
+import { type Administration, administrationIn } from '../../domain/administration.ts';
+import { DomainError } from '../../domain/domain-error.ts';
+import { type AccountOfUser, readSession, type SignedInUser } from '../../domain/sign-in/read-session.ts';
+import { hashOfSecret } from '../../domain/sign-in/secret-text.ts';
+import type { SessionTerms } from '../../domain/sign-in/start-session.ts';
+import { fieldOf } from './form.ts';
+import { Refusal } from './refusal.ts';
+import { shownName } from './show.ts';
+
+/** The session of the cookie, with its user. */
+export interface BrowserSession {
+  user: SignedInUser;
+  tokenHash: Buffer;
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** The paths with a page. Other paths only take forms. */
+    pageRoutes: Set<string>;
+  }
+  interface FastifyRequest {
+    browserSession: BrowserSession | null;
+  }
+}
+
+/** Reads the session of every request. */
+export function readBrowserSessions(app: FastifyInstance, { database, clock, config }: ServerDependencies) {
+  app.decorate('pageRoutes', new Set<string>());
+  app.addHook('onRoute', ({ method, url }) => {
+    if (method === 'GET') app.pageRoutes.add(url);
+  });
+  app.decorateRequest('browserSession', null);
+  app.addHook('onRequest', async request => {
+    const tokenHash = sessionHashOf(request, config);
+    if (!tokenHash) return;
+    const terms = { now: clock.now(), idleMinutes: config.SESSION_IDLE_MINUTES };
+    const user = await readSession(database, tokenHash, terms);
+    if (user) request.browserSession = { user, tokenHash };
+  });
+}
+
+/** An onRequest hook: redirects visitors to sign in, and from there back to the page. */
+export async function requireSession(request: FastifyRequest, reply: FastifyReply) {
+  if (request.browserSession) return;
+  // A form's path may have no page to go back to. The form's content is lost, and the notice says so.
+  const next = request.server.pageRoutes.has(request.routeOptions.url ?? '') ? request.url : '/admin';
+  const notice = request.method === 'GET' ? {} : { notice: 'expired' };
+  return reply.redirect(`/admin/sign-in?${new URLSearchParams({ next, ...notice })}`, 303);
+}
+
+/** The session, in a route behind requireSession. */
+export function sessionOf({ browserSession }: FastifyRequest): BrowserSession {
+  if (!browserSession) throw new Error('The route is not behind a session');
+  return browserSession;
+}
+
+/** Runs an administrative operation in a transaction, in the name of the signed-in user. */
+export function administer<T>(
+  { database, audit, clock }: ServerDependencies,
+  request: FastifyRequest,
+  work: (admin: Administration) => Promise<T>,
+): Promise<T> {
+  const actor = { by: 'user', by_user_id: sessionOf(request).user.id } as const;
+  return database.transaction(transaction => work(administrationIn(transaction, { audit, actor, now: clock.now() })));
+}
+
+type CookieConfig = Pick<Config, 'BASE_URL'>;
+
+/** The hash of the cookie's token, whether or not a session has it. */
+function sessionHashOf({ cookies }: FastifyRequest, config: CookieConfig): Buffer | undefined {
+  const text = cookies[cookieName(config, 'session')];
+  return text === undefined ? undefined : hashOfSecret(text);
+}
+
+/** When a session that starts with this request ends, and which session it replaces. */
+export function sessionTerms(
+  request: FastifyRequest,
+  config: CookieConfig & Pick<Config, 'SESSION_MAX_HOURS'>,
+  now: Date,
+): SessionTerms {
+  const expiresAt = new Date(now.getTime() + config.SESSION_MAX_HOURS * 3_600_000);
+  return { now, expiresAt, previous: sessionHashOf(request, config) };
+}
+
+export function setSessionCookie(reply: FastifyReply, config: CookieConfig, token: string, expires: Date) {
+  reply.setCookie(cookieName(config, 'session'), token, { ...cookieOptions(config), expires });
+}
+
+export function clearSessionCookie(reply: FastifyReply, config: CookieConfig) {
+  reply.clearCookie(cookieName(config, 'session'), cookieOptions(config));
+}
+
+/** Over HTTPS, the prefix prevents other hosts of the domain, and pages without HTTPS, from setting the cookie. */
+export function cookieName(config: CookieConfig, name: 'session' | 'browser'): string {
+  return isSecure(config) ? `__Host-idea_board_${name}` : `idea_board_${name}`;
+}
+
+/** Lax, not strict, so that a link in a mail or chat opens the session. Forms of other sites are sent without it. */
+export function cookieOptions(config: CookieConfig) {
+  return { path: '/', httpOnly: true, sameSite: 'lax', secure: isSecure(config) } as const;
+}
+
+function isSecure({ BASE_URL }: CookieConfig): boolean {
+  return BASE_URL.startsWith('https:');
+}
+
+/*
+ * The account of a page. For a user of several accounts, the address has account=<slug>. So two tabs can show two accounts,
+ * and a form changes the account that its page showed.
+ */
+
+/** An onRequest hook: adds the account to the address of a page without one, for a user of several accounts. */
+export async function nameAccount(request: FastifyRequest, reply: FastifyReply) {
+  const { accounts } = sessionOf(request).user;
+  const [first, second] = accounts;
+  if (!first || !second || fieldOf(request.query, 'account') !== '') return;
+  if (request.method === 'POST') throw new DomainError('not_found');
+  const [path = '', query = ''] = request.url.split('?', 2);
+  const parameters = new URLSearchParams(query);
+  parameters.set('account', first.slug);
+  return reply.redirect(`${path}?${parameters}`, 303);
+}
+
+/** The account in the address, else the only one, or undefined for a user without accounts. */
+export function findAccount(request: FastifyRequest): AccountOfUser | undefined {
+  const { accounts } = sessionOf(request).user;
+  const slug = fieldOf(request.query, 'account');
+  if (slug === '') return accounts[0];
+  const account = accounts.find(one => one.slug === slug);
+  // Do not reveal to others whether the account exists.
+  if (!account) throw new DomainError('not_found');
+  return account;
+}
+
+/** The account in the header of a page that is about no account: the one in the address if the user is a member of it. */
+export function accountAround(request: FastifyRequest): AccountOfUser | undefined {
+  const { accounts } = sessionOf(request).user;
+  const slug = fieldOf(request.query, 'account');
+  return accounts.find(account => account.slug === slug) ?? accounts[0];
+}
+
+/** The account, for a page for every member. */
+export function requireAccount(request: FastifyRequest): AccountOfUser {
+  const account = findAccount(request);
+  if (account) return account;
+  throw new Refusal(403, 'Only for members', 'You are not a member of any account.');
+}
+
+/** The account, for a page for moderators, admins and owners. */
+export function requireModeratedAccount(request: FastifyRequest): AccountOfUser {
+  return requireRole(request, isModerator, 'moderators, admins and owners', 'An owner or admin can give you another.');
+}
+
+/** The account, for a page for admins and owners. */
+export function requireAdminAccount(request: FastifyRequest): AccountOfUser {
+  return requireRole(request, isAdmin, 'owners and admins', 'They can do this for you, or give you another.');
+}
+
+/** The account, for a page for owners. */
+export function requireOwnedAccount(request: FastifyRequest): AccountOfUser {
+  return requireRole(request, isOwner, 'owners', 'They can do this for you, or give you another.');
+}
+
+function requireRole(
+  request: FastifyRequest,
+  isEnough: (account: AccountOfUser) => boolean,
+  whom: string,
+  advice: string,
+): AccountOfUser {
+  const account = requireAccount(request);
+  if (isEnough(account)) return account;
+  throw new Refusal(
+    403,
+    `Only for ${whom}`,
+    `Your role in the account ${shownName(account.name)} is ${account.role}. ${advice}`,
+  );
+}
+
+export function isModerator(account: AccountOfUser | undefined): boolean {
+  return account?.role === 'moderator' || isAdmin(account);
+}
+
+export function isAdmin(account: AccountOfUser | undefined): boolean {
+  return account?.role === 'admin' || isOwner(account);
+}
+
+export function isOwner(account: AccountOfUser | undefined): boolean {
+  return account?.role === 'owner';
+}
+
+/** Whether the account's plan has the Agent API (Authentication, 8). */
+export function hasAgentApi(
+  { plan }: Pick<AccountOfUser, 'plan'>,
+  { PLANS_WITHOUT_AGENT_API: without }: Config,
+): boolean {
+  return plan === 'community' || !without.includes(plan);
+}
+
+/** The address of a page of the account. */
+export function pathIn(
+  request: FastifyRequest,
+  account: AccountOfUser | undefined,
+  path: string,
+  parameters: Record<string, string> = {},
+): string {
+  const hasSeveral = sessionOf(request).user.accounts.length > 1;
+  const all = new URLSearchParams({ ...(hasSeveral && account ? { account: account.slug } : {}), ...parameters });
+  return all.size > 0 ? `${path}?${all}` : path;
+}
