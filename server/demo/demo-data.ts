@@ -1,60 +1,56 @@
-/**
- * The data that `npm start` puts into an empty database, so that the first look at the product
- * is of boards in use. Pure data: nothing here knows of a database (see load-demo.ts).
- *
- * Fieldwren is made up: scheduling, quotes and invoices for small crews that work at their
- * customers' places.
- */
-import { mobileBoard } from './mobile-board.ts';
-import { people } from './people.ts';
-import { webAppBoard } from './web-app-board.ts';
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
 
-export interface DemoPerson {
+const DemoPerson = z.strictObject({
   /** How ideas and comments refer to the person; not stored. */
-  key: string;
-  name: string;
-  email: string;
-  role: 'owner' | 'admin' | 'moderator' | 'member';
-}
+  key: z.string(),
+  name: z.string(),
+  email: z.string(),
+  role: z.enum(['owner', 'admin', 'moderator', 'member']),
+});
 
-interface DemoStatus {
-  key: string;
-  category: 'inbox' | 'planned' | 'active' | 'completed' | 'declined' | 'archived';
-  label: string;
-  isHidden?: boolean;
-  allowVotes?: boolean;
-  allowComments?: boolean;
-}
+const DemoStatus = z.strictObject({
+  key: z.string(),
+  category: z.enum(['inbox', 'planned', 'active', 'completed', 'declined', 'archived']),
+  label: z.string(),
+  isHidden: z.boolean().exactOptional(),
+  allowVotes: z.boolean().exactOptional(),
+  allowComments: z.boolean().exactOptional(),
+});
 
-export interface DemoIdea {
-  title: string;
-  body: string;
+const DemoIdea = z.strictObject({
+  title: z.string(),
+  body: z.string(),
   /** A person's key. */
-  author: string;
+  author: z.string(),
   /** A status key of the board. */
-  status: string;
+  status: z.string(),
   /** Names of tags of the board. */
-  tags: string[];
-  daysAgo: number;
-  /** 0..1: what share of the people vote for it. */
-  popularity: number;
-  /** Still waiting for a moderator. Only on a board with pre-moderation. */
-  pending?: true;
+  tags: z.array(z.string()),
+  daysAgo: z.number(),
+  /** The share of the people who vote for it, from 0 to 1. */
+  popularity: z.number(),
+  /** The idea awaits approval. Only on a board with pre-moderation. */
+  pending: z.literal(true).exactOptional(),
   /** The title of the idea on the same board that this one was merged into. */
-  mergedInto?: string;
-  comments?: { by: string; body: string }[];
-}
+  mergedInto: z.string().exactOptional(),
+  comments: z.array(z.strictObject({ by: z.string(), body: z.string() })).exactOptional(),
+});
 
-export interface DemoBoard {
-  slug: string;
-  name: string;
-  description: string;
-  preModeration: boolean;
+const DemoBoard = z.strictObject({
+  slug: z.string(),
+  name: z.string(),
+  description: z.string(),
+  preModeration: z.boolean(),
   /** 'default': open, planned, in_progress, done, declined, archived. */
-  statuses: DemoStatus[] | 'default';
-  tags: { name: string; color: string }[];
-  ideas: DemoIdea[];
-}
+  statuses: z.union([z.literal('default'), z.array(DemoStatus)]),
+  tags: z.array(z.strictObject({ name: z.string(), color: z.string() })),
+  ideas: z.array(DemoIdea),
+});
+
+export type DemoPerson = z.output<typeof DemoPerson>;
+export type DemoIdea = z.output<typeof DemoIdea>;
+export type DemoBoard = z.output<typeof DemoBoard>;
 
 export interface DemoData {
   account: { name: string; slug: string };
@@ -62,8 +58,19 @@ export interface DemoData {
   boards: DemoBoard[];
 }
 
-export const demoData: DemoData = {
-  account: { name: 'Fieldwren', slug: 'fieldwren' },
-  people,
-  boards: [webAppBoard, mobileBoard],
-};
+/**
+ * Reads the data that `npm start` puts into an empty database. Only that start reads the files.
+ *
+ * Fieldwren is made up: scheduling, quotes and invoices for small crews that work at their customers' places.
+ */
+export function readDemoData(): DemoData {
+  return {
+    account: { name: 'Fieldwren', slug: 'fieldwren' },
+    people: z.array(DemoPerson).parse(readJson('people')),
+    boards: [DemoBoard.parse(readJson('web-app-board')), DemoBoard.parse(readJson('mobile-board'))],
+  };
+}
+
+function readJson(name: string): unknown {
+  return JSON.parse(readFileSync(new URL(`./${name}.json`, import.meta.url), 'utf8'));
+}

@@ -15,7 +15,7 @@ import { Comment, Follower, Idea, IdeaTag } from '../entities/idea.ts';
 import { Membership } from '../entities/membership.ts';
 import { User } from '../entities/user.ts';
 import { Vote, Voter } from '../entities/vote.ts';
-import { type DemoBoard, type DemoIdea, demoData } from './demo-data.ts';
+import { type DemoBoard, type DemoData, type DemoIdea, readDemoData } from './demo-data.ts';
 
 /** The plaintexts of the demo's tokens, and how its owner signs in; they are shown once. */
 export interface DemoTokens {
@@ -50,7 +50,7 @@ export async function loadDemo({
     const account = await transaction.db.selectFrom('accounts').select('id').limit(1).executeTakeFirst();
     if (account) return undefined;
     const admin = administrationIn(transaction, { audit, actor: { by: 'server' }, now: clock.now() });
-    return new DemoLoad(transaction, admin).run(passwords);
+    return new DemoLoad(transaction, admin, readDemoData()).run(passwords);
   });
 }
 
@@ -63,36 +63,38 @@ const hourMs = 3_600_000;
 class DemoLoad {
   readonly #transaction: Transaction;
   readonly #admin: Administration;
+  readonly #data: DemoData;
   readonly #now: Date;
   readonly #users = new Map<string, number>();
   readonly #random = seededRandom(20_260_314);
   #accountId = 0;
   #voterIds: number[] = [];
 
-  constructor(transaction: Transaction, admin: Administration) {
+  constructor(transaction: Transaction, admin: Administration, data: DemoData) {
     this.#transaction = transaction;
     this.#admin = admin;
+    this.#data = data;
     this.#now = admin.now;
   }
 
   async run(passwords: Passwords): Promise<DemoTokens> {
     await this.#loadPeople();
     const boards: Board[] = [];
-    for (const board of demoData.boards) boards.push(await this.#loadBoard(board));
+    for (const board of this.#data.boards) boards.push(await this.#loadBoard(board));
     return { ...(await this.#issueTokens(boards)), signIn: await this.#letOwnerIn(passwords) };
   }
 
   async #loadPeople() {
     const { em } = this.#transaction;
-    const account = em.create(Account, { slug: demoData.account.slug, name: demoData.account.name });
-    const users = demoData.people.map(({ email, name }) =>
+    const account = em.create(Account, { slug: this.#data.account.slug, name: this.#data.account.name });
+    const users = this.#data.people.map(({ email, name }) =>
       em.create(User, { email, canonicalEmail: canonicalAddress(email), name, notificationEmail: email }),
     );
     await em.flush();
     this.#accountId = account.id;
     const accountId = account.id;
     const voters = Array.from({ length: formerVoters }, () => em.create(Voter, { accountId }));
-    for (const [index, person] of demoData.people.entries()) {
+    for (const [index, person] of this.#data.people.entries()) {
       const userId = users[index]?.id ?? 0;
       this.#users.set(person.key, userId);
       em.create(Membership, { accountId, userId, role: person.role });
@@ -199,7 +201,7 @@ class DemoLoad {
   }
 
   #owner(): { id: number; email: string } {
-    const owner = demoData.people.find(({ role }) => role === 'owner');
+    const owner = this.#data.people.find(({ role }) => role === 'owner');
     return { id: this.#users.get(owner?.key ?? '') ?? 0, email: owner?.email ?? '' };
   }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type DemoBoard, demoData } from '../../server/demo/demo-data.ts';
+import { type DemoBoard, readDemoData } from '../../server/demo/demo-data.ts';
 
 const DEFAULT_STATUS_KEYS = ['open', 'planned', 'in_progress', 'done', 'declined', 'archived'];
 const CATEGORIES = ['inbox', 'planned', 'active', 'completed', 'declined', 'archived'];
@@ -9,6 +9,7 @@ const repeated = (values: string[]): string[] => values.filter((value, index) =>
 const statusKeys = (board: DemoBoard): string[] =>
   board.statuses === 'default' ? DEFAULT_STATUS_KEYS : board.statuses.map(status => status.key);
 
+const demoData = readDemoData();
 const personKeys = demoData.people.map(person => person.key);
 const allIdeas = demoData.boards.flatMap(board => board.ideas);
 
