@@ -11,18 +11,18 @@ import type { Extension } from '../extensions/extension.ts';
 import { loadExtensions } from '../extensions/load-extensions.ts';
 import { streamsOf } from '../extensions/streams.ts';
 import { collectAuditEvents } from '../jobs/audit-outbox.ts';
-import { CliError } from './cli-error.ts';
+
+/** A command that cannot be carried out, for a reason of one line. */
+export class CliError extends Error {}
 
 /** Runs an operator's work in one transaction on the installation's database. */
-export function administer<T>(
-  work: (admin: Administration, config: Config, extensions: readonly Extension[]) => Promise<T>,
-): Promise<T> {
-  return withInstallation(({ database, config, extensions }) =>
+export function administer<T>(work: (admin: Administration, config: Config) => Promise<T>): Promise<T> {
+  return withInstallation(({ database, config }) =>
     database.transaction(async transaction => {
       const now = systemClock.now();
       const actor = { by: 'operator' } as const;
       const audit = collectAuditEvents(actor, now);
-      const result = await work({ ...transaction, now, by: actor, audit: audit.trail }, config, extensions);
+      const result = await work({ ...transaction, now, by: actor, audit: audit.trail }, config);
       await audit.leave(transaction);
       return result;
     }),

@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import type { Queryable } from '../database/database.ts';
 import type { AuditTrail } from '../domain/administration.ts';
 import { systemClock } from '../domain/clock.ts';
@@ -8,12 +7,8 @@ import { type CleanUpPreview, previewCleanUp } from '../domain/erasure/preview-c
 import { collectAuditEvents } from '../jobs/audit-outbox.ts';
 import { buildEnvironmentRedactor } from '../observability/environment-redactor.ts';
 import { type Installation, withInstallation } from './administer.ts';
-import { addVerb } from './command.ts';
+import { flag, verb } from './command.ts';
 import { formatTable, type OutputOptions, oneLine, print } from './output.ts';
-
-interface CleanUpCommandOptions extends OutputOptions {
-  dryRun?: true;
-}
 
 /** What a run says in JSON. It names people by their ids alone: what it prints may be kept for long. */
 interface CleanUpReport {
@@ -30,17 +25,13 @@ interface ErasedView {
   rows: Record<string, number>;
 }
 
-export function addCleanUpCommand(program: Command) {
-  addVerb(
-    program,
-    'cleanup',
+export const addCleanUpCommand = verb({
+  description:
     'Erases the accounts and users whose grace is over. Nothing runs it but whoever schedules it, while servers run or not; what a run that was killed has left, the next one goes on with. It exits with 1 when something could not be erased.',
-    'cleanup --dry-run',
-    'cleanup',
-  )
-    .option('--dry-run', 'only list whom it would erase, and whom it would skip and why')
-    .action(({ dryRun, ...output }: CleanUpCommandOptions) => (dryRun ? preview(output) : run(output)));
-}
+  examples: ['cleanup --dry-run', 'cleanup'],
+  input: { dryRun: flag('only list whom it would erase, and whom it would skip and why') },
+  perform: ({ dryRun }, output) => (dryRun ? preview(output) : run(output)),
+});
 
 async function preview(output: OutputOptions) {
   const due = await withInstallation(({ database, config }) => previewCleanUp(database, config, systemClock.now()));
@@ -122,19 +113,21 @@ function summaryOf({ is_another_running, accounts, users, skipped, failed }: Cle
 }
 
 function formatPreview({ accounts, users }: CleanUpPreview): string {
-  const accountTable = formatTable(accounts, {
-    ID: account => account.id,
-    SLUG: account => account.slug,
-    SCHEDULED: account => account.deletion_scheduled_at,
-    'WITH THEM GO': account => formatRows(account.counts),
-  });
-  const userTable = formatTable(users, {
-    ID: user => user.id,
-    EMAIL: user => user.email,
-    REQUESTED: user => user.deletion_requested_at,
-    SKIPPED: user => (user.held_by.length > 0 ? user.held_by.join(' and ') : null),
-    THEIRS: user => formatRows(user.counts),
-  });
+  const accountTable = formatTable(
+    accounts,
+    'id',
+    'slug',
+    ['scheduled', 'deletion_scheduled_at'],
+    ['with them go', account => formatRows(account.counts)],
+  );
+  const userTable = formatTable(
+    users,
+    'id',
+    'email',
+    ['requested', 'deletion_requested_at'],
+    ['skipped', user => user.held_by.join(' and ')],
+    ['theirs', user => formatRows(user.counts)],
+  );
   return `Accounts:\n${accountTable}\n\nUsers:\n${userTable}`;
 }
 

@@ -1,32 +1,175 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
+import type { Config } from '../config.ts';
+import type { Administration } from '../domain/administration.ts';
+import { administer } from './administer.ts';
+import { type OutputOptions, print } from './output.ts';
 
 /** How a person starts the command line. */
 export const invocation = 'npm run cli --';
 
-/** Adds one verb to a noun: `usage` is the verb with its arguments. Every verb can answer in JSON. */
-export function addVerb(noun: Command, usage: string, description: string, ...examples: string[]): Command {
-  return noun
-    .command(usage)
-    .description(description)
-    .option('--json', 'print one JSON value instead of text')
-    .addHelpText('after', `\n${examples.length > 1 ? 'Examples' : 'Example'}:\n${examples.map(example).join('\n')}`);
+/** An argument or an option of a command. An option is called like its key: `ownerName` is `--owner-name`. */
+interface Input<Value> {
+  build(key: string): Argument | Option;
+  /** Exists for the type check alone. */
+  readonly '~value'?: () => Value;
 }
 
-function example(command: string) {
-  return `  ${invocation} ${command}`;
+type Inputs = Readonly<Record<string, Input<unknown>>>;
+type ValueOf<One> = One extends Input<infer Value> ? Value : never;
+
+/** The values of the inputs under their keys. An option that is not given and has no default has no key. */
+export type Values<Row extends Inputs> = {
+  [Key in keyof Row as undefined extends ValueOf<Row[Key]> ? never : Key]: ValueOf<Row[Key]>;
+} & {
+  [Key in keyof Row as undefined extends ValueOf<Row[Key]> ? Key : never]?: Exclude<ValueOf<Row[Key]>, undefined>;
+};
+
+interface OptionRules<Value> {
+  parse?: (text: string, previous: Value | undefined) => Value;
+  choices?: readonly Value[];
+  /** The key of an option that cannot be given together with this one. */
+  conflicts?: string;
 }
 
-export const accountOption = () =>
-  new Option('--account <slug>', 'the account; may be left out when there is only one');
+export function argument<Value = string>(
+  usage: string,
+  help = '',
+  parse?: (text: string, previous: Value | undefined) => Value,
+): Input<NoInfer<Value>> {
+  const build = () => new Argument(usage, help);
+  return { build: () => (parse ? build().argParser(parse) : build()) };
+}
 
-export const boardOption = () =>
-  new Option('--board <slug>', 'the board; may be left out when the account has only one');
+export function optional<Value = string>(
+  usage: string,
+  help: string,
+  rules: OptionRules<Value> = {},
+): Input<NoInfer<Value> | undefined> {
+  return { build: key => buildOption(key, usage, help, rules) };
+}
 
-export const userOption = () => new Option('--user <email>', 'the user, by address or id').makeOptionMandatory();
+export function required<Value = string>(
+  usage: string,
+  help: string,
+  rules: OptionRules<Value> = {},
+): Input<NoInfer<Value>> {
+  return { build: key => buildOption(key, usage, help, rules).makeOptionMandatory() };
+}
 
-export const limitOption = () =>
-  new Option('--limit <number>', 'how many to list at most').argParser(parsePositive).default(500);
+export function withDefault<Value = string>(
+  usage: string,
+  help: string,
+  value: NoInfer<Value>,
+  rules: OptionRules<Value> = {},
+): Input<NoInfer<Value>> {
+  return { build: key => buildOption(key, usage, help, rules).default(value) };
+}
+
+/** An option without a value. Under the key `noName` it makes the value of `name` false. */
+export function flag(help: string, rules: Pick<OptionRules<boolean>, 'conflicts'> = {}): Input<boolean | undefined> {
+  return { build: key => buildOption(key, '', help, rules) };
+}
+
+/** An option that may be given again for each type of event. */
+export function eventTypesOption(
+  help: string,
+  types: readonly string[],
+  { conflicts }: { conflicts?: string } = {},
+): Input<string[] | undefined> {
+  const parse = (text: string, previous: string[] = []) => {
+    if (!types.includes(text)) throw new InvalidArgumentError(`It must be one of ${types.join(', ')}.`);
+    return [...previous, text];
+  };
+  return { build: key => buildOption(key, '<type>', help, given({ conflicts })).choices(types).argParser(parse) };
+}
+
+function buildOption<Value>(key: string, usage: string, help: string, rules: OptionRules<Value>): Option {
+  const name = key.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`);
+  const option = new Option(`--${name} ${usage}`.trimEnd(), help);
+  if (rules.choices) option.choices(rules.choices.map(String));
+  if (rules.parse) option.argParser(rules.parse);
+  return rules.conflicts === undefined ? option : option.conflicts(rules.conflicts);
+}
+
+export const limit = withDefault('<number>', 'how many to list at most', 500, { parse: parsePositive });
+
+/** Adds a verb to a noun or to the program. */
+type Verb = (parent: Command, name: string) => void;
+
+interface VerbRow<Row extends Inputs> {
+  description: string;
+  examples: string[];
+  input: Row;
+  /** Says what is wrong with the inputs together. The command then exits with 2. */
+  refuse?(values: Values<Row>): string | undefined;
+}
+
+/** A verb that does and prints what `perform` says. Every verb can answer in JSON. */
+export function verb<Row extends Inputs>({
+  description,
+  examples,
+  input,
+  refuse,
+  perform,
+}: VerbRow<Row> & { perform(values: Values<Row>, output: OutputOptions): Promise<void> }): Verb {
+  return (parent, name) => {
+    const heading = examples.length > 1 ? 'Examples' : 'Example';
+    const command = parent
+      .command(name)
+      .description(description)
+      .option('--json', 'print one JSON value instead of text')
+      .addHelpText('after', `\n${heading}:\n${examples.map(example => `  ${invocation} ${example}`).join('\n')}`);
+    const argumentKeys: string[] = [];
+    for (const [key, one] of Object.entries(input)) {
+      const built = one.build(key);
+      if (built instanceof Option) {
+        command.addOption(built);
+      } else {
+        command.addArgument(built);
+        argumentKeys.push(key);
+      }
+    }
+    command.action(async () => {
+      const { json = false, ...options } = command.opts();
+      const given = Object.fromEntries(argumentKeys.map((key, index) => [key, command.processedArgs[index]]));
+      const values = { ...options, ...given } as Values<Row>;
+      const problem = refuse?.(values);
+      if (problem !== undefined) command.error(`error: ${problem}`, { exitCode: 2 });
+      await perform(values, { json });
+    });
+  };
+}
+
+/** A verb that runs an operation in one transaction and prints its result. */
+export function operation<Row extends Inputs, Result>({
+  run,
+  text,
+  warning,
+  ...row
+}: VerbRow<Row> & {
+  run(admin: Administration, values: Values<Row>, config: Config): Promise<Result>;
+  text(result: NoInfer<Result>, values: Values<Row>): string;
+  /** Printed on standard error below the text, such as for a secret. */
+  warning?: string;
+}): Verb {
+  return verb({
+    ...row,
+    async perform(values, output) {
+      const result = await administer((admin, config) => run(admin, values, config));
+      print(output, result, readable => text(readable, values));
+      if (warning !== undefined && !output.json) process.stderr.write(`${warning}\n`);
+    },
+  });
+}
+
+/** Adds a noun with its verbs to the program. */
+export function noun(name: string, description: string, verbs: Record<string, Verb>) {
+  return (program: Command) => {
+    const command = program.command(name).description(description);
+    for (const [verbName, add] of Object.entries(verbs)) add(command, verbName);
+  };
+}
 
 /** `true` or `false`, for a property that both values are plain words for. */
 export function parseBoolean(text: string): boolean {
@@ -55,7 +198,7 @@ export function parseTime(text: string): Date {
 }
 
 /** The word for no value. Commander would make an empty text of a parser's null, so it stays a word until the end. */
-export type None = 'none';
+type None = 'none';
 
 export function parseTimeOrNone(text: string): Date | None {
   return text === 'none' ? text : parseTime(text);

@@ -1,18 +1,15 @@
-import type { Command } from 'commander';
-import { addVerb } from './command.ts';
+import { verb } from './command.ts';
 import { diagnose } from './diagnosis/diagnose.ts';
 import type { Finding } from './diagnosis/finding.ts';
 import { type OutputOptions, oneLine, print } from './output.ts';
 
-export function addDoctorCommand(program: Command) {
-  addVerb(
-    program,
-    'doctor',
+export const addDoctorCommand = verb({
+  description:
     'Says what is wrong with this installation and what to do about it: settings, database, migrations and data. Changes nothing, and exits with 1 when something is an error.',
-    'doctor',
-    'doctor --json',
-  ).action(run);
-}
+  examples: ['doctor', 'doctor --json'],
+  input: {},
+  perform: (_, output) => run(output),
+});
 
 async function run(output: OutputOptions) {
   const findings = await diagnose(process.env);

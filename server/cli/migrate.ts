@@ -1,4 +1,3 @@
-import { type Command, Option } from 'commander';
 import { loadConfig } from '../config.ts';
 import type { MigrationName } from '../database/migration-files.ts';
 import { listPendingMigrations, migrate } from '../database/migrator.ts';
@@ -7,28 +6,21 @@ import { fillCanonicalAddresses } from '../domain/users/fill-canonical-addresses
 import { loadExtensions } from '../extensions/load-extensions.ts';
 import { streamsOf } from '../extensions/streams.ts';
 import { openForCommand, withDatabase } from './administer.ts';
-import { addVerb } from './command.ts';
+import { flag, verb } from './command.ts';
 import { formatTable, type OutputOptions, print } from './output.ts';
 
-interface MigrateOptions extends OutputOptions {
-  dryRun?: true;
-  check?: true;
-}
-
-export function addMigrateCommand(program: Command) {
-  addVerb(
-    program,
-    'migrate',
+export const addMigrateCommand = verb({
+  description:
     'Applies the migrations that the database does not have yet, in order, those of EXTENSIONS too. Without DATABASE_URL it makes the database in DATA_DIR if there is none.',
-    'migrate --dry-run',
-    'migrate',
-  )
-    .option('--dry-run', 'only list what would be applied')
-    .addOption(new Option('--check', 'only list it, and exit with 1 when there is any').conflicts('dryRun'))
-    .action(run);
-}
+  examples: ['migrate --dry-run', 'migrate'],
+  input: {
+    dryRun: flag('only list what would be applied'),
+    check: flag('only list it, and exit with 1 when there is any', { conflicts: 'dryRun' }),
+  },
+  perform: run,
+});
 
-async function run({ dryRun, check, ...output }: MigrateOptions) {
+async function run({ dryRun, check }: { dryRun?: boolean; check?: boolean }, output: OutputOptions) {
   const config = loadConfig();
   const streams = streamsOf(await loadExtensions(config.EXTENSIONS));
   const tolerated = config.TOLERATED_MIGRATIONS;
@@ -58,9 +50,5 @@ function sayWait(holder: string) {
 
 function list(heading: string, migrations: MigrationName[], none: string): string {
   if (migrations.length === 0) return none;
-  const table = formatTable(migrations, {
-    STREAM: migration => migration.stream,
-    MIGRATION: migration => migration.name,
-  });
-  return `${heading}\n${table}`;
+  return `${heading}\n${formatTable(migrations, 'stream', ['migration', 'name'])}`;
 }

@@ -1,6 +1,6 @@
-/** What every command is given by --json. */
+/** What --json says. */
 export interface OutputOptions {
-  json?: boolean;
+  json: boolean;
 }
 
 /** Prints a result: as one JSON value, or as the text that human makes of it. Times become RFC 3339 in UTC. */
@@ -9,25 +9,45 @@ export function print<T>(options: OutputOptions, value: T, human: (value: T) => 
   process.stdout.write(`${options.json ? JSON.stringify(readable, null, 2) : human(readable)}\n`);
 }
 
-type Cell = string | number | boolean | null | undefined;
+type Cell = string | number | boolean | null | undefined | readonly string[];
 
-/** Rows under aligned headings; each column is a heading and what stands under it. */
-export function formatTable<Row>(rows: readonly Row[], columns: Record<string, (row: Row) => Cell>): string {
+type CellKey<Row> = { [Key in keyof Row & string]: Row[Key] extends Cell ? Key : never }[keyof Row & string];
+
+/** A column: a property under a heading that its name gives, or a heading with the property or text below it. */
+type Column<Row> = CellKey<Row> | readonly [heading: string, cell: CellKey<Row> | ((row: Row) => Cell)];
+
+/** Rows under aligned headings. */
+export function formatTable<Row>(rows: readonly Row[], ...columns: Column<NoInfer<Row>>[]): string {
   if (rows.length === 0) return 'None.';
-  const lines = [Object.keys(columns), ...rows.map(row => Object.values(columns).map(cell => formatCell(cell(row))))];
-  const widths = Object.keys(columns).map((_, column) => Math.max(...lines.map(line => widthOf(line[column]))));
+  const headings = columns.map(column => (typeof column === 'string' ? headingOf(column) : column[0]).toUpperCase());
+  const lines = [headings, ...rows.map(row => columns.map(column => formatCell(cellOf(row, column))))];
+  const widths = headings.map((_, column) => Math.max(...lines.map(line => widthOf(line[column]))));
   return lines
     .map(line => line.map((text, column) => text + ' '.repeat((widths[column] ?? 0) - widthOf(text))))
     .map(line => line.join('  ').trimEnd())
     .join('\n');
 }
 
-/** One thing, a line for each of its facts. */
-export function formatFacts(facts: Record<string, Cell>): string {
-  const width = Math.max(...Object.keys(facts).map(widthOf));
-  return Object.entries(facts)
-    .map(([name, value]) => `${name.padEnd(width)}  ${formatCell(value)}`)
-    .join('\n');
+/** One thing, a line for each of its facts. Some have another heading than their name gives. */
+export function formatFacts<Facts extends Record<string, Cell>>(
+  facts: Facts,
+  headings: { [Name in keyof Facts]?: string } = {},
+): string {
+  const rows = Object.entries(facts).map(
+    ([name, value]) => [headings[name] ?? headingOf(name), formatCell(value)] as const,
+  );
+  const width = Math.max(...rows.map(([heading]) => widthOf(heading)));
+  return rows.map(([heading, value]) => `${heading.padEnd(width)}  ${value}`).join('\n');
+}
+
+/** `is_frozen` stands under `frozen`, `last_used_at` under `last used`. */
+function headingOf(name: string): string {
+  return name.replace(/^is_|_at$/g, '').replaceAll('_', ' ');
+}
+
+function cellOf<Row>(row: Row, column: Column<Row>): Cell {
+  const cell = typeof column === 'string' ? column : column[1];
+  return typeof cell === 'function' ? cell(row) : (row[cell] as Cell);
 }
 
 /** Text on one line, without the control characters with which a title could take the operator's terminal over. */
@@ -45,7 +65,7 @@ export function shorten(text: string, max = 60): string {
 function formatCell(value: Cell): string {
   if (value === null || value === undefined || value === '') return '-';
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
-  return oneLine(String(value));
+  return typeof value === 'object' ? formatCell(value.join(', ')) : oneLine(String(value));
 }
 
 function widthOf(text: string | undefined): number {

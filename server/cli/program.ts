@@ -1,16 +1,22 @@
-import { Command } from 'commander';
+import { Command, CommanderError } from 'commander';
+import { ConfigError } from '../config.ts';
+import { EmbeddedPostgresError } from '../database/embedded/embedded-postgres-error.ts';
+import { MigrationError } from '../database/migration-error.ts';
+import { AdministrationError } from '../domain/administration.ts';
+import { ExtensionError } from '../extensions/extension-error.ts';
+import { buildEnvironmentRedactor } from '../observability/environment-redactor.ts';
 import { addAccountCommands } from './account.ts';
+import { CliError } from './administer.ts';
 import { addBoardCommands } from './board.ts';
 import { addChatCommands } from './chat.ts';
 import { addCleanUpCommand } from './cleanup.ts';
 import { invocation } from './command.ts';
 import { addDoctorCommand } from './doctor.ts';
-import { addFollowerCommands } from './follower.ts';
-import { addIdeaCommands } from './idea.ts';
-import { addInvitationCommands } from './invitation.ts';
-import { addMemberCommands } from './member.ts';
+import { addFollowerCommands, addIdeaCommands } from './idea.ts';
+import { addInvitationCommands, addMemberCommands } from './member.ts';
 import { addMigrateCommand } from './migrate.ts';
 import { addNotificationCommands } from './notification.ts';
+import { oneLine } from './output.ts';
 import { addStatusCommands } from './status.ts';
 import { addTagCommands } from './tag.ts';
 import { addTokenCommands } from './token.ts';
@@ -38,8 +44,41 @@ export function buildProgram(): Command {
   addNotificationCommands(program);
   addWebhookCommands(program);
   addChatCommands(program);
-  addMigrateCommand(program);
-  addCleanUpCommand(program);
-  addDoctorCommand(program);
+  addMigrateCommand(program, 'migrate');
+  addCleanUpCommand(program, 'cleanup');
+  addDoctorCommand(program, 'doctor');
   return program;
+}
+
+/** What says itself, in one line, why a command is refused. */
+const refusals = [AdministrationError, CliError, ConfigError, EmbeddedPostgresError, ExtensionError, MigrationError];
+
+/** Runs the command that the process was started with. It exits with 1 when refused or failed, 2 when not understood. */
+export async function runProgram(): Promise<void> {
+  // A reader such as head may close its end early: what is left unread is no failure.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') return;
+    // What was to be kept is lost, such as a token on a full disk.
+    process.exitCode = report(new CliError(`The output cannot be written: ${error.message}`));
+  });
+  try {
+    await buildProgram().parseAsync();
+  } catch (error) {
+    const status = report(error);
+    process.exitCode ||= status;
+  }
+}
+
+function report(error: unknown): number {
+  // Commander has printed its own message.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+  const message = error instanceof Error ? error.message : String(error);
+  const isRefusal = refusals.some(kind => error instanceof kind);
+  process.stderr.write(`${oneLine(isRefusal ? message : `Internal error: ${withoutSecrets(error)}`)}\n`);
+  return 1;
+}
+
+function withoutSecrets(error: unknown): string {
+  const fault = buildEnvironmentRedactor(process.env).value(error);
+  return (fault as { message?: string } | undefined)?.message ?? String(fault);
 }

@@ -1,93 +1,55 @@
-import type { Command } from 'commander';
-import type { Administration } from '../domain/administration.ts';
 import { addTag, listTags, removeTag, requireTag, type TagListing, updateTag } from '../domain/tags/edit-tags.ts';
-import type { Board } from '../entities/board.ts';
-import { administer } from './administer.ts';
-import { chooseAccount, chooseBoard } from './choose.ts';
-import { accountOption, addVerb, boardOption, given } from './command.ts';
-import { formatTable, type OutputOptions, print } from './output.ts';
-
-interface BoardOptions extends OutputOptions {
-  account?: string;
-  board?: string;
-}
-
-interface AddOptions extends BoardOptions {
-  name: string;
-  color: string;
-}
-
-interface UpdateOptions extends BoardOptions {
-  name?: string;
-  color?: string;
-}
-
-export function addTagCommands(program: Command) {
-  const noun = program.command('tag').description('the tags of a board');
-
-  addVerb(noun, 'add', 'Adds a tag to a board.', 'tag add --board web-app --name Billing --color "#0f766e"')
-    .addOption(accountOption())
-    .addOption(boardOption())
-    .requiredOption('--name <name>', 'what it is called')
-    .requiredOption('--color <color>', 'its color: # and six hexadecimal digits')
-    .action(({ name, color, ...options }: AddOptions) =>
-      changeTags(options, (admin, board) => addTag(admin, board, { name, color })),
-    );
-
-  addVerb(noun, 'list', 'Lists the tags of a board by name.', 'tag list --board web-app')
-    .addOption(accountOption())
-    .addOption(boardOption())
-    .action((options: BoardOptions) => changeTags(options, async () => {}));
-
-  addVerb(
-    noun,
-    'update <name>',
-    'Changes a tag. What is not given stays as it is.',
-    'tag update Billing --board web-app --name Payments',
-  )
-    .addOption(accountOption())
-    .addOption(boardOption())
-    .option('--name <name>', 'another name')
-    .option('--color <color>', 'another color')
-    .action((current: string, { name, color, ...options }: UpdateOptions) =>
-      changeTags(options, async (admin, board) => {
-        const tag = await requireTag(admin, board, current);
-        await updateTag(admin, tag, given({ name, color }));
-      }),
-    );
-
-  addVerb(
-    noun,
-    'remove <name>',
-    'Removes a tag, also from every idea that has it.',
-    'tag remove Billing --board web-app',
-  )
-    .addOption(accountOption())
-    .addOption(boardOption())
-    .action((name: string, options: BoardOptions) =>
-      changeTags(options, async (admin, board) => removeTag(admin, await requireTag(admin, board, name))),
-    );
-}
+import { changesOnBoard, onBoard } from './choose.ts';
+import { argument, given, noun, operation, optional, required } from './command.ts';
+import { formatTable } from './output.ts';
 
 /** Every verb answers with all the tags of the board. */
-async function changeTags(
-  { account, board: slug, ...output }: BoardOptions,
-  change: (admin: Administration, board: Board) => Promise<unknown>,
-) {
-  const tags = await administer(async admin => {
-    const { id: accountId } = await chooseAccount(admin, account);
-    const board = await chooseBoard(admin, accountId, slug);
-    await change(admin, board);
-    return listTags(admin, board);
-  });
-  print(output, tags, formatTags);
-}
+const changeTags = changesOnBoard(listTags);
+
+export const addTagCommands = noun('tag', 'the tags of a board', {
+  add: operation({
+    description: 'Adds a tag to a board.',
+    examples: ['tag add --board web-app --name Billing --color "#0f766e"'],
+    input: {
+      ...onBoard,
+      name: required('<name>', 'what it is called'),
+      color: required('<color>', 'its color: # and six hexadecimal digits'),
+    },
+    run: (admin, { name, color, ...named }) => changeTags(admin, named, board => addTag(admin, board, { name, color })),
+    text: formatTags,
+  }),
+  list: operation({
+    description: 'Lists the tags of a board by name.',
+    examples: ['tag list --board web-app'],
+    input: onBoard,
+    run: (admin, named) => changeTags(admin, named, async () => {}),
+    text: formatTags,
+  }),
+  update: operation({
+    description: 'Changes a tag. What is not given stays as it is.',
+    examples: ['tag update Billing --board web-app --name Payments'],
+    input: {
+      current: argument('<name>'),
+      ...onBoard,
+      name: optional('<name>', 'another name'),
+      color: optional('<color>', 'another color'),
+    },
+    run: (admin, { current, account, board: slug, ...changes }) =>
+      changeTags(admin, given({ account, board: slug }), async board =>
+        updateTag(admin, await requireTag(admin, board, current), changes),
+      ),
+    text: formatTags,
+  }),
+  remove: operation({
+    description: 'Removes a tag, also from every idea that has it.',
+    examples: ['tag remove Billing --board web-app'],
+    input: { name: argument('<name>'), ...onBoard },
+    run: (admin, { name, ...named }) =>
+      changeTags(admin, named, async board => removeTag(admin, await requireTag(admin, board, name))),
+    text: formatTags,
+  }),
+});
 
 export function formatTags(tags: TagListing[]): string {
-  return formatTable(tags, {
-    ID: tag => tag.id,
-    NAME: tag => tag.name,
-    COLOR: tag => tag.color,
-    IDEAS: tag => tag.idea_count,
-  });
+  return formatTable(tags, 'id', 'name', 'color', ['ideas', 'idea_count']);
 }

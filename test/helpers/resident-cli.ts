@@ -5,7 +5,7 @@
 import { Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { runProgram } from '../../server/cli/run-program.ts';
+import { runProgram } from '../../server/cli/program.ts';
 
 /** What runCli asks for. */
 export interface Command {

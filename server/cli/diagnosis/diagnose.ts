@@ -3,8 +3,7 @@ import { EmbeddedPostgresError } from '../../database/embedded/embedded-postgres
 import { findCluster } from '../../database/embedded/postgres-cluster.ts';
 import { describeDatabase } from '../../database/explain-unreachable.ts';
 import { streamsOf } from '../../extensions/streams.ts';
-import { openForCommand, withDatabase } from '../administer.ts';
-import { CliError } from '../cli-error.ts';
+import { CliError, openForCommand, withDatabase } from '../administer.ts';
 import { diagnoseData } from './data.ts';
 import { diagnoseExtensions, diagnoseLeftExtensions, type KnownExtensions } from './extensions.ts';
 import { error, type Finding, ok } from './finding.ts';

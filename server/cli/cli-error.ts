@@ -1,2 +1,0 @@
-/** A command that cannot be carried out, for a reason of one line. */
-export class CliError extends Error {}
