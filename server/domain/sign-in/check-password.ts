@@ -28,23 +28,30 @@ function hasFewCharactersOrSteps(password: string): boolean {
   return new Set(codes).size <= 2 || new Set(steps).size <= 2;
 }
 
-/** The best-known passphrase, which the package does not have. */
-const knownPassphrases = ['correct horse battery staple', 'correcthorsebatterystaple'];
+/** Well-known passwords that the package does not have. */
+const otherCommon = [
+  'correct horse battery staple',
+  'correcthorsebatterystaple',
+  'p@ssword1234',
+  '0987654321qwerty',
+  '1q2w3e4r5t6y7u8i9o0p',
+  'qqww1122qqww',
+];
+
+/** What may follow a common password without making it harder to guess. */
+const littleMore = /^(?:.{0,4}|\P{L}{0,6}|(?:qwerty|asdfgh|zxcvb)\p{L}*)$/su;
 
 /**
- * Whether a password begins with a common one, and repetitions of that leave at most three characters, at most six digits
- * and marks, or another common one. The package loads at the first check: it takes 5 MB and some 40 ms.
+ * Whether a password is a common one, maybe repeated, and followed by at most four characters, at most six digits and
+ * marks, or a row of the keyboard. The package loads at the first check: it takes 5 MB and some 40 ms.
  */
 async function isCommon(password: string): Promise<boolean> {
   const { dictionary } = await import('@zxcvbn-ts/language-common');
-  const common = dictionary['passwords-common'];
   return (
-    knownPassphrases.includes(password) ||
-    common.some(one => {
-      if (!password.startsWith(one)) return false;
-      const rest = password.replaceAll(one, '');
-      return /^(?:.{0,3}|\P{L}{0,6})$/su.test(rest) || common.includes(rest);
-    })
+    otherCommon.includes(password) ||
+    dictionary['passwords-common'].some(
+      one => password.startsWith(one) && littleMore.test(password.replaceAll(one, '')),
+    )
   );
 }
 
