@@ -1,9 +1,8 @@
 import { defaultPerPage } from '../../contract/pagination.ts';
 import { commentOnIdea } from '../domain/comments/comment-on-idea.ts';
-import { type CommentView, commentSort, listComments } from '../domain/comments/list-comments.ts';
+import { commentSort, listComments, presentComment } from '../domain/comments/list-comments.ts';
 import { turnOnIdea } from '../domain/ideas/idea-turns.ts';
 import { placeOf } from '../domain/pagination.ts';
-import { presentTime } from '../domain/present-time.ts';
 import type { Operator } from '../http/operate.ts';
 import type { Endpoints } from '../http/ts-rest.ts';
 import { presentPage } from './present-page.ts';
@@ -22,8 +21,4 @@ export function commentEndpoints(operator: Operator): Pick<Endpoints, 'commentOn
       return { status: 200, body: presentPage(page, presentComment) };
     },
   };
-}
-
-export function presentComment({ id, idea_id, body, author_id, author_name, created_at }: CommentView) {
-  return { id, idea_id, body, author: { id: author_id, name: author_name }, created_at: presentTime(created_at) };
 }

@@ -10,6 +10,7 @@ import type { Queryable, Transaction } from '../database/database.ts';
 import { queryOfText } from '../database/query.ts';
 import type { Clock } from '../domain/clock.ts';
 import { commentOnIdea } from '../domain/comments/comment-on-idea.ts';
+import { presentComment } from '../domain/comments/list-comments.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import { createIdea } from '../domain/ideas/create-idea.ts';
 import { presentIdea } from '../domain/ideas/present-idea.ts';
@@ -17,7 +18,6 @@ import { readIdea } from '../domain/ideas/read-idea.ts';
 import type { WriteOperation } from '../domain/operation.ts';
 import { setIdeaStatus } from '../domain/statuses/set-idea-status.ts';
 import { castVote, type Tally } from '../domain/votes/cast-vote.ts';
-import { presentComment } from '../endpoints/comments.ts';
 import { type ActingUser, type ExtensionActor, findActor, requireVoter } from './acting-user.ts';
 import { taskIdentifier } from './identifiers.ts';
 

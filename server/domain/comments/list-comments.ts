@@ -3,6 +3,7 @@ import { DomainError } from '../domain-error.ts';
 import { readIdea } from '../ideas/read-idea.ts';
 import type { ReadOperation } from '../operation.ts';
 import { cutPage, type Page, type Place } from '../pagination.ts';
+import { presentTime } from '../present-time.ts';
 
 export type CommentView = RowOf<typeof selectComments>;
 
@@ -35,4 +36,9 @@ export async function listComments(op: ReadOperation, ideaId: number, place: Pla
     limit: place.perPage + 1,
   });
   return cutPage(rows, place, comment => ({ sort: commentSort, key: 0, id: comment.id }));
+}
+
+/** A comment as clients and extensions see it. */
+export function presentComment({ id, idea_id, body, author_id, author_name, created_at }: CommentView) {
+  return { id, idea_id, body, author: { id: author_id, name: author_name }, created_at: presentTime(created_at) };
 }
