@@ -70,3 +70,5 @@ export const getBoard = c.query({
     },
   } as const satisfies RouteMetadata,
 });
+
+export const boardRoutes = { getBoard };

@@ -121,3 +121,5 @@ export const listComments = c.query({
     },
   } as const satisfies RouteMetadata,
 });
+
+export const commentRoutes = { commentOnIdea, listComments };

@@ -145,3 +145,5 @@ export const createIdea = c.mutation({
     },
   } as const satisfies RouteMetadata,
 });
+
+export const ideaRoutes = { listIdeas, getIdea, createIdea };

@@ -1,33 +1,27 @@
-import { getBoard } from './board.ts';
-import { commentOnIdea, listComments } from './comments.ts';
-import { createIdea, getIdea, listIdeas } from './ideas.ts';
-import { mergeIdea, unmergeIdea } from './merging.ts';
-import { getHealth, getReadiness } from './probes.ts';
+import { boardRoutes } from './board.ts';
+import { commentRoutes } from './comments.ts';
+import { ideaRoutes } from './ideas.ts';
+import { mergeRoutes } from './merging.ts';
+import { probeRoutes } from './probes.ts';
 import { c } from './routes.ts';
-import { setIdeaStatus } from './statuses.ts';
-import { addIdeaTag, removeIdeaTag } from './tags.ts';
-import { getToken } from './token.ts';
+import { statusRoutes } from './statuses.ts';
+import { tagRoutes } from './tags.ts';
+import { tokenRoutes } from './token.ts';
 import { useTools } from './tools.ts';
-import { voteIdea } from './votes.ts';
+import { voteRoutes } from './votes.ts';
 
 /** Every operation of the Agent API, which is an endpoint and a tool, and the probes. */
 export const operations = c.router(
   {
-    getBoard,
-    listIdeas,
-    getIdea,
-    createIdea,
-    voteIdea,
-    commentOnIdea,
-    listComments,
-    setIdeaStatus,
-    addIdeaTag,
-    removeIdeaTag,
-    mergeIdea,
-    unmergeIdea,
-    getToken,
-    getHealth,
-    getReadiness,
+    ...boardRoutes,
+    ...ideaRoutes,
+    ...voteRoutes,
+    ...commentRoutes,
+    ...statusRoutes,
+    ...tagRoutes,
+    ...mergeRoutes,
+    ...tokenRoutes,
+    ...probeRoutes,
   },
   { strictStatusCodes: true },
 );

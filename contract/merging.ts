@@ -91,3 +91,5 @@ export const unmergeIdea = c.mutation({
     },
   } as const satisfies RouteMetadata,
 });
+
+export const mergeRoutes = { mergeIdea, unmergeIdea };

@@ -32,3 +32,5 @@ export const getReadiness = c.query({
   },
   metadata: { tag: 'Probes', auth: 'none', isLimitedPerIp: true } as const satisfies RouteMetadata,
 });
+
+export const probeRoutes = { getHealth, getReadiness };

@@ -44,3 +44,5 @@ export const setIdeaStatus = c.mutation({
     },
   } as const satisfies RouteMetadata,
 });
+
+export const statusRoutes = { setIdeaStatus };

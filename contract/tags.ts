@@ -76,3 +76,5 @@ export const removeIdeaTag = c.mutation({
     },
   } as const satisfies RouteMetadata,
 });
+
+export const tagRoutes = { addIdeaTag, removeIdeaTag };

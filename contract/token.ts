@@ -79,3 +79,5 @@ export const getToken = c.query({
     },
   } as const satisfies RouteMetadata,
 });
+
+export const tokenRoutes = { getToken };

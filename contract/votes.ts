@@ -66,3 +66,5 @@ export const voteIdea = c.mutation({
     },
   } as const satisfies RouteMetadata,
 });
+
+export const voteRoutes = { voteIdea };

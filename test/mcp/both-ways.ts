@@ -26,6 +26,11 @@ export function sendRequest(
   });
 }
 
+/** The same as the arguments of a tool, whose names are in snake case. */
+export function argumentsOf({ params: { tagId, ...params }, query, body }: Given): Record<string, unknown> {
+  return { ...params, ...(tagId === undefined ? {} : { tag_id: tagId }), ...query, ...body };
+}
+
 /** Sends the same as the call of its tool. */
 export function sendCall(
   server: TestServer,
@@ -34,12 +39,11 @@ export function sendCall(
   given: Given,
   form: Form,
 ) {
-  const { tagId, ...params } = given.params;
   return callTool(server, {
     token,
     form,
     name: operation.metadata.tool.name,
-    args: { ...params, ...(tagId === undefined ? {} : { tag_id: tagId }), ...given.query, ...given.body },
+    args: argumentsOf(given),
     ...(idempotencyKey ? { meta: { 'idea-board/idempotency-key': idempotencyKey } } : {}),
   });
 }

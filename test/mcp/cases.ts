@@ -3,6 +3,7 @@ import type { ErrorKey } from '../../contract/errors.ts';
 import { type Grant, grants } from '../../contract/grants.ts';
 import { operations } from '../../contract/index.ts';
 import type { Route, RouteMetadata } from '../../contract/routes.ts';
+import type { Targets } from '../helpers/operations.ts';
 import type { Scene } from './scenes.ts';
 
 type ToolMetadata = Extract<RouteMetadata, { tool: object }>;
@@ -28,10 +29,10 @@ export interface Case {
   grant: Grant;
   /** What is so before the call. */
   sql(scene: Scene): string;
-  given(scene: Scene): Given;
+  given(targets: Targets): Given;
   idempotencyKey?: string;
   /** Sent before the call, under the same key. */
-  earlier?(scene: Scene): Given;
+  earlier?(targets: Targets): Given;
   /** Whether a request under the same key is still running. */
   isKeyHeld?: boolean;
 }
@@ -78,30 +79,34 @@ function conditionOf(key: ErrorKey): Condition {
 interface Condition {
   grant?: (operation: Operation) => Grant;
   sql?: (scene: Scene, operation: Operation) => string;
-  given?: (given: Given, scene: Scene, operation: Operation) => Given;
+  given?: (given: Given, targets: Targets, operation: Operation) => Given;
   idempotencyKey?: string;
-  earlier?: (given: Given, scene: Scene) => Given;
+  earlier?: (given: Given, targets: Targets) => Given;
   isKeyHeld?: boolean;
 }
 
 function caseOf(operation: Operation, name: string, key: ErrorKey | undefined, condition: Condition): Case {
   const { earlier, idempotencyKey, isKeyHeld } = condition;
-  const givenIn = (scene: Scene) => inputs[operation.id]?.(scene) ?? {};
-  const whole = (scene: Scene): Given => ({ params: {}, query: {}, body: {}, ...givenIn(scene) });
+  const whole = (targets: Targets): Given => ({
+    params: {},
+    query: {},
+    body: {},
+    ...inputs[operation.id]?.(targets),
+  });
   return {
     operation,
     name,
     key,
     grant: condition.grant?.(operation) ?? 'moderate',
     sql: scene => condition.sql?.(scene, operation) ?? '',
-    given: scene => condition.given?.(whole(scene), scene, operation) ?? whole(scene),
+    given: targets => condition.given?.(whole(targets), targets, operation) ?? whole(targets),
     ...(idempotencyKey ? { idempotencyKey } : {}),
-    ...(earlier ? { earlier: (scene: Scene) => earlier(whole(scene), scene) } : {}),
+    ...(earlier ? { earlier: (targets: Targets) => earlier(whole(targets), targets) } : {}),
     ...(isKeyHeld ? { isKeyHeld } : {}),
   };
 }
 
-const inputs: Record<string, (scene: Scene) => Partial<Given>> = {
+const inputs: Record<string, (targets: Targets) => Partial<Given>> = {
   listIdeas: () => ({ query: { q: 'the', sort: 'top', per_page: 2, page: 1 } }),
   getIdea: ({ ideaId }) => ({ params: { id: ideaId } }),
   createIdea: () => ({ body: { title: 'Dark mode', body: 'My eyes hurt at night.' } }),
@@ -195,7 +200,7 @@ const conditions: { [Key in ErrorKey]?: Condition } = {
 };
 
 /** For each operation with a body, one that makes it another request. */
-const otherBodies: Record<string, (scene: Scene) => Record<string, unknown>> = {
+const otherBodies: Record<string, (targets: Targets) => Record<string, unknown>> = {
   createIdea: () => ({ title: 'Another title' }),
   voteIdea: () => ({ value: 'down' }),
   commentOnIdea: () => ({ body: 'Another comment.' }),

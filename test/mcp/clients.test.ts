@@ -2,20 +2,20 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createWorld, issueToken } from '../helpers/fixtures.ts';
-import { createTargets, type Targets } from '../helpers/operations.ts';
+import { createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
+import { createTargets } from '../helpers/operations.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
+import { argumentsOf } from './both-ways.ts';
+import { buildSuccesses, tools } from './cases.ts';
 
 let server: TestServer;
-let targets: Targets;
-let moderator: string;
+let ideaId: number;
 let reader: string;
 
 beforeAll(async () => {
   server = await startServer();
   const world = await createWorld(server);
-  targets = await createTargets(server, world);
-  moderator = (await issueToken(server, world, 'moderate')).token;
+  ideaId = await insertIdea(server, world);
   reader = (await issueToken(server, world, 'read')).token;
 });
 afterAll(() => server.close());
@@ -76,27 +76,15 @@ const clients: { client: string; version: string; connect(token: string): Promis
 
 describe.each(clients)('$client', ({ version, connect }) => {
   test('speaks its revision, sees the tools, and gets results that its own checks take', async () => {
-    const client = await connect(moderator);
+    const world = await createWorld(server);
+    const targets = await createTargets(server, world);
+    const client = await connect((await issueToken(server, world, 'moderate')).token);
     expect(client.version).toBe(version);
-    expect(client.names).toHaveLength(13);
+    expect(client.names).toEqual(tools.map(({ metadata }) => metadata.tool.name));
 
-    const { ideaId, targetId, mergedId, tagId } = targets;
-    const created = await client.call('create_idea', { title: 'An idea', body: 'About it.' });
-    const calls: [name: string, args: Record<string, unknown>][] = [
-      ['get_token', {}],
-      ['get_board', {}],
-      ['list_ideas', { q: 'the', per_page: 1 }],
-      ['get_idea', { id: ideaId }],
-      ['vote_idea', { id: ideaId, value: 'up' }],
-      ['comment_on_idea', { id: created.structuredContent?.id, body: 'More about it.' }],
-      ['list_comments', { id: ideaId }],
-      ['set_idea_status', { id: ideaId, status: 'planned' }],
-      ['add_idea_tag', { id: ideaId, tag_id: tagId }],
-      ['remove_idea_tag', { id: ideaId, tag_id: tagId }],
-      ['unmerge_idea', { id: mergedId }],
-      ['merge_ideas', { id: mergedId, target_id: targetId }],
-    ];
-    for (const [name, args] of calls) {
+    for (const { operation, given } of buildSuccesses()) {
+      const { name } = operation.metadata.tool;
+      const args = argumentsOf(given(targets));
       const result = await client.call(name, args);
       expect([name, result.isError ?? false]).toEqual([name, false]);
       expect(JSON.parse(result.content[0]?.text ?? '')).toEqual(result.structuredContent);
@@ -106,7 +94,7 @@ describe.each(clients)('$client', ({ version, connect }) => {
 
   test('is told of a refusal as of a result, which its checks take too', async () => {
     const client = await connect(reader);
-    const refused = await client.call('vote_idea', { id: targets.ideaId, value: 'up' });
+    const refused = await client.call('vote_idea', { id: ideaId, value: 'up' });
     expect(refused.isError).toBe(true);
     expect(refused.content[0]?.text).toContain('"insufficient_scope"');
     const missing = await client.call('get_idea', { id: 999_999_999 });

@@ -3,6 +3,7 @@ import { errors } from '../../contract/errors.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { testClock } from '../helpers/clock.ts';
 import { connect } from '../helpers/database.ts';
+import { operations } from '../helpers/operations.ts';
 import { type Answer, type RequestOptions, request } from '../helpers/request.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
 import { dump, expectSameAnswer, masked, pathOf, sendCall, sendRequest } from './both-ways.ts';
@@ -35,21 +36,11 @@ beforeAll(async () => {
 afterAll(() => Promise.all([rest.close(), mcp.close()]));
 
 test('every operation of a board and of the token is a tool', () => {
-  expect(tools.map(({ metadata }) => metadata.tool.name)).toEqual([
-    'get_board',
-    'list_ideas',
-    'get_idea',
-    'create_idea',
-    'vote_idea',
-    'comment_on_idea',
-    'list_comments',
-    'set_idea_status',
-    'add_idea_tag',
-    'remove_idea_tag',
-    'merge_ideas',
-    'unmerge_idea',
-    'get_token',
-  ]);
+  const authenticated = operations.map(({ id }) => id);
+  expect(tools.map(({ id }) => id)).toEqual(authenticated);
+  const names = tools.map(({ metadata }) => metadata.tool.name);
+  expect(new Set(names).size).toBe(authenticated.length);
+  for (const name of names) expect(name).toMatch(/^[a-z]+(_[a-z]+)+$/);
 });
 
 const numbered = cases.map((one, n) => ({ ...one, n, tool: one.operation.metadata.tool.name }));
