@@ -1,0 +1,104 @@
+/**
+ * The direction of imports. `npm run check:imports` fails on an import that no row allows, on a cycle, and on an import
+ * that leads nowhere. The parser does not tell types from code: an imported type counts as much as an imported function.
+ */
+
+/**
+ * Each folder or file, and what it may import besides its own folder: paths of server/, contract/ or client/ (which end
+ * with `/` or `.ts`), packages, and Node's own modules as `node`.
+ */
+const rows = {
+  'contract/': 'zod @ts-rest/core @ts-rest/open-api',
+
+  // The main entry imports nothing, so a bundle of it has no contract and no package.
+  'client/': '',
+  'client/raw.ts': 'contract/ @ts-rest/core',
+  'client/validation.ts': 'contract/ @ts-rest/core zod',
+
+  'server/text/': '',
+  'server/entities/': 'contract/events.ts contract/grants.ts contract/status.ts @mikro-orm/core',
+  'server/database/': `entities/ kept-secret.ts
+    @mikro-orm/core @mikro-orm/postgresql graphile-worker kysely node pg pino umzug`,
+  'server/outgoing/': 'config.ts ipaddr.js node',
+  'server/observability/': `app-key.ts config.ts database/ entities/ contract/grants.ts
+    @sentry/node ipaddr.js node pino prom-client zod`,
+
+  // Of the contract, the domain uses names, limits and inferred types. It never validates or answers a request.
+  'server/domain/': `config.ts database/ entities/ observability/audit-events.ts observability/audit-log.ts outgoing/
+    text/ contract/errors.ts contract/events.ts contract/grants.ts contract/idea.ts contract/status.ts contract/text.ts
+    @mikro-orm/postgresql argon2 kysely node`,
+
+  'server/http/': `config.ts database/ dependencies.ts domain/ entities/ observability/ contract/
+    @ts-rest/core @ts-rest/fastify fastify find-my-way node zod`,
+  'server/endpoints/': 'dependencies.ts domain/ http/ observability/readiness.ts contract/ @ts-rest/fastify',
+  'server/mcp/': `config.ts dependencies.ts domain/ http/ contract/
+    @modelcontextprotocol/server @ts-rest/core @ts-rest/fastify fastify zod`,
+  'server/oauth/': `config.ts dependencies.ts domain/ http/ observability/ outgoing/ pages/shell/ contract/errors.ts
+    fastify node oidc-provider`,
+  'server/pages/': `config.ts dependencies.ts domain/ http/ observability/error-reporter.ts text/ contract/
+    @fastify/helmet @scalar/fastify-api-reference eta fastify node zod`,
+  'server/admin/': `config.ts dependencies.ts domain/ entities/ http/ oauth/consents.ts outgoing/ pages/ text/ contract/
+    @fastify/cookie @fastify/formbody fastify node zod`,
+
+  'server/delivery/': `config.ts database/ dependencies.ts domain/ entities/ observability/ outgoing/ text/
+    contract/events.ts graphile-worker kysely node nodemailer zod`,
+  'server/jobs/': `config.ts database/ delivery/ dependencies.ts domain/ extensions/ observability/ outgoing/
+    graphile-worker kysely node pg pino`,
+  'server/extensions/': `database/ dependencies.ts domain/ http/ contract/
+    fastify graphile-worker kysely node pino zod`,
+  'server/demo/': 'database/ dependencies.ts domain/ entities/ node',
+  'server/cli/': `app-key.ts config.ts database/ domain/ entities/ extensions/ jobs/ observability/ outgoing/
+    production-secrets.ts contract/events.ts contract/grants.ts contract/status.ts commander kysely node zod`,
+
+  // The wiring.
+  'server/config.ts': 'contract/limits.ts ipaddr.js zod',
+  'server/dependencies.ts': 'config.ts database/ domain/ extensions/ observability/ pino',
+  'server/open-dependencies.ts':
+    'app-key.ts config.ts database/ delivery/ dependencies.ts domain/ extensions/ observability/ pino',
+  'server/app.ts': `admin/ config.ts dependencies.ts domain/ endpoints/ extensions/ http/ mcp/ oauth/ pages/ contract/
+    @ts-rest/fastify fastify`,
+  'server/run-server.ts': `app.ts config.ts database/ delivery/ demo/ dependencies.ts domain/ extensions/ http/ jobs/
+    observability/ open-dependencies.ts production-secrets.ts run-until-signal.ts fastify node pino`,
+  'server/launch.ts': 'end-process.ts mcp/answer-with-sdk.ts run-server.ts start-failure.ts node',
+  'server/main.ts': 'launch.ts',
+  'server/worker.ts': 'launch.ts',
+  'server/run-until-signal.ts': 'config.ts end-process.ts observability/ node pino',
+  'server/start-failure.ts': 'config.ts database/ extensions/ observability/',
+  'server/app-key.ts': 'config.ts kept-secret.ts node pino',
+  'server/kept-secret.ts': 'config.ts node',
+  'server/production-secrets.ts': 'config.ts',
+};
+
+const regexOf = path => `^${path.replaceAll('.', '\\.')}${path.endsWith('/') ? '' : '$'}`;
+const inServer = path => (/^(contract|client)\//.test(path) ? path : `server/${path}`);
+const inPackages = name => `(^|/)node_modules/${name.replaceAll('.', '\\.')}/`;
+
+const allowed = Object.entries(rows).flatMap(([of, text]) => {
+  const words = text.split(/\s+/).filter(word => word !== '' && word !== 'node');
+  const isPath = word => /\/$|\.ts$/.test(word);
+  const paths = [...(of.endsWith('/') ? [of] : []), ...words.filter(isPath).map(inServer)].map(regexOf);
+  const packages = words.filter(word => !isPath(word)).map(inPackages);
+  const from = { path: regexOf(of) };
+  const toNode = /\bnode\b/.test(text) ? [{ from, to: { dependencyTypes: ['core'] } }] : [];
+  return [{ from, to: { path: [...paths, ...packages] } }, ...toNode];
+});
+
+export default {
+  forbidden: [
+    { name: 'no-circular', severity: 'error', from: {}, to: { circular: true } },
+    { name: 'no-unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
+  ],
+  // Scripts and tests may import anything.
+  allowed: [...allowed, { from: { path: '^(scripts|test)/' }, to: {} }],
+  allowedSeverity: 'error',
+  options: {
+    parser: 'swc',
+    doNotFollow: { path: 'node_modules' },
+    moduleSystems: ['es6'],
+    enhancedResolveOptions: {
+      extensions: ['.ts', '.js'],
+      conditionNames: ['import', 'node', 'types'],
+      exportsFields: ['exports'],
+    },
+  },
+};
