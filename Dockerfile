@@ -10,6 +10,7 @@ WORKDIR /app
 # The dependencies change less often than the code: their layer is kept. The embedded PostgreSQL is optional and left out.
 COPY package.json package-lock.json ./
 COPY client/package.json client/
+COPY scripts/openapi-diff/package.json scripts/openapi-diff/
 COPY test/consumers/package.json test/consumers/
 RUN npm ci --omit=dev --omit=optional --ignore-scripts && npm cache clean --force
 

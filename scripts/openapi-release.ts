@@ -1,23 +1,18 @@
 /**
- * Makes contract/openapi.json the released document, with which every later one is compared: part of a release. The
- * version in contract/openapi/info.ts must be raised by what is different, so that a version names one document.
+ * Makes contract/openapi.json the released document, with which every later one is compared. The changes decide which
+ * part of the version in contract/openapi/info.ts must be raised first, so that each version names one document.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { compareDocuments } from './openapi-diff/compare-documents.ts';
-import { childOf, type OpenApiDocument, parseDocument, textOf } from './openapi-diff/document.ts';
-import { formatText } from './openapi-diff/formats/format-text.ts';
-import { isRaisedBy, requiredBump } from './openapi-diff/required-bump.ts';
+import { compareDocuments, formats, isRaisedBy, parseDocument, requiredBump } from './openapi-diff/main.ts';
 
 const [base = 'contract/openapi.released.json', head = 'contract/openapi.json'] = process.argv.slice(2);
-const text = readFileSync(head, 'utf8');
-const released = parseDocument(base, readFileSync(base, 'utf8'));
-const current = parseDocument(head, text);
+const [released, current] = [readFileSync(base, 'utf8'), readFileSync(head, 'utf8')];
 
-if (JSON.stringify(released.root.value) === JSON.stringify(current.root.value)) {
+if (JSON.stringify(JSON.parse(released)) === JSON.stringify(JSON.parse(current))) {
   console.log(`${versionOf(released)} is what is released: nothing to do`);
 } else {
-  const difference = compareDocuments(released, current);
-  console.log(formatText(difference));
+  const difference = compareDocuments(parseDocument(base, released), parseDocument(head, current));
+  console.log(formats.text(difference));
   const bump = requiredBump(difference);
   if (!isRaisedBy(bump, versionOf(released), versionOf(current))) {
     console.error(
@@ -25,10 +20,10 @@ if (JSON.stringify(released.root.value) === JSON.stringify(current.root.value)) 
     );
     process.exit(1);
   }
-  writeFileSync(base, text);
+  writeFileSync(base, current);
   console.log(`${base} is now ${versionOf(current)}: commit and tag it`);
 }
 
-function versionOf({ root }: OpenApiDocument): string {
-  return textOf(childOf(root, 'info'), 'version') ?? '';
+function versionOf(text: string): string {
+  return JSON.parse(text).info?.version ?? '';
 }

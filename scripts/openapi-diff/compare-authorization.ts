@@ -1,4 +1,3 @@
-import { grants } from '../../contract/grants.ts';
 import { compareSecurity } from './compare-security.ts';
 import { type Pair, type Place, tell } from './comparison.ts';
 import { childOf, childrenOf, type Located } from './document.ts';
@@ -23,10 +22,13 @@ export function compareWebhookSecurity(place: Place, pair: Pair): void {
   }
 }
 
-/** The levels of grants in their order; an unknown one is above all, as nobody has it. */
+/** The grants that `x-grant` names, lowest first. */
+const grants = ['read', 'write', 'moderate'];
+
+/** A grant that is not known is above all others, because no token has it. */
 function levelOf(grant: string | undefined): number {
   if (grant === undefined) return -1;
-  const level = (grants as readonly string[]).indexOf(grant);
+  const level = grants.indexOf(grant);
   return level === -1 ? grants.length : level;
 }
 

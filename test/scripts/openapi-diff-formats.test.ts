@@ -1,12 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { compareDocuments } from '../../scripts/openapi-diff/compare-documents.ts';
-import { parseDocument } from '../../scripts/openapi-diff/document.ts';
-import { formatGithub } from '../../scripts/openapi-diff/formats/format-github.ts';
-import { formatJson } from '../../scripts/openapi-diff/formats/format-json.ts';
-import { formatMarkdown } from '../../scripts/openapi-diff/formats/format-markdown.ts';
-import { formatText } from '../../scripts/openapi-diff/formats/format-text.ts';
 import { lineOf } from '../../scripts/openapi-diff/formats/line-of.ts';
-import { isRaisedBy, requiredBump } from '../../scripts/openapi-diff/required-bump.ts';
+import { compareDocuments, formats, isRaisedBy, parseDocument, requiredBump } from '../../scripts/openapi-diff/main.ts';
 import { documentWith, type JsonObject, object, received } from './openapi-pair.ts';
 
 const string = { type: 'string' };
@@ -26,7 +20,7 @@ function compare(base: JsonObject, head: JsonObject) {
 }
 
 test('as text, a change is what is different, what to do, where it shows and where it stands', () => {
-  expect(formatText(difference)).toBe(`old.json -> new.json
+  expect(formats.text(difference)).toBe(`old.json -> new.json
 1 breaking, 1 risky, 1 additive
 
 breaking  response-field-removed
@@ -51,16 +45,16 @@ additive  response-field-added
 
 test('as text, nothing is said to be nothing, with how many texts for people differ', () => {
   const described = documentWith({ info: { title: 'Other', version: '1.0.0' }, tags: [{ name: 'a' }] });
-  expect(formatText(compare(documentWith({}), documentWith({})))).toBe(
+  expect(formats.text(compare(documentWith({}), documentWith({})))).toBe(
     'old.json -> new.json\nNo change that a client can see\n',
   );
-  expect(formatText(compare(documentWith({}), described))).toBe(
+  expect(formats.text(compare(documentWith({}), described))).toBe(
     'old.json -> new.json\nNo change that a client can see; 2 descriptions or examples differ\n',
   );
 });
 
 test('as JSON, a program finds the counts, and every change with both pointers of every place', () => {
-  const parsed = JSON.parse(formatJson(difference));
+  const parsed = JSON.parse(formats.json(difference));
   expect(parsed).toMatchObject({ base: 'old.json', head: 'new.json', descriptions: 0 });
   expect(parsed.counts).toEqual({ breaking: 1, risky: 1, additive: 1 });
   expect(parsed.changes[0]).toEqual({
@@ -76,7 +70,7 @@ test('as JSON, a program finds the counts, and every change with both pointers o
 
 describe('as Markdown', () => {
   test('what breaks stands first, and what is additive is folded away', () => {
-    const text = formatMarkdown(difference);
+    const text = formats.markdown(difference);
     expect(text).toMatch(
       /^<!-- openapi-diff -->\n## API changes\n\n1 breaking, 1 risky, 1 additive: `old.json` → `new.json`\n/,
     );
@@ -95,7 +89,7 @@ describe('as Markdown', () => {
 
   test('names in a document write nothing but themselves', () => {
     const name = '`</details>[x](https://example.com)\n@all';
-    const text = formatMarkdown(compare(documentWith({ paths: { [`/${name}`]: { get: {} } } }), documentWith({})));
+    const text = formats.markdown(compare(documentWith({ paths: { [`/${name}`]: { get: {} } } }), documentWith({})));
     expect(text).toContain('``');
     expect(text.replace(/(`+)(?!`)[\s\S]*?(?<!`)\1(?!`)/g, '')).not.toMatch(/<\/details>|\[x\]|@all/);
   });
@@ -105,14 +99,14 @@ describe('as Markdown', () => {
       Array.from({ length: 900 }, (_, n) => [`a_field_with_a_rather_long_name_${n}`, string]),
     );
     const { base, head } = received(object(fields), object({}));
-    const text = formatMarkdown(compare(base, head));
+    const text = formats.markdown(compare(base, head));
     expect(text.length).toBeLessThan(65_536);
     expect(text).toMatch(/<\/sub>\n\n_Shortened: the rest is in the log\._\n$/);
   });
 });
 
 test('for GitHub, a change is an annotation at the line of the new document where it shows', () => {
-  const text = formatGithub(difference, { name: 'new.json', text: headText, file: 'new.json' });
+  const text = formats.github(difference, { name: 'new.json', text: headText, file: 'new.json' });
   const lines = headText.split('\n');
   const lineNumber = (part: string) => lines.findIndex(line => line.includes(part)) + 1;
   expect(text.split('\n')).toEqual([
@@ -126,7 +120,7 @@ test('for GitHub, a change is an annotation at the line of the new document wher
 
 test('for GitHub, a document that is no file has annotations without a line, and no name ends one', () => {
   const { base, head } = received(object({ '100%\n::error::': string }), object({}));
-  const text = formatGithub(compare(base, head), { name: 'https://example.com', text: '', file: undefined });
+  const text = formats.github(compare(base, head), { name: 'https://example.com', text: '', file: undefined });
   expect(text.split('\n')).toHaveLength(3);
   expect(text).toMatch(/^::error title=breaking%3A response-field-removed::`100%25 ::error::` is gone\./);
 });

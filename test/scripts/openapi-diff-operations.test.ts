@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { grants } from '../../contract/grants.ts';
 import {
   changesOf,
   documentWith,
@@ -678,3 +679,12 @@ describe('a change', () => {
     expect(change?.places.map(({ field }) => field)).toEqual(['name']);
   });
 });
+
+test.each(grants.slice(1).map((grant, n) => [grants[n] as string, grant]))(
+  'the grant %s of the contract is lower than %s',
+  (lower, higher) => {
+    const verdict = (was: string, is: string) => verdictOf(operations({ 'x-grant': was }, { 'x-grant': is }));
+    expect(verdict(lower, higher)).toEqual(['breaking grant-raised']);
+    expect(verdict(higher, lower)).toEqual(['additive grant-lowered']);
+  },
+);

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { levels } from '../../scripts/openapi-diff/rules/rule.ts';
-import { renderRules, rules } from '../../scripts/openapi-diff/rules/rules.ts';
+import { levels, renderRules, rules } from '../../scripts/openapi-diff/main.ts';
 
 const page = readFileSync(new URL('../../docs/openapi-diff.md', import.meta.url), 'utf8');
 const tables = ['schemas', 'operations']

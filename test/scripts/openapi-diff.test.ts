@@ -8,12 +8,10 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type Change, foldFindings } from '../../scripts/openapi-diff/change.ts';
-import { compareDocuments } from '../../scripts/openapi-diff/compare-documents.ts';
-import { parseDocument } from '../../scripts/openapi-diff/document.ts';
+import { type Change, compareDocuments, foldFindings, parseDocument } from '../../scripts/openapi-diff/main.ts';
 import { documentWith, type Json, type JsonObject } from './openapi-pair.ts';
 
-const program = fileURLToPath(new URL('../../scripts/openapi-diff.ts', import.meta.url));
+const program = fileURLToPath(new URL('../../scripts/openapi-diff/cli.ts', import.meta.url));
 const contract = await readFile(new URL('../../contract/openapi.json', import.meta.url), 'utf8');
 
 // biome-ignore lint/suspicious/noExplicitAny: the document is edited as somebody without its types would.

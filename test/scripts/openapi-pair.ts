@@ -1,7 +1,10 @@
-import type { Change } from '../../scripts/openapi-diff/change.ts';
-import { compareDocuments } from '../../scripts/openapi-diff/compare-documents.ts';
-import { parseDocument } from '../../scripts/openapi-diff/document.ts';
-import type { Json, JsonObject } from '../../scripts/openapi-diff/json.ts';
+import {
+  type Change,
+  compareDocuments,
+  type Json,
+  type JsonObject,
+  parseDocument,
+} from '../../scripts/openapi-diff/main.ts';
 
 export type { Json, JsonObject };
 

@@ -1,31 +1,17 @@
+#!/usr/bin/env node
 /**
- * Compares two OpenAPI 3.1 documents from the side of a client: node scripts/openapi-diff.ts BASE HEAD. Ends with 1 on
- * a breaking change, and with 2 when nothing could be compared. docs/openapi-diff.md lists the rules.
+ * Compares two OpenAPI 3.1 documents from the side of a client. Ends with status 1 on a breaking change, and with
+ * status 2 when the comparison fails. docs/openapi-diff.md lists the rules.
  */
 import { Command, CommanderError, Option } from 'commander';
-import { compareDocuments, type Difference } from './openapi-diff/compare-documents.ts';
-import { DocumentError, parseDocument } from './openapi-diff/document.ts';
-import { formatGithub } from './openapi-diff/formats/format-github.ts';
-import { formatJson } from './openapi-diff/formats/format-json.ts';
-import { formatMarkdown } from './openapi-diff/formats/format-markdown.ts';
-import { formatText } from './openapi-diff/formats/format-text.ts';
-import { readSource, type Source } from './openapi-diff/read-source.ts';
-import { levels } from './openapi-diff/rules/rule.ts';
-import { renderRules } from './openapi-diff/rules/rules.ts';
-
-const formats = {
-  text: formatText,
-  markdown: formatMarkdown,
-  json: formatJson,
-  github: formatGithub,
-} as const satisfies Record<string, (difference: Difference, head: Source) => string>;
+import { compareDocuments, DocumentError, formats, levels, parseDocument, readSource, renderRules } from './main.ts';
 
 interface Options {
   format: keyof typeof formats;
   failOn: 'breaking' | 'risky' | 'none';
 }
 
-const program = new Command('npm run openapi:diff --')
+const program = new Command('openapi-diff')
   .description(
     'Compares two OpenAPI 3.1 documents (JSON) from the side of a client. BASE and HEAD are each a file, a URL, - for standard input, git:REVISION (of contract/openapi.json), git:REVISION:PATH or REVISION:PATH.',
   )

@@ -1,0 +1,23 @@
+/** Compares two OpenAPI 3.1 documents from the side of a client. */
+import type { Difference } from './compare-documents.ts';
+import { formatGithub } from './formats/format-github.ts';
+import { formatMarkdown } from './formats/format-markdown.ts';
+import { formatText } from './formats/format-text.ts';
+import type { Source } from './read-source.ts';
+
+export { type Change, foldFindings } from './change.ts';
+export { compareDocuments, type Difference } from './compare-documents.ts';
+export { DocumentError, parseDocument } from './document.ts';
+export type { Json, JsonObject } from './json.ts';
+export { readSource } from './read-source.ts';
+export { isRaisedBy, requiredBump } from './required-bump.ts';
+export { levels } from './rules/rule.ts';
+export { renderRules, rules } from './rules/rules.ts';
+
+/** How a difference can be written. Members of the JSON are only ever added. */
+export const formats = {
+  text: formatText,
+  markdown: formatMarkdown,
+  json: difference => `${JSON.stringify(difference, null, 2)}\n`,
+  github: formatGithub,
+} as const satisfies Record<string, (difference: Difference, head: Source) => string>;
