@@ -32,7 +32,7 @@ interface OutgoingPost extends OutgoingRequest {
   body: string;
 }
 
-interface OutgoingAnswer {
+export interface OutgoingAnswer {
   status: number;
   /** The seconds or date of a Retry-After header. */
   retryAfter: string | undefined;

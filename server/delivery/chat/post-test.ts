@@ -3,6 +3,7 @@ import type { PostTest } from '../../domain/chat/test-channel.ts';
 import { systemClock } from '../../domain/clock.ts';
 import { buildAddressGuard } from '../../outgoing/address-guard.ts';
 import { buildOutgoingRequests } from '../../outgoing/outgoing-request.ts';
+import { deliver } from '../channel.ts';
 import { describeTest } from './message.ts';
 import { postMessage } from './post-message.ts';
 
@@ -14,9 +15,11 @@ export function buildTestPoster(
   const guard = buildAddressGuard(WEBHOOK_ALLOWED_CIDRS);
   const requests = buildOutgoingRequests({ guard, ...(timeoutMs === undefined ? {} : { timeoutMs }) });
   return {
-    async postTest({ boardName, ...channel }) {
-      const outcome = await postMessage(requests, channel, describeTest(boardName), { now: systemClock.now() });
-      return outcome.result === 'posted' ? undefined : outcome.reason;
+    async postTest(opened) {
+      const message = describeTest(opened.boardName);
+      const send = () => postMessage(requests, opened, message, { now: systemClock.now() });
+      const outcome = await deliver({ name: 'chat', send }, opened);
+      return outcome.result === 'delivered' ? undefined : outcome.reason;
     },
     close: requests.close,
   };

@@ -5,13 +5,14 @@ import { chatUrlPurpose } from '../../domain/chat/chat-url.ts';
 import { presentEvent } from '../../domain/events/present-event.ts';
 import { recordedEventOf } from '../../domain/events/recorded-event.ts';
 import { ideaUrl } from '../../domain/ideas/idea-url.ts';
-import { SecretBoxError } from '../../domain/secret-box.ts';
+import { type Channel, deliver } from '../channel.ts';
 import type { TaskDependencies } from '../dependencies.ts';
+import { nextTry, retryPolicies } from '../retry-policy.ts';
 import { slowChatQueue } from './chat-queues.ts';
 import { describeEvent } from './message.ts';
-import { type PostOutcome, postMessage } from './post-message.ts';
+import { postMessage } from './post-message.ts';
 
-/** The payload of a post_to_chat job; `retries` is how often it was tried before. */
+/** The payload of a post_to_chat job; `retries` counts the tries before. */
 interface PostToChat {
   /** Missing in jobs of the version before this one. */
   account_id?: number;
@@ -58,67 +59,48 @@ const disableChannel = query(
 /** A forgotten channel is found to be slow again. */
 const maxRemembered = 10_000;
 
-const minute = 60_000;
-const hour = 60 * minute;
-
-/** How long to wait before each further try; the last one again and again. */
-const retryDelaysMs = [10_000, minute, 5 * minute, 15 * minute, hour, 2 * hour, 4 * hour];
-
-const minDelayMs = 1000;
-
-/** News of yesterday are none: a post is given up when it would be later than that after its event. */
-const maxAgeMs = 24 * hour;
-
 /**
- * Posts an event to a channel of a chat. One that is gone is disabled; what fails otherwise is tried again for a day. The
- * posts to a channel that was slow or failed go to the account's slow queue, until the channel takes one quickly.
+ * Posts an event to a channel of a chat. A channel that is gone is disabled. Other failures are retried. The posts to a
+ * channel that was slow or failed go to the account's slow queue, until the channel takes one quickly.
  */
 export function postToChat(deps: TaskDependencies) {
   const { config, database, clock, logger, audit, requests, secretBox, metrics } = deps;
   const slowChannels = new Set<number>();
-  return async (payload: unknown, { abortSignal }: Pick<JobHelpers, 'abortSignal'>) => {
+  const chat: Channel<DuePost> = {
+    name: 'chat',
+    async send({ kind, url, ...event }, signal) {
+      const opened = { kind, url: secretBox.open(url, chatUrlPurpose) };
+      const message = describeEvent(presentEvent(event), (board, ideaId) => ideaUrl(config, board, ideaId));
+      return postMessage(requests, opened, message, { now: clock.now(), signal });
+    },
+  };
+
+  return async (payload: unknown, { abortSignal: signal }: Pick<JobHelpers, 'abortSignal'>) => {
     const { channel_id: channelId, event_id: eventId, retries = 0, is_slow = false, ...job } = payload as PostToChat;
     const accountId = job.account_id ?? (await accountOf(channelId));
     if (accountId === undefined) return;
-    const [post] = await database.query(selectPost, { accountId, channelId, eventId });
-    // The channel was disabled or removed, or the idea.
-    if (!post) return;
-    const tryLater = (tries: number, runAt: Date) =>
+    const [due] = await database.query(selectPost, { accountId, channelId, eventId });
+    // The channel was disabled or removed, or the idea was.
+    if (!due) return;
+    const tryLater = (tries: number, delayMs: number) =>
       addJob(database, {
         task: 'post_to_chat',
         payload: { account_id: accountId, channel_id: channelId, event_id: eventId, retries: tries, is_slow: true },
         queueName: slowChatQueue(accountId),
-        runAt,
+        runAt: new Date(clock.now().getTime() + delayMs),
       });
-    if (slowChannels.has(channelId) && !is_slow) {
-      await tryLater(retries, clock.now());
-      return;
-    }
-    const startedAt = performance.now();
-    const outcome = await tryPost(post, abortSignal);
-    const durationMs = performance.now() - startedAt;
-    const isPosted = outcome.result === 'posted';
-    noteSpeed(channelId, isPosted && durationMs < requests.quickMs);
-    metrics?.countDelivery('chat', isPosted ? 'delivered' : 'failed', durationMs);
-    if (isPosted) return;
+    if (slowChannels.has(channelId) && !is_slow) return tryLater(retries, 0);
 
+    const outcome = await deliver(chat, due, { metrics, signal });
+    noteSpeed(channelId, outcome.result === 'delivered' && outcome.durationMs < requests.quickMs);
+    if (outcome.result === 'delivered') return;
     const { reason } = outcome;
-    const now = clock.now();
-    if (outcome.result === 'gone') {
-      const [channel] = await database.query(disableChannel, { accountId, channelId, now, reason });
-      if (!channel) return;
-      const fields = { account_id: accountId, channel_id: channelId, reason: 'gone' as const };
-      audit.record('chat_channel.disabled', { by: 'server', ...fields });
-      logger.warn({ channelId, reason }, 'a chat channel was disabled');
-      return;
-    }
-    const delayMs = retryDelaysMs[Math.min(retries, retryDelaysMs.length - 1)] ?? hour;
-    const runAt = new Date(now.getTime() + Math.max(outcome.retryAfterMs ?? delayMs, minDelayMs));
-    if (runAt.getTime() - new Date(post.occurred_at).getTime() > maxAgeMs) {
-      logger.warn({ channelId, eventId, reason }, 'an event could not be posted to a chat');
-      return;
-    }
-    await tryLater(retries + 1, runAt);
+    if (outcome.result === 'refused') return disable(accountId, channelId, reason);
+    const ageMs = clock.now().getTime() - new Date(due.occurred_at).getTime();
+    const { retryAfterMs } = outcome;
+    const delayMs = nextTry(retryPolicies.chat, { failedTries: retries + 1, retryAfterMs, ageMs });
+    if (delayMs !== 'give up') return tryLater(retries + 1, delayMs);
+    logger.warn({ channelId, eventId, reason }, 'an event could not be posted to a chat');
   };
 
   async function accountOf(channelId: number): Promise<number | undefined> {
@@ -126,21 +108,17 @@ export function postToChat(deps: TaskDependencies) {
     return channel?.account_id;
   }
 
+  async function disable(accountId: number, channelId: number, reason: string) {
+    const [channel] = await database.query(disableChannel, { accountId, channelId, now: clock.now(), reason });
+    if (!channel) return;
+    const fields = { account_id: accountId, channel_id: channelId, reason: 'gone' as const };
+    audit.record('chat_channel.disabled', { by: 'server', ...fields });
+    logger.warn({ channelId, reason }, 'a chat channel was disabled');
+  }
+
   function noteSpeed(channelId: number, isQuick: boolean) {
     if (slowChannels.size >= maxRemembered) slowChannels.clear();
     if (isQuick) slowChannels.delete(channelId);
     else slowChannels.add(channelId);
-  }
-
-  async function tryPost({ kind, url, ...event }: DuePost, signal: AbortSignal | undefined): Promise<PostOutcome> {
-    let opened: string;
-    try {
-      opened = secretBox.open(url, chatUrlPurpose);
-    } catch (error) {
-      if (!(error instanceof SecretBoxError)) throw error;
-      return { result: 'failed', reason: error.message, retryAfterMs: undefined };
-    }
-    const message = describeEvent(presentEvent(event), (board, ideaId) => ideaUrl(config, board, ideaId));
-    return postMessage(requests, { kind, url: opened }, message, { now: clock.now(), signal });
   }
 }

@@ -5,9 +5,10 @@ import { textInEvent } from '../../domain/events/recorded-event.ts';
 import { ideaUrl } from '../../domain/ideas/idea-url.ts';
 import type { NotificationKind } from '../../domain/notifications/notification-words.ts';
 import { type Subscription, unsubscribeUrl } from '../../domain/notifications/unsubscribe-token.ts';
+import { deliver } from '../channel.ts';
 import type { TaskDependencies } from '../dependencies.ts';
 import { writeMail } from './mail-content.ts';
-import type { Mailer, MailOutcome } from './mailer.ts';
+import type { Mail, Mailer } from './mailer.ts';
 
 /** An entry in the payload of a mail_people job. All entries of a job are of one account. */
 export interface NotificationToMail {
@@ -165,23 +166,17 @@ export function mailNotifications(deps: TaskDependencies) {
     return ids.map(id => (failures.has(id) ? Promise.reject(failures.get(id)) : undefined));
   }
 
-  /** Sends one and marks it. Answers what keeps it from being sent now; rejects where that keeps all of them. */
+  /** Sends one and marks it. Returns why it failed. Throws if no mail can be sent now. */
   async function mailOne(to: Mailer, notification: DueNotification): Promise<Error | undefined> {
-    const startedAt = performance.now();
-    let outcome: MailOutcome | undefined;
-    try {
-      outcome = await sendOne(to, notification);
-    } finally {
-      metrics?.countDelivery('mail', outcome === 'sent' ? 'delivered' : 'failed', performance.now() - startedAt);
-    }
-    if (outcome === 'deferred') return new Error('The mail server does not take a message now');
+    const outcome = await deliver(to, mailOf(notification), { metrics });
+    if (outcome.result === 'failed') return new Error(outcome.reason);
     const { id, account_id: accountId } = notification;
-    if (outcome === 'sent') await database.query(markMailed, { accountId, id, now: clock.now() });
+    if (outcome.result === 'delivered') await database.query(markMailed, { accountId, id, now: clock.now() });
     else logger.info({ userId: notification.user_id }, 'the mail server refuses mail to a user');
     return undefined;
   }
 
-  function sendOne(to: Mailer, notification: DueNotification): Promise<MailOutcome> {
+  function mailOf(notification: DueNotification): Mail {
     const { id, kind, idea_id, board_slug, target_id } = notification;
     const endingUrl = unsubscribeUrl(config, unsubscribeTokens.make(subscriptionOf(notification)));
     // A rejected idea is shown to nobody, and a merged one by the idea that it is now part of.
@@ -196,13 +191,13 @@ export function mailNotifications(deps: TaskDependencies) {
       unsubscribeUrl: endingUrl,
     });
     const host = new URL(config.BASE_URL).hostname;
-    return to.send({
+    return {
       ...content,
       to: notification.address,
       messageId: `notification-${id}@${host}`,
       references: idea_id === null ? [] : [`idea-${idea_id}@${host}`],
       unsubscribeUrl: endingUrl,
-    });
+    };
   }
 }
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { deliver } from '../channel.ts';
 import type { TaskDependencies } from '../dependencies.ts';
 import type { MailContent } from './mail-content.ts';
 
@@ -30,16 +31,11 @@ export function mailOne<Payload>(
     const mail = await write(payload as Payload);
     if (!mail) return;
     const { userId, settle, ...content } = mail;
-    const startedAt = performance.now();
     const messageId = `${kind.name}-${randomUUID()}@${new URL(config.BASE_URL).hostname}`;
-    const outcome = await mailer.send({ ...content, messageId, references: [] }).catch((error: unknown) => {
-      metrics?.countDelivery('mail', 'failed', performance.now() - startedAt);
-      throw error;
-    });
-    metrics?.countDelivery('mail', outcome === 'sent' ? 'delivered' : 'failed', performance.now() - startedAt);
-    if (outcome === 'deferred') throw new Error('The mail server does not take a message now');
-    if (outcome === 'refused' && userId !== undefined)
+    const outcome = await deliver(mailer, { ...content, messageId, references: [] }, { metrics });
+    if (outcome.result === 'failed') throw new Error(outcome.reason);
+    if (outcome.result === 'refused' && userId !== undefined)
       logger.info({ userId }, 'the mail server refuses mail to a user');
-    await settle?.(outcome);
+    await settle?.(outcome.result === 'delivered' ? 'sent' : 'refused');
   };
 }

@@ -1,8 +1,9 @@
 import nodemailer, { type NodemailerError } from 'nodemailer';
 import type { Config } from '../../config.ts';
 import { mailboxOf } from '../../domain/users/canonical-address.ts';
+import type { Channel, Outcome } from '../channel.ts';
 
-interface Mail {
+export interface Mail {
   to: string;
   subject: string;
   text: string;
@@ -15,16 +16,8 @@ interface Mail {
   unsubscribeUrl?: string;
 }
 
-export type MailOutcome =
-  | 'sent'
-  /** The address, or the message for it, is refused for good. */
-  | 'refused'
-  /** Not now, but others may be taken. */
-  | 'deferred';
-
-export interface Mailer {
-  /** Sends one mail. Rejects when the mail server cannot be used at all. */
-  send(mail: Mail): Promise<MailOutcome>;
+/** Sends mails. Refused: the mail server will never take the message, or has no such address. */
+export interface Mailer extends Channel<Mail> {
   close(): void;
 }
 
@@ -47,6 +40,7 @@ export function buildMailer(config: MailConfig): Mailer | undefined {
     disableUrlAccess: true,
   });
   return {
+    name: 'mail',
     async send({ to, messageId, references, unsubscribeUrl, ...content }) {
       try {
         await transport.sendMail({
@@ -61,7 +55,7 @@ export function buildMailer(config: MailConfig): Mailer | undefined {
             'Auto-Submitted': 'auto-generated',
           },
         });
-        return 'sent';
+        return { result: 'delivered' };
       } catch (error) {
         const outcome = outcomeOf(error as NodemailerError);
         if (outcome === undefined) throw error;
@@ -79,10 +73,13 @@ function unsubscribeHeaders(url: string) {
 /** The commands whose answers are about one recipient and one message. */
 const commandsOfMessage = ['RCPT TO', 'DATA'];
 
-/** What a failure says of one mail; undefined when it says that none can be sent, such as a refused sender or login. */
-function outcomeOf({ code, command, responseCode, permanent }: NodemailerError): MailOutcome | undefined {
-  // An address that is none: it is refused before the server is asked.
-  if (code === 'EENVELOPE' && command === 'API') return 'refused';
+/**
+ * Returns the outcome of one mail. Undefined if no mail can be sent, such as after a refused sender or login. Nodemailer
+ * refuses an invalid address before it asks the server.
+ */
+function outcomeOf({ code, command, responseCode, permanent }: NodemailerError): Outcome | undefined {
+  const refused = { result: 'refused', reason: 'The mail server refuses the message' } as const;
+  if (code === 'EENVELOPE' && command === 'API') return refused;
   if (responseCode === undefined || !commandsOfMessage.includes(command ?? '')) return undefined;
-  return permanent ? 'refused' : 'deferred';
+  return permanent ? refused : { result: 'failed', reason: 'The mail server does not take a message now' };
 }

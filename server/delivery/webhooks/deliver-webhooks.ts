@@ -11,18 +11,22 @@ import {
   wakeLaneLater,
   wakeLanes,
 } from '../../domain/webhooks/wake-lanes.ts';
+import { deliver, type Outcome } from '../channel.ts';
 import type { TaskDependencies } from '../dependencies.ts';
+import { pauseMs } from '../retry-policy.ts';
 import { buildDeliverySlots } from './delivery-slots.ts';
 import { type DueDelivery, readPendingDeliveries } from './pending-deliveries.ts';
-import { recordAttempts } from './record-attempts.ts';
-import { pauseMs } from './retry-schedule.ts';
-import { buildSender } from './send-delivery.ts';
+import { type Attempt, recordAttempts } from './record-attempts.ts';
+import { buildWebhookChannel } from './webhook-channel.ts';
 
 /** Jobs of the version before this one have no account_id. */
 const Payload = z.object({ account_id: z.int().optional(), endpoint_id: z.int(), lane: z.int() });
 
 /** How long a lane is sent from before others have their turn. */
 const turnMs = 1_000;
+
+/** How much of an answer the log of deliveries keeps. */
+const keptCharacters = 4_096;
 
 /** A turn of a lane in this process. */
 interface Turn {
@@ -43,12 +47,12 @@ interface Turn {
  * before, and whoever has the lock looks once more after giving it back.
  */
 export function deliverWebhooks(deps: TaskDependencies): Task {
-  const { queue, locks, logger, stopping } = deps;
+  const { queue, locks, logger, clock, metrics, stopping } = deps;
   const { quickMs } = deps.requests;
   const pending = readPendingDeliveries(queue);
   const recorder = recordAttempts(deps.database, queue, deps.audit);
   const slots = buildDeliverySlots(deps.config.WORKER_CONCURRENCY, quickMs);
-  const sendSigned = buildSender(deps);
+  const webhook = buildWebhookChannel(deps);
   const turns = new Map<string, Turn>();
 
   return async (payload, { abortSignal }) => {
@@ -120,12 +124,11 @@ export function deliverWebhooks(deps: TaskDependencies): Task {
     const recording: Promise<unknown>[] = [];
     try {
       for (const delivery of deliveries) {
-        const { isDelivered, attempt } = await send(delivery, lane, signal);
-        if (!isDelivered) {
+        const { outcome, attempt } = await send(delivery, lane, signal);
+        if (outcome.result !== 'delivered') {
           // The order of the log is that of the tries.
           await Promise.all(recording);
-          logFailure(delivery, attempt);
-          await recorder.recordFailure(attempt, lane, delivery.attemptCount);
+          await recordFailure(delivery, lane, outcome, attempt);
           return;
         }
         const recorded = recorder.recordSuccess(attempt);
@@ -150,35 +153,53 @@ export function deliverWebhooks(deps: TaskDependencies): Task {
       await wakeLaneLater(queue, lane, pauseMs(failingForMs));
       return true;
     }
-    const { isDelivered, attempt } = await send(delivery, lane, signal, true);
-    if (isDelivered) {
+    const { outcome, attempt } = await send(delivery, lane, signal, true);
+    if (outcome.result === 'delivered') {
       if (await recorder.recordSuccess(attempt)) await wakeEndpoint(queue, lane);
       return false;
     }
-    logFailure(delivery, attempt);
-    await recorder.recordFailure(attempt, lane, delivery.attemptCount);
+    await recordFailure(delivery, lane, outcome, attempt);
     await wakeLaneLater(queue, lane, pauseMs(failingForMs));
     return true;
   }
 
   async function send(delivery: DueDelivery, lane: Lane, signal: AbortSignal | undefined, isProbe = false) {
     slots.begin(lane);
-    const result = await sendSigned(delivery, signal, isProbe);
-    const isQuick = result.isDelivered && result.attempt.durationMs < quickMs;
+    const attemptedAt = clock.now();
+    const outcome = await deliver(webhook, delivery, { metrics, signal });
+    const { answer } = outcome;
+    const attempt: Attempt = {
+      accountId: delivery.accountId,
+      deliveryId: delivery.id,
+      dueAt: delivery.dueAt,
+      attemptedAt,
+      durationMs: Math.round(outcome.durationMs),
+      status: answer?.status ?? null,
+      error: answer || outcome.result === 'delivered' ? null : outcome.reason,
+      response: answer ? readable(answer.body) : null,
+      isProbe,
+    };
+    const isQuick = outcome.result === 'delivered' && attempt.durationMs < quickMs;
     await wakeLanes(queue, slots.end(lane, isQuick));
-    return result;
+    return { outcome, attempt };
   }
 
   function isOver({ startedAt }: Turn): boolean {
     return stopping.aborted || performance.now() - startedAt > turnMs;
   }
 
-  function logFailure(
-    { id, endpoint }: DueDelivery,
-    { status, error }: { status: number | null; error: string | null },
-  ) {
-    logger.info({ deliveryId: id, endpointId: endpoint.id, status, error }, 'a webhook was not delivered');
+  async function recordFailure(delivery: DueDelivery, lane: Lane, { result }: Outcome, attempt: Attempt) {
+    const { status, error } = attempt;
+    logger.info({ deliveryId: delivery.id, endpointId: lane.endpointId, status, error }, 'a webhook was not delivered');
+    const failure = { failedTries: delivery.attemptCount + 1, isGone: result === 'refused' };
+    await recorder.recordFailure(attempt, lane, failure);
   }
+}
+
+/** Returns the beginning of an answer as text that PostgreSQL can store. */
+function readable(body: Buffer): string | null {
+  if (body.length === 0) return null;
+  return body.toString('utf8', 0, keptCharacters).replaceAll('\0', '�');
 }
 
 const now = sql<string>`now()`;

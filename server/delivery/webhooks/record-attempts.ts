@@ -4,8 +4,8 @@ import type { Database, Queryable, Transaction } from '../../database/database.t
 import { type Arguments, query } from '../../database/query.ts';
 import { type AccountEndpoint, type Lane, wakeLanes } from '../../domain/webhooks/wake-lanes.ts';
 import type { AuditLog } from '../../observability/audit-log.ts';
+import { nextTry, retryPolicies } from '../retry-policy.ts';
 import { disableEndpoint } from './disable-endpoint.ts';
-import { retryDelayMs } from './retry-schedule.ts';
 
 /** One try of a delivery: a status with the beginning of the answer, or an error. */
 export interface Attempt {
@@ -22,14 +22,19 @@ export interface Attempt {
   isProbe: boolean;
 }
 
+export interface Failure {
+  /** Including this try. */
+  failedTries: number;
+  /** Whether the endpoint is gone for good. */
+  isGone: boolean;
+}
+
 export interface AttemptRecorder {
   /** Answers whether the endpoint had been failing. */
   recordSuccess(attempt: Attempt): Promise<boolean>;
-  recordFailure(attempt: Attempt, lane: Lane, attemptCount: number): Promise<void>;
+  recordFailure(attempt: Attempt, lane: Lane, failure: Failure): Promise<void>;
 }
 
-/** What the endpoint answers to say that it wants no more (Standard Webhooks). */
-const gone = 410;
 const maxFailingDays = 5;
 
 /** Whether somebody redelivered d during this try. Then it stays pending, whatever the result of the try. */
@@ -130,7 +135,7 @@ const recordSuccesses = query('record_webhook_successes', (db, $: Arguments<Succ
     .select('d.id as delivery_id'),
 );
 
-interface Failure {
+interface FailedDelivery {
   accountId: number;
   deliveryId: number;
   /** Null: it is not tried again. */
@@ -138,7 +143,7 @@ interface Failure {
   dueAt: string;
 }
 
-const updateFailed = query('update_failed_delivery', (db, $: Arguments<Failure>) => {
+const updateFailed = query('update_failed_delivery', (db, $: Arguments<FailedDelivery>) => {
   const isPendingAgain = isRedelivered($.dueAt);
   const delayMs = sql<number | null>`${$.delayMs}::bigint`;
   return db
@@ -215,14 +220,14 @@ export function recordAttempts(database: Database, queue: Queryable, audit: Audi
       return attempts.map(({ deliveryId }) => recovering.has(deliveryId));
     }),
 
-    async recordFailure(attempt, lane, attemptCount) {
+    async recordFailure(attempt, lane, { failedTries, isGone }) {
       const { dueAt, isProbe, ...tried } = attempt;
       const { accountId, endpointId } = lane;
-      const isGone = attempt.status === gone;
-      const delayMs = isGone ? null : (retryDelayMs(attemptCount + 1) ?? null);
+      const next = isGone ? 'give up' : nextTry(retryPolicies.webhook, { failedTries });
+      const delayMs = next === 'give up' ? null : next;
       await database.transaction(async transaction => {
-        const failure = { accountId, deliveryId: attempt.deliveryId, delayMs, dueAt };
-        const [delivery] = await transaction.query(updateFailed, failure);
+        const failed = { accountId, deliveryId: attempt.deliveryId, delayMs, dueAt };
+        const [delivery] = await transaction.query(updateFailed, failed);
         // It was deleted with its endpoint in the meantime.
         if (!delivery) return;
         const response = delivery.is_redacted ? null : attempt.response;

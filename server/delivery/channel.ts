@@ -1,0 +1,80 @@
+import { SecretBoxError } from '../domain/secret-box.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import { type OutgoingAnswer, OutgoingRequestError, type OutgoingRequests } from '../outgoing/outgoing-request.ts';
+
+/** The outcome of one try. The reason is for the person who set the receiver up. */
+export type Outcome = (
+  | { result: 'delivered' }
+  /** The receiver will never take it. */
+  | { result: 'refused'; reason: string }
+  | { result: 'failed'; reason: string; retryAfterMs?: number | undefined }
+) & {
+  /** The answer of a receiver that is posted to; undefined if there was none. */
+  answer?: OutgoingAnswer;
+};
+
+/** One way to deliver items: webhook, chat or mail. */
+export interface Channel<Item> {
+  readonly name: Parameters<Metrics['countDelivery']>[0];
+  /** Makes one try. Throws if no item can be delivered now, such as when the worker stops or the mail server is away. */
+  send(item: Item, signal?: AbortSignal): Promise<Outcome>;
+}
+
+/** Makes one try on a channel, measures it and counts it. Throws what the channel throws. */
+export async function deliver<Item>(
+  channel: Channel<Item>,
+  item: Item,
+  { metrics, signal }: { metrics?: Metrics | undefined; signal?: AbortSignal | undefined } = {},
+): Promise<Outcome & { durationMs: number }> {
+  const startedAt = performance.now();
+  const count = (result: 'delivered' | 'failed') => {
+    const durationMs = performance.now() - startedAt;
+    metrics?.countDelivery(channel.name, result, durationMs);
+    return durationMs;
+  };
+  try {
+    const outcome = await channel.send(item, signal).catch(failureOf);
+    return { ...outcome, durationMs: count(outcome.result === 'delivered' ? 'delivered' : 'failed') };
+  } catch (error) {
+    if (!signal?.aborted) count('failed');
+    throw error;
+  }
+}
+
+function failureOf(error: unknown): Outcome {
+  if (!(error instanceof OutgoingRequestError) && !(error instanceof SecretBoxError)) throw error;
+  return { result: 'failed', reason: error.message };
+}
+
+interface Post {
+  url: string;
+  headers: Record<string, string>;
+  body: string;
+  /** What the reason calls the receiver, such as `The chat`. */
+  receiver: string;
+  /** The statuses by which the receiver says that it is gone for good. */
+  goneStatuses: readonly number[];
+  now: Date;
+}
+
+/** Posts to a receiver. Throws an OutgoingRequestError if there is no answer. */
+export async function post(
+  requests: OutgoingRequests,
+  { url, headers, body, receiver, goneStatuses, now }: Post,
+  signal: AbortSignal | undefined,
+): Promise<Outcome> {
+  const answer = await requests.post(url, { headers, body, signal });
+  const { status, retryAfter } = answer;
+  if (status >= 200 && status < 300) return { result: 'delivered', answer };
+  const reason = `${receiver} answered ${status}`;
+  if (goneStatuses.includes(status)) return { result: 'refused', reason, answer };
+  return { result: 'failed', reason, retryAfterMs: parseRetryAfter(retryAfter, now), answer };
+}
+
+/** Returns the milliseconds of a Retry-After header: seconds, with fractions by Discord, or a date (RFC 9110, 10.2.3). */
+function parseRetryAfter(value: string | undefined, now: Date): number | undefined {
+  if (value === undefined) return undefined;
+  if (/^\d{1,9}(\.\d+)?$/.test(value)) return Math.ceil(Number(value) * 1000);
+  const time = Date.parse(value);
+  return Number.isNaN(time) ? undefined : Math.max(0, time - now.getTime());
+}

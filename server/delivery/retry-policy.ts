@@ -1,0 +1,74 @@
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+
+interface RetryPolicy {
+  /** The delay after each failed try. */
+  delaysMs: readonly number[];
+  /** Delays vary by up to this share, so that items which failed together are not retried together. */
+  jitter: number;
+  /** If the next try would be later than this after the event, the item is given up. Until then the last delay repeats. */
+  maxAgeMs?: number;
+  /** A Retry-After header of the receiver replaces the delay, but is never shorter than this. By default it is ignored. */
+  minRetryAfterMs?: number;
+}
+
+/**
+ * How each channel retries. A mail has no policy here: its job fails, and graphile-worker retries a failed job after
+ * e, e², … up to e¹⁰ seconds, 25 times by default. The domain sets fewer tries for mails with a link that expires.
+ */
+export const retryPolicies = {
+  /** Ten tries in about three days. */
+  webhook: {
+    delaysMs: [
+      5_000,
+      5 * minuteMs,
+      30 * minuteMs,
+      2 * hourMs,
+      5 * hourMs,
+      10 * hourMs,
+      14 * hourMs,
+      18 * hourMs,
+      24 * hourMs,
+    ],
+    jitter: 0.2,
+  },
+  /** A chat shows news, so a post is worth nothing after a day. */
+  chat: {
+    delaysMs: [10_000, minuteMs, 5 * minuteMs, 15 * minuteMs, hourMs, 2 * hourMs, 4 * hourMs],
+    jitter: 0,
+    maxAgeMs: 24 * hourMs,
+    minRetryAfterMs: 1_000,
+  },
+} satisfies Record<string, RetryPolicy>;
+
+interface FailedTry {
+  /** Including this one. */
+  failedTries: number;
+  /** The time that the receiver asked for. */
+  retryAfterMs?: number | undefined;
+  /** The time since the event. */
+  ageMs?: number;
+}
+
+/** Returns the delay before the next try in milliseconds, or 'give up'. */
+export function nextTry(policy: RetryPolicy, { failedTries, retryAfterMs, ageMs = 0 }: FailedTry): number | 'give up' {
+  const { delaysMs, jitter, maxAgeMs, minRetryAfterMs } = policy;
+  const delayMs = delaysMs[failedTries - 1] ?? (maxAgeMs === undefined ? undefined : delaysMs.at(-1));
+  if (delayMs === undefined) return 'give up';
+  const isAskedFor = retryAfterMs !== undefined && minRetryAfterMs !== undefined;
+  const nextMs = isAskedFor ? Math.max(retryAfterMs, minRetryAfterMs) : withJitter(delayMs, jitter);
+  return ageMs + nextMs > (maxAgeMs ?? Number.POSITIVE_INFINITY) ? 'give up' : nextMs;
+}
+
+const shortestPauseMs = 5_000;
+const longestPauseMs = 5 * minuteMs;
+
+/** Returns how long the lanes of a failing endpoint wait between two single tries: as long as it has been failing. */
+export function pauseMs(failingForMs: number): number {
+  const pause = Math.min(Math.max(failingForMs, shortestPauseMs), longestPauseMs);
+  return withJitter(pause, retryPolicies.webhook.jitter);
+}
+
+function withJitter(ms: number, jitter: number): number {
+  return Math.round(ms * (1 - jitter + 2 * jitter * Math.random()));
+}
