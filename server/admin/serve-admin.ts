@@ -19,7 +19,6 @@ import { servePasswords } from './sign-in/password-routes.ts';
 import { serveSignIn } from './sign-in/sign-in-routes.ts';
 import { serveTokens } from './tokens/token-routes.ts';
 import { serveDeliveries } from './webhooks/delivery-routes.ts';
-import { serveWebhookActions } from './webhooks/webhook-action-routes.ts';
 import { serveWebhooks } from './webhooks/webhook-routes.ts';
 
 /** A form of a few fields, and a level for each board of an account. */
@@ -47,7 +46,6 @@ export function serveAdmin(server: ServerDependencies, consents: Consents, postT
     serveProfile(app, server);
     serveMembers(app, server);
     serveWebhooks(app, server);
-    serveWebhookActions(app, server);
     serveDeliveries(app, server);
     serveChat(app, server, postTest);
   };

@@ -166,7 +166,7 @@ describe('the log', () => {
       const second = await visitor.get(nextIn(first.html) ?? '');
       expect([...idsIn(first.html), ...idsIn(second.html)]).toEqual(expected.reverse());
       expect(first.html.match(new RegExp(`<span class="chip chip-\\w+">${chips[state]}`, 'g'))).toHaveLength(25);
-      expect(first.html).toContain(`aria-current="true">${chips[state]}`);
+      expect(first.html).toContain(`aria-current="true"><bdi>${chips[state]}`);
     }
     expect(idsIn((await visitor.get(`${log}?state=nonsense`)).html)).toHaveLength(25);
 

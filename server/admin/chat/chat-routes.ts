@@ -15,7 +15,7 @@ import { shortLine } from '../../text/plain-text.ts';
 import { boardChoices, chosenBoard, eventChoices, readEventChoices } from '../shell/choices.ts';
 import { newFormId, type Problem, requireFirst } from '../shell/form.ts';
 import { requireAdminAccount } from '../shell/session.ts';
-import { shownName, showTime } from '../shell/show.ts';
+import { shownName, showStored, showTime } from '../shell/show.ts';
 import { pageLinks, serveRoutes, type Visit } from '../shell/visit.ts';
 
 const listPage = definePage<object>('admin/chat/list');
@@ -169,7 +169,7 @@ function presentChannel(visit: Visit, channel: ChannelListing) {
     board: channel.board,
     url: channel.url ?? 'not readable: it was encrypted with another key of the server',
     events: channel.event_types,
-    disabledAt: channel.disabled_at === null ? undefined : showTime(new Date(channel.disabled_at)),
+    disabledAt: showStored(channel.disabled_at),
     disabledReason: shortLine(channel.disabled_reason ?? '', 300, ''),
     created: showTime(new Date(channel.created_at)),
     testPath: pathOf('test'),

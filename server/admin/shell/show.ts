@@ -38,6 +38,11 @@ export function showTime(time: Date): ShownTime {
   return { text: `${times.format(time)} UTC`, iso: time.toISOString() };
 }
 
+/** A time from a column that may be null. */
+export function showStored(time: string | null): ShownTime | undefined {
+  return time === null ? undefined : showTime(new Date(time));
+}
+
 const hourMs = 3_600_000;
 
 /** The earliest time of a user's erasure, or undefined if they did not ask for it. */

@@ -1,48 +1,21 @@
-import type { FastifyRequest } from 'fastify';
-import type { AccountOfUser } from '../../domain/sign-in/read-session.ts';
+import { eventTypes } from '../../../contract/events.ts';
 import { mostPendingCounted, type WebhookListing } from '../../domain/webhooks/list-webhooks.ts';
-import { shortLine } from '../../text/plain-text.ts';
-import { pathIn } from '../shell/session.ts';
-import { type ShownTime, showTime } from '../shell/show.ts';
+import { oneLine, shortLine } from '../../text/plain-text.ts';
+import { eventChoices, readEventChoices } from '../shell/choices.ts';
+import { showStored, showTime } from '../shell/show.ts';
+import type { Visit } from '../shell/visit.ts';
 
-/** A webhook as the pages show it. */
-export interface ShownWebhook {
-  id: number;
-  /** Its URL, shortened. */
-  name: string;
-  url: string;
-  description: string;
-  /** Undefined: every board. */
-  board: string | undefined;
-  /** Empty: every type. */
-  events: string[];
-  state: { label: string; chip: string };
-  isDisabled: boolean;
-  failingSince: ShownTime | undefined;
-  disabledAt: ShownTime | undefined;
-  disabledReason: string;
-  /** Until when the secret before signs, too. */
-  previousSecretUntil: ShownTime | undefined;
-  pending: string;
-  created: ShownTime;
-  path: string;
-  deliveriesPath: string;
-  testPath: string;
-  rotatePath: string;
-  disablePath: string;
-  enablePath: string;
-  deletePath: string;
-}
-
-const states: Record<WebhookListing['state'], ShownWebhook['state']> = {
+const states: Record<WebhookListing['state'], { label: string; chip: string }> = {
   enabled: { label: 'Enabled', chip: 'chip-completed' },
   failing: { label: 'Failing', chip: 'chip-active' },
   disabled: { label: 'Disabled', chip: 'chip-declined' },
 };
 
-export function presentWebhook(request: FastifyRequest, account: AccountOfUser, webhook: WebhookListing): ShownWebhook {
-  const pathOf = (rest = '') => pathIn(request, account, `/admin/webhooks/${webhook.id}${rest}`);
+/** A webhook as the pages show it. No board stands for every board, and no events for every event type. */
+export function presentWebhook(visit: Visit, webhook: WebhookListing) {
+  const pathOf = (rest = '') => visit.path(`/admin/webhooks/${webhook.id}${rest}`);
   const url = shownUrl(webhook.url);
+  const { pending_count: pending } = webhook;
   return {
     id: webhook.id,
     name: shortLine(url, 80),
@@ -52,11 +25,11 @@ export function presentWebhook(request: FastifyRequest, account: AccountOfUser, 
     events: webhook.event_types,
     state: states[webhook.state],
     isDisabled: webhook.state === 'disabled',
-    failingSince: webhook.state === 'failing' ? timeOf(webhook.failing_since) : undefined,
-    disabledAt: timeOf(webhook.disabled_at),
+    failingSince: webhook.state === 'failing' ? showStored(webhook.failing_since) : undefined,
+    disabledAt: showStored(webhook.disabled_at),
     disabledReason: shortLine(webhook.disabled_reason ?? '', 300, ''),
-    previousSecretUntil: timeOf(webhook.previous_secret_expires_at),
-    pending: describePending(webhook.pending_count),
+    previousSecretUntil: showStored(webhook.previous_secret_expires_at),
+    pending: pending < mostPendingCounted ? String(pending) : `${mostPendingCounted} or more`,
     created: showTime(new Date(webhook.created_at)),
     path: pathOf(),
     deliveriesPath: pathOf('/deliveries'),
@@ -68,15 +41,27 @@ export function presentWebhook(request: FastifyRequest, account: AccountOfUser, 
   };
 }
 
-/** A URL as it is requested, which is ASCII: nothing in it passes for something else. */
+/** A URL as it is requested. It is ASCII, so no letter in it can pass for another. */
 export function shownUrl(url: string): string {
   return URL.parse(url)?.href ?? shortLine(url, 100);
 }
 
-function timeOf(text: string | null): ShownTime | undefined {
-  return text === null ? undefined : showTime(new Date(text));
+/** The form of a webhook. The board is its slug, or empty for every board of the account. */
+export const emptyForm = { url: '', description: '', board: '', eventTypes: [] as string[] };
+
+export function readForm(visit: Visit): typeof emptyForm {
+  return {
+    url: visit.field('url').trim(),
+    description: visit.field('description'),
+    board: visit.field('board'),
+    eventTypes: readEventChoices(visit.request.body, eventTypes),
+  };
 }
 
-function describePending(count: number): string {
-  return count < mostPendingCounted ? String(count) : `${mostPendingCounted} or more`;
+export function formOf({ url, description, board, event_types }: WebhookListing): typeof emptyForm {
+  return { url: shownUrl(url), description: oneLine(description), board: board ?? '', eventTypes: event_types };
+}
+
+export function shownForm({ url, description, eventTypes: chosen }: typeof emptyForm) {
+  return { url, description, events: eventChoices(eventTypes, chosen) };
 }
