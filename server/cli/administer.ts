@@ -3,13 +3,13 @@ import { type Database, openDatabase } from '../database/database.ts';
 import { connectOrStart } from '../database/embedded/embedded-postgres.ts';
 import { findCluster } from '../database/embedded/postgres-cluster.ts';
 import { describeDatabase, explainUnreachable } from '../database/explain-unreachable.ts';
+import { streamsOf } from '../database/migration-files.ts';
 import { listPendingMigrations } from '../database/migrator.ts';
 import { requireSupportedPostgres } from '../database/server-version.ts';
 import type { Administration } from '../domain/administration.ts';
 import { systemClock } from '../domain/clock.ts';
 import type { Extension } from '../extensions/extension.ts';
 import { loadExtensions } from '../extensions/load-extensions.ts';
-import { streamsOf } from '../extensions/streams.ts';
 import { collectAuditEvents } from '../jobs/audit-outbox.ts';
 
 /** A command that cannot be carried out, for a reason of one line. */

@@ -1,10 +1,10 @@
 import { loadConfig } from '../config.ts';
 import type { MigrationName } from '../database/migration-files.ts';
+import { streamsOf } from '../database/migration-files.ts';
 import { listPendingMigrations, migrate } from '../database/migrator.ts';
 import { requireSupportedPostgres } from '../database/server-version.ts';
 import { fillCanonicalAddresses } from '../domain/users/fill-canonical-addresses.ts';
 import { loadExtensions } from '../extensions/load-extensions.ts';
-import { streamsOf } from '../extensions/streams.ts';
 import { openForCommand, withDatabase } from './administer.ts';
 import { flag, verb } from './command.ts';
 import { formatTable, type OutputOptions, print } from './output.ts';

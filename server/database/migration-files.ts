@@ -14,6 +14,11 @@ export const coreStream: MigrationStream = {
   directory: fileURLToPath(new URL('../../migrations', import.meta.url)),
 };
 
+/** The migrations of a server with extensions: its own first, which theirs may refer to. */
+export function streamsOf(extensions: readonly { migrations: MigrationStream | undefined }[]): MigrationStream[] {
+  return [coreStream, ...extensions.flatMap(({ migrations }) => migrations ?? [])];
+}
+
 export interface MigrationName {
   stream: string;
   name: string;

@@ -1,15 +1,20 @@
 import type { Task, TaskList } from 'graphile-worker';
 import { z } from 'zod';
 import type { Queryable } from '../database/database.ts';
+import { inTime } from '../database/in-time.ts';
 import { type Arguments, query } from '../database/query.ts';
 import { findAccountOfEvent } from '../domain/events/find-account-of-event.ts';
 import { presentEvent } from '../domain/events/present-event.ts';
 import { recordedEventOf } from '../domain/events/recorded-event.ts';
 import { buildContext, type ContextDependencies } from './context.ts';
 import type { Extension, ExtensionEvent, JobContext } from './extension.ts';
-import { eventIdentifier, renewalIdentifier, taskIdentifier } from './identifiers.ts';
-import { inTime } from './in-time.ts';
-import { clearLeftSubscriptions, renewSubscriptions } from './subscriptions.ts';
+import {
+  clearLeftSubscriptions,
+  eventIdentifier,
+  renewalIdentifier,
+  renewSubscriptions,
+  taskIdentifier,
+} from './subscriptions.ts';
 
 export interface ExtensionTaskDependencies extends ContextDependencies {
   extensions: readonly Extension[];

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import type { z } from 'zod';
+import { inTime } from '../database/in-time.ts';
 import { type Extension, type ExtensionDefinition, isExtension } from './extension.ts';
 import { ExtensionError, reasonOf } from './extension-error.ts';
-import { readSettings } from './extension-settings.ts';
-import { inTime } from './in-time.ts';
 import { queriesOn } from './operations.ts';
 
 const importTimeoutMs = 10_000;
@@ -59,4 +59,27 @@ function buildExtension(definition: ExtensionDefinition, environment: NodeJS.Pro
 
 function directoryOf(migrations: URL | string): string {
   return migrations instanceof URL ? fileURLToPath(migrations) : resolve(migrations);
+}
+
+/** Reads the settings of an extension from the environment. An unset variable and an empty one are the same. */
+function readSettings(
+  extension: string,
+  schema: z.ZodObject | undefined,
+  environment: NodeJS.ProcessEnv,
+): Record<string, unknown> {
+  if (!schema) return {};
+  const given = Object.keys(schema.shape).map(key => [key, environment[variableOf(extension, key)]] as const);
+  const { data, error } = schema.safeParse(
+    Object.fromEntries(given.filter(([, value]) => value !== undefined && value !== '')),
+  );
+  if (!error) return data;
+  const problems = error.issues.map(({ path, message }) =>
+    `${variableOf(extension, path.map(String).join('_'))} ${reasonOf(message)}`.trim(),
+  );
+  throw new ExtensionError(extension, `has wrong settings: ${problems.join('; ')}`);
+}
+
+/** EXT_FORM_INBOX_SECRET is the setting SECRET of form-inbox. */
+function variableOf(extension: string, key: string): string {
+  return `EXT_${extension.replaceAll('-', '_')}_${key}`.toUpperCase();
 }

@@ -1,11 +1,11 @@
 import type { FastifyError, FastifyInstance } from 'fastify';
+import { inTime } from '../database/in-time.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import { answerErrors } from '../http/error-handler.ts';
 import { buildContext } from './context.ts';
 import type { Extension } from './extension.ts';
 import { ExtensionError, reasonOf } from './extension-error.ts';
-import { inTime } from './in-time.ts';
 
 /** Shorter than the time that Fastify gives a plugin, whose message would not name the extension. */
 const registrationTimeoutMs = 8_000;

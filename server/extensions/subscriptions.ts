@@ -3,7 +3,24 @@ import type { Queryable } from '../database/database.ts';
 import { type Arguments, query } from '../database/query.ts';
 import { integer, sql } from '../database/sql.ts';
 import type { Extension } from './extension.ts';
-import { identifierPattern } from './identifiers.ts';
+
+/** The name of an extension's own job in the queue, and of its keys there. */
+export function taskIdentifier(extension: string, task: string): string {
+  return `ext:${extension}:${task}`;
+}
+
+/** The job that tells an extension of an event; record_event() in the database names it too. */
+export function eventIdentifier(extension: string): string {
+  return `extension_event:${extension}`;
+}
+
+/** The job that renews what an extension wants to be told of. */
+export function renewalIdentifier(extension: string): string {
+  return `renew_subscriptions:${extension}`;
+}
+
+/** The jobs of extensions, by the beginnings of their names. */
+const identifierPattern = '^(ext|extension_event|renew_subscriptions):';
 
 const renew = query(
   'renew_extension_subscriptions',

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Grant, includesGrant } from '../../contract/grants.ts';
 import type { Bucket } from '../../contract/limits.ts';
 import type { RouteMetadata } from '../../contract/routes.ts';
-import { inTime } from '../database/in-time.ts';
+import { inTimeOr } from '../database/in-time.ts';
 import { isDatabaseUnavailable } from '../database/unavailable.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { DomainError } from '../domain/domain-error.ts';
@@ -149,7 +149,7 @@ async function chargeIfPossible(server: ServerDependencies, counter: Counter, no
     if (!isDatabaseUnavailable(error)) server.logger.error({ err: error }, 'a limit could not be charged');
     return undefined;
   });
-  return inTime(charged, chargeTimeoutMs, undefined);
+  return inTimeOr(charged, chargeTimeoutMs, undefined);
 }
 
 /** What the headers of a request show that is not charged. */

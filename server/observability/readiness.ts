@@ -1,9 +1,9 @@
 import type { Queryable } from '../database/database.ts';
-import { inTime } from '../database/in-time.ts';
+import { inTimeOr } from '../database/in-time.ts';
+import { streamsOf } from '../database/migration-files.ts';
 import { hasPendingMigrations } from '../database/migrator.ts';
 import { query } from '../database/query.ts';
 import type { ServerDependencies } from '../dependencies.ts';
-import { streamsOf } from '../extensions/streams.ts';
 
 export type ReadinessCheck = 'database' | 'migrations' | 'cron';
 
@@ -26,7 +26,7 @@ export function buildReadiness(server: ServerDependencies): () => Promise<Readin
 
   async function check(): Promise<ReadinessCheck[]> {
     const names = Object.keys(checks) as ReadinessCheck[];
-    const passed = await Promise.all(names.map(name => inTime(checks[name](), timeoutMs, false)));
+    const passed = await Promise.all(names.map(name => inTimeOr(checks[name](), timeoutMs, false)));
     const failed = names.filter((_, index) => !passed[index]);
     if (failed.length > 0) server.audit.record('readiness.not_ready', { failed });
     return failed;

@@ -1,5 +1,5 @@
 import type { Queryable } from '../database/database.ts';
-import { inTime } from '../database/in-time.ts';
+import { inTimeOr } from '../database/in-time.ts';
 import type { RowOf } from '../database/query.ts';
 import { double, integer, sql } from '../database/sql.ts';
 
@@ -30,6 +30,6 @@ const timeoutMs = 1_000;
 
 /** What waits in the database for some worker; undefined when PostgreSQL does not answer in time. */
 export async function countWaitingWork(database: Queryable): Promise<WaitingWork | undefined> {
-  const [work] = await inTime(database.query(selectWaitingWork, {}), timeoutMs, []);
+  const [work] = await inTimeOr(database.query(selectWaitingWork, {}), timeoutMs, []);
   return work;
 }

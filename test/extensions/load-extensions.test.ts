@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { streamsOf } from '../../server/database/migration-files.ts';
 import { ExtensionError } from '../../server/extensions/extension-error.ts';
 import { loadExtensions } from '../../server/extensions/load-extensions.ts';
-import { streamsOf } from '../../server/extensions/streams.ts';
 import { fixture, formInboxSecret } from './with-extensions.ts';
 
 const api = fileURLToPath(new URL('../../server/extensions/extension.ts', import.meta.url));

@@ -1,9 +1,9 @@
 import { fileURLToPath } from 'node:url';
 import type { z } from 'zod';
+import { streamsOf } from '../../server/database/migration-files.ts';
 import { migrate } from '../../server/database/migrator.ts';
 import { defineExtension, type Extension, type ExtensionDefinition } from '../../server/extensions/extension.ts';
 import { loadExtensions } from '../../server/extensions/load-extensions.ts';
-import { streamsOf } from '../../server/extensions/streams.ts';
 import { renewSubscriptions } from '../../server/extensions/subscriptions.ts';
 import type { TestDatabase } from '../helpers/database.ts';
 
