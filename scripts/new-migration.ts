@@ -5,8 +5,7 @@
 import { mkdir, rmdir, writeFile } from 'node:fs/promises';
 import { basename, join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { MigrationError } from '../server/database/migration-error.ts';
-import { coreStream, numberAt, readStreams } from '../server/database/migration-files.ts';
+import { coreStream, MigrationError, numberAt, readStreams } from '../server/database/migration-files.ts';
 
 const header = `-- What changes, and why.
 --

@@ -1,7 +1,7 @@
 import { ConfigError } from './config.ts';
-import { EmbeddedPostgresError } from './database/embedded/embedded-postgres-error.ts';
-import { explainUnreachable } from './database/explain-unreachable.ts';
-import { MigrationError } from './database/migration-error.ts';
+import { EmbeddedPostgresError } from './database/embedded/postgres-program.ts';
+import { MigrationError } from './database/migration-files.ts';
+import { explainUnreachable } from './database/unavailable.ts';
 import { ExtensionError } from './extensions/extension-error.ts';
 import { buildEnvironmentRedactor } from './observability/environment-redactor.ts';
 

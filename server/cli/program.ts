@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config.ts';
-import { EmbeddedPostgresError } from '../database/embedded/embedded-postgres-error.ts';
-import { MigrationError } from '../database/migration-error.ts';
+import { EmbeddedPostgresError } from '../database/embedded/postgres-program.ts';
+import { MigrationError } from '../database/migration-files.ts';
 import { AdministrationError } from '../domain/administration.ts';
 import { ExtensionError } from '../extensions/extension-error.ts';
 import { buildEnvironmentRedactor } from '../observability/environment-redactor.ts';

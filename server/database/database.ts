@@ -1,12 +1,11 @@
+import { type EventSubscriber, wrap } from '@mikro-orm/core';
 import { type EntityManager, MikroORM, UnderscoreNamingStrategy } from '@mikro-orm/postgresql';
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import type { Logger } from 'pino';
 import { entities } from '../entities/entities.ts';
 import { WaryClient } from './client.ts';
-import { completeKeys } from './complete-keys.ts';
-import { configOf, type Query } from './query.ts';
-import { columnTypes } from './run-on.ts';
+import { columnTypes, configOf, type Query } from './query.ts';
 import type { Tables } from './tables.ts';
 import { buildTurns, type InTurn } from './turns.ts';
 
@@ -236,3 +235,17 @@ function connectionSettings(options: DatabaseOptions): pg.PoolConfig {
 function databaseName(url: string): string {
   return decodeURIComponent(new URL(url).pathname.slice(1)) || 'postgres';
 }
+
+/**
+ * Stores each new row under its whole key. MikroORM 7.2 takes the id from PostgreSQL for the whole key of a new row. So it
+ * forgets all but one of the rows that one flush creates, and inserts that one again instead of removing it.
+ */
+export const completeKeys: EventSubscriber = {
+  afterCreate({ entity, em, meta }) {
+    if (!meta.compositePK) return;
+    const identities = em.getUnitOfWork().getIdentityMap();
+    identities.delete(entity);
+    delete wrap(entity, true).__pk;
+    identities.store(entity);
+  },
+};

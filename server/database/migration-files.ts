@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { MigrationError } from './migration-error.ts';
+
+/** The migrations and the database do not fit together; the message says which file and why, in one line. */
+export class MigrationError extends Error {}
 
 /** A directory of migrations with its own numbering: the core's, or an extension's. */
 export interface MigrationStream {

@@ -1,20 +1,25 @@
 import { runMigrations } from 'graphile-worker';
 import { sql as fragment } from 'kysely';
 import type pg from 'pg';
-import { applyMigration, type TableLockOptions } from './apply-migration.ts';
 import type { Queryable } from './database.ts';
-import { MigrationError } from './migration-error.ts';
 import {
   coreStream,
   listFiles,
+  MigrationError,
   type MigrationFile,
   type MigrationName,
   type MigrationStream,
   readStreams,
 } from './migration-files.ts';
-import { type LockOptions, lockMigrations, resetSession, withSession } from './migration-session.ts';
-import { query, type RowOf } from './query.ts';
-import { runOn } from './run-on.ts';
+import {
+  applyMigration,
+  type LockOptions,
+  lockMigrations,
+  resetSession,
+  type TableLockOptions,
+  withSession,
+} from './migration-session.ts';
+import { query, type RowOf, runOn } from './query.ts';
 import { sql, text } from './sql.ts';
 
 const findMigrationsTable = query('find_migrations_table', db =>

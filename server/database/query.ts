@@ -11,7 +11,7 @@ import {
   sql,
   type UpdateResult,
 } from 'kysely';
-import type pg from 'pg';
+import pg from 'pg';
 import type { Tables } from './tables.ts';
 
 /** A statement with a fixed text. `database.query` runs it. */
@@ -99,6 +99,27 @@ export function configOf<Values>(query: Query<Values, unknown>, values: Values):
     text: query.text,
     values: query.argumentNames.map(name => named[name]),
   };
+}
+
+const bigintOid = 20;
+
+/** Ids are numbers here. Times stay text: the entity manager converts its own, and a reader passes them on. */
+export const columnTypes = {
+  getTypeParser(oid: number, format?: 'text' | 'binary') {
+    if (oid === bigintOid) return Number;
+    if (oid === pg.types.builtins.TIMESTAMPTZ) return (value: string) => value;
+    return pg.types.getTypeParser(oid, format as 'text');
+  },
+} as pg.CustomTypesConfig;
+
+/** Runs a query on a connection, or a pool, that is not the one of the requests. */
+export async function runOn<Values, Row>(
+  connection: pg.ClientBase | pg.Pool,
+  query: Query<Values, Row>,
+  values: NoInfer<Values>,
+): Promise<Row[]> {
+  const config: pg.QueryConfig = { ...configOf(query, values), types: columnTypes };
+  return (await (connection as pg.ClientBase).query(config)).rows;
 }
 
 /** Stands for the value of an argument until the query is compiled. */

@@ -1,6 +1,6 @@
 import pg from 'pg';
-import { MigrationError } from './migration-error.ts';
-import { runOn } from './run-on.ts';
+import { MigrationError } from './migration-files.ts';
+import { runOn } from './query.ts';
 import { integer, sql, text } from './sql.ts';
 
 /** The oldest PostgreSQL that the schema works on. Version 14 brought the form in which it writes functions. */

@@ -1,6 +1,7 @@
+import { UnderscoreNamingStrategy } from '@mikro-orm/core';
 import type { InferKyselyDB } from '@mikro-orm/postgresql';
 import type { ColumnType } from 'kysely';
-import type { entities } from '../entities/entities.ts';
+import { entities } from '../entities/entities.ts';
 
 type EntityTables = InferKyselyDB<(typeof entities)[number]>;
 
@@ -17,3 +18,19 @@ type Column<C> =
 export type Tables = {
   [Table in keyof EntityTables]: { [Name in keyof EntityTables[Table]]: Column<EntityTables[Table][Name]> };
 };
+
+const naming = new UnderscoreNamingStrategy();
+
+const primaryKeys = new Map<string, string[]>(
+  entities.map(({ meta }) => {
+    const key = Object.entries(meta.properties).filter(([, property]) => property.primary);
+    return [meta.tableName, key.map(([name]) => naming.propertyToColumnName(name))];
+  }),
+);
+
+/** The columns of a table's primary key, as its entity has them. */
+export function primaryKeyOf(table: keyof Tables): readonly string[] {
+  const key = primaryKeys.get(table);
+  if (!key) throw new Error(`No entity describes ${table}`);
+  return key;
+}

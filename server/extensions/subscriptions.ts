@@ -2,7 +2,6 @@ import { sql as fragment } from 'kysely';
 import type { Queryable } from '../database/database.ts';
 import { type Arguments, query } from '../database/query.ts';
 import { integer, sql } from '../database/sql.ts';
-import type { Extension } from './extension.ts';
 
 /** The name of an extension's own job in the queue, and of its keys there. */
 export function taskIdentifier(extension: string, task: string): string {
@@ -45,7 +44,10 @@ const renew = query(
  * Has extensions told of the events that they want, from the next one on. Every process does it when it starts, and a
  * worker each hour: what nobody renews any more ends by itself, see clearLeftSubscriptions.
  */
-export async function renewSubscriptions(database: Queryable, extensions: readonly Extension[]): Promise<void> {
+export async function renewSubscriptions(
+  database: Queryable,
+  extensions: readonly { name: string; on?: object | undefined }[],
+): Promise<void> {
   for (const { name, on = {} } of extensions) {
     const types = Object.keys(on);
     if (types.length > 0) await database.query(renew, { extension: name, types });

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Queryable } from '../database/database.ts';
-import { primaryKeyOf } from '../database/primary-keys.ts';
 import { query } from '../database/query.ts';
+import { primaryKeyOf } from '../database/tables.ts';
 
 /** The tables whose rows end at their expires_at: counters, stored answers, sign-ins, links, and what OAuth keeps. */
 export const expiringTables = [

@@ -2,8 +2,7 @@ import { sql as fragment } from 'kysely';
 import type pg from 'pg';
 import { WaryClient } from '../database/client.ts';
 import { coalesceCalls } from '../database/coalesce-calls.ts';
-import { type Query, query } from '../database/query.ts';
-import { runOn } from '../database/run-on.ts';
+import { type Query, query, runOn } from '../database/query.ts';
 import { array, boolean, sql, text } from '../database/sql.ts';
 import type { WorkerLocks } from '../delivery/dependencies.ts';
 

@@ -4,7 +4,7 @@ import pg from 'pg';
 import type { Config } from '../config.ts';
 import { WaryClient } from '../database/client.ts';
 import type { Queryable } from '../database/database.ts';
-import { runOn } from '../database/run-on.ts';
+import { runOn } from '../database/query.ts';
 import { webhookSlots } from './pools.ts';
 
 type ConnectionConfig = Pick<

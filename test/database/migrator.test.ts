@@ -6,8 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type pg from 'pg';
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { MigrationError } from '../../server/database/migration-error.ts';
-import { coreStream, type MigrationStream } from '../../server/database/migration-files.ts';
+import { coreStream, MigrationError, type MigrationStream } from '../../server/database/migration-files.ts';
 import { hasPendingMigrations, listPendingMigrations, migrate } from '../../server/database/migrator.ts';
 import { connect, createBareDatabase, createTestDatabase } from '../helpers/database.ts';
 

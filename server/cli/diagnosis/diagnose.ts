@@ -1,8 +1,8 @@
 import type { Config } from '../../config.ts';
-import { EmbeddedPostgresError } from '../../database/embedded/embedded-postgres-error.ts';
 import { findCluster } from '../../database/embedded/postgres-cluster.ts';
-import { describeDatabase } from '../../database/explain-unreachable.ts';
+import { EmbeddedPostgresError } from '../../database/embedded/postgres-program.ts';
 import { streamsOf } from '../../database/migration-files.ts';
+import { describeDatabase } from '../../database/unavailable.ts';
 import { CliError, openForCommand, withDatabase } from '../administer.ts';
 import { diagnoseData } from './data.ts';
 import { diagnoseExtensions, diagnoseLeftExtensions, type KnownExtensions } from './extensions.ts';

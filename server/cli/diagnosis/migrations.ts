@@ -1,5 +1,5 @@
-import { MigrationError } from '../../database/migration-error.ts';
 import type { MigrationStream } from '../../database/migration-files.ts';
+import { MigrationError } from '../../database/migration-files.ts';
 import { listPendingMigrations } from '../../database/migrator.ts';
 import { error, type Finding, ok } from './finding.ts';
 

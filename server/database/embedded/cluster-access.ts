@@ -4,10 +4,10 @@ import { chown, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { makeKeptSecret, readKeptSecret } from '../../kept-secret.ts';
-import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
 import { isRoot, type PostgresBinaries } from './postgres-binaries.ts';
 import {
   applicationName,
+  EmbeddedPostgresError,
   isLockConflict,
   pickReason,
   postgresEnvironment,

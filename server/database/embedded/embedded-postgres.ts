@@ -2,10 +2,9 @@ import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, type DatabaseError } from 'pg';
 import { isSecured, loadPassword, secureCluster } from './cluster-access.ts';
-import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
 import { locatePostgresBinaries, type PostgresBinaries } from './postgres-binaries.ts';
 import { type Cluster, createCluster, findCluster, makeDirectory } from './postgres-cluster.ts';
-import { applicationName } from './postgres-program.ts';
+import { applicationName, EmbeddedPostgresError } from './postgres-program.ts';
 import {
   awaitPostmaster,
   type Launched,
@@ -15,7 +14,7 @@ import {
   stopPostmaster,
 } from './postmaster.ts';
 
-export { EmbeddedPostgresError } from './embedded-postgres-error.ts';
+export { EmbeddedPostgresError } from './postgres-program.ts';
 
 export interface EmbeddedPostgresOptions {
   /** The cluster is kept in `postgres` below it, PostgreSQL's log in `postgres.log`. Made if absent. */

@@ -2,7 +2,7 @@ import { access, chmod, constants, cp, mkdir, readdir, readFile, symlink } from 
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { buildDirectory } from './build-directory.ts';
-import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
+import { EmbeddedPostgresError } from './postgres-program.ts';
 
 export interface PostgresBinaries {
   initdb: string;

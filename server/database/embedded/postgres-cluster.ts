@@ -5,9 +5,15 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { buildDirectory } from './build-directory.ts';
 import { secureCluster } from './cluster-access.ts';
-import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
 import { isRoot, makeSharedDirectory, type PostgresBinaries, sharedDirectory } from './postgres-binaries.ts';
-import { pickReason, postgresEnvironment, superuserName, type UserIds, unprivileged } from './postgres-program.ts';
+import {
+  EmbeddedPostgresError,
+  pickReason,
+  postgresEnvironment,
+  superuserName,
+  type UserIds,
+  unprivileged,
+} from './postgres-program.ts';
 
 export interface Cluster {
   /** What the operator named: messages speak of it. */

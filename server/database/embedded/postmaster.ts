@@ -6,10 +6,9 @@ import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { isAlive } from './build-directory.ts';
-import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
 import type { PostgresBinaries } from './postgres-binaries.ts';
 import { type Cluster, canEnter } from './postgres-cluster.ts';
-import { isLockConflict, pickReason, postgresEnvironment } from './postgres-program.ts';
+import { EmbeddedPostgresError, isLockConflict, pickReason, postgresEnvironment } from './postgres-program.ts';
 
 /** A running PostgreSQL, as its `postmaster.pid` describes it. */
 export interface Postmaster {

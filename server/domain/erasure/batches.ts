@@ -1,8 +1,8 @@
 import { type Expression, type ExpressionBuilder, expressionBuilder, type SqlBool, sql } from 'kysely';
 import type { Queryable } from '../../database/database.ts';
-import { primaryKeyOf } from '../../database/primary-keys.ts';
 import { type Arguments, type Query, query } from '../../database/query.ts';
 import type { Tables } from '../../database/tables.ts';
+import { primaryKeyOf } from '../../database/tables.ts';
 
 /** The number of rows removed or changed, by table. */
 export type RowCounts = Record<string, number>;

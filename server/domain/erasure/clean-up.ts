@@ -1,7 +1,6 @@
 import type { Config } from '../../config.ts';
 import type { Database, Queryable } from '../../database/database.ts';
-import { query } from '../../database/query.ts';
-import { runOn } from '../../database/run-on.ts';
+import { query, runOn } from '../../database/query.ts';
 import { boolean, sql } from '../../database/sql.ts';
 import { eraseAccount } from './erase-account.ts';
 import { eraseUser } from './erase-user.ts';
