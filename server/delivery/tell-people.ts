@@ -1,127 +1,226 @@
-import { array, bigint, sql, text, time, uuid } from '../database/sql.ts';
+import { type AliasableExpression, type Kysely, sql } from 'kysely';
+import type { EventType } from '../../contract/events.ts';
+import { addJob } from '../database/add-job.ts';
+import type { Transaction } from '../database/database.ts';
+import { type Arguments, query } from '../database/query.ts';
+import type { Tables } from '../database/tables.ts';
 import { chatEventTypes } from '../domain/chat/chat-event-types.ts';
 import { findAccountOfEvent } from '../domain/events/find-account-of-event.ts';
-import { dataOfEvent } from '../domain/events/recorded-event.ts';
+import { targetIdInEvent } from '../domain/events/recorded-event.ts';
 import { chatQueue } from './chat/chat-queues.ts';
 import type { TaskDependencies } from './dependencies.ts';
+import type { NotificationToMail } from './mail/mail-notifications.ts';
 
 /** The payload of a tell_people job. */
 interface TellPeople {
   /** Missing in jobs of the version before this one. */
   account_id?: number;
   event_id: string;
-  /** Where a job goes on: the last user who was told. */
+  /** The last user whom the job before told. */
   after?: number;
 }
 
-/** How many are told by one job, so that none takes long: an event with more followers makes another job. */
+/** How many users one job tells, so that no job takes long. An event with more followers makes another job. */
 const batchSize = 1000;
 
 /** How many messages one mail job sends. */
 const mailBatchSize = 100;
 
-/**
- * Tells people of an event. It is one statement, so that all of it happens or nothing, in one round trip.
- *
- * - posts: a job for each channel that subscribed to the event. Only the run that marks the event as told adds them.
- * - candidate, recipient: the users to tell, in the order of their ids. They are members, but not the actor, not blocked
- *   and not the placeholder of erased users.
- * - notified, mail: the notifications, and jobs that mail them to users with an address. A second run adds none.
- * - more: the job for the next batch.
- */
-const tellPeopleStatement = sql(
-  'tell_people',
-  {
-    arguments: {
-      accountId: bigint(),
-      eventId: uuid(),
-      after: bigint(),
-      now: time(),
-      chatTypes: array(text()),
-      batchSize: bigint(),
-      mailBatchSize: bigint(),
-    },
-    row: { posts: bigint(), mails: bigint(), more: bigint() },
-  },
-  `with event as materialized (
-    select e.board_id, e.idea_id, e.actor_id, e.type, i.author_id,
-      (${dataOfEvent} #>> '{target,id}')::bigint as target_id
-    from events e join ideas i on i.account_id = $accountId and i.id = e.idea_id
-    where e.account_id = $accountId and e.id = $eventId
-  ), marked as (
-    update events e set told_at = $now
-    where e.account_id = $accountId and e.id = $eventId and e.told_at is null and $after::bigint = 0
-    returning e.board_id, e.type
-  ), posts as (
-    select graphile_worker.add_job(
-      'post_to_chat', json_build_object('account_id', $accountId::bigint, 'channel_id', c.id, 'event_id', $eventId::uuid),
-      queue_name => ${chatQueue('$accountId::bigint', 'c.id')}
-    )
-    from marked e join chat_channels c on c.account_id = $accountId and c.board_id = e.board_id
-    where c.disabled_at is null and e.type = any ($chatTypes) and (c.event_types = '{}' or e.type = any (c.event_types))
-  ), candidate as (
-    select f.user_id from event e join followers f on f.account_id = $accountId and f.idea_id = e.idea_id
-    where e.type in ('idea.status_changed', 'idea.merged', 'idea.unmerged', 'comment.created') and f.user_id > $after
-    union
-    select f.user_id from event e join followers f on f.account_id = $accountId and f.idea_id = e.target_id
-    where e.type = 'idea.merged' and f.user_id > $after
-    union
-    select m.user_id from event e join memberships m on m.account_id = $accountId
-    where e.type = 'idea.pending' and m.role in ('owner', 'admin', 'moderator') and m.user_id > $after
-    union
-    -- The author is told what became of a submission; one who published it without anybody's approval knows.
-    select e.author_id from event e where e.type in ('idea.created', 'idea.rejected') and e.author_id > $after
-  ), recipient as materialized (
-    select c.user_id
-    from event e cross join candidate c
-    -- One by one: a plan that was made while the account was small must not join it whole.
-    cross join lateral (
-      select from memberships m where m.account_id = $accountId and m.user_id = c.user_id limit 1
-    ) member
-    join users u on u.id = c.user_id and not u.is_placeholder
-    where c.user_id is distinct from e.actor_id
-      and not exists (select from user_blocks b where b.account_id = $accountId and b.user_id = c.user_id)
-    order by c.user_id
-    limit $batchSize
-  ), notified as (
-    insert into notifications (account_id, user_id, event_id, kind, created_at)
-    select $accountId, r.user_id, $eventId, case e.type when 'idea.created' then 'idea.approved' else e.type end, $now
-    from event e cross join recipient r
-    order by r.user_id
-    on conflict (account_id, event_id, user_id) do nothing
-    returning id, user_id
-  ), mailable as (
-    select json_build_object('account_id', $accountId::bigint, 'id', n.id) as entry, n.id,
-      (row_number() over (order by n.id) - 1) / $mailBatchSize as batch
-    from notified n join users u on u.id = n.user_id
-    where u.notification_email is not null
-  ), mail as (
-    select graphile_worker.add_job('mail_people', json_agg(entry order by id)) from mailable group by batch
-  ), more as (
-    select graphile_worker.add_job(
-      'tell_people', json_build_object('account_id', $accountId::bigint, 'event_id', $eventId::uuid, 'after', last.user_id),
-      queue_name => format('people:%s', e.idea_id % 8)
-    )
-    from event e cross join (select max(user_id) as user_id, count(*) as told from recipient) last
-    where last.told = $batchSize
-  )
-  -- PostgreSQL runs only what is counted.
-  select (select count(*) from posts) as posts, (select count(*) from mail) as mails, (select count(*) from more) as more`,
+interface AccountEvent {
+  accountId: number;
+  eventId: string;
+}
+
+const selectEvent = query('select_event_to_tell', (db, $: Arguments<AccountEvent>) =>
+  db
+    .selectFrom('events as e')
+    .select(e => ['e.type', 'e.actor_id', e.ref('e.board_id').$notNull().as('board_id')])
+    .select(e => [e.ref('e.idea_id').$notNull().as('idea_id'), targetIdInEvent.as('target_id')])
+    .where('e.account_id', '=', $.accountId)
+    .where('e.id', '=', $.eventId)
+    .where('e.idea_id', 'is not', null),
 );
 
-export function tellPeople({ queue, clock }: Pick<TaskDependencies, 'queue' | 'clock'>) {
+const markTold = query('mark_event_told', (db, $: Arguments<AccountEvent & { now: Date }>) =>
+  db
+    .updateTable('events as e')
+    .set({ told_at: $.now })
+    .where('e.account_id', '=', $.accountId)
+    .where('e.id', '=', $.eventId)
+    .where('e.told_at', 'is', null)
+    .returning('e.id'),
+);
+
+/** One job for each channel that subscribed to the event. */
+const addChatJobs = query('add_chat_jobs', (db, $: Arguments<AccountEvent & { boardId: number; type: EventType }>) =>
+  db
+    .selectFrom('chat_channels as c')
+    .select(
+      sql`graphile_worker.add_job(
+          'post_to_chat', json_build_object('account_id', c.account_id, 'channel_id', c.id, 'event_id', ${$.eventId}::uuid),
+          queue_name => ${chatQueue}
+        )`.as('job'),
+    )
+    .where('c.account_id', '=', $.accountId)
+    .where('c.board_id', '=', $.boardId)
+    .where('c.disabled_at', 'is', null)
+    .where(c => c.or([c('c.event_types', '=', sql<never>`'{}'`), c($.type, '=', c.fn.any('c.event_types'))])),
+);
+
+/** A batch of the users to tell, in the order of their ids. */
+interface Batch {
+  accountId: number;
+  /** The idea, and the target of a merge. */
+  ideaIds: readonly number[];
+  after: number;
+  actorId: number | null;
+}
+
+/** Selects the next batch of the candidates who are members, but not the actor, blocked or the placeholder of erased users. */
+function selectRecipients(
+  name: string,
+  candidatesOf: (db: Kysely<Tables>, $: Arguments<Batch>) => AliasableExpression<{ user_id: number }>,
+) {
+  return query(name, (db, $: Arguments<Batch>) =>
+    db
+      .selectFrom(candidatesOf(db, $).as('c'))
+      // One by one: a plan that was made while the account was small must not join all members.
+      .innerJoinLateral(
+        from =>
+          from
+            .selectFrom('memberships as m')
+            .select('m.user_id')
+            .where('m.account_id', '=', $.accountId)
+            .whereRef('m.user_id', '=', 'c.user_id')
+            .limit(1)
+            .as('m'),
+        join => join.onTrue(),
+      )
+      .innerJoin('users as u', 'u.id', 'c.user_id')
+      .select(u => ['u.id', u('u.notification_email', 'is not', null).as('has_address')])
+      .where('u.is_placeholder', '=', false)
+      .where('u.id', '>', $.after)
+      .where('u.id', 'is distinct from', $.actorId)
+      .where(u =>
+        u.not(
+          u.exists(
+            u.selectFrom('user_blocks as b').where('b.account_id', '=', $.accountId).whereRef('b.user_id', '=', 'u.id'),
+          ),
+        ),
+      )
+      .orderBy('u.id')
+      .limit(batchSize),
+  );
+}
+
+const selectFollowers = selectRecipients('select_followers_to_tell', (db, $) =>
+  db
+    .selectFrom('followers as f')
+    .select('f.user_id')
+    .distinct()
+    .where('f.account_id', '=', $.accountId)
+    .where(f => f('f.idea_id', '=', f.fn.any($.ideaIds)))
+    .where('f.user_id', '>', $.after),
+);
+
+const selectModerators = selectRecipients('select_moderators_to_tell', (db, $) =>
+  db
+    .selectFrom('memberships as m')
+    .select('m.user_id')
+    .where('m.account_id', '=', $.accountId)
+    .where('m.role', 'in', ['owner', 'admin', 'moderator'])
+    .where('m.user_id', '>', $.after),
+);
+
+const selectAuthor = selectRecipients('select_author_to_tell', (db, $) =>
+  db
+    .selectFrom('ideas as i')
+    .select('i.author_id as user_id')
+    .where('i.account_id', '=', $.accountId)
+    .where(i => i('i.id', '=', i.fn.any($.ideaIds))),
+);
+
+/**
+ * The users whom each type of event is told to. The author is told the result of a submission; an author who published
+ * it without approval is the actor.
+ */
+const recipientsOfType: Record<string, typeof selectFollowers> = {
+  'idea.status_changed': selectFollowers,
+  'idea.merged': selectFollowers,
+  'idea.unmerged': selectFollowers,
+  'comment.created': selectFollowers,
+  'idea.pending': selectModerators,
+  'idea.created': selectAuthor,
+  'idea.rejected': selectAuthor,
+};
+
+/** Returns only the new notifications, so that a second run mails nobody again. */
+const insertNotifications = query(
+  'insert_event_notifications',
+  (db, $: Arguments<AccountEvent & { userIds: readonly number[]; kind: string; now: Date }>) =>
+    db
+      .insertInto('notifications')
+      .columns(['account_id', 'user_id', 'event_id', 'kind', 'created_at'])
+      .expression(from =>
+        from
+          .selectFrom(sql<{ user_id: number }>`unnest(${$.userIds}::bigint[])`.as<'r'>(sql`r(user_id)`))
+          .select([$.accountId.as('account_id'), 'r.user_id', $.eventId.as('event_id')])
+          .select([$.kind.as('kind'), $.now.as('created_at')])
+          .orderBy('r.user_id'),
+      )
+      .onConflict(conflict => conflict.columns(['account_id', 'event_id', 'user_id']).doNothing())
+      .returning(['id', 'user_id']),
+);
+
+const addMailJobs = query('add_mail_people_jobs', (db, $: Arguments<{ payloads: readonly string[] }>) =>
+  db
+    .selectFrom(sql<{ payload: string }>`unnest(${$.payloads}::json[])`.as<'p'>(sql`p(payload)`))
+    .select(sql`graphile_worker.add_job('mail_people', p.payload)`.as('job')),
+);
+
+/**
+ * Tells people of an event: jobs for its chats, then notifications and mail jobs for one batch of users, then the job for
+ * the next batch. All of it commits together. A second run adds nothing.
+ */
+export function tellPeople({ database, queue, clock }: Pick<TaskDependencies, 'database' | 'queue' | 'clock'>) {
   return async (payload: unknown) => {
     const { account_id, event_id: eventId, after = 0 } = payload as TellPeople;
     const accountId = account_id ?? (await findAccountOfEvent(queue, eventId));
     if (accountId === undefined) return;
-    await queue.query(tellPeopleStatement, {
-      accountId,
-      eventId,
-      after,
-      now: clock.now(),
-      chatTypes: chatEventTypes,
-      batchSize,
-      mailBatchSize,
-    });
+    await database.transaction(transaction => tellBatch(transaction, { accountId, eventId }, after, clock.now()));
   };
+}
+
+async function tellBatch(transaction: Transaction, event: AccountEvent, after: number, now: Date) {
+  const { accountId } = event;
+  const [found] = await transaction.query(selectEvent, event);
+  if (!found) return;
+  const { type, board_id: boardId, idea_id: ideaId, target_id: targetId } = found;
+  if (after === 0) {
+    const [marked] = await transaction.query(markTold, { ...event, now });
+    const chatType = chatEventTypes.find(one => one === type);
+    if (marked && chatType) await transaction.query(addChatJobs, { ...event, boardId, type: chatType });
+  }
+
+  const select = recipientsOfType[type];
+  if (!select) return;
+  const ideaIds = type === 'idea.merged' && targetId !== null ? [ideaId, targetId] : [ideaId];
+  const recipients = await transaction.query(select, { accountId, ideaIds, after, actorId: found.actor_id });
+  const last = recipients.at(-1);
+  if (!last) return;
+  const kind = type === 'idea.created' ? 'idea.approved' : type;
+  const userIds = recipients.map(({ id }) => id);
+  const notifications = await transaction.query(insertNotifications, { ...event, userIds, kind, now });
+  const mailable = new Set(recipients.filter(({ has_address }) => has_address).map(({ id }) => id));
+  const entries: NotificationToMail[] = notifications
+    .filter(({ user_id }) => mailable.has(user_id))
+    .map(({ id }) => ({ account_id: accountId, id }));
+  const payloads: string[] = [];
+  for (let i = 0; i < entries.length; i += mailBatchSize) {
+    payloads.push(JSON.stringify(entries.slice(i, i + mailBatchSize)));
+  }
+  if (payloads.length > 0) await transaction.query(addMailJobs, { payloads });
+  if (recipients.length < batchSize) return;
+  const payload: TellPeople = { account_id: accountId, event_id: event.eventId, after: last.id };
+  await addJob(transaction, { task: 'tell_people', payload, queueName: `people:${ideaId % 8}` });
 }

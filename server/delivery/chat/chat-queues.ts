@@ -1,12 +1,13 @@
+import { sql } from 'kysely';
+
 /*
  * graphile-worker runs one job of a named queue at a time, in all processes. So the number of an account's queues bounds
  * its posts that are under way.
  */
 const quickQueues = 4;
 
-/** The name of a channel's queue in SQL. Other channels share it, but each channel's posts keep their order. */
-export const chatQueue = (accountId: string, channelId: string) =>
-  `format('chats:%s:%s', ${accountId}, ${channelId} % ${quickQueues})`;
+/** The name of the queue of a channel c. Other channels share it, but each channel's posts keep their order. */
+export const chatQueue = sql<string>`format('chats:%s:%s', c.account_id, c.id % ${sql.lit(quickQueues)})`;
 
 /** The queue of an account's slow and failing channels, which must not keep its other channels waiting. */
 export const slowChatQueue = (accountId: number) => `chats:${accountId}:slow`;

@@ -1,7 +1,7 @@
 import type { TaskList } from 'graphile-worker';
 import { sql } from 'kysely';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
-import { textInEvent } from '../../domain/events/recorded-event.ts';
+import { targetIdInEvent, textInEvent } from '../../domain/events/recorded-event.ts';
 import { ideaUrl } from '../../domain/ideas/idea-url.ts';
 import type { NotificationKind } from '../../domain/notifications/notification-words.ts';
 import { type Subscription, unsubscribeUrl } from '../../domain/notifications/unsubscribe-token.ts';
@@ -31,8 +31,6 @@ type DueNotification = RowOf<typeof selectDue>;
 /** A user who unfollows the idea gets no mail of these kinds. */
 const followedKinds = ['idea.status_changed', 'idea.merged', 'idea.unmerged', 'comment.created'];
 
-const targetId = sql<number | null>`(${textInEvent('target', 'id')})::bigint`;
-
 /**
  * A user who was blocked, left or unfollowed since the notification was made gets no mail of it. followed_id is the idea
  * that the link in the mail unfollows.
@@ -55,7 +53,7 @@ const selectDue = query('select_due_notifications', (db, $: Arguments<{ accountI
           .where(f =>
             f.or([
               f('f.idea_id', '=', f.ref('e.idea_id')),
-              f.and([f('n.kind', '=', 'idea.merged'), f('f.idea_id', '=', targetId)]),
+              f.and([f('n.kind', '=', 'idea.merged'), f('f.idea_id', '=', targetIdInEvent)]),
             ]),
           )
           .orderBy(f => f('f.idea_id', '=', f.ref('e.idea_id')), 'desc')
@@ -74,7 +72,7 @@ const selectDue = query('select_due_notifications', (db, $: Arguments<{ accountI
       n.ref('u.notification_email').$notNull().as('address'),
       'e.idea_id',
       'f.idea_id as followed_id',
-      targetId.as('target_id'),
+      targetIdInEvent.as('target_id'),
       textInEvent('board', 'name').as('board'),
       textInEvent('board', 'slug').as('board_slug'),
       textInEvent('idea', 'title').as('title'),

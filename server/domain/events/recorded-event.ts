@@ -11,9 +11,12 @@ export function recordedEventOf(e: ExpressionBuilder<Tables & { e: Tables['event
 }
 
 /** The data of an event e in SQL. An event of the version before has it in the body alone. */
-export const dataOfEvent = "coalesce(e.data, (e.body -> 'data')::jsonb)";
+const dataOfEvent = "coalesce(e.data, (e.body -> 'data')::jsonb)";
 
 /** A text in the data of an event e, such as `textInEvent('idea', 'title')`. */
 export function textInEvent(...path: string[]) {
   return sql<string | null>`${sql.raw(dataOfEvent)} #>> ${sql.lit(`{${path.join(',')}}`)}`;
 }
+
+/** The id of the target of an event e, which is a merge or the end of one. */
+export const targetIdInEvent = sql<number | null>`(${textInEvent('target', 'id')})::bigint`;
