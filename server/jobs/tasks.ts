@@ -4,12 +4,8 @@ import { query } from '../database/query.ts';
 import { postToChat } from '../delivery/chat/post-to-chat.ts';
 import { clearOldEvents } from '../delivery/clear-old-events.ts';
 import type { TaskDependencies } from '../delivery/dependencies.ts';
-import { mailAccountDeletion } from '../delivery/mail/mail-account-deletion.ts';
-import { mailAddressLink, mailAddressNotice } from '../delivery/mail/mail-address-link.ts';
-import { mailInvitation } from '../delivery/mail/mail-invitation.ts';
+import { buildAccountMailTasks } from '../delivery/mail/account-mails.ts';
 import { mailNotifications } from '../delivery/mail/mail-notifications.ts';
-import { mailPasswordLink } from '../delivery/mail/mail-password-link.ts';
-import { mailPasswordNotice } from '../delivery/mail/mail-password-notice.ts';
 import { tellPeople } from '../delivery/tell-people.ts';
 import { deliverWebhooks } from '../delivery/webhooks/deliver-webhooks.ts';
 import { fillCanonicalAddresses } from '../domain/users/fill-canonical-addresses.ts';
@@ -42,12 +38,7 @@ export function buildTasks(deps: TaskDependencies): TaskList {
     deliver_webhooks: deliverWebhooks(deps),
     wake_overdue_webhooks: () => wakeOverdueLanes(deps.queue),
     clear_old_events: () => clearOldEvents(deps.queue, deps.stopping),
-    mail_password_link: mailPasswordLink(deps),
-    mail_password_notice: mailPasswordNotice(deps),
-    mail_account_deletion: mailAccountDeletion(deps),
-    mail_address_link: mailAddressLink(deps),
-    mail_address_notice: mailAddressNotice(deps),
-    mail_invitation: mailInvitation(deps),
+    ...buildAccountMailTasks(deps),
     ...mailNotifications(deps),
     tell_people: tellPeople(deps),
     post_to_chat: postToChat(deps),

@@ -7,8 +7,8 @@ import type { NotificationKind } from '../../domain/notifications/notification-w
 import { type Subscription, unsubscribeUrl } from '../../domain/notifications/unsubscribe-token.ts';
 import { deliver } from '../channel.ts';
 import type { TaskDependencies } from '../dependencies.ts';
-import { writeMail } from './mail-content.ts';
 import type { Mail, Mailer } from './mailer.ts';
+import { writeNotificationMail } from './write-mail.ts';
 
 /** An entry in the payload of a mail_people job. All entries of a job are of one account. */
 export interface NotificationToMail {
@@ -180,7 +180,7 @@ export function mailNotifications(deps: TaskDependencies) {
     // A rejected idea is shown to nobody, and a merged one by the idea that it is now part of.
     const shownId = kind === 'idea.merged' ? target_id : idea_id;
     const ideaPage = shownId === null || board_slug === null ? config.BASE_URL : ideaUrl(config, board_slug, shownId);
-    const content = writeMail({
+    const content = writeNotificationMail({
       ...notification,
       targetTitle: notification.target_title,
       statusLabel: notification.status_label,

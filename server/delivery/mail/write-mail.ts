@@ -1,0 +1,75 @@
+import { type NotificationSubject, wordsOf } from '../../domain/notifications/notification-words.ts';
+import { html } from '../../text/html.ts';
+import { oneLine, truncate } from '../../text/plain-text.ts';
+
+export interface MailContent {
+  subject: string;
+  text: string;
+  html: string;
+}
+
+/** The words of a mail with one link. */
+interface LinkMail {
+  subject: string;
+  /** The first paragraph, if it is not the purpose. */
+  sentence?: string;
+  purpose: string;
+  link: { label: string; url: string };
+  /** For a reader who did not ask for the mail. */
+  otherwise: string;
+}
+
+export function writeLinkMail({ subject, sentence, purpose, link, otherwise }: LinkMail): MailContent {
+  const paragraphs = sentence === undefined ? [purpose] : [sentence, purpose];
+  return {
+    subject,
+    text: [...paragraphs, link.url, otherwise].join('\n\n'),
+    html: pageOf(
+      subject,
+      html`${paragraphs.map(paragraph => html`<p>${paragraph}</p>\n`)}<p><a href="${link.url}">${link.label}</a></p>
+<p style="font-size:13px;color:#57534e">${otherwise}</p>`,
+    ),
+  };
+}
+
+interface NotificationMail extends NotificationSubject {
+  /** The address to read more; null for none. */
+  url: string | null;
+  unsubscribeUrl: string;
+}
+
+const maxQuoteLength = 1000;
+
+/** Writes the mail of a notification. */
+export function writeNotificationMail(about: NotificationMail): MailContent {
+  const words = wordsOf(about);
+  const quote = words.quote ? truncate(oneLine(words.quote), maxQuoteLength) : '';
+  return {
+    subject: words.subject,
+    text: [
+      words.sentence,
+      ...(quote ? [`> ${quote}`] : []),
+      ...(about.url ? [`${words.link}:\n${about.url}`] : []),
+      `-- \n${words.reason}\n${words.ending}: ${about.unsubscribeUrl}`,
+    ].join('\n\n'),
+    html: pageOf(
+      words.subject,
+      html`<p>${words.sentence}</p>
+${quote !== '' && html`<blockquote style="margin:16px 0;padding:0 16px;border-left:3px solid #d6d3d1">${quote}</blockquote>`}
+${about.url !== null && html`<p><a href="${about.url}">${words.link}</a></p>`}
+<hr style="border:0;border-top:1px solid #d6d3d1">
+<p style="font-size:13px;color:#57534e">${words.reason}<br><a href="${about.unsubscribeUrl}" style="color:#57534e">${words.ending}</a></p>`,
+    ),
+  };
+}
+
+function pageOf(subject: string, content: ReturnType<typeof html>): string {
+  return html`<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>${subject}</title></head>
+<body style="margin:0;padding:24px;font:16px/1.5 system-ui,sans-serif;color:#1c1917;background:#ffffff">
+${content}
+</body>
+</html>
+`.text;
+}
