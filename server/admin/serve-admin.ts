@@ -5,7 +5,7 @@ import type { ServerDependencies } from '../dependencies.ts';
 import type { PostTest } from '../domain/chat/test-channel.ts';
 import type { Consents } from '../oauth/consents.ts';
 import { serveAccount } from './account/account-routes.ts';
-import { serveBoards } from './boards/serve-boards.ts';
+import { serveBoards } from './boards/board-routes.ts';
 import { serveChat } from './chat/chat-routes.ts';
 import { serveConnect } from './connect/connect-routes.ts';
 import { serveHome } from './home/home-routes.ts';

@@ -1,28 +1,15 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { ServerDependencies } from '../../dependencies.ts';
 import { AdministrationError } from '../../domain/administration.ts';
 import { BoardChangedError, requireBoardAsSeen } from '../../domain/boards/find-board.ts';
 import { updateBoard } from '../../domain/boards/update-board.ts';
-import type { AccountOfUser } from '../../domain/sign-in/read-session.ts';
-import { definePage, sendPage } from '../../pages/shell/page.ts';
-import { fieldOf, noticeIn, type Problem, problemOf, wordIn } from '../shell/form.ts';
-import { formTokenOf, frameOf } from '../shell/frame.ts';
-import { administer, nameAccount, requireAdminAccount, requireSession } from '../shell/session.ts';
-import { type BoardHeader, headerOf, pathOnBoard } from './board-page.ts';
-import { chosenZone, rememberZone } from './chosen-zone.ts';
+import { definePage } from '../../pages/shell/page.ts';
+import { fieldOf, type Problem } from '../shell/form.ts';
+import type { Route, Visit } from '../shell/visit.ts';
+import { boardPage, onBoard, pathOnBoard } from './board-page.ts';
 import { changesOf, type DeadlineForm, readDeadlineForm, untouchedInOtherZone } from './deadline-form.ts';
-import { onBoard } from './on-board.ts';
-import { type PresentedDeadlines, presentDeadlines } from './present-deadlines.ts';
+import { presentDeadlines } from './present-deadlines.ts';
+import { isTimeZone } from './time-zones.ts';
 
-interface DeadlineData extends PresentedDeadlines {
-  board: BoardHeader;
-  action: string;
-  formToken: string;
-  notice?: string | undefined;
-  problem?: string | undefined;
-}
-
-const deadlinePage = definePage<DeadlineData>('admin/boards/deadlines');
+const deadlinePage = definePage<object>('admin/boards/deadlines');
 
 const notices = {
   saved: 'The deadlines are saved. They hold from this moment on.',
@@ -32,69 +19,63 @@ const notices = {
 
 const look = 'The time zone is another one, and the times below now stand in it. Look at them, and save them again';
 
-/** The deadlines of a board: when ideas and votes are taken (POST /api/v1/ideas; Idea actions, 2), for the owners and admins of its account. */
-export function serveDeadlines(app: FastifyInstance, server: ServerDependencies) {
-  const onRequest = [requireSession, nameAccount];
-  const path = '/admin/boards/:slug/deadlines';
-
-  app.get(path, { onRequest }, async (request, reply) =>
-    show(request, reply, requireAdminAccount(request), { notice: noticeIn(request, notices) }),
-  );
-
-  app.post(path, { onRequest }, async (request, reply) => {
-    const account = requireAdminAccount(request);
-    const form = readDeadlineForm(request.body);
-    try {
-      // Only looking at the times in another zone: what was entered stays as it is.
-      if (fieldOf(request.body, 'look') !== '') {
-        rememberZone(reply, server.config, form.zone);
-        return await show(request, reply, account, { form, seenAt: form.seenAt });
-      }
-      const twice = await save(request, account, form);
-      rememberZone(reply, server.config, form.zone);
-      const notice = twice.length > 0 ? 'first' : 'saved';
-      return reply.redirect(pathOnBoard(request, account, wordIn(request, 'slug'), 'deadlines', { notice }), 303);
-    } catch (error) {
-      const problem = problemOf(error);
-      // Whoever is told what somebody else made of it has seen that now; whoever is told something else has not.
-      const seenAt = error instanceof BoardChangedError ? {} : { seenAt: form.seenAt };
-      return show(request, reply, account, { form, problem, ...seenAt });
+/** The deadlines of a board: when ideas and votes are taken (POST /api/v1/ideas; Idea actions, 2). */
+export const deadlineRoute: Route = {
+  path: '/admin/boards/:slug/deadlines',
+  show: showDeadlines,
+  run: async visit => {
+    const form = readDeadlineForm(visit.request.body);
+    if (visit.field('look') !== '') {
+      // Shows the times in another zone and saves nothing.
+      rememberZone(visit, form.zone);
+      return showDeadlines(visit);
     }
+    const twice = await save(visit, form);
+    rememberZone(visit, form.zone);
+    return pathOnBoard(visit, 'deadlines', { notice: twice.length > 0 ? 'first' : 'saved' });
+  },
+};
+
+function save(visit: Visit, form: DeadlineForm) {
+  return visit.administer(async admin => {
+    const board = await requireBoardAsSeen(admin, visit.account.id, visit.word('slug'), form.seenAt);
+    if (untouchedInOtherZone(board, form).length > 0) throw new AdministrationError('invalid', look);
+    const { changes, twice } = changesOf(board, form);
+    await updateBoard(admin, board, changes);
+    return twice;
   });
+}
 
-  function save(request: FastifyRequest, account: AccountOfUser, form: DeadlineForm) {
-    return administer(server, request, async admin => {
-      const board = await requireBoardAsSeen(admin, account.id, wordIn(request, 'slug'), form.seenAt);
-      if (untouchedInOtherZone(board, form).length > 0) throw new AdministrationError('invalid', look);
-      const { changes, twice } = changesOf(board, form);
-      await updateBoard(admin, board, changes);
-      return twice;
-    });
-  }
+async function showDeadlines(visit: Visit, problem?: Problem) {
+  const form = visit.isSent ? readDeadlineForm(visit.request.body) : undefined;
+  const board = await onBoard(visit, async (_admin, found) => found);
+  const zoneName = form?.zone ?? chosenZone(visit);
+  const presented = presentDeadlines(board, { zoneName, form, now: visit.server.clock.now() });
+  const isStale = problem?.cause instanceof BoardChangedError;
+  const data = {
+    ...presented,
+    // A person who is told of another's change has seen it now. A person who is told of another problem has not.
+    seenAt: form && !isStale ? form.seenAt : presented.seenAt,
+    action: pathOnBoard(visit, 'deadlines', { slug: board.slug }),
+  };
+  return boardPage(visit, board, { template: deadlinePage, tab: 'deadlines' }, data, { notices, problem });
+}
 
-  async function show(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    account: AccountOfUser,
-    given: { form?: DeadlineForm; seenAt?: string; problem?: Problem; notice?: string | undefined },
-  ) {
-    const { form, problem, notice } = given;
-    const board = await onBoard(server, request, account, async (_admin, found) => found);
-    const now = server.clock.now();
-    const presented = presentDeadlines(board, { zoneName: form?.zone ?? chosenZone(request), form, now });
-    const data: DeadlineData = {
-      ...presented,
-      board: headerOf(request, account, board, { current: 'deadlines', now }),
-      seenAt: given.seenAt ?? presented.seenAt,
-      action: pathOnBoard(request, account, board.slug, 'deadlines'),
-      formToken: formTokenOf(request),
-      notice,
-      problem: problem?.message,
-    };
-    return sendPage(
-      reply,
-      deadlinePage(frameOf(request, account, `${data.board.name}: Deadlines`), data),
-      problem?.status ?? 200,
-    );
-  }
+/** Each browser remembers the time zone for itself, in a cookie. */
+const zoneCookie = 'idea_board_zone';
+const yearSeconds = 365 * 86_400;
+
+/** The zone that the address names, else the one used last in this browser, else UTC. */
+function chosenZone({ request: { query, cookies } }: Visit): string {
+  return [fieldOf(query, 'zone'), cookies[zoneCookie] ?? ''].find(isTimeZone) ?? 'UTC';
+}
+
+function rememberZone({ reply, server }: Visit, zone: string) {
+  reply.setCookie(zoneCookie, zone, {
+    path: '/admin',
+    httpOnly: true,
+    sameSite: 'lax',
+    secure: server.config.BASE_URL.startsWith('https:'),
+    maxAge: yearSeconds,
+  });
 }

@@ -1,6 +1,6 @@
 import type { Board } from '../../entities/board.ts';
 import type { ShownTime } from '../shell/show.ts';
-import { type Flag, stateOfWindow, type Window } from './board-flags.ts';
+import { stateOfWindow, type Window } from './board-page.ts';
 import { type Bound, bounds, type DeadlineForm, storedText, untouchedInOtherZone } from './deadline-form.ts';
 import { localBounds, openZone, timeZones, type Zone } from './time-zones.ts';
 
@@ -10,7 +10,7 @@ export interface PresentedDeadlines {
   seenAt: string;
   windows: {
     title: string;
-    state: Flag;
+    state: ReturnType<typeof stateFlag>;
     explanation: string;
     bounds: PresentedBound[];
   }[];
@@ -76,7 +76,7 @@ function presentStored(time: Date | null | undefined, zone: Zone): PresentedBoun
   return { inZone: { text: zone.show(time), iso }, inUtc: { text: openZone('UTC').show(time), iso } };
 }
 
-function stateFlag(window: Window, now: Date): Flag {
+function stateFlag(window: Window, now: Date): { label: string; chip: string } {
   if (!window.openAt && !window.closeAt) return { label: 'Always open', chip: 'chip-outline' };
   const state = stateOfWindow(window, now);
   if (state === 'open') return { label: 'Open now', chip: 'chip-completed' };

@@ -1,110 +1,194 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { ServerDependencies } from '../../dependencies.ts';
-import type { AccountOfUser } from '../../domain/sign-in/read-session.ts';
-import { requireStatus, updateStatus } from '../../domain/statuses/edit-statuses.ts';
-import { readStatusInUse } from '../../domain/statuses/list-statuses.ts';
-import { definePage, sendPage } from '../../pages/shell/page.ts';
-import { type Problem, problemOf, wordIn } from '../shell/form.ts';
-import { askFor, formTokenOf, frameOf } from '../shell/frame.ts';
+import { type StatusCategory, statusCategories } from '../../../contract/status.ts';
+import { AdministrationError } from '../../domain/administration.ts';
+import { addStatus, removeStatus, requireStatus, updateStatus } from '../../domain/statuses/edit-statuses.ts';
+import { listStatusesInUse, readStatusInUse, type StatusInUse } from '../../domain/statuses/list-statuses.ts';
+import { definePage } from '../../pages/shell/page.ts';
+import type { Problem } from '../shell/form.ts';
 import { Refusal } from '../shell/refusal.ts';
-import { nameAccount, requireAdminAccount, requireSession } from '../shell/session.ts';
-import { showCount } from '../shell/show.ts';
-import { type BoardHeader, headerOf, pathOnBoard } from './board-page.ts';
-import { onBoard } from './on-board.ts';
-import { type PresentedStatus, presentStatus } from './present-status.ts';
-import {
-  formOfStatus,
-  readStatusForm,
-  type ShownStatusForm,
-  type StatusForm,
-  shownForm,
-  statusFieldsOf,
-} from './status-form.ts';
+import { showCount, shownName } from '../shell/show.ts';
+import type { Question, Route, Visit } from '../shell/visit.ts';
+import { boardPage, listOf, onBoard, pathOnBoard, placeIn } from './board-page.ts';
 
-interface StatusData {
-  board: BoardHeader;
-  status: PresentedStatus;
-  form: ShownStatusForm;
-  listPath: string;
-  formToken: string;
-  problem?: string | undefined;
+const listPage = definePage<object>('admin/boards/statuses');
+const statusPage = definePage<object>('admin/boards/status');
+
+const perPage = 20;
+
+const notices = {
+  added: 'The status is added.',
+  moved: 'The order is changed.',
+  saved: 'The status is saved.',
+  removed: 'The status is removed.',
+};
+
+const path = '/admin/boards/:slug/statuses';
+
+/** The statuses of a board in their order, and each status. */
+export const statusRoutes: Route[] = [
+  {
+    path,
+    show: showList,
+    run: async visit => {
+      await onBoard(visit, async (admin, board) => addStatus(admin, board, readFields(visit)));
+      return pathOnBoard(visit, 'statuses', { notice: 'added' });
+    },
+  },
+  {
+    path: `${path}/:key`,
+    show: showStatus,
+    run: async visit => {
+      await onBoard(visit, async (admin, board) =>
+        updateStatus(admin, await requireStatus(admin, board, visit.word('key')), readFields(visit)),
+      );
+      return pathOnBoard(visit, 'statuses', { notice: 'saved' });
+    },
+  },
+  { path: `${path}/:key/move`, run: moveStatus },
+  {
+    path: `${path}/:key/remove`,
+    ask: askToRemove,
+    run: async visit => {
+      await onBoard(visit, async (admin, board) =>
+        removeStatus(admin, await requireStatus(admin, board, visit.word('key'))),
+      );
+      return pathOnBoard(visit, 'statuses', { notice: 'removed' });
+    },
+    again: (visit, problem) => showList(visit, problem, false),
+  },
+];
+
+/** The form names the new place and not a direction, so that a double click moves a status once. */
+async function moveStatus(visit: Visit) {
+  const key = visit.word('key');
+  const position = Number.parseInt(visit.field('position'), 10) || 1;
+  await onBoard(visit, async (admin, board) =>
+    updateStatus(admin, await requireStatus(admin, board, key), { position }),
+  );
+  const page = Math.ceil(position / perPage);
+  const parameters = { notice: 'moved', ...(page > 1 ? { page: String(page) } : {}) };
+  return `${pathOnBoard(visit, 'statuses', parameters)}#status-${key}`;
 }
 
-const statusPage = definePage<StatusData>('admin/boards/status');
-
-/** One status of a board, for the owners and admins of its account. */
-export function serveStatus(app: FastifyInstance, server: ServerDependencies) {
-  const onRequest = [requireSession, nameAccount];
-  const path = '/admin/boards/:slug/statuses/:key';
-
-  app.get(path, { onRequest }, async (request, reply) => show(request, reply, requireAdminAccount(request), {}));
-
-  app.post(path, { onRequest }, async (request, reply) => {
-    const account = requireAdminAccount(request);
-    const form = readStatusForm(request.body);
-    try {
-      await onBoard(server, request, account, async (admin, board) =>
-        updateStatus(admin, await requireStatus(admin, board, wordIn(request, 'key')), statusFieldsOf(form)),
-      );
-      const list = pathOnBoard(request, account, wordIn(request, 'slug'), 'statuses', { notice: 'saved' });
-      return reply.redirect(list, 303);
-    } catch (error) {
-      return show(request, reply, account, { form, problem: problemOf(error) });
-    }
-  });
-
-  app.get(`${path}/remove`, { onRequest }, async (request, reply) => {
-    const account = requireAdminAccount(request);
-    const { board, status } = await read(request, account);
-    const { status: chip, removePath } = presentStatus(request, account, board.slug, status);
-    const list = pathOnBoard(request, account, board.slug, 'statuses');
-    const count = status.idea_count + status.pending_count;
-    if (count > 0) {
-      throw new Refusal(
-        409,
-        'Ideas have this status',
-        `There ${count === 1 ? 'is' : 'are'} ${showCount(count, 'idea')} with the status ${chip.label}. Move what has it to another one first.`,
-        { label: 'To the statuses', href: list },
-      );
-    }
-    return askFor(request, reply, account, {
-      title: 'Remove a status',
-      verb: 'Remove',
-      name: chip.label,
-      explanation: `Clients that set the status ${status.key} are answered 422 invalid_status from then on.`,
-      action: removePath,
-      button: 'Remove the status',
-      isDangerous: true,
-      back: { label: 'Keep it', href: list },
-    });
-  });
-
-  function read(request: FastifyRequest, account: AccountOfUser) {
-    return onBoard(server, request, account, async (admin, board) => ({
-      board,
-      status: await readStatusInUse(admin, board, wordIn(request, 'key')),
-    }));
-  }
-
-  async function show(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    account: AccountOfUser,
-    { form, problem }: { form?: StatusForm; problem?: Problem },
-  ) {
-    const { board, status } = await read(request, account);
-    const data: StatusData = {
-      board: headerOf(request, account, board, { current: 'statuses', now: server.clock.now() }),
-      status: presentStatus(request, account, board.slug, status),
-      form: shownForm(form ?? formOfStatus(status)),
-      listPath: pathOnBoard(request, account, board.slug, 'statuses'),
-      formToken: formTokenOf(request),
-      problem: problem?.message,
-    };
-    return sendPage(
-      reply,
-      statusPage(frameOf(request, account, `${data.board.name}: Status`), data),
-      problem?.status ?? 200,
+async function askToRemove(visit: Visit): Promise<Question> {
+  const { status } = await read(visit);
+  const label = shownName(status.label);
+  const list = pathOnBoard(visit, 'statuses');
+  const count = status.idea_count + status.pending_count;
+  if (count > 0) {
+    throw new Refusal(
+      409,
+      'Ideas have this status',
+      `There ${count === 1 ? 'is' : 'are'} ${showCount(count, 'idea')} with the status ${label}. Move what has it to another one first.`,
+      { label: 'To the statuses', href: list },
     );
   }
+  return {
+    title: 'Remove a status',
+    verb: 'Remove',
+    name: label,
+    explanation: `Clients that set the status ${status.key} are answered 422 invalid_status from then on.`,
+    button: 'Remove the status',
+    isDangerous: true,
+    back: { label: 'Keep it', href: list },
+  };
 }
+
+function read(visit: Visit) {
+  return onBoard(visit, async (admin, board) => ({
+    board,
+    status: await readStatusInUse(admin, board, visit.word('key')),
+  }));
+}
+
+async function showList(visit: Visit, problem?: Problem, isOfForm = problem !== undefined) {
+  const { board, statuses } = await onBoard(visit, async (admin, board) => ({
+    board,
+    statuses: await listStatusesInUse(admin, board, placeIn(visit, perPage)),
+  }));
+  const shown = statuses.map(status => presentStatus(visit, status));
+  const data = {
+    statuses: listOf(visit, shown, {
+      perPage,
+      next: 'More statuses',
+      path: page => pathOnBoard(visit, 'statuses', page),
+    }),
+    form: shownForm(isOfForm ? readForm(visit) : emptyForm),
+    addPath: pathOnBoard(visit, 'statuses'),
+    isOfForm,
+  };
+  return boardPage(visit, board, { template: listPage, tab: 'statuses' }, data, { notices, problem });
+}
+
+async function showStatus(visit: Visit, problem?: Problem) {
+  const { board, status } = await read(visit);
+  const data = {
+    status: presentStatus(visit, status),
+    form: shownForm(problem ? readForm(visit) : formOf(status)),
+    listPath: pathOnBoard(visit, 'statuses'),
+  };
+  return boardPage(visit, board, { template: statusPage, tab: 'statuses', title: 'Status' }, data, { problem });
+}
+
+function presentStatus(visit: Visit, status: StatusInUse) {
+  const { key, position, pending_count: pending } = status;
+  const pathOf = (verb = '') => pathOnBoard(visit, `statuses/${key}${verb}`);
+  return {
+    key,
+    /** As parts/status shows it on the board. */
+    status: { label: shownName(status.label), category: status.category },
+    flags: [
+      ...(status.is_hidden ? ['Hidden'] : []),
+      ...(status.allow_votes ? [] : ['No votes']),
+      ...(status.allow_comments ? [] : ['No comments']),
+    ],
+    ideas: status.idea_count === 0 ? 'no ideas' : showCount(status.idea_count, 'idea'),
+    pending: pending > 0 ? `${showCount(pending, 'more', 'more')} awaiting approval` : undefined,
+    before: position > 1 ? position - 1 : undefined,
+    after: position < status.status_count ? position + 1 : undefined,
+    editPath: pathOf(),
+    movePath: pathOf('/move'),
+    removePath: pathOf('/remove'),
+  };
+}
+
+const emptyForm = { key: '', label: '', category: '', isHidden: false, allowVotes: true, allowComments: true };
+
+function readForm(visit: Visit): typeof emptyForm {
+  return {
+    key: visit.field('key').trim(),
+    label: visit.field('label'),
+    category: visit.field('category'),
+    isHidden: visit.field('is_hidden') !== '',
+    allowVotes: visit.field('allow_votes') !== '',
+    allowComments: visit.field('allow_comments') !== '',
+  };
+}
+
+function readFields(visit: Visit) {
+  const form = readForm(visit);
+  const category = statusCategories.find(one => one === form.category);
+  if (!category) throw new AdministrationError('invalid', 'Choose a category');
+  return { ...form, category };
+}
+
+function formOf({ key, label, category, is_hidden, allow_votes, allow_comments }: StatusInUse): typeof emptyForm {
+  return { key, label, category, isHidden: is_hidden, allowVotes: allow_votes, allowComments: allow_comments };
+}
+
+function shownForm(form: typeof emptyForm) {
+  const categories = statusCategories.map(value => ({
+    value,
+    ...categoryWords[value],
+    isChosen: value === form.category,
+  }));
+  return { ...form, categories };
+}
+
+const categoryWords: Record<StatusCategory, { label: string; meaning: string }> = {
+  inbox: { label: 'Inbox', meaning: 'Nobody has decided yet. New ideas start in the first status of it.' },
+  planned: { label: 'Planned', meaning: 'It will be done, or looked into.' },
+  active: { label: 'Active', meaning: 'Somebody works on it.' },
+  completed: { label: 'Completed', meaning: 'It is done.' },
+  declined: { label: 'Declined', meaning: 'It will not be done.' },
+  archived: { label: 'Archived', meaning: 'It is put away.' },
+};
