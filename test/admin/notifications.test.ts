@@ -189,7 +189,7 @@ describe('what somebody follows', () => {
     const first = await visitor.get(following);
     const titles = (html: string) => [...html.matchAll(/<h2><bdi>([^<]+)/g)].map(([, title]) => title);
     expect(titles(first.html)).toEqual(Array.from({ length: 25 }, (_, n) => `Idea ${26 - n}`));
-    const next = /href="([^"]+before=\d+)" rel="next"/.exec(first.html)?.[1] ?? '';
+    const next = /rel="next" href="([^"]+before=\d+)"/.exec(first.html)?.[1] ?? '';
     await followed('Newer than all');
     const second = await visitor.get(next);
     expect(titles(second.html)).toEqual(['Idea 1', 'Idea 0']);

@@ -1,46 +1,18 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { requireAccountById } from '../../domain/accounts/find-account.ts';
 import { readAccount } from '../../domain/accounts/list-accounts.ts';
 import { updateAccount } from '../../domain/accounts/update-account.ts';
-import type { AccountOfUser } from '../../domain/sign-in/read-session.ts';
-import { definePage, sendPage } from '../../pages/shell/page.ts';
-import { fieldOf, noticeIn, problemOf } from '../shell/form.ts';
-import { formTokenOf, frameOf } from '../shell/frame.ts';
-import {
-  administer,
-  hasAgentApi,
-  isOwner,
-  nameAccount,
-  pathIn,
-  requireAdminAccount,
-  requireOwnedAccount,
-  requireSession,
-} from '../shell/session.ts';
-import { accountErasedFrom, type ShownTime, shownAddress, shownName, showTime } from '../shell/show.ts';
-import { serveAccountDeletion } from './deletion-routes.ts';
+import { cancelAccountDeletion, scheduleAccountDeletion } from '../../domain/erasure/schedule-account-deletion.ts';
+import { definePage } from '../../pages/shell/page.ts';
+import { FormProblem, ownProblemOf, type Problem } from '../shell/form.ts';
+import { hasAgentApi, isOwner, pathIn, requireAdminAccount, requireOwnedAccount } from '../shell/session.ts';
+import { accountErasedFrom, shownAddress, shownName, showTime } from '../shell/show.ts';
+import { serveRoutes, type Visit } from '../shell/visit.ts';
+import { askForOwnPassword } from '../sign-in/own-password.ts';
 
-interface AccountData {
-  name: string;
-  slug: string;
-  plan: string;
-  hasAgentApi: boolean;
-  owners: string[];
-  /** How many owners are left out of the list. */
-  moreOwners: number;
-  boards: { count: number; href: string };
-  members: { count: number; href: string };
-  created: ShownTime;
-  erasedFrom?: ShownTime | undefined;
-  isOwner: boolean;
-  form: { name: string; slug: string };
-  paths: { save: string; keep: string; delete: string };
-  notice?: string | undefined;
-  problem?: string | undefined;
-  formToken: string;
-}
-
-const accountPage = definePage<AccountData>('admin/account/account');
+const accountPage = definePage<object>('admin/account/account');
+const deletionPage = definePage<object>('admin/account/delete');
 
 const notices = {
   saved: 'It is saved.',
@@ -50,57 +22,86 @@ const notices = {
 /** So many owners fit a line or two. */
 const maxOwners = 5;
 
-/** An account, for its owners and admins to see, and for its owners to change. */
+/** An account. Its owners and admins see it, and its owners change, delete and keep it. */
 export function serveAccount(app: FastifyInstance, server: ServerDependencies) {
-  const { config } = server;
-  const onRequest = [requireSession, nameAccount];
-  serveAccountDeletion(app, server);
+  const { clock, config } = server;
+  const askForPassword = askForOwnPassword(server);
 
-  app.get('/admin/account', { onRequest }, async (request, reply) =>
-    showAccount(request, reply, requireAdminAccount(request), { notice: noticeIn(request, notices) }),
-  );
+  serveRoutes(app, server, requireAdminAccount, [{ path: '/admin/account', show: showAccount }]);
+  serveRoutes(app, server, requireOwnedAccount, [
+    { path: '/admin/account', run: saveAccount, again: showAccount },
+    { path: '/admin/account/delete', show: askForDeletion, run: scheduleDeletion, problemOf: ownProblemOf },
+    { path: '/admin/account/keep', run: keepAccount },
+  ]);
 
-  app.post('/admin/account', { onRequest }, async (request, reply) => {
-    const account = requireOwnedAccount(request);
-    const given = { name: fieldOf(request.body, 'name'), slug: fieldOf(request.body, 'slug').trim() };
-    try {
-      await administer(server, request, async admin =>
-        updateAccount(admin, await requireAccountById(admin, account.id), given),
-      );
-    } catch (error) {
-      const { status, message: problem } = problemOf(error);
-      return showAccount(request, reply, account, { given, problem }, status);
-    }
-    const changed = { ...account, slug: given.slug };
-    return reply.redirect(pathIn(request, changed, '/admin/account', { notice: 'saved' }), 303);
-  });
-
-  async function showAccount(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    account: AccountOfUser,
-    { given, ...words }: { given?: AccountData['form']; notice?: string | undefined; problem?: string },
-    status = 200,
-  ) {
-    const view = await administer(server, request, admin => readAccount(admin, account.id));
-    const path = (to: string) => pathIn(request, account, to);
-    const data: AccountData = {
+  async function showAccount(visit: Visit, problem?: Problem) {
+    const view = await visit.administer(admin => readAccount(admin, visit.account.id));
+    const data = {
       name: shownName(view.name),
       slug: view.slug,
       plan: view.plan,
       hasAgentApi: hasAgentApi(view, config),
       owners: view.owners.slice(0, maxOwners).map(shownAddress),
       moreOwners: Math.max(0, view.owners.length - maxOwners),
-      boards: { count: view.board_count, href: path('/admin/boards') },
-      members: { count: view.member_count, href: path('/admin/members') },
+      boards: { count: view.board_count, href: visit.path('/admin/boards') },
+      members: { count: view.member_count, href: visit.path('/admin/members') },
       created: showTime(new Date(view.created_at)),
       erasedFrom: accountErasedFrom(view.deletion_scheduled_at, config),
-      isOwner: isOwner(account),
-      form: given ?? { name: view.name, slug: view.slug },
-      paths: { save: path('/admin/account'), keep: path('/admin/account/keep'), delete: path('/admin/account/delete') },
-      formToken: formTokenOf(request),
-      ...words,
+      isOwner: isOwner(visit.account),
+      form: problem ? givenIn(visit) : view,
+      paths: {
+        save: visit.path('/admin/account'),
+        keep: visit.path('/admin/account/keep'),
+        delete: visit.path('/admin/account/delete'),
+      },
     };
-    return sendPage(reply, accountPage(frameOf(request, account, 'Account'), data), status);
+    return visit.page(accountPage, 'Account', data, { notices, problem });
   }
+
+  async function saveAccount(visit: Visit) {
+    const { account } = visit;
+    const given = givenIn(visit);
+    await visit.administer(async admin => updateAccount(admin, await requireAccountById(admin, account.id), given));
+    return pathIn(visit.request, { ...account, slug: given.slug }, '/admin/account', { notice: 'saved' });
+  }
+
+  async function askForDeletion(visit: Visit, problem?: Problem) {
+    const view = await visit.administer(admin => readAccount(admin, visit.account.id));
+    const accountPath = visit.path('/admin/account');
+    // The page of a scheduled deletion is the account's.
+    if (view.deletion_scheduled_at !== null) return accountPath;
+    const data = {
+      name: shownName(view.name),
+      slug: view.slug,
+      givenSlug: visit.field('slug').trim(),
+      email: shownAddress(visit.user.email),
+      boardCount: view.board_count,
+      memberCount: view.member_count,
+      graceDays: config.ACCOUNT_DELETION_GRACE_DAYS,
+      erasedFrom: accountErasedFrom(clock.now().toISOString(), config),
+      action: visit.path('/admin/account/delete'),
+      accountPath,
+    };
+    return visit.page(deletionPage, 'Delete the account', data, { problem });
+  }
+
+  /** Requires the slug and the password: the deletion erases everything, and no backup of ours restores it. */
+  async function scheduleDeletion(visit: Visit) {
+    const { id, slug } = visit.account;
+    if (visit.field('slug').trim() !== slug) {
+      throw new FormProblem(422, `Write ${slug} to say that you mean this account`);
+    }
+    await askForPassword(visit);
+    await visit.administer(admin => scheduleAccountDeletion(admin, id));
+    return visit.path('/admin/account');
+  }
+}
+
+async function keepAccount(visit: Visit) {
+  await visit.administer(admin => cancelAccountDeletion(admin, visit.account.id));
+  return visit.path('/admin/account', { notice: 'kept' });
+}
+
+function givenIn(visit: Visit) {
+  return { name: visit.field('name'), slug: visit.field('slug').trim() };
 }

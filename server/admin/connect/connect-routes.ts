@@ -19,21 +19,9 @@ import {
   sessionOf,
 } from '../shell/session.ts';
 import { shownHost, shownName } from '../shell/show.ts';
-import { emptyTokenForm, formOf, grantsOf, readTokenForm, type TokenForm } from '../tokens/token-form.ts';
+import { emptyTokenForm, formOf, grantsOf, readTokenForm } from '../tokens/token-form.ts';
 
-interface ConnectData {
-  clientName: string;
-  documentHost: string | undefined;
-  target: ConsentRequest['target'];
-  accountName: string;
-  otherAccounts: { name: string; href: string }[];
-  path: string;
-  form: TokenForm;
-  formToken: string;
-  problem?: string | undefined;
-}
-
-const connectPage = definePage<ConnectData>('admin/connect/connect');
+const connectPage = definePage<object>('admin/connect/connect');
 
 const path = '/admin/connect/:id';
 
@@ -91,7 +79,7 @@ export function serveConnect(app: FastifyInstance, server: ServerDependencies, c
     }
     const boards = await administer(server, request, admin => listBoardNames(admin, account.id));
     const here = path.replace(':id', asked.id);
-    const data: ConnectData = {
+    const data = {
       clientName: nameOf(asked),
       documentHost: asked.documentHost && shownHost(asked.documentHost),
       target: { ...asked.target, host: shownHost(asked.target.host) },

@@ -1,31 +1,19 @@
 import { mayManage } from '../../domain/members/may-manage.ts';
 import { type Role, roles } from '../../entities/membership.ts';
 
-/** A role as the pages show it. */
-export interface ShownRole {
-  label: string;
-  chip: string;
-}
-
-const shown: Record<Role, ShownRole> = {
+const shown = {
   owner: { label: 'Owner', chip: 'chip-planned' },
   admin: { label: 'Admin', chip: 'chip-active' },
   moderator: { label: 'Moderator', chip: 'chip-completed' },
   member: { label: 'Member', chip: 'chip-outline' },
-};
+} satisfies Record<Role, object>;
 
-export function presentRole(role: Role): ShownRole {
+export function presentRole(role: Role) {
   return shown[role];
 }
 
-export interface RoleChoice {
-  value: Role;
-  label: string;
-  isChosen: boolean;
-}
-
-/** The roles that somebody may give, the least first: it is what most people get. */
-export function choicesOf(own: Role, chosen: string): RoleChoice[] {
+/** The roles that a member with the own role may give. The lowest is first, because most people get it. */
+export function choicesOf(own: Role, chosen: string) {
   return roles
     .filter(role => mayManage(own, role))
     .map(value => ({ value, label: shown[value].label, isChosen: value === chosen }))

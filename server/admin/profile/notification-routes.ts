@@ -1,120 +1,152 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
+import { ideaUrl } from '../../domain/ideas/idea-url.ts';
+import { unfollowIdea } from '../../domain/notifications/follow-idea.ts';
+import { listFollowedIdeas } from '../../domain/notifications/list-followed-ideas.ts';
 import { listNotifications, type NotificationView } from '../../domain/notifications/list-notifications.ts';
 import { markRead } from '../../domain/notifications/mark-read.ts';
 import { notificationKinds, wordsOf } from '../../domain/notifications/notification-words.ts';
-import { definePage, type NavigationLink, sendPage } from '../../pages/shell/page.ts';
+import { ideaPath } from '../../pages/public-board/present-idea.ts';
+import { definePage } from '../../pages/shell/page.ts';
 import { shortLine } from '../../text/plain-text.ts';
-import { fieldOf, idIn, noticeIn, numberIn } from '../shell/form.ts';
-import { formTokenOf } from '../shell/frame.ts';
-import { administer, isAdmin, pathIn, requireSession, sessionOf } from '../shell/session.ts';
-import { type ShownTime, shownName, showTime } from '../shell/show.ts';
-import { ideaLink } from './idea-link.ts';
-import { ownFrame, ownNavigation, ownPath } from './own-pages.ts';
+import { accountAround, isAdmin, isModerator, pathIn } from '../shell/session.ts';
+import { shownName, showTime } from '../shell/show.ts';
+import { pageLinks, serveRoutes } from '../shell/visit.ts';
+import { type OwnVisit, ownNavigation } from './profile-page.ts';
 
-interface ShownNotification {
-  sentence: string;
-  quote?: string | undefined;
-  href?: string | undefined;
-  /** Where several could be meant. */
-  account?: string | undefined;
-  created: ShownTime;
-  /** Undefined where it is read. */
-  readPath?: string | undefined;
-}
-
-interface ListData {
-  navigation: NavigationLink[];
-  notice?: string | undefined;
-  notifications: ShownNotification[];
-  hasUnread: boolean;
-  readAllPath: string;
-  newestId: number;
-  isFirst: boolean;
-  firstPath: string;
-  olderPath?: string | undefined;
-  formToken: string;
-}
-
-const listPage = definePage<ListData>('admin/profile/notifications');
+const notificationsPage = definePage<object>('admin/profile/notifications');
+const followingPage = definePage<object>('admin/profile/following');
 
 const perPage = 25;
 const maxQuoteLength = 300;
 const maxTitleLength = 200;
 
-/** What whoever is signed in was told, in all accounts. To look at it changes nothing: they say what they have read. */
+const notificationsPath = '/admin/profile/notifications';
+const followingPath = '/admin/profile/following';
+
+/** The signed-in user's notifications and followed ideas, of all accounts. Only a button marks notifications as read. */
 export function serveNotifications(app: FastifyInstance, server: ServerDependencies) {
-  const { database, config } = server;
-  const path = '/admin/profile/notifications';
+  serveRoutes(app, server, accountAround, [
+    { path: notificationsPath, show: showNotifications },
+    { path: `${notificationsPath}/read`, run: readAll },
+    { path: `${notificationsPath}/:id/read`, run: readOne },
+    { path: followingPath, show: showFollowing },
+    { path: `${followingPath}/:id/unfollow`, run: unfollow },
+  ]);
+}
 
-  app.get(path, { onRequest: requireSession }, async (request, reply) => {
-    const { user } = sessionOf(request);
-    const beforeId = numberIn(request, 'before');
-    const fetched = await listNotifications(database, user.id, null, { beforeId, limit: perPage + 1 });
-    const shown = fetched.slice(0, perPage);
-    const last = fetched.length > perPage ? shown.at(-1) : undefined;
-    const data: ListData = {
-      navigation: ownNavigation(request, path),
-      notice: noticeIn(request, { read: 'It is marked as read.', all_read: 'All of them are marked as read.' }),
-      notifications: shown.map(one => present(request, one, beforeId)),
-      // Those of other pages, too: of the newest it is known with whoever is signed in.
-      hasUnread: user.unread_count > 0 || shown.some(({ read_at }) => read_at === null),
-      readAllPath: ownPath(request, `${path}/read`),
-      newestId: shown[0]?.id ?? 0,
-      isFirst: beforeId === undefined,
-      firstPath: ownPath(request, path),
-      olderPath: last && ownPath(request, path, { before: String(last.id) }),
-      formToken: formTokenOf(request),
-    };
-    return sendPage(reply, listPage(ownFrame(request, 'Notifications'), data));
+async function showNotifications(visit: OwnVisit) {
+  const beforeId = visit.number('before');
+  const fetched = await listNotifications(visit.server.database, visit.user.id, null, { beforeId, limit: perPage + 1 });
+  const shown = fetched.slice(0, perPage);
+  const last = fetched.length > perPage ? shown.at(-1) : undefined;
+  const data = {
+    navigation: ownNavigation(visit, notificationsPath),
+    notifications: shown.map(one => presentNotification(visit, one)),
+    // The session counts the newest ones. Those of other pages may be unread, too.
+    hasUnread: visit.user.unread_count > 0 || shown.some(({ read_at }) => read_at === null),
+    readAllPath: visit.path(`${notificationsPath}/read`),
+    newestId: shown[0]?.id ?? 0,
+    ...linksOf(visit, notificationsPath, last?.id),
+  };
+  return visit.page(notificationsPage, 'Notifications', data, {
+    notices: { read: 'It is marked as read.', all_read: 'All of them are marked as read.' },
   });
+}
 
-  app.post(`${path}/read`, { onRequest: requireSession }, async (request, reply) => {
-    const newest = fieldOf(request.body, 'up_to');
-    const upToId = /^\d{1,15}$/.test(newest) ? Number(newest) : 0;
-    await administer(server, request, admin => markRead(admin, sessionOf(request).user.id, { upToId }));
-    return reply.redirect(ownPath(request, path, { notice: 'all_read' }), 303);
+async function readAll(visit: OwnVisit) {
+  const newest = visit.field('up_to');
+  const upToId = /^\d{1,15}$/.test(newest) ? Number(newest) : 0;
+  await visit.administer(admin => markRead(admin, visit.user.id, { upToId }));
+  return visit.path(notificationsPath, { notice: 'all_read' });
+}
+
+async function readOne(visit: OwnVisit) {
+  await visit.administer(admin => markRead(admin, visit.user.id, [visit.id()]));
+  return visit.path(notificationsPath, { ...placeOf(visit), notice: 'read' });
+}
+
+async function showFollowing(visit: OwnVisit) {
+  const { user } = visit;
+  const beforeIdeaId = visit.number('before');
+  const fetched = await listFollowedIdeas(visit.server.database, user.id, { beforeIdeaId, limit: perPage + 1 });
+  const shown = fetched.slice(0, perPage);
+  const last = fetched.length > perPage ? shown.at(-1) : undefined;
+  const data = {
+    navigation: ownNavigation(visit, followingPath),
+    ideas: shown.map(idea => ({
+      title: shortLine(idea.title, 200),
+      href: ideaLink(visit, { ...idea, id: idea.idea_id, isPublic: idea.is_public }),
+      status: { label: shortLine(idea.status_label, 60), category: idea.status_category },
+      board: shownName(idea.board_name),
+      account: user.accounts.length > 1 ? shownName(idea.account_name) : undefined,
+      unfollowPath: visit.path(`${followingPath}/${idea.idea_id}/unfollow`, placeOf(visit)),
+    })),
+    ...linksOf(visit, followingPath, last?.idea_id),
+  };
+  return visit.page(followingPage, 'What you follow', data, {
+    notices: { unfollowed: 'You are not told of that idea any more.' },
   });
+}
 
-  app.post(`${path}/:id/read`, { onRequest: requireSession }, async (request, reply) => {
-    await administer(server, request, admin => markRead(admin, sessionOf(request).user.id, [idIn(request)]));
-    const before = numberIn(request, 'before');
-    const place = before === undefined ? {} : { before: String(before) };
-    return reply.redirect(ownPath(request, path, { ...place, notice: 'read' }), 303);
+async function unfollow(visit: OwnVisit) {
+  await visit.administer(admin => unfollowIdea(admin, { userId: visit.user.id, ideaId: visit.id() }));
+  return visit.path(followingPath, { ...placeOf(visit), notice: 'unfollowed' });
+}
+
+/** The parameter of the page in the list that was open. */
+function placeOf(visit: OwnVisit): Record<string, string> {
+  const before = visit.number('before');
+  return before === undefined ? {} : { before: String(before) };
+}
+
+function linksOf(visit: OwnVisit, path: string, lastId: number | undefined) {
+  return pageLinks(parameters => visit.path(path, parameters), {
+    first: visit.number('before') !== undefined && 'To the newest',
+    next: lastId === undefined ? undefined : ['Older ones', { before: String(lastId) }],
   });
+}
 
-  function present(
-    request: FastifyRequest,
-    notification: NotificationView,
-    beforeId: number | undefined,
-  ): ShownNotification {
-    const { accounts } = sessionOf(request).user;
-    const account = accounts.find(({ slug }) => slug === notification.account);
-    const { sentence, quote } = describe(notification);
-    const place = beforeId === undefined ? {} : { before: String(beforeId) };
-    return {
-      sentence,
-      quote: quote ? shortLine(quote, maxQuoteLength, '') : undefined,
-      href: hrefOf(request, notification),
-      account: accounts.length === 1 && account ? undefined : shownName(account?.name ?? notification.account),
-      created: showTime(new Date(notification.created_at)),
-      readPath: notification.read_at === null ? ownPath(request, `${path}/${notification.id}/read`, place) : undefined,
-    };
+function presentNotification(visit: OwnVisit, notification: NotificationView) {
+  const { accounts } = visit.user;
+  const account = accounts.find(({ slug }) => slug === notification.account);
+  const { sentence, quote } = describe(notification);
+  const isRead = notification.read_at !== null;
+  return {
+    sentence,
+    quote: quote ? shortLine(quote, maxQuoteLength, '') : undefined,
+    href: hrefOf(visit, notification),
+    account: accounts.length === 1 && account ? undefined : shownName(account?.name ?? notification.account),
+    created: showTime(new Date(notification.created_at)),
+    readPath: isRead ? undefined : visit.path(`${notificationsPath}/${notification.id}/read`, placeOf(visit)),
+  };
+}
+
+function hrefOf(visit: OwnVisit, notification: NotificationView): string | undefined {
+  const { kind, account, board, idea_id: id, public_board: publicBoard } = notification;
+  if (kind === 'webhook.disabled') {
+    const own = visit.user.accounts.find(one => one.slug === account);
+    return isAdmin(own) ? pathIn(visit.request, own, '/admin/webhooks') : undefined;
   }
+  // Nobody sees a rejected idea.
+  if (id === null || board === null || kind === 'idea.rejected') return undefined;
+  return ideaLink(visit, { id, account, board: publicBoard ?? board, isPublic: publicBoard !== null });
+}
 
-  function hrefOf(
-    request: FastifyRequest,
-    { kind, account: slug, board, idea_id, public_board }: NotificationView,
-  ): string | undefined {
-    if (kind === 'webhook.disabled') {
-      const account = sessionOf(request).user.accounts.find(one => one.slug === slug);
-      return isAdmin(account) ? pathIn(request, account, '/admin/webhooks') : undefined;
-    }
-    // A rejected idea is shown to nobody.
-    if (idea_id === null || board === null || kind === 'idea.rejected') return undefined;
-    const isPublic = public_board !== null;
-    return ideaLink(request, config, { id: idea_id, account: slug, board: public_board ?? board, isPublic });
-  }
+/**
+ * The address where the user reads an idea: in moderation for moderators, at IDEA_URL, or on its public board. Undefined if
+ * there is none.
+ */
+function ideaLink(
+  { user, request, server: { config } }: OwnVisit,
+  { id, account: slug, board, isPublic }: { id: number; account: string; board: string; isPublic: boolean },
+): string | undefined {
+  const account = user.accounts.find(one => one.slug === slug);
+  if (isModerator(account)) return pathIn(request, account, `/admin/ideas/${id}`);
+  const ownPage = ideaPath(board, id);
+  const url = ideaUrl(config, board, id);
+  if (url !== `${config.BASE_URL}${ownPage}`) return url;
+  return isPublic ? ownPage : undefined;
 }
 
 function describe(notification: NotificationView): { sentence: string; quote?: string | null } {

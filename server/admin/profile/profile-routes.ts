@@ -1,39 +1,75 @@
 import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
+import { findHolds } from '../../domain/erasure/find-holds.ts';
+import { cancelUserDeletion, requestUserDeletion } from '../../domain/erasure/request-user-deletion.ts';
+import { changePassword } from '../../domain/sign-in/change-password.ts';
 import { lockUser } from '../../domain/users/find-user.ts';
 import { updateUser } from '../../domain/users/update-user.ts';
-import { fieldOf, noticeIn, problemOf } from '../shell/form.ts';
-import { administer, requireSession, sessionOf } from '../shell/session.ts';
-import { ownPath } from './own-pages.ts';
-import { showProfile } from './show-profile.ts';
+import { definePage } from '../../pages/shell/page.ts';
+import { ownProblemOf, type Problem } from '../shell/form.ts';
+import { accountAround, sessionTerms, setSessionCookie } from '../shell/session.ts';
+import { shownAddress, userErasedFrom } from '../shell/show.ts';
+import { serveRoutes } from '../shell/visit.ts';
+import { askForOwnPassword, readNewPassword } from '../sign-in/own-password.ts';
+import { serveAddresses } from './address-routes.ts';
+import { serveNotifications } from './notification-routes.ts';
+import { type OwnVisit, profilePath, showProfile } from './profile-page.ts';
 
-/** What was done on one of the forms of the profile. */
-const notices = {
-  saved: 'It is saved.',
-  email_asked: 'A link is on its way to the new address. You sign in with it once you have opened the link.',
-  email_changed: 'From now on you sign in with the new address.',
-  mail_asked: 'A link is on its way to the address. Notifications go there once you have opened the link.',
-  mail_changed: 'Notifications go to that address from now on.',
-  mail_ended: 'Notifications are not mailed to you any more. You find them here.',
-  password_changed: 'Your password is changed. In every other browser you are signed out.',
-};
+const deletionPage = definePage<object>('admin/profile/delete');
 
-/** The profile of whoever is signed in. */
-export function serveOwnProfile(app: FastifyInstance, server: ServerDependencies) {
-  app.get('/admin/profile', { onRequest: requireSession }, async (request, reply) =>
-    showProfile(server, request, reply, { notice: noticeIn(request, notices) }),
-  );
+/** The signed-in user's own pages: profile, addresses, password, deletion, notifications and followed ideas. */
+export function serveProfile(app: FastifyInstance, server: ServerDependencies) {
+  const { clock, config, passwords } = server;
+  const askForPassword = askForOwnPassword(server);
+  serveAddresses(app, server, askForPassword);
+  serveNotifications(app, server);
 
-  app.post('/admin/profile', { onRequest: requireSession }, async (request, reply) => {
-    const name = fieldOf(request.body, 'name');
-    try {
-      await administer(server, request, async admin =>
-        updateUser(admin, await lockUser(admin, sessionOf(request).user.id), { name }),
-      );
-    } catch (error) {
-      const { status, message } = problemOf(error);
-      return showProfile(server, request, reply, { problem: { message, form: 'name' }, given: { name } }, status);
-    }
-    return reply.redirect(ownPath(request, '/admin/profile', { notice: 'saved' }), 303);
-  });
+  serveRoutes(app, server, accountAround, [
+    { path: '/admin/profile', show: showProfile, run: saveName, again: (visit, p) => showProfile(visit, p, 'name') },
+    { path: '/admin/profile/password', run: setPassword, again: (visit, p) => showProfile(visit, p, 'password') },
+    { path: '/admin/profile/delete', show: askForDeletion, run: requestDeletion, problemOf: ownProblemOf },
+    { path: '/admin/cancel-deletion', run: cancelDeletion },
+  ]);
+
+  /** Starts a new session for this browser. All other sessions end. */
+  async function setPassword(visit: OwnVisit) {
+    const password = await readNewPassword(visit.request.body, visit.user.email);
+    const user = await askForPassword(visit);
+    const { now, expiresAt } = sessionTerms(visit.request, config, clock.now());
+    const credential = await passwords.hash(password);
+    const token = await visit.administer(admin => changePassword(admin, user, credential, { now, expiresAt }));
+    setSessionCookie(visit.reply, config, token, expiresAt);
+    return profilePath(visit, 'password_changed');
+  }
+
+  async function askForDeletion(visit: OwnVisit, problem?: Problem) {
+    // The page of a requested deletion is the profile.
+    if (!problem && visit.user.deletion_requested_at !== null) return visit.path('/admin/profile');
+    const data = {
+      email: shownAddress(visit.user.email),
+      graceHours: config.USER_DELETION_GRACE_HOURS,
+      erasedFrom: userErasedFrom(clock.now().toISOString(), config),
+      holds: await visit.administer(admin => findHolds(admin, visit.user.id)),
+      action: visit.path('/admin/profile/delete'),
+      profilePath: visit.path('/admin/profile'),
+    };
+    return visit.page(deletionPage, 'Your deletion', data, { problem });
+  }
+
+  async function requestDeletion(visit: OwnVisit) {
+    await askForPassword(visit);
+    await visit.administer(admin => requestUserDeletion(admin, visit.user.id));
+    return visit.path('/admin/profile');
+  }
+}
+
+async function saveName(visit: OwnVisit) {
+  const name = visit.field('name');
+  await visit.administer(async admin => updateUser(admin, await lockUser(admin, visit.user.id), { name }));
+  return profilePath(visit, 'saved');
+}
+
+async function cancelDeletion(visit: OwnVisit) {
+  await visit.administer(admin => cancelUserDeletion(admin, visit.user.id));
+  return '/admin?notice=kept';
 }

@@ -62,6 +62,23 @@ export interface Problem {
   cause?: unknown;
 }
 
+/** A problem that the form itself found, such as a wrong password or too many tries. */
+export class FormProblem extends Error implements Problem {
+  override readonly name = 'FormProblem';
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** The problem that the form itself found. Throws every other error again, to its own page. */
+export function ownProblemOf(error: unknown): Problem {
+  if (error instanceof FormProblem) return error;
+  throw error;
+}
+
 /** The problem with what was entered. Throws every other error again. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof AdministrationError) {
@@ -70,7 +87,7 @@ export function problemOf(error: unknown): Problem {
     if (error.reason === 'invalid') return { status: 422, message, cause: error };
     if (error.reason === 'conflict') return { status: 409, message, cause: error };
   }
-  throw error;
+  return ownProblemOf(error);
 }
 
 const formIdSeconds = 86_400;

@@ -1,34 +1,46 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
+import { AdministrationError } from '../../domain/administration.ts';
 import { checkOwnPassword } from '../../domain/sign-in/check-own-password.ts';
+import { checkPassword, maxPasswordLength, minPasswordLength } from '../../domain/sign-in/check-password.ts';
+import type { AccountOfUser } from '../../domain/sign-in/read-session.ts';
 import type { ProvenUser } from '../../domain/sign-in/start-session.ts';
-import { fieldOf } from '../shell/form.ts';
-import { sessionOf } from '../shell/session.ts';
+import { FormProblem, fieldOf } from '../shell/form.ts';
+import type { Visit } from '../shell/visit.ts';
 import { buildThrottle, describeWait } from './throttle.ts';
 
-/** Whoever is signed in, who gave their password again; or why the form is refused. */
-export type OwnPassword = { user: ProvenUser } | { status: 422 | 429; problem: string };
+/** The attributes of a field for a new password. */
+export const passwordLengths = { minLength: minPasswordLength, maxLength: maxPasswordLength };
+
+/** Reads a new password, which the form has twice. Throws an AdministrationError if it is refused. */
+export async function readNewPassword(body: unknown, email: string): Promise<string> {
+  const password = fieldOf(body, 'password');
+  if (password !== fieldOf(body, 'password_again')) {
+    throw new AdministrationError('invalid', 'The two passwords are not the same');
+  }
+  await checkPassword(password, email);
+  return password;
+}
 
 /**
- * Asks for the password of whoever is signed in, in the field current_password: before what somebody else must not do who
- * finds the browser open. Tries are bounded with those of signing in, so that here is no way around.
+ * Checks the signed-in user's password, in the field current_password, before an action that would do harm in an unattended
+ * browser. Throws a FormProblem. The limits are those of signing in, so that this is no way around them.
  */
 export function askForOwnPassword(server: ServerDependencies) {
   const throttle = buildThrottle(server);
 
-  return async (request: FastifyRequest, reply: FastifyReply): Promise<OwnPassword> => {
-    const { user } = sessionOf(request);
+  return async (visit: Visit<AccountOfUser | undefined>): Promise<ProvenUser> => {
+    const { user, request, reply } = visit;
     const charged = await throttle.chargeSignIn(request, reply, user.email);
     if ('retrySeconds' in charged) {
-      return { status: 429, problem: `There were too many tries: try again ${describeWait(charged.retrySeconds)}` };
+      throw new FormProblem(429, `There were too many tries: try again ${describeWait(charged.retrySeconds)}`);
     }
-    const proven = await checkOwnPassword(server, user.id, fieldOf(request.body, 'current_password'));
+    const proven = await checkOwnPassword(server, user.id, visit.field('current_password'));
     if (!proven) {
       await charged.fail();
       server.audit.record('password.refused', { request_id: request.id, ip: request.ip, user_id: user.id });
-      return { status: 422, problem: 'That is not your password' };
+      throw new FormProblem(422, 'That is not your password');
     }
     await charged.succeed();
-    return { user: proven };
+    return proven;
   };
 }

@@ -4,32 +4,16 @@ import { AdministrationError, administrationIn } from '../../domain/administrati
 import { passwordLinkMinutes, readPasswordLink, requestPasswordLink } from '../../domain/sign-in/password-links.ts';
 import { redeemPasswordLink } from '../../domain/sign-in/set-password.ts';
 import { definePage, sendPage } from '../../pages/shell/page.ts';
-import { fieldOf } from '../shell/form.ts';
+import { fieldOf, problemOf } from '../shell/form.ts';
 import { Refusal } from '../shell/refusal.ts';
 import { clearSessionCookie } from '../shell/session.ts';
-import { passwordLengths, problemOfNewPassword } from './new-password.ts';
+import { passwordLengths, readNewPassword } from './own-password.ts';
 import { buildThrottle, describeWait } from './throttle.ts';
 
-interface RequestData {
-  email: string;
-  isMailed: boolean;
-  isSent?: boolean;
-  minutes: number;
-  problem?: string | undefined;
-}
+const requestPage = definePage<object>('admin/sign-in/password-request');
+const newPasswordPage = definePage<object>('admin/sign-in/new-password');
 
-interface NewPasswordData {
-  email: string;
-  token: string;
-  minLength: number;
-  maxLength: number;
-  problem?: string | undefined;
-}
-
-const requestPage = definePage<RequestData>('admin/sign-in/password-request');
-const newPasswordPage = definePage<NewPasswordData>('admin/sign-in/new-password');
-
-/** Setting a password by a link: the first one, or another when it is forgotten. */
+/** Sets a first or a forgotten password by a mailed link. */
 export function servePasswords(app: FastifyInstance, server: ServerDependencies) {
   const { database, clock, config, audit, passwords } = server;
   const throttle = buildThrottle(server);
@@ -58,16 +42,20 @@ export function servePasswords(app: FastifyInstance, server: ServerDependencies)
 
   app.post('/admin/password', { config: { isForVisitors: true } }, async (request, reply) => {
     const token = fieldOf(request.body, 'token');
-    const link = await requireLink(token);
-    const password = fieldOf(request.body, 'password');
-    const problem = await problemOfNewPassword(password, fieldOf(request.body, 'password_again'), link.email);
-    if (problem !== undefined) return showNewPassword(reply, { email: link.email, token, problem }, 422);
+    const { email, userId, hash } = await requireLink(token);
+    let password: string;
+    try {
+      password = await readNewPassword(request.body, email);
+    } catch (error) {
+      const { status, message: problem } = problemOf(error);
+      return showNewPassword(reply, { email, token, problem }, status);
+    }
     const credential = await passwords.hash(password);
     await database
       .transaction(transaction => {
-        const actor = { by: 'user', by_user_id: link.userId } as const;
+        const actor = { by: 'user', by_user_id: userId } as const;
         const admin = administrationIn(transaction, { audit, actor, now: clock.now() });
-        return redeemPasswordLink(admin, link.hash, credential);
+        return redeemPasswordLink(admin, hash, credential);
       })
       .catch(error => {
         // Another request was faster with the same link.
@@ -83,17 +71,13 @@ export function servePasswords(app: FastifyInstance, server: ServerDependencies)
     return link;
   }
 
-  function showRequest(reply: FastifyReply, data: Pick<RequestData, 'email' | 'isSent' | 'problem'>, status = 200) {
+  function showRequest(reply: FastifyReply, data: { email: string; isSent?: boolean; problem?: string }, status = 200) {
     const page = requestPage({ title: 'Set a password' }, { isMailed, minutes: passwordLinkMinutes, ...data });
     return sendPage(reply, page, status);
   }
 }
 
-function showNewPassword(
-  reply: FastifyReply,
-  data: Pick<NewPasswordData, 'email' | 'token' | 'problem'>,
-  status = 200,
-) {
+function showNewPassword(reply: FastifyReply, data: { email: string; token: string; problem?: string }, status = 200) {
   return sendPage(reply, newPasswordPage({ title: 'Choose a password' }, { ...passwordLengths, ...data }), status);
 }
 

@@ -5,20 +5,10 @@ import { signIn } from '../../domain/sign-in/sign-in.ts';
 import { definePage, sendPage } from '../../pages/shell/page.ts';
 import { fieldOf, noticeIn } from '../shell/form.ts';
 import { clearSessionCookie, requireSession, sessionOf, sessionTerms, setSessionCookie } from '../shell/session.ts';
-import { buildKnownBrowsers } from './known-browser.ts';
-import { safeNextPath } from './next-path.ts';
-import { buildThrottle, describeWait } from './throttle.ts';
+import { buildKnownBrowsers, buildThrottle, describeWait } from './throttle.ts';
 
-interface SignInData {
-  email: string;
-  next: string;
-  notice?: string | undefined;
-  problem?: string | undefined;
-}
+const signInPage = definePage<object>('admin/sign-in/sign-in');
 
-const signInPage = definePage<SignInData>('admin/sign-in/sign-in');
-
-/** What the page says above its form, by the word in its address. */
 const notices: Record<string, string> = {
   expired: 'You were signed out meanwhile: what you have sent was not done. Sign in, and send it again.',
   password_set: 'Your password is set. Sign in with it.',
@@ -26,7 +16,7 @@ const notices: Record<string, string> = {
   signed_out_everywhere: 'You are signed out in every browser.',
 };
 
-/** One answer, whatever was wrong: which addresses have an account is nobody's affair. */
+/** One answer for every failure, so that nobody finds out which addresses have an account. */
 const refused = 'The e-mail address or the password is not right.';
 
 /** Signing in and out. */
@@ -34,7 +24,7 @@ export function serveSignIn(app: FastifyInstance, server: ServerDependencies) {
   const { database, clock, config, audit } = server;
   const throttle = buildThrottle(server);
   const knownBrowsers = buildKnownBrowsers(server);
-  const show = (reply: FastifyReply, data: SignInData, status = 200) =>
+  const show = (reply: FastifyReply, data: object, status = 200) =>
     sendPage(reply, signInPage({ title: 'Sign in' }, data), status);
 
   app.get('/admin/sign-in', async (request, reply) => {
@@ -48,7 +38,8 @@ export function serveSignIn(app: FastifyInstance, server: ServerDependencies) {
     const next = safeNextPath(fieldOf(request.body, 'next'));
     const charged = await throttle.chargeSignIn(request, reply, email);
     if ('retrySeconds' in charged) {
-      return show(reply, { email, next, problem: tooMany(charged.retrySeconds) }, 429);
+      const problem = `There were too many tries. Try again ${describeWait(charged.retrySeconds)}.`;
+      return show(reply, { email, next, problem }, 429);
     }
     const terms = sessionTerms(request, config, clock.now());
     const outcome = await signIn(server, { email, password }, terms);
@@ -71,7 +62,7 @@ export function serveSignIn(app: FastifyInstance, server: ServerDependencies) {
     const isEnded = await endSession(database, tokenHash);
     if (isEnded) audit.record('sign_out', { ...clientOf(request), user_id: user.id });
     clearSessionCookie(reply, config);
-    // An invitation to another address is looked at anew by whoever has signed out.
+    // An invitation to another address continues after signing out.
     const next = fieldOf(request.body, 'next');
     return reply.redirect(next === '' ? '/admin/sign-in?notice=signed_out' : safeNextPath(next), 303);
   });
@@ -85,10 +76,18 @@ export function serveSignIn(app: FastifyInstance, server: ServerDependencies) {
   });
 }
 
-function tooMany(retrySeconds: number): string {
-  return `There were too many tries. Try again ${describeWait(retrySeconds)}.`;
-}
-
 function clientOf({ id, ip }: FastifyRequest) {
   return { request_id: id, ip };
+}
+
+const home = '/admin';
+
+/** The page to open after signing in. Only pages of the admin area: a link must not lead to another host. */
+function safeNextPath(text: string): string {
+  // No address has this base, so another origin means that the text leads elsewhere.
+  const base = 'http://admin.invalid';
+  const url = URL.parse(text, base);
+  if (!url || url.origin !== base || url.username !== '' || url.password !== '') return home;
+  const isPage = url.pathname === home || url.pathname.startsWith(`${home}/`);
+  return isPage && !url.pathname.startsWith('/admin/sign-in') ? `${url.pathname}${url.search}` : home;
 }

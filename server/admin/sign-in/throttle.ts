@@ -1,4 +1,4 @@
-import { createHmac, hkdfSync } from 'node:crypto';
+import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { canonicalAddress } from '../../domain/users/canonical-address.ts';
@@ -12,23 +12,25 @@ import {
   refund,
   setRateLimitHeaders,
 } from '../../http/rate-limit.ts';
-import { buildKnownBrowsers } from './known-browser.ts';
+import { cookieName, cookieOptions } from '../shell/session.ts';
 
 const quarterHour = 15 * 60;
 const hour = 60 * 60;
 const day = 24 * hour;
 
-/** What a try was charged, or when the next one is let in. */
+/** The try was charged, or the next one is allowed only after some seconds. */
 export type Charge = { giveBack(): Promise<void> } | { retrySeconds: number };
 
-/** A try to sign in was charged as a failure and as a success: the outcome gives one of them back. */
+/** A try to sign in is charged as a failure and as a success. The outcome gives one of them back. */
 export type SignInCharge = { succeed(): Promise<void>; fail(): Promise<void> } | { retrySeconds: number };
 
+/** A bucket, its key, the limit and the window in seconds. */
+type Limit = [bucket: string, identity: string, limit: number, windowSeconds: number];
+
 /**
- * Bounds how often passwords are tried and mails asked for: from one network or by one person, and for one address,
- * whoever has it; in a browser in which they have signed in, whatever others do with their address elsewhere. A try is
- * charged before anything is looked up, so that of many at once no more get through; one that turns out to be harmless is
- * given back. Whoever reads the table sees hashes under the application key, and no address.
+ * Limits password tries and requests for mails, by network or user and by address. A known browser has tries of its own,
+ * whatever others do with the address. A try is charged before anything is looked up, so that concurrent tries cannot pass;
+ * a harmless one is given back. The table has hashes under the application key instead of addresses.
  */
 export function buildThrottle({ database, clock, config, appKey, audit }: ServerDependencies) {
   const knownBrowsers = buildKnownBrowsers({ config, appKey });
@@ -39,7 +41,7 @@ export function buildThrottle({ database, clock, config, appKey, audit }: Server
   async function chargeAll(request: FastifyRequest, reply: FastifyReply, limits: Limit[]): Promise<Charge> {
     const now = clock.now();
     const charged: BucketState[] = [];
-    for (const { bucket, identity, limit, windowSeconds } of limits) {
+    for (const [bucket, identity, limit, windowSeconds] of limits) {
       const counter = openCounter(bucket, `${bucket}:${identity}`, limit, windowSeconds, now);
       const state = await charge(database, counter, now);
       if (isExhausted(state)) {
@@ -56,91 +58,90 @@ export function buildThrottle({ database, clock, config, appKey, audit }: Server
     };
   }
 
-  const perQuarter = (bucket: string, identity: string, limit: number) => ({
-    bucket,
-    identity,
-    limit,
-    windowSeconds: quarterHour,
-  });
-  const perDay = (bucket: string, identity: string, limit: number) => ({
-    bucket,
-    identity,
-    limit,
-    windowSeconds: day,
-  });
-  const linksPerHour = (bucket: string, identity: string) => ({
-    bucket,
-    identity,
-    limit: config.RATE_LIMIT_PASSWORD_LINK,
-    windowSeconds: hour,
-  });
-
   return {
     /**
-     * Successes are bounded by address alone, in known browsers too: only the owner of the password has any. A failure
-     * gives its charge back, so strangers cannot use them up.
+     * Successes are limited by address only, also in known browsers: only the owner of the password has any. A failure
+     * gives this charge back, so strangers cannot use it up.
      */
     chargeSignIn: async (request: FastifyRequest, reply: FastifyReply, email: string): Promise<SignInCharge> => {
       const browser = knownBrowsers.find(request, email);
-      const limit = config.RATE_LIMIT_SIGN_IN_ACCOUNT;
+      const address = identityOf(email);
+      const [bucket, identity] = browser === undefined ? ['sign-in:address', address] : ['sign-in:browser', browser];
       const failure = await chargeAll(request, reply, [
-        perQuarter('sign-in:ip', networkOf(request.ip), config.RATE_LIMIT_SIGN_IN_IP),
-        browser === undefined
-          ? perQuarter('sign-in:address', identityOf(email), limit)
-          : perQuarter('sign-in:browser', browser, limit),
+        ['sign-in:ip', networkOf(request.ip), config.RATE_LIMIT_SIGN_IN_IP, quarterHour],
+        [bucket, identity, config.RATE_LIMIT_SIGN_IN_ACCOUNT, quarterHour],
       ]);
       if ('retrySeconds' in failure) return failure;
       const success = await chargeAll(request, reply, [
-        perQuarter('sign-in:success', identityOf(email), config.RATE_LIMIT_SIGN_IN_SUCCESS),
+        ['sign-in:success', address, config.RATE_LIMIT_SIGN_IN_SUCCESS, quarterHour],
       ]);
       if ('retrySeconds' in success) return success;
       return { succeed: failure.giveBack, fail: success.giveBack };
     },
     chargePasswordLink: (request: FastifyRequest, reply: FastifyReply, email: string) =>
       chargeAll(request, reply, [
-        perQuarter('password-link:ip', networkOf(request.ip), config.RATE_LIMIT_SIGN_IN_IP),
-        linksPerHour('password-link:address', identityOf(email)),
+        ['password-link:ip', networkOf(request.ip), config.RATE_LIMIT_SIGN_IN_IP, quarterHour],
+        ['password-link:address', identityOf(email), config.RATE_LIMIT_PASSWORD_LINK, hour],
       ]),
-    /** Of a link to confirm an address: nobody has many mails sent to others. */
+    /** Charges a link that confirms an address, so that nobody has many mails sent to others. */
     chargeAddressLink: (request: FastifyRequest, reply: FastifyReply, userId: number, email: string) =>
       chargeAll(request, reply, [
-        linksPerHour('address-link:user', String(userId)),
-        linksPerHour('address-link:address', identityOf(email)),
+        ['address-link:user', String(userId), config.RATE_LIMIT_PASSWORD_LINK, hour],
+        ['address-link:address', identityOf(email), config.RATE_LIMIT_PASSWORD_LINK, hour],
       ]),
-    /** By who invites, by where to, and by who is invited there. No account finds out whom others invite. */
+    /** The limit by address is one for each account, so that no account finds out whom others invite. */
     chargeInvitation: (
       request: FastifyRequest,
       reply: FastifyReply,
       { userId, accountId, email }: { userId: number; accountId: number; email: string },
-    ) =>
-      chargeAll(request, reply, [
-        {
-          bucket: 'invitation:user',
-          identity: String(userId),
-          limit: config.RATE_LIMIT_INVITATIONS,
-          windowSeconds: hour,
-        },
-        perDay('invitation:account', String(accountId), config.RATE_LIMIT_INVITATIONS_ACCOUNT),
-        perDay(
-          'invitation:address',
-          identityOfText(`${accountId} ${canonicalAddress(email)}`),
-          config.RATE_LIMIT_INVITATIONS_ADDRESS,
-        ),
-      ]),
+    ) => {
+      const invited = identityOfText(`${accountId} ${canonicalAddress(email)}`);
+      return chargeAll(request, reply, [
+        ['invitation:user', String(userId), config.RATE_LIMIT_INVITATIONS, hour],
+        ['invitation:account', String(accountId), config.RATE_LIMIT_INVITATIONS_ACCOUNT, day],
+        ['invitation:address', invited, config.RATE_LIMIT_INVITATIONS_ADDRESS, day],
+      ]);
+    },
   };
-}
-
-interface Limit {
-  bucket: string;
-  identity: string;
-  limit: number;
-  windowSeconds: number;
 }
 
 /** `in 12 minutes` */
 export function describeWait(seconds: number): string {
   const minutes = Math.ceil(seconds / 60);
-  const hours = Math.ceil(minutes / 60);
-  if (minutes > 90) return `in ${hours} hours`;
+  if (minutes > 90) return `in ${Math.ceil(minutes / 60)} hours`;
   return minutes === 1 ? 'in a minute' : `in ${minutes} minutes`;
+}
+
+const keptSeconds = 90 * day;
+
+/**
+ * Somebody who fails on purpose uses up the tries of an address and would lock its owner out. So a browser in which the
+ * owner has signed in holds a cookie, and has tries of its own with the address: OWASP calls it a device cookie. It is no
+ * session and opens nothing. A thief of the cookie has no more tries than any browser.
+ */
+export function buildKnownBrowsers({ config, appKey }: Pick<ServerDependencies, 'config' | 'appKey'>) {
+  const key = Buffer.from(hkdfSync('sha256', appKey, '', 'idea-board known browser 1', 32));
+  const cookie = cookieName(config, 'browser');
+  const macOf = (id: string, email: string) =>
+    createHmac('sha256', key)
+      .update(`${id} ${canonicalAddress(email)}`)
+      .digest();
+
+  /** The id by which a browser's tries are counted; undefined if nobody signed in with the address there. */
+  function find({ cookies }: FastifyRequest, email: string): string | undefined {
+    const [, id = '', mac = ''] = /^([\w-]{22})\.([\w-]{43})$/.exec(cookies[cookie] ?? '') ?? [];
+    const given = Buffer.from(mac, 'base64url');
+    const expected = macOf(id, email);
+    return given.length === expected.length && timingSafeEqual(given, expected) ? id : undefined;
+  }
+
+  return {
+    find,
+    /** Call it after the password was right. A known browser keeps its id, so that it gets no new tries. */
+    remember(request: FastifyRequest, reply: FastifyReply, email: string) {
+      const id = find(request, email) ?? randomBytes(16).toString('base64url');
+      const value = `${id}.${macOf(id, email).toString('base64url')}`;
+      reply.setCookie(cookie, value, { ...cookieOptions(config), maxAge: keptSeconds });
+    },
+  };
 }

@@ -4,54 +4,6 @@ import type { NamedBoard } from '../../domain/boards/list-boards.ts';
 import { fieldOf } from '../shell/form.ts';
 import { shownName } from '../shell/show.ts';
 
-/** What was entered in the form of a new token. */
-interface GivenToken {
-  name: string;
-  /** A day, as 2026-03-14; empty for no end. */
-  expiresOn: string;
-  /** The level chosen for a board, empty for none. */
-  levelOf(boardId: number): string;
-}
-
-/** The form as it is shown, with what was entered in it. */
-export interface TokenForm {
-  name: string;
-  expiresOn: string;
-  boards: {
-    field: string;
-    name: string;
-    slug: string;
-    levels: { value: string; label: string; isChosen: boolean }[];
-  }[];
-}
-
-export const emptyTokenForm: GivenToken = { name: '', expiresOn: '', levelOf: () => '' };
-
-export function readTokenForm(body: unknown): GivenToken {
-  return {
-    name: fieldOf(body, 'name'),
-    expiresOn: fieldOf(body, 'expires_on'),
-    levelOf: boardId => fieldOf(body, fieldOfBoard(boardId)),
-  };
-}
-
-export function formOf({ name, expiresOn, levelOf }: GivenToken, boards: NamedBoard[]): TokenForm {
-  return {
-    name,
-    expiresOn,
-    boards: boards.map(board => ({
-      field: fieldOfBoard(board.id),
-      name: shownName(board.name),
-      slug: board.slug,
-      levels: ['', ...grants].map(value => ({
-        value,
-        label: labels[value as Grant | ''],
-        isChosen: levelOf(board.id) === value,
-      })),
-    })),
-  };
-}
-
 const labels: Record<Grant | '', string> = {
   '': 'No access',
   read: 'Read',
@@ -59,7 +11,38 @@ const labels: Record<Grant | '', string> = {
   moderate: 'Moderate',
 };
 
-/** The boards that were chosen, of those of the account. */
+/** `expiresOn` is a day, such as 2026-03-14, or empty. `levelOf` gives the level of a board, or an empty text. */
+type GivenToken = ReturnType<typeof readTokenForm>;
+
+export const emptyTokenForm = readTokenForm({});
+
+export function readTokenForm(body: unknown) {
+  return {
+    name: fieldOf(body, 'name'),
+    expiresOn: fieldOf(body, 'expires_on'),
+    levelOf: (boardId: number) => fieldOf(body, fieldOfBoard(boardId)),
+  };
+}
+
+/** The form with what was entered in it. */
+export function formOf({ name, expiresOn, levelOf }: GivenToken, boards: NamedBoard[]) {
+  return {
+    name,
+    expiresOn,
+    boards: boards.map(board => ({
+      field: fieldOfBoard(board.id),
+      name: shownName(board.name),
+      slug: board.slug,
+      levels: (['', ...grants] as const).map(value => ({
+        value,
+        label: labels[value],
+        isChosen: levelOf(board.id) === value,
+      })),
+    })),
+  };
+}
+
+/** The chosen boards of the account, with their levels. */
 export function grantsOf({ levelOf }: GivenToken, boards: NamedBoard[]): { boardId: number; grant: Grant }[] {
   return boards.flatMap(({ id, name }) => {
     const level = levelOf(id);
@@ -72,7 +55,7 @@ export function grantsOf({ levelOf }: GivenToken, boards: NamedBoard[]): { board
 
 const dayMs = 86_400_000;
 
-/** The end of the day that was chosen, in UTC. */
+/** The end of the chosen day, in UTC. */
 export function expiryOf({ expiresOn }: GivenToken): Date | null {
   if (expiresOn === '') return null;
   const day = /^\d{4}-\d{2}-\d{2}$/.test(expiresOn) ? Date.parse(`${expiresOn}T00:00:00Z`) : Number.NaN;

@@ -1,55 +1,21 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { listBoardNames } from '../../domain/boards/list-boards.ts';
-import type { AccountOfUser } from '../../domain/sign-in/read-session.ts';
 import { createToken } from '../../domain/tokens/create-token.ts';
 import { listTokenPage, readToken, type TokenListing } from '../../domain/tokens/list-tokens.ts';
 import { revokeToken } from '../../domain/tokens/revoke-token.ts';
-import { definePage, type Link, sendPage } from '../../pages/shell/page.ts';
+import { definePage } from '../../pages/shell/page.ts';
 import { loadTemplate } from '../../pages/shell/template.ts';
-import { idIn, newFormId, noticeIn, numberIn, problemOf, requireFirst } from '../shell/form.ts';
-import { askFor, formTokenOf, frameOf } from '../shell/frame.ts';
+import { newFormId, type Problem, requireFirst } from '../shell/form.ts';
 import { Refusal } from '../shell/refusal.ts';
-import {
-  administer,
-  hasAgentApi,
-  nameAccount,
-  pathIn,
-  requireAdminAccount,
-  requireSession,
-  sessionOf,
-} from '../shell/session.ts';
-import { shownName } from '../shell/show.ts';
-import { presentToken, type ShownToken } from './present-token.ts';
-import { emptyTokenForm, expiryOf, formOf, grantsOf, readTokenForm, type TokenForm } from './token-form.ts';
+import { hasAgentApi, requireAdminAccount } from '../shell/session.ts';
+import { shownName, showTime } from '../shell/show.ts';
+import { pageLinks, serveRoutes, type Visit } from '../shell/visit.ts';
+import { emptyTokenForm, expiryOf, formOf, grantsOf, readTokenForm } from './token-form.ts';
 
-interface ListData {
-  accountName: string;
-  tokens: ShownToken[];
-  first: Link | undefined;
-  next: Link | undefined;
-  createPath: string;
-  /** Undefined: the plan has no Agent API. */
-  form: TokenForm | undefined;
-  planName: string;
-  hasBoards: boolean;
-  formToken: string;
-  formId: string;
-  notice?: string | undefined;
-  problem?: string | undefined;
-}
-
-interface CreatedData {
-  name: string;
-  plaintext: string;
-  curl: string;
-  token: ShownToken;
-  listPath: string;
-}
-
-const listPage = definePage<ListData>('admin/tokens/tokens');
-const createdPage = definePage<CreatedData>('admin/tokens/token-created', { hasCopyButtons: true });
-const renderFacts = loadTemplate<ShownToken>('admin/tokens/token-facts');
+const listPage = definePage<object>('admin/tokens/tokens');
+const createdPage = definePage<object>('admin/tokens/token-created', { hasCopyButtons: true });
+const renderFacts = loadTemplate<object>('admin/tokens/token-facts');
 
 /** So many fit a page that is quick on a phone. */
 const tokensPerPage = 25;
@@ -57,116 +23,112 @@ const tokensPerPage = 25;
 /** The tokens of an account, for its owners and admins (Token; Authentication, 11). */
 export function serveTokens(app: FastifyInstance, server: ServerDependencies) {
   const { config } = server;
-  const onRequest = [requireSession, nameAccount];
 
-  app.get('/admin/tokens', { onRequest }, async (request, reply) => {
-    const account = requireAdminAccount(request);
-    return showList(request, reply, account, { notice: noticeIn(request, { revoked: 'The token is revoked.' }) });
-  });
+  serveRoutes(app, server, requireAdminAccount, [
+    { path: '/admin/tokens', show: showList, run: create },
+    { path: '/admin/tokens/:id/revoke', ask: askForRevocation, run: revoke },
+  ]);
 
-  // The page with the plaintext answers the POST itself. To show it after a redirect, it would have to be kept somewhere
-  // in between; this way it is in this answer, which nothing stores, and nowhere else.
-  app.post('/admin/tokens', { onRequest }, async (request, reply) => {
-    const account = requireAdminAccount(request);
-    const given = readTokenForm(request.body);
-    try {
-      const { plaintext, listing } = await administer(server, request, async admin => {
-        await requireFirst(admin, request.body);
-        const boards = await listBoardNames(admin, account.id);
-        const { token, plaintext } = await createToken(
-          admin,
-          {
-            accountId: account.id,
-            issuerId: sessionOf(request).user.id,
-            name: given.name,
-            boards: grantsOf(given, boards),
-            expiresAt: expiryOf(given),
-          },
-          config.PLANS_WITHOUT_AGENT_API,
-        );
-        return { plaintext, listing: await readToken(admin, account.id, token.id) };
-      });
-      return showCreated(request, reply, account, listing, plaintext);
-    } catch (error) {
-      const { status, message: problem } = problemOf(error);
-      return showList(request, reply, account, { given, problem }, status);
-    }
-  });
-
-  app.get('/admin/tokens/:id/revoke', { onRequest }, async (request, reply) => {
-    const account = requireAdminAccount(request);
-    const listing = await administer(server, request, admin => readToken(admin, account.id, idIn(request)));
-    const token = presentToken(request, account, listing);
-    const list = pathIn(request, account, '/admin/tokens');
-    if (!token.revokePath) {
-      throw new Refusal(409, 'It is revoked already', 'There is nothing left to do.', {
-        label: 'To all tokens',
-        href: list,
-      });
-    }
-    return askFor(request, reply, account, {
-      title: 'Revoke a token',
-      verb: 'Revoke',
-      name: token.name,
-      explanation: 'Whatever uses it is answered 401 from then on. This cannot be undone; its votes stay counted.',
-      details: renderFacts(token),
-      action: token.revokePath,
-      button: 'Revoke the token',
-      isDangerous: true,
-      back: { label: 'Keep it', href: list },
-    });
-  });
-
-  app.post('/admin/tokens/:id/revoke', { onRequest }, async (request, reply) => {
-    const account = requireAdminAccount(request);
-    await administer(server, request, admin => revokeToken(admin, account.id, idIn(request)));
-    return reply.redirect(pathIn(request, account, '/admin/tokens', { notice: 'revoked' }), 303);
-  });
-
-  async function showList(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    account: AccountOfUser,
-    { given, ...words }: { given?: ReturnType<typeof readTokenForm>; notice?: string | undefined; problem?: string },
-    status = 200,
-  ) {
-    const page = numberIn(request, 'page') ?? 1;
-    const { tokens, boards } = await administer(server, request, async admin => ({
+  async function showList(visit: Visit, problem?: Problem) {
+    const { account } = visit;
+    const page = visit.number('page') ?? 1;
+    const { tokens, boards } = await visit.administer(async admin => ({
       tokens: await listTokenPage(admin, account.id, { limit: tokensPerPage, offset: (page - 1) * tokensPerPage }),
       boards: await listBoardNames(admin, account.id),
     }));
-    const pathOfPage = (number: number) => pathIn(request, account, '/admin/tokens', { page: String(number) });
-    const data: ListData = {
+    const given = problem ? readTokenForm(visit.request.body) : emptyTokenForm;
+    const data = {
       accountName: shownName(account.name),
-      tokens: tokens.rows.map(token => presentToken(request, account, token)),
-      first: page > 1 ? { label: 'Back to the first page', href: pathOfPage(1) } : undefined,
-      next: tokens.hasMore ? { label: 'More tokens', href: pathOfPage(page + 1) } : undefined,
-      createPath: pathIn(request, account, '/admin/tokens'),
-      form: hasAgentApi(account, config) ? formOf(given ?? emptyTokenForm, boards) : undefined,
+      tokens: tokens.rows.map(token => presentToken(visit, token)),
+      ...pageLinks(parameters => visit.path('/admin/tokens', { page: '1', ...parameters }), {
+        first: page > 1 && 'Back to the first page',
+        next: tokens.hasMore ? ['More tokens', { page: String(page + 1) }] : undefined,
+      }),
+      createPath: visit.path('/admin/tokens'),
+      form: hasAgentApi(account, config) ? formOf(given, boards) : undefined,
       planName: account.plan,
       hasBoards: boards.length > 0,
-      formToken: formTokenOf(request),
       formId: newFormId(),
-      ...words,
     };
-    return sendPage(reply, listPage(frameOf(request, account, 'Tokens'), data), status);
+    return visit.page(listPage, 'Tokens', data, { notices: { revoked: 'The token is revoked.' }, problem });
   }
 
-  function showCreated(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    account: AccountOfUser,
-    listing: TokenListing,
-    plaintext: string,
-  ) {
+  /**
+   * Answers the POST with the page of the plaintext. A redirect would need the plaintext to be stored in between, and
+   * nothing stores it.
+   */
+  async function create(visit: Visit) {
+    const accountId = visit.account.id;
+    const given = readTokenForm(visit.request.body);
+    const { plaintext, listing } = await visit.administer(async admin => {
+      await requireFirst(admin, visit.request.body);
+      const boards = await listBoardNames(admin, accountId);
+      const wanted = {
+        accountId,
+        issuerId: visit.user.id,
+        name: given.name,
+        boards: grantsOf(given, boards),
+        expiresAt: expiryOf(given),
+      };
+      const { token, plaintext } = await createToken(admin, wanted, config.PLANS_WITHOUT_AGENT_API);
+      return { plaintext, listing: await readToken(admin, accountId, token.id) };
+    });
     const board = listing.boards[0]?.slug ?? '';
-    const data: CreatedData = {
+    const data = {
       name: shownName(listing.name),
       plaintext,
       curl: `curl -H 'Authorization: Bearer ${plaintext}' '${config.BASE_URL}/api/v1/ideas?board=${board}'`,
-      token: presentToken(request, account, listing),
-      listPath: pathIn(request, account, '/admin/tokens'),
+      token: presentToken(visit, listing),
+      listPath: visit.path('/admin/tokens'),
     };
-    return sendPage(reply, createdPage(frameOf(request, account, 'The new token'), data), 201);
+    return visit.page(createdPage, 'The new token', data, { status: 201 });
   }
+}
+
+async function askForRevocation(visit: Visit) {
+  const listing = await visit.administer(admin => readToken(admin, visit.account.id, visit.id()));
+  const token = presentToken(visit, listing);
+  const list = visit.path('/admin/tokens');
+  if (!token.revokePath) {
+    const link = { label: 'To all tokens', href: list };
+    throw new Refusal(409, 'It is revoked already', 'There is nothing left to do.', link);
+  }
+  return {
+    title: 'Revoke a token',
+    verb: 'Revoke',
+    name: token.name,
+    explanation: 'Whatever uses it is answered 401 from then on. This cannot be undone; its votes stay counted.',
+    details: renderFacts(token),
+    button: 'Revoke the token',
+    isDangerous: true,
+    back: { label: 'Keep it', href: list },
+  };
+}
+
+async function revoke(visit: Visit) {
+  await visit.administer(admin => revokeToken(admin, visit.account.id, visit.id()));
+  return visit.path('/admin/tokens', { notice: 'revoked' });
+}
+
+const states = {
+  active: { label: 'Active', chip: 'chip-completed' },
+  expired: { label: 'Expired', chip: 'chip-archived' },
+  revoked: { label: 'Revoked', chip: 'chip-declined' },
+} satisfies Record<TokenListing['state'], object>;
+
+function presentToken(visit: Visit, token: TokenListing) {
+  const timeOf = (text: string | null) => (text === null ? undefined : showTime(new Date(text)));
+  return {
+    id: token.id,
+    name: shownName(token.name),
+    kind: token.kind === 'oauth' ? 'OAuth' : 'API',
+    boards: token.boards,
+    // The placeholder has no address.
+    issuer: token.issuer ?? 'Deleted user',
+    state: states[token.state],
+    created: showTime(new Date(token.created_at)),
+    lastUsed: timeOf(token.last_used_at),
+    expires: timeOf(token.expires_at),
+    revokePath: token.state === 'revoked' ? undefined : visit.path(`/admin/tokens/${token.id}/revoke`),
+  };
 }
