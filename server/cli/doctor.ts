@@ -1,6 +1,16 @@
+import { type Config, loadConfig, settings } from '../config.ts';
+import { findCluster } from '../database/embedded/postgres-cluster.ts';
+import { EmbeddedPostgresError } from '../database/embedded/postgres-program.ts';
+import { MigrationError, type MigrationStream, streamsOf } from '../database/migration-files.ts';
+import { listPendingMigrations } from '../database/migrator.ts';
+import { describeDatabase } from '../database/unavailable.ts';
+import { findWeakSecrets } from '../production-secrets.ts';
+import { CliError, openForCommand, withDatabase } from './administer.ts';
 import { verb } from './command.ts';
-import { diagnose } from './diagnosis/diagnose.ts';
-import type { Finding } from './diagnosis/finding.ts';
+import { diagnoseData } from './diagnosis/data.ts';
+import { diagnoseExtensions, diagnoseLeftExtensions, type KnownExtensions } from './diagnosis/extensions.ts';
+import { error, type Finding, ok } from './diagnosis/finding.ts';
+import { diagnosePostgres, diagnosePostgresExtensions } from './diagnosis/postgres.ts';
 import { type OutputOptions, oneLine, print } from './output.ts';
 
 export const addDoctorCommand = verb({
@@ -25,4 +35,103 @@ function formatFindings(findings: Finding[]): string {
     ...(remedy === null ? [] : [`         -> ${oneLine(remedy)}`]),
   ]);
   return [...lines, '', `Errors: ${count('error')}. Warnings: ${count('warning')}.`].join('\n');
+}
+
+/** Looks an installation over, as far as what is found allows. Changes nothing. */
+async function diagnose(environment: NodeJS.ProcessEnv): Promise<Finding[]> {
+  const { findings, config } = diagnoseSettings(environment);
+  if (!config) return findings;
+  const known = await diagnoseExtensions(config.EXTENSIONS, environment);
+  return [...findings, ...known.findings, ...(await reachDatabase(config, known))];
+}
+
+async function reachDatabase(config: Config, known: KnownExtensions): Promise<Finding[]> {
+  const { DATABASE_URL, DATA_DIR } = config;
+  try {
+    if (DATABASE_URL === undefined && !(await findCluster(DATA_DIR))) {
+      return [
+        error(`There is no database in ${DATA_DIR}`, 'Set DATABASE_URL or DATA_DIR, or run npm run cli -- migrate'),
+      ];
+    }
+    return await withDatabase(config, url => diagnoseDatabase(url, config, known));
+  } catch (failure) {
+    if (failure instanceof CliError) {
+      return [error(failure.message, 'Check DATABASE_URL, and that PostgreSQL runs and lets this machine and user in')];
+    }
+    if (failure instanceof EmbeddedPostgresError) {
+      return [error(`The embedded PostgreSQL does not run: ${failure.message}`, `See postgres.log in ${DATA_DIR}`)];
+    }
+    throw failure;
+  }
+}
+
+function diagnoseDatabase(url: string, config: Config, { extensions }: KnownExtensions): Promise<Finding[]> {
+  return openForCommand(url, config, async database => {
+    // Comes first: the pool has a connection timeout, and the check of the migrations has none.
+    const postgres = await diagnosePostgres(database);
+    const reached = ok(`The database ${describeDatabase(url)} answers`);
+    const migrations = await diagnoseMigrations(url, streamsOf(extensions), config.TOLERATED_MIGRATIONS);
+    const ofPostgres = await diagnosePostgresExtensions(database, migrations.isMigrated);
+    const found = [reached, ...postgres, ...ofPostgres, ...migrations.findings];
+    if (!migrations.isMigrated) return found;
+    return [
+      ...found,
+      ...(await diagnoseData(database.db, config)),
+      ...(await diagnoseLeftExtensions(database.db, extensions)),
+    ];
+  });
+}
+
+/**
+ * Checks the settings. The others are still good for looking at the database, with the wrong ones left at their
+ * defaults; but not without knowing which database is meant.
+ */
+function diagnoseSettings(environment: NodeJS.ProcessEnv): { findings: Finding[]; config: Config | undefined } {
+  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
+  const issues = settings.safeParse(given).error?.issues ?? [];
+  if (issues.length === 0) {
+    const config = loadConfig(environment);
+    return { findings: [ok('The settings are valid'), ...diagnoseSecrets(config)], config };
+  }
+
+  const findings = issues.map(issue => {
+    const name = String(issue.path[0]);
+    return error(`The setting ${name} is wrong: ${issue.message}`, `Correct or unset it. ${meaningOf(name)}`);
+  });
+  const wrong = issues.map(issue => String(issue.path[0]));
+  if (wrong.includes('DATABASE_URL') || wrong.includes('DATA_DIR')) return { findings, config: undefined };
+  const rest = Object.fromEntries(Object.entries(given).filter(([name]) => !wrong.includes(name)));
+  return { findings, config: loadConfig(rest) };
+}
+
+/** A server in production does not start with these; elsewhere they are as they may be. */
+function diagnoseSecrets(config: Config): Finding[] {
+  if (config.NODE_ENV !== 'production') return [];
+  return findWeakSecrets(config).map(weak =>
+    error(`In production, ${weak}`, 'Set it anew: the server refuses to start otherwise'),
+  );
+}
+
+function meaningOf(name: string): string {
+  const shape: Record<string, { description?: string | undefined }> = settings.shape;
+  return shape[name]?.description ?? '';
+}
+
+/** Compares the migrations of this version with those of the database. */
+async function diagnoseMigrations(
+  url: string,
+  streams: readonly MigrationStream[],
+  tolerated: readonly string[],
+): Promise<{ findings: Finding[]; isMigrated: boolean }> {
+  try {
+    const pending = await listPendingMigrations(url, streams, { tolerated });
+    if (pending.length === 0) return { findings: [ok('Every migration is applied')], isMigrated: true };
+    const names = pending.map(({ stream, name }) => `${stream}/${name}`).join(', ');
+    return { findings: [error(`Migrations are pending: ${names}`, 'Run npm run cli -- migrate')], isMigrated: false };
+  } catch (failure) {
+    if (!(failure instanceof MigrationError)) throw failure;
+    const remedy =
+      'Run the version of the server that migrated the database, with its files as they were published; see docs/upgrading.md';
+    return { findings: [error(failure.message, remedy)], isMigrated: false };
+  }
 }
