@@ -1,14 +1,10 @@
-/** Writes the list of events in docs/audit-log.md from the catalogue; with --check, only fails when it is not up to date. */
-import { readFileSync, writeFileSync } from 'node:fs';
+/** Writes the list of events in docs/audit-log.md from the catalogue. */
 import type { z } from 'zod';
 import { administrationEvents } from '../server/observability/administration-events.ts';
 import type { EventDefinition } from '../server/observability/define-event.ts';
 import { requestEvents } from '../server/observability/request-events.ts';
 import { signInEvents } from '../server/observability/sign-in-events.ts';
-
-const file = new URL('../docs/audit-log.md', import.meta.url);
-const begin = '<!-- Written by npm run audit-events from server/observability/*-events.ts -->\n';
-const end = '<!-- End of what is written -->\n';
+import { writeGeneratedPart } from './generated-file.ts';
 
 const sections: [string, Record<string, EventDefinition>][] = [
   ['Requests and the server', requestEvents],
@@ -24,23 +20,11 @@ for (const { name, meaning } of fields) {
   if (count > 1 && !common.has(name)) common.set(name, meaning);
 }
 
-const text = readFileSync(file, 'utf8');
-const [before, rest] = splitOnce(text, begin);
-const [, after] = splitOnce(rest, end);
-const written = [before, begin, listCommon(), ...sections.map(section), '\n', end, after].join('');
-
-if (process.argv.includes('--check')) {
-  if (written !== text) {
-    console.error('docs/audit-log.md is not what the catalogue says: run npm run audit-events and commit the result');
-    process.exit(1);
-  }
-} else {
-  writeFileSync(file, written);
-}
+writeGeneratedPart('docs/audit-log.md', [listCommon(), ...sections.map(section)].join('\n'), 'audit-events');
 
 function listCommon(): string {
   const rows = [...common].map(([name, meaning]) => `| \`${name}\` | ${meaning} |`);
-  return `\n### Fields of several events\n\n| field | meaning |\n|---|---|\n${rows.join('\n')}\n`;
+  return `### Fields of several events\n\n| field | meaning |\n|---|---|\n${rows.join('\n')}\n`;
 }
 
 function section([title, events]: [string, Record<string, EventDefinition>]): string {
@@ -48,7 +32,7 @@ function section([title, events]: [string, Record<string, EventDefinition>]): st
     ([name, { when, fields, kind }]) =>
       `| \`${name}\` | ${when}${kind ? ' *Repetitions are counted.*' : ''} | ${fieldsOf(fields).map(describe).join(', ')} |`,
   );
-  return `\n### ${title}\n\n| event | when | fields |\n|---|---|---|\n${rows.join('\n')}\n`;
+  return `### ${title}\n\n| event | when | fields |\n|---|---|---|\n${rows.join('\n')}\n`;
 }
 
 interface Field {
@@ -78,10 +62,4 @@ function meaningOf(schema: z.ZodType): string {
   }
   const values = 'options' in schema ? (schema.options as string[]).map(value => `\`${value}\``).join(', ') : '';
   return values ? `${values}: ${description}` : description;
-}
-
-function splitOnce(whole: string, mark: string): [string, string] {
-  const index = whole.indexOf(mark);
-  if (index < 0) throw new Error(`docs/audit-log.md has no line ${mark.trim()}`);
-  return [whole.slice(0, index), whole.slice(index + mark.length)];
 }

@@ -1,21 +1,16 @@
-/** Writes client/api.md, the public surface of the SDK; with --check, only fails when the file is not up to date. */
+/** Writes client/api.md, the public surface of the SDK. */
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative, resolve } from 'node:path';
+import { writeGenerated } from './generated-file.ts';
 
 const root = resolve(import.meta.dirname, '..');
-const file = join(root, 'client/api.md');
 
 const dist = mkdtempSync(join(tmpdir(), 'idea-board-api-'));
 try {
   execFileSync(process.execPath, [join(root, 'scripts/client-build.ts'), dist], { stdio: 'inherit' });
-  const text = write();
-  if (!process.argv.includes('--check')) writeFileSync(file, text);
-  else if (readFileSync(file, 'utf8') !== text) {
-    console.error('client/api.md is not what the SDK exports: run npm run client:api, review the diff and commit it');
-    process.exitCode = 1;
-  }
+  writeGenerated('client/api.md', write(), 'client:api');
 } finally {
   rmSync(dist, { recursive: true });
 }

@@ -1,8 +1,6 @@
-/** Writes client/contract.ts, what the SDK knows of the contract; with --check, only fails when it is not up to date. */
+/** Writes client/contract.ts, the part of the contract that the SDK needs, from the contract. */
 import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { type ErrorKey, errors } from '../contract/errors.ts';
 import { events, TestEvent } from '../contract/events.ts';
@@ -10,6 +8,7 @@ import { contract } from '../contract/index.ts';
 import { buildOpenApiDocument } from '../contract/openapi.ts';
 import type { Route, RouteMetadata } from '../contract/routes.ts';
 import { buildTypes, docComment, field, type JsonSchema } from './client-types.ts';
+import { writeGenerated } from './generated-file.ts';
 
 interface MediaTypes {
   content?: { [type: string]: { schema: JsonSchema } };
@@ -23,24 +22,13 @@ interface DocumentedOperation {
   responses: { [status: string]: MediaTypes };
 }
 
-const file = fileURLToPath(new URL('../client/contract.ts', import.meta.url));
 const document = buildOpenApiDocument() as {
   paths: { [path: string]: { [method: string]: DocumentedOperation } };
   components: { schemas: { [name: string]: JsonSchema } };
 };
 const types = buildTypes(document.components.schemas);
 
-const text = format(write());
-if (process.argv.includes('--check')) {
-  if (readFileSync(file, 'utf8') !== text) {
-    console.error(
-      'client/contract.ts is not what the contract says: run npm run client:contract and commit the result',
-    );
-    process.exit(1);
-  }
-} else {
-  writeFileSync(file, text);
-}
+writeGenerated('client/contract.ts', format(write()), 'client:contract');
 
 function write(): string {
   // The probes are for load balancers, and the tools for clients of their protocol: the SDK leaves them out.

@@ -1,8 +1,6 @@
-/** Writes docs/settings.md from server/config.ts; with --check, only fails when the file is not up to date. */
-import { readFileSync, writeFileSync } from 'node:fs';
+/** Writes docs/settings.md from server/config.ts. */
 import { settings } from '../server/config.ts';
-
-const file = new URL('../docs/settings.md', import.meta.url);
+import { writeGenerated } from './generated-file.ts';
 
 const rows = Object.entries(settings.shape).map(([name, schema]) => {
   const fallback = schema.safeParse(undefined);
@@ -20,14 +18,7 @@ server from starting, and it says which one and why. Written by \`npm run settin
 ${rows.join('\n')}
 `;
 
-if (process.argv.includes('--check')) {
-  if (readFileSync(file, 'utf8') !== text) {
-    console.error('docs/settings.md is not what server/config.ts says: run npm run settings and commit the result');
-    process.exit(1);
-  }
-} else {
-  writeFileSync(file, text);
-}
+writeGenerated('docs/settings.md', text, 'settings');
 
 function display(value: unknown): string {
   if (value === false || (Array.isArray(value) && value.every(one => one === ''))) return '';

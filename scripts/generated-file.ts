@@ -1,0 +1,22 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+
+/** Writes a generated file. With `--check` it fails instead when the file has another text, and names the command. */
+export function writeGenerated(path: string, text: string, command: string) {
+  const file = new URL(`../${path}`, import.meta.url);
+  if (!process.argv.includes('--check')) {
+    writeFileSync(file, text);
+  } else if (readFileSync(file, 'utf8') !== text) {
+    console.error(`${path} is out of date: run npm run ${command} and commit the result`);
+    process.exitCode = 1;
+  }
+}
+
+const marks = /(<!-- Written by [^>]* -->\n)[\s\S]*(<!-- End of what is written -->\n)/;
+
+/** The same for the part of a file between its two marks. */
+export function writeGeneratedPart(path: string, part: string, command: string) {
+  const text = readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
+  if (!marks.test(text)) throw new Error(`${path} has no marks around a generated part`);
+  const written = text.replace(marks, (_, begin: string, end: string) => `${begin}\n${part}\n${end}`);
+  writeGenerated(path, written, command);
+}
