@@ -1,26 +1,11 @@
-/**
- * Measures how fast webhooks are delivered, beside the least that could send the same: a loop of graphile-worker jobs
- * with the same HTTP call. Runs with `npm run bench -- events`.
- */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
-import pg from 'pg';
+import type pg from 'pg';
 import { buildSecretBox } from '../../server/domain/secret-box.ts';
 import { makeWebhookSecret, secretPurpose } from '../../server/domain/webhooks/webhook-secret.ts';
-import { Child, type Usage } from './child.ts';
-import { startDatabase } from './database.ts';
-
-const usage = `Usage: npm run bench -- events [options]
-
-  --deliveries N   deliveries of a round that measures the rate (4000)
-  --rounds R       rounds of each (3)
-  --seconds S      length of a round that measures the delay (5)
-  --per-second N   events each second in it (50)
-  --concurrency N  jobs at once of each worker (24)
-  --quick          2 rounds of 1500 deliveries and 2 seconds
-  --json           the figures as JSON on standard output
-`;
+import { formatTable, median, quantile } from '../figures.ts';
+import type { Usage } from './answer-calls.ts';
+import { type Child, note, type Stage } from './stage.ts';
 
 interface Options {
   deliveries: number;
@@ -28,7 +13,7 @@ interface Options {
   seconds: number;
   perSecond: number;
   concurrency: number;
-  isJson: boolean;
+  json?: true;
 }
 
 const names = ['webhooks', 'tuned floor', 'plain floor'] as const;
@@ -44,40 +29,31 @@ interface Measured {
 const endpoints = 4;
 const ideas = 256;
 
-/** Runs the benchmark with the arguments of the command line, and prints what it found. */
-export async function run(args: string[]): Promise<void> {
-  const options = readOptions(args);
-  const stops: (() => Promise<unknown>)[] = [];
-  try {
-    const results = await measure(options, stops);
-    process.stdout.write(
-      options.isJson ? `${JSON.stringify({ options, results }, null, 2)}\n` : describe(options, results),
-    );
-  } finally {
-    for (const stop of stops.reverse()) await stop();
-  }
+/**
+ * Measures the rate and the delay at which webhooks are delivered. Beside them run two loops of graphile-worker jobs that
+ * send the same HTTP requests and do nothing else.
+ */
+export async function run(stage: Stage, options: Options): Promise<boolean> {
+  const results = await measure(stage, options);
+  process.stdout.write(
+    options.json ? `${JSON.stringify({ options, results }, null, 2)}\n` : describe(options, results),
+  );
+  return true;
 }
 
-async function measure(options: Options, stops: (() => Promise<unknown>)[]): Promise<Record<Name, Measured>> {
-  const url = await startDatabase(stops);
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  stops.push(() => client.end());
+async function measure(stage: Stage, options: Options): Promise<Record<Name, Measured>> {
+  const url = await stage.startDatabase();
+  const client = await stage.connect(url);
   const appKey = randomBytes(32);
   const environment = {
     DATABASE_URL: url,
     APP_KEY: appKey.toString('base64'),
     WORKER_CONCURRENCY: String(options.concurrency),
   };
-  const start = (file: string) => {
-    const child = new Child(file, environment);
-    stops.push(() => child.stop());
-    return child;
-  };
-  const receiver = start('events/receiver.ts');
+  const receiver = stage.startChild('receiver.ts');
   const receiverUrl = await receiver.call<string>('url');
-  const worker = start('events/worker.ts');
-  const floor = start('events/floor.ts');
+  const worker = stage.startChild('idea-board.ts', environment);
+  const floor = stage.startChild('floor/worker.ts', environment);
   const seeded = await seed(client, receiverUrl, appKey);
 
   const contestants: Record<Name, Contestant> = {
@@ -195,12 +171,13 @@ const recordOne = `select record_event(
     $1, 'idea.voted', $2, null, $3, null, '{"vote": {"value": "up", "previous": "none"}}', now()
   ) as id`;
 
-const bareJob = (id: string) =>
-  `graphile_worker.add_job('bench_post', json_build_object('url', $URL::text, 'id', ${id}, 'body', $BODY::text))`;
-const addBareJobs = `select count(${bareJob(`'evt_' || n`)}) from generate_series(1, $1::int) n`
-  .replace('$URL', '$2')
-  .replace('$BODY', '$3');
-const addBareJob = `select ${bareJob('$2::text')}`.replace('$URL', '$1').replace('$BODY', '$3');
+const addBareJobs = `select count(graphile_worker.add_job(
+    'bench_post', json_build_object('url', $2::text, 'id', 'evt_' || n, 'body', $3::text)
+  )) from generate_series(1, $1::int) n`;
+
+const addBareJob = `select graphile_worker.add_job(
+    'bench_post', json_build_object('url', $1::text, 'id', $2::text, 'body', $3::text)
+  )`;
 
 async function seed(client: pg.Client, url: string, appKey: Buffer) {
   const one = async (text: string, values: unknown[]): Promise<number> => {
@@ -237,73 +214,25 @@ async function seed(client: pg.Client, url: string, appKey: Buffer) {
 }
 
 function describe(options: Options, results: Record<Name, Measured>): string {
-  const rate = (name: Name) => quantile(results[name].perSecond, 0.5);
+  const rate = (name: Name) => median(results[name].perSecond);
   const ratio = (name: Name) => (rate('webhooks') / rate(name)).toFixed(2);
   const rows = [
     ['', 'deliveries/s', 'CPU µs each', 'delay p50 ms', 'p99 ms', 'webhooks to it'],
     ...names.map(name => [
       name,
       rate(name).toFixed(0),
-      quantile(results[name].cpuMicroseconds, 0.5).toFixed(0),
+      median(results[name].cpuMicroseconds).toFixed(0),
       quantile(results[name].delaysMs, 0.5).toFixed(1),
       quantile(results[name].delaysMs, 0.99).toFixed(1),
       name === 'webhooks' ? '' : ratio(name),
     ]),
   ];
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map(row => row[column]?.length ?? 0)));
-  const lines = rows.map(row => row.map((cell, column) => cell.padStart(widths[column] ?? 0)).join('  '));
   return `
 ${options.deliveries} deliveries to ${endpoints} endpoints at a time, ${options.concurrency} jobs at once; medians of ${options.rounds} interleaved rounds.
 The delay is from the commit to the arrival, at ${options.perSecond} events a second. Both floors post the same from
 graphile-worker jobs and do nothing else; the tuned one has our worker's settings of graphile-worker.
 Receiver, workers and PostgreSQL share this machine: the ratios carry over to another, the figures do not.
 
-${lines.join('\n')}
+${formatTable(rows)}
 `;
 }
-
-function quantile(values: number[], part: number): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN;
-}
-
-function readOptions(args: string[]): Options {
-  const { values } = parseArgs({
-    args,
-    options: {
-      deliveries: { type: 'string' },
-      rounds: { type: 'string' },
-      seconds: { type: 'string' },
-      'per-second': { type: 'string' },
-      concurrency: { type: 'string' },
-      quick: { type: 'boolean', default: false },
-      json: { type: 'boolean', default: false },
-      help: { type: 'boolean', default: false },
-    },
-  });
-  if (values.help) {
-    process.stdout.write(usage);
-    process.exit(0);
-  }
-  const { quick } = values;
-  return {
-    deliveries: positive('deliveries', values.deliveries, quick ? 1500 : 4000),
-    rounds: positive('rounds', values.rounds, quick ? 2 : 3),
-    seconds: positive('seconds', values.seconds, quick ? 2 : 5),
-    perSecond: positive('per-second', values['per-second'], 50),
-    concurrency: positive('concurrency', values.concurrency, 24),
-    isJson: values.json,
-  };
-}
-
-function positive(name: string, text: string | undefined, fallback: number): number {
-  const value = text === undefined ? fallback : Number(text);
-  if (!Number.isSafeInteger(value) || value < 1) throw new Error(`--${name} must be a whole number from 1`);
-  return value;
-}
-
-function note(text: string) {
-  process.stderr.write(`${text}\n`);
-}
-
-if (import.meta.main) await run(process.argv.slice(2));

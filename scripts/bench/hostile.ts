@@ -1,20 +1,9 @@
 import { Agent, request } from 'node:http';
-import { parseArgs } from 'node:util';
-import { Child, type Usage } from './child.ts';
-import { startDatabase } from './database.ts';
+import { formatTable, median } from '../figures.ts';
+import type { Usage } from './answer-calls.ts';
 import { type HostileRequest, hostileRequests, plainRequest } from './hostile-requests.ts';
 import { seed } from './seed.ts';
-
-const usage = `Usage: npm run bench -- hostile [options]
-
-Sends requests of 16 KiB that are made to be dear, one at a time, and compares the CPU that each takes with a plain 404.
-Then compares a request that a limit refuses with 429 with the same request when it is served.
-
-  --times N   how often each request is sent in a round (200)
-  --rounds R  rounds of each request; the table shows the medians (3)
-  --only TEXT requests whose name contains this
-  --help      this text
-`;
+import { type Child, note, type Stage } from './stage.ts';
 
 /** The CPU of a request as a multiple of that of a 404. */
 const maxRatio = 5;
@@ -34,62 +23,41 @@ function readRequests(token: string): [HostileRequest, HostileRequest] {
   ];
 }
 
-/** Runs the benchmark of hostile requests, and prints what it found. */
-export async function run(args: string[]): Promise<void> {
-  const { values } = parseArgs({
-    args,
-    options: {
-      times: { type: 'string', default: '200' },
-      rounds: { type: 'string', default: '3' },
-      only: { type: 'string', default: '' },
-      help: { type: 'boolean', default: false },
-    },
-  });
-  if (values.help) {
-    process.stdout.write(usage);
-    return;
+/**
+ * Sends one hostile request at a time, and compares the CPU that each takes with that of a plain 404. Then compares a
+ * request that a limit refuses with the same request when it is served.
+ */
+export async function run(
+  stage: Stage,
+  { times, rounds, only }: { times: number; rounds: number; only: string },
+): Promise<boolean> {
+  const url = await stage.startDatabase();
+  const { tokens } = await seed(url, { ideas: 1000, votes: 1000 });
+  const server = stage.startChild('idea-board.ts', { DATABASE_URL: url });
+  const limited = stage.startChild('idea-board.ts', { DATABASE_URL: url, RATE_LIMIT_READ: '1' });
+  const [baseUrl, limitedUrl] = [await server.call<string>('url'), await limited.call<string>('url')];
+  const [served, refused] = readRequests(tokens[0] ?? '');
+  const hostile = hostileRequests(tokens[0] ?? '').filter(({ name }) => name.includes(only));
+  const measured: Measured[] = [];
+  for (let round = 0; round <= rounds; round++) {
+    note(`round ${round} of ${rounds}`);
+    const figures: Measured[] = [];
+    for (const one of [plainRequest, ...hostile, served]) figures.push(await measure(server, baseUrl, one, times));
+    figures.push(await measure(limited, limitedUrl, refused, times));
+    // The first round warms up.
+    if (round > 0) measured.push(...figures);
   }
-  const stops: (() => Promise<unknown>)[] = [];
-  try {
-    const url = await startDatabase(stops);
-    const { tokens } = await seed(url, { ideas: 1000, votes: 1000 });
-    const server = new Child('idea-board.ts', { DATABASE_URL: url });
-    stops.push(() => server.stop());
-    const baseUrl = await server.call<string>('url');
-    const limited = new Child('idea-board.ts', { DATABASE_URL: url, RATE_LIMIT_READ: '1' });
-    stops.push(() => limited.stop());
-    const limitedUrl = await limited.call<string>('url');
-    const [served, refused] = readRequests(tokens[0] ?? '');
-    const all = hostileRequests(tokens[0] ?? '').filter(({ name }) => name.includes(values.only));
-    const rounds: Measured[] = [];
-    for (let round = 0; round <= Number(values.rounds); round++) {
-      process.stderr.write(`round ${round} of ${values.rounds}\n`);
-      for (const one of [plainRequest, ...all]) {
-        const measured = await measure(server, baseUrl, one, Number(values.times));
-        // The first round warms up.
-        if (round > 0) rounds.push(measured);
-      }
-      const pair = [
-        await measure(server, baseUrl, served, Number(values.times)),
-        await measure(limited, limitedUrl, refused, Number(values.times)),
-      ];
-      if (round > 0) rounds.push(...pair);
-    }
-    const plain = medianOf(rounds, plainRequest.name);
-    const ratios = all
-      .map(one => ({ one, measured: medianOf(rounds, one.name) }))
-      .map(({ one, measured }) => ({ ...one, ...measured, ratio: measured.cpuMicroseconds / plain.cpuMicroseconds }))
-      .sort((a, b) => b.ratio - a.ratio);
-    process.stdout.write(describe(plain, ratios));
-    const [answer, refusal] = [medianOf(rounds, served.name), medianOf(rounds, refused.name)];
-    const refusalRatio = refusal.cpuMicroseconds / answer.cpuMicroseconds;
-    process.stdout.write(
-      `\nA refused request (${refusal.status}) takes ${refusalRatio.toFixed(2)} of the CPU of a served one.\n`,
-    );
-    if (ratios.some(({ ratio }) => ratio > maxRatio) || refusalRatio >= 1) process.exitCode = 1;
-  } finally {
-    for (const stop of stops.reverse()) await stop();
-  }
+  const plain = medianOf(measured, plainRequest.name);
+  const ratios = hostile
+    .map(({ name }) => medianOf(measured, name))
+    .map(one => ({ ...one, ratio: one.cpuMicroseconds / plain.cpuMicroseconds }))
+    .sort((a, b) => b.ratio - a.ratio);
+  const [answer, refusal] = [medianOf(measured, served.name), medianOf(measured, refused.name)];
+  const refusalRatio = refusal.cpuMicroseconds / answer.cpuMicroseconds;
+  process.stdout.write(`${describe(plain, ratios)}
+A refused request (${refusal.status}) takes ${refusalRatio.toFixed(2)} of the CPU of a served one.
+`);
+  return ratios.every(({ ratio }) => ratio <= maxRatio) && refusalRatio < 1;
 }
 
 async function measure(server: Child, baseUrl: string, sent: HostileRequest, times: number): Promise<Measured> {
@@ -114,10 +82,8 @@ function send(agent: Agent, baseUrl: string, { method = 'GET', path, headers = {
 }
 
 function medianOf(rounds: Measured[], name: string): Measured {
-  const own = rounds.filter(one => one.name === name).sort((a, b) => a.cpuMicroseconds - b.cpuMicroseconds);
-  const median = own[Math.floor(own.length / 2)];
-  if (!median) throw new Error(`${name} was not measured`);
-  return median;
+  const own = rounds.filter(one => one.name === name);
+  return { name, status: own[0]?.status ?? 0, cpuMicroseconds: median(own.map(one => one.cpuMicroseconds)) };
 }
 
 function describe(plain: Measured, all: (Measured & { ratio: number })[]): string {
@@ -132,11 +98,9 @@ function describe(plain: Measured, all: (Measured & { ratio: number })[]): strin
       ratio > maxRatio ? 'too much' : '',
     ]),
   ];
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map(row => row[column]?.length ?? 0)));
-  const lines = rows.map(row => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '));
   return `
-CPU is what the server's own process used for a request. A request may take ${maxRatio} times the CPU of a plain 404.
+CPU is the time that the server's own process used for a request. A request may take ${maxRatio} times the CPU of a plain 404.
 
-${lines.join('\n')}
+${formatTable(rows)}
 `;
 }

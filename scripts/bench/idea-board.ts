@@ -1,19 +1,31 @@
 import { buildApp } from '../../server/app.ts';
 import { loadConfig } from '../../server/config.ts';
+import { startWorker, type Worker } from '../../server/jobs/worker.ts';
 import { buildLogger } from '../../server/observability/logger.ts';
 import { openDependencies } from '../../server/open-dependencies.ts';
-import { answerCalls, readUsage } from './child.ts';
+import { answerCalls, readUsage } from './answer-calls.ts';
 
-/** This server as it runs in production, with limits that are counted and never reached, unless the caller sets one. */
+/** This server and its worker as in production. Limits are counted and never reached, unless the caller sets one. */
+const { DATABASE_URL, APP_KEY, WORKER_CONCURRENCY, RATE_LIMIT_READ } = process.env;
 const config = loadConfig({
-  DATABASE_URL: process.env.DATABASE_URL,
-  APP_KEY: Buffer.alloc(32).toString('base64'),
-  RATE_LIMIT_READ: process.env.RATE_LIMIT_READ ?? '1000000000',
+  DATABASE_URL,
+  APP_KEY: APP_KEY ?? Buffer.alloc(32).toString('base64'),
+  WORKER_CONCURRENCY,
+  WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
+  RATE_LIMIT_READ: RATE_LIMIT_READ ?? '1000000000',
   RATE_LIMIT_WRITE: '1000000000',
   RATE_LIMIT_IP: '1000000000',
 });
-const { server } = await openDependencies(config.DATABASE_URL ?? '', config, buildLogger(config));
-const app = await buildApp(server);
-const baseUrl = await app.listen({ host: '127.0.0.1', port: 0 });
+const url = config.DATABASE_URL ?? '';
+const { server } = await openDependencies(url, config, buildLogger(config));
+let worker: Worker | undefined;
 
-answerCalls<'url' | 'usage'>(message => (message === 'url' ? baseUrl : readUsage()));
+const actions = {
+  url: async () => (await buildApp(server)).listen({ host: '127.0.0.1', port: 0 }),
+  usage: readUsage,
+  start: async () => {
+    worker = await startWorker({ ...server, url });
+  },
+  stop: () => worker?.stop(),
+};
+answerCalls<keyof typeof actions>(message => actions[message]());

@@ -1,5 +1,6 @@
 import autocannon from 'autocannon';
-import { answerCalls } from './child.ts';
+import { quantile } from '../figures.ts';
+import { answerCalls } from './answer-calls.ts';
 import { connections, makeRequests, type ScenarioName, type Targets } from './scenarios.ts';
 
 /** A connection repeats itself once it has sent this many requests a second: with 16, none of them does. */
@@ -42,7 +43,6 @@ async function runLoad({ baseUrl, scenario, targets, seconds }: LoadOrder): Prom
   });
   const { errors } = await run;
   if (errors > 0) failures.none = errors;
-  durationsMs.sort((a, b) => a - b);
   return {
     requestsPerSecond: durationsMs.length / ((endedAt - startedAt) / 1000),
     requests: durationsMs.length,
@@ -50,8 +50,4 @@ async function runLoad({ baseUrl, scenario, targets, seconds }: LoadOrder): Prom
     p99Ms: quantile(durationsMs, 0.99),
     failures,
   };
-}
-
-function quantile(sorted: number[], share: number): number {
-  return sorted[Math.floor((sorted.length - 1) * share)] ?? Number.NaN;
 }

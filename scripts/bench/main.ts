@@ -1,29 +1,76 @@
-import { readOptions } from './options.ts';
-import { countFailedRounds, printReport } from './report.ts';
-import { runBench } from './run-bench.ts';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { Stage } from './stage.ts';
 
-const others = {
-  events: () => import('./events.ts'),
-  hostile: () => import('./hostile.ts'),
-  pages: () => import('./pages.ts'),
-};
-
-const [subject = '', ...rest] = process.argv.slice(2);
-if (subject === 'events' || subject === 'hostile' || subject === 'pages') {
-  const { run } = await others[subject]();
-  await run(rest);
-  process.exit();
-}
-const options = readOptions(process.argv.slice(2));
 const stopping = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopping.abort());
 
-try {
-  const report = await runBench(options, stopping.signal);
-  printReport(report, options.isJson);
-  process.exitCode = countFailedRounds(report) > 0 ? 1 : 0;
-} catch (error) {
-  if (!stopping.signal.aborted) throw error;
-  process.stderr.write('stopped\n');
-  process.exitCode = 130;
+const program = new Command('npm run bench --');
+
+program
+  .command('api', { isDefault: true })
+  .description('compares the server with a floor: the least that a server in this stack must do for the same answers')
+  .option('--ideas <n>', 'ideas on the board', wholeNumber, 100_000)
+  .option('--votes <n>', 'votes on them', wholeNumber, 1_000_000)
+  .option('--seconds <n>', 'length of a round', wholeNumber, 5)
+  .option('--rounds <n>', 'rounds of each server in each scenario', wholeNumber, 3)
+  .option('--only <names>', 'scenarios, with commas between them', names => names.split(','), [])
+  .addOption(quick({ ideas: 10_000, votes: 100_000, seconds: 2, rounds: 2 }))
+  .option('--json', 'write the figures as JSON')
+  .action(options => measure(import('./api.ts'), options));
+
+program
+  .command('events')
+  .description('compares the delivery of webhooks with graphile-worker jobs that only send the same')
+  .option('--deliveries <n>', 'deliveries of a round that measures the rate', wholeNumber, 4000)
+  .option('--rounds <n>', 'rounds of each', wholeNumber, 3)
+  .option('--seconds <n>', 'length of a round that measures the delay', wholeNumber, 5)
+  .option('--per-second <n>', 'events each second in it', wholeNumber, 50)
+  .option('--concurrency <n>', 'jobs at once of each worker', wholeNumber, 24)
+  .addOption(quick({ deliveries: 1500, rounds: 2, seconds: 2 }))
+  .option('--json', 'write the figures as JSON')
+  .action(options => measure(import('./events.ts'), options));
+
+program
+  .command('hostile')
+  .description('compares the CPU of 16 KiB requests that are made to be dear with that of a plain 404')
+  .option('--times <n>', 'how often each request is sent in a round', wholeNumber, 200)
+  .option('--rounds <n>', 'rounds of each request', wholeNumber, 3)
+  .option('--only <text>', 'requests whose name contains this', '')
+  .action(options => measure(import('./hostile.ts'), options));
+
+program
+  .command('pages')
+  .description('measures the time and the size of each page, with what it loads')
+  .option('--ideas <n>', 'ideas on the board', wholeNumber, 100_000)
+  .option('--times <n>', 'how often each page is requested', wholeNumber, 50)
+  .action(options => measure(import('./pages.ts'), options));
+
+await program.parseAsync();
+
+interface Benchmark<Options> {
+  /** Runs the benchmark, prints its figures, and answers whether they are good. */
+  run(stage: Stage, options: Options): Promise<boolean>;
+}
+
+async function measure<Options>(benchmark: Promise<Benchmark<Options>>, options: Options) {
+  try {
+    const { run } = await benchmark;
+    const isGood = await Stage.use(stopping.signal, stage => run(stage, options));
+    process.exit(isGood ? 0 : 1);
+  } catch (error) {
+    if (!stopping.signal.aborted) throw error;
+    process.stderr.write('stopped\n');
+    process.exit(130);
+  }
+}
+
+function quick(values: Record<string, number>): Option {
+  const text = Object.entries(values).map(([name, value]) => `${name} ${value}`);
+  return new Option('--quick', text.join(', ')).implies(values);
+}
+
+function wholeNumber(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value) || value < 1) throw new InvalidArgumentError('It must be a whole number from 1.');
+  return value;
 }

@@ -1,18 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { parseArgs } from 'node:util';
-import pg from 'pg';
-import { Child } from './child.ts';
-import { startDatabase } from './database.ts';
+import { formatTable, quantile } from '../figures.ts';
 import { seed } from './seed.ts';
-
-const usage = `Usage: npm run bench -- pages [options]
-
-Asks for each page one at a time, and says how long the server took and how large it is, with what it loads.
-
-  --ideas N   ideas on the board (100000)
-  --times N   how often each page is asked for (50)
-  --help      this text
-`;
+import { note, type Stage } from './stage.ts';
 
 /** What a page may take at most. */
 const [maxMedianMs, maxBytes] = [20, 50_000];
@@ -25,36 +14,17 @@ interface Measured {
   p99Ms: number;
 }
 
-/** Runs the benchmark of the pages, and prints what it found. */
-export async function run(args: string[]): Promise<void> {
-  const { values } = parseArgs({
-    args,
-    options: {
-      ideas: { type: 'string', default: '100000' },
-      times: { type: 'string', default: '50' },
-      help: { type: 'boolean', default: false },
-    },
-  });
-  if (values.help) {
-    process.stdout.write(usage);
-    return;
-  }
-  const stops: (() => Promise<unknown>)[] = [];
-  try {
-    const ideas = Number(values.ideas);
-    const url = await startDatabase(stops);
-    process.stderr.write(`seeding ${ideas} ideas\n`);
-    const { words } = await seed(url, { ideas, votes: ideas * 10 });
-    const { session, paths } = await addWhatPagesShow(url, words);
-    const server = new Child('idea-board.ts', { DATABASE_URL: url });
-    stops.push(() => server.stop());
-    const baseUrl = await server.call<string>('url');
-    const measured = await measure(baseUrl, { cookie: `idea_board_session=${session}` }, paths, Number(values.times));
-    process.stdout.write(describe(measured, ideas));
-    if (measured.some(isTooMuch)) process.exitCode = 1;
-  } finally {
-    for (const stop of stops.reverse()) await stop();
-  }
+/** Requests each page one at a time. Answers whether all of them were fast and small enough. */
+export async function run(stage: Stage, { ideas, times }: { ideas: number; times: number }): Promise<boolean> {
+  const url = await stage.startDatabase();
+  note(`seeding ${ideas} ideas`);
+  const { words } = await seed(url, { ideas, votes: ideas * 10 });
+  const session = await fillLargeAccount(stage, url);
+  const baseUrl = await stage.startChild('idea-board.ts', { DATABASE_URL: url }).call<string>('url');
+  const headers = { cookie: `idea_board_session=${session}` };
+  const measured = await measure(baseUrl, headers, pathsOf(words), times);
+  process.stdout.write(describe(measured, ideas));
+  return !measured.some(isTooMuch);
 }
 
 async function measure(baseUrl: string, headers: Record<string, string>, paths: string[], times: number) {
@@ -71,8 +41,8 @@ async function measure(baseUrl: string, headers: Record<string, string>, paths: 
     for (const [path, answers] of rounds) answers.push(await ask(path));
   }
   return [...rounds].map(([path, [first, ...answers]]): Measured => {
-    const durationsMs = answers.map(({ durationMs }) => durationMs).sort((a, b) => a - b);
-    const [p50Ms = Number.NaN, p99Ms = Number.NaN] = [0.5, 0.99].map(part => durationsMs[Math.floor(times * part)]);
+    const durationsMs = answers.map(({ durationMs }) => durationMs);
+    const [p50Ms, p99Ms] = [quantile(durationsMs, 0.5), quantile(durationsMs, 0.99)];
     return { path, status: first?.status ?? 0, bytes: first?.bytes ?? 0, p50Ms, p99Ms };
   });
 }
@@ -101,75 +71,65 @@ function describe(measured: Measured[], ideas: number): string {
       isTooMuch(one) ? 'too much' : '',
     ]),
   ];
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map(row => row[column]?.length ?? 0)));
-  const lines = rows.map(row =>
-    row
-      .map((cell, column) => (column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0)))
-      .join('  '),
-  );
   return `
 ${ideas} ideas. kB is the page with its style sheet and icon, not compressed; the time is that of the whole answer.
 A page may have ${maxBytes / 1000} kB and a median of ${maxMedianMs} ms.
 
-${lines.join('\n')}
+${formatTable(rows)}
 `;
 }
 
-/** Signs the owner in, and adds as much as a large account has of what the pages list beside ideas. */
-async function addWhatPagesShow(url: string, words: string[]): Promise<{ session: string; paths: string[] }> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    const session = randomBytes(32).toString('base64url');
-    await client.query(
-      `insert into sessions (token_hash, user_id, expires_at) values ($1, 1, now() + interval '1 day')`,
-      [createHash('sha256').update(session).digest()],
-    );
-    await client.query(`set session_replication_role = replica`);
-    await client.query(largeAccount);
-    await client.query('vacuum analyze');
-    const [common, rare] = [words[0], words.at(-1)].map(word => encodeURIComponent(word ?? ''));
-    return {
-      session,
-      paths: [
-        '/b/bench',
-        '/b/bench?sort=top',
-        `/b/bench?q=${common}`,
-        '/b/bench/ideas/1',
-        '/admin',
-        '/admin/queue',
-        '/admin/ideas?board=bench',
-        '/admin/ideas?board=bench&sort=top',
-        `/admin/ideas?board=bench&q=${common}`,
-        `/admin/ideas?board=bench&q=${rare}`,
-        '/admin/ideas/1',
-        `/admin/ideas/1/merge?q=${common}`,
-        '/admin/ideas/1/merge?target=2',
-        '/admin/blocks',
-        '/admin/boards',
-        '/admin/boards/bench',
-        '/admin/boards/bench/deadlines',
-        '/admin/boards/bench/statuses',
-        '/admin/boards/bench/tags',
-        '/admin/tokens',
-        '/admin/webhooks',
-        '/admin/webhooks/1',
-        '/admin/webhooks/1/deliveries',
-        '/admin/webhooks/1/deliveries?state=dead',
-        '/admin/webhooks/1/deliveries/1',
-        '/admin/chat',
-        '/admin/members',
-        '/admin/members/600',
-        '/admin/members/invitations',
-        '/admin/account',
-        '/admin/profile',
-        '/admin/profile/notifications',
-        '/admin/profile/following',
-      ],
-    };
-  } finally {
-    await client.end();
-  }
+/** Signs the owner in, and adds the other rows that the pages of a large account list. Answers the session. */
+async function fillLargeAccount(stage: Stage, url: string): Promise<string> {
+  const client = await stage.connect(url);
+  const session = randomBytes(32).toString('base64url');
+  await client.query(
+    `insert into sessions (token_hash, user_id, expires_at) values ($1, 1, now() + interval '1 day')`,
+    [createHash('sha256').update(session).digest()],
+  );
+  await client.query(`set session_replication_role = replica`);
+  await client.query(largeAccount);
+  await client.query('vacuum analyze');
+  return session;
+}
+
+function pathsOf(words: string[]): string[] {
+  const [common, rare] = [words[0], words.at(-1)].map(word => encodeURIComponent(word ?? ''));
+  return [
+    '/b/bench',
+    '/b/bench?sort=top',
+    `/b/bench?q=${common}`,
+    '/b/bench/ideas/1',
+    '/admin',
+    '/admin/queue',
+    '/admin/ideas?board=bench',
+    '/admin/ideas?board=bench&sort=top',
+    `/admin/ideas?board=bench&q=${common}`,
+    `/admin/ideas?board=bench&q=${rare}`,
+    '/admin/ideas/1',
+    `/admin/ideas/1/merge?q=${common}`,
+    '/admin/ideas/1/merge?target=2',
+    '/admin/blocks',
+    '/admin/boards',
+    '/admin/boards/bench',
+    '/admin/boards/bench/deadlines',
+    '/admin/boards/bench/statuses',
+    '/admin/boards/bench/tags',
+    '/admin/tokens',
+    '/admin/webhooks',
+    '/admin/webhooks/1',
+    '/admin/webhooks/1/deliveries',
+    '/admin/webhooks/1/deliveries?state=dead',
+    '/admin/webhooks/1/deliveries/1',
+    '/admin/chat',
+    '/admin/members',
+    '/admin/members/600',
+    '/admin/members/invitations',
+    '/admin/account',
+    '/admin/profile',
+    '/admin/profile/notifications',
+    '/admin/profile/following',
+  ];
 }
 
 const largeAccount = `

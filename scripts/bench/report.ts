@@ -1,25 +1,51 @@
-import type { Report, Round, ScenarioRounds } from './run-bench.ts';
-import { connections, scenarios } from './scenarios.ts';
+import { formatTable, median } from '../figures.ts';
+import type { LoadResult } from './load.ts';
+import { connections, type ScenarioName, scenarios } from './scenarios.ts';
 
-/** The medians of the rounds of one server in one scenario. */
-interface Figures {
-  requestsPerSecond: number;
-  p50Ms: number;
-  p99Ms: number;
+export interface Options {
+  ideas: number;
+  votes: number;
+  /** The length of a round. */
+  seconds: number;
+  rounds: number;
+  /** The names of the scenarios to run; empty for all of them. */
+  only: string[];
+  quick?: true;
+  json?: true;
+}
+
+export interface Round extends LoadResult {
+  /** The CPU time of the server's own process for each request. */
   cpuMicroseconds: number;
 }
 
-export function printReport(report: Report, isJson: boolean) {
-  const text = isJson ? `${JSON.stringify(summarize(report), null, 2)}\n` : describe(report);
-  process.stdout.write(text);
+export interface ScenarioRounds {
+  name: ScenarioName;
+  server: Round[];
+  /** Of the scenario that a tool is measured beside, else of the floor; none where that does not answer the scenario. */
+  floor: Round[];
 }
+
+export interface Report {
+  options: Options;
+  scenarios: ScenarioRounds[];
+  residentBytes: { server: number; floor: number };
+}
+
+const figureNames = ['requestsPerSecond', 'p50Ms', 'p99Ms', 'cpuMicroseconds'] as const;
+
+/** The medians of the rounds of one server in one scenario. */
+type Figures = Record<(typeof figureNames)[number], number>;
 
 /** A round in which anything but 2xx was answered measured something else. */
 export function countFailedRounds(report: Report): number {
-  return report.scenarios.flatMap(({ server, floor }) => [...server, ...floor]).filter(hasFailed).length;
+  return report.scenarios
+    .flatMap(({ server, floor }) => [...server, ...floor])
+    .filter(({ failures }) => Object.keys(failures).length > 0).length;
 }
 
-function summarize(report: Report) {
+/** The figures for programs. */
+export function summarize(report: Report) {
   return {
     ...report,
     failedRounds: countFailedRounds(report),
@@ -27,28 +53,24 @@ function summarize(report: Report) {
   };
 }
 
-function describe(report: Report): string {
+/** The figures for people. */
+export function describe(report: Report): string {
   const { ideas, votes, rounds, seconds } = report.options;
+  const { server, floor } = report.residentBytes;
   const rows = [
     ['', 'server', 'floor', 'ratio', 'server', 'floor', 'server', 'floor', 'ratio', 'errors'],
     ['', 'req/s', 'req/s', '', 'p50/p99 ms', 'p50/p99 ms', 'CPU µs', 'CPU µs', '', ''],
     ...report.scenarios.map(rowOf),
-    ['resident MB', megabytes(report.residentBytes.server), megabytes(report.residentBytes.floor)],
+    ['resident MB', (server / 1_000_000).toFixed(0), (floor / 1_000_000).toFixed(0)],
   ];
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map(row => row[column]?.length ?? 0)));
-  const lines = rows.map(row =>
-    row
-      .map((cell, column) => (column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0)))
-      .join('  '),
-  );
   return `
 ${ideas} ideas, ${votes} votes; ${connections} connections; medians of ${rounds} interleaved rounds of ${seconds} s.
 PostgreSQL writes every commit to the disk (fsync and synchronous_commit are on), as in production.
-CPU is what the server's own process used for a request. What a tool is measured beside is the same request to REST, at
-the same server. Load generator, servers and PostgreSQL share this machine:
+CPU is the time that the server's own process used for a request. The floor of a tool is the same request to REST, at the
+same server. Load generator, servers and PostgreSQL share this machine:
 the ratios carry over to another, the figures do not.
 
-${lines.join('\n')}
+${formatTable(rows)}
 
 failed rounds: ${countFailedRounds(report)}
 `;
@@ -71,42 +93,22 @@ function rowOf(one: ScenarioRounds): string[] {
   ];
 }
 
-function compare({ server, floor }: ScenarioRounds) {
-  const ofServer = mediansOf(server);
-  const ofFloor = mediansOf(floor);
-  const ratio = ofServer && ofFloor && ofServer.requestsPerSecond / ofFloor.requestsPerSecond;
-  const cpuRatio = ofServer && ofFloor && ofServer.cpuMicroseconds / ofFloor.cpuMicroseconds;
-  return { server: ofServer, floor: ofFloor, ratio, cpuRatio };
+function compare(rounds: ScenarioRounds) {
+  const [server, floor] = [mediansOf(rounds.server), mediansOf(rounds.floor)];
+  const ratio = server && floor && server.requestsPerSecond / floor.requestsPerSecond;
+  const cpuRatio = server && floor && server.cpuMicroseconds / floor.cpuMicroseconds;
+  return { server, floor, ratio, cpuRatio };
 }
 
 function mediansOf(rounds: Round[]): Figures | undefined {
   if (rounds.length === 0) return undefined;
-  return {
-    requestsPerSecond: median(rounds.map(round => round.requestsPerSecond)),
-    p50Ms: median(rounds.map(round => round.p50Ms)),
-    p99Ms: median(rounds.map(round => round.p99Ms)),
-    cpuMicroseconds: median(rounds.map(round => round.cpuMicroseconds)),
-  };
-}
-
-function hasFailed({ failures }: Round): boolean {
-  return Object.keys(failures).length > 0;
-}
-
-function median(values: number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  const middle = sorted.length / 2;
-  return ((sorted[Math.floor(middle)] ?? 0) + (sorted[Math.ceil(middle) - 1] ?? 0)) / 2;
+  return Object.fromEntries(figureNames.map(name => [name, median(rounds.map(round => round[name]))])) as Figures;
 }
 
 function whole(value: number | undefined): string {
-  return value === undefined ? '' : value.toFixed(0);
+  return value?.toFixed(0) ?? '';
 }
 
 function latency(figures: Figures | undefined): string {
   return figures ? `${figures.p50Ms.toFixed(1)}/${figures.p99Ms.toFixed(1)}` : '';
-}
-
-function megabytes(bytes: number): string {
-  return (bytes / 1_000_000).toFixed(0);
 }

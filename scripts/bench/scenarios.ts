@@ -18,33 +18,30 @@ type Draft = Omit<Request, 'headers'> & { headers?: Record<string, string> };
 
 interface Scenario {
   title: string;
-  /** Whether the floor answers it too. */
-  hasFloor: boolean;
-  /** The scenario that is the floor of this one, at the same server. */
-  besides?: 'list' | 'one' | 'vote';
+  /** The same requests at the floor, or another scenario at the same server. */
+  comparedWith?: 'floor' | 'list' | 'one' | 'vote';
   draft(targets: Targets): Draft;
 }
 
 const scenariosByName = {
   list: {
     title: 'list 20 newest',
-    hasFloor: true,
+    comparedWith: 'floor',
     draft: () => get('/api/v1/ideas'),
   },
   one: {
     title: 'get one',
-    hasFloor: true,
+    comparedWith: 'floor',
     draft: ({ ideaIds }) => get(`/api/v1/ideas/${anyOf(ideaIds)}`),
   },
   vote: {
     title: 'vote',
-    hasFloor: true,
+    comparedWith: 'floor',
     draft: ({ ideaIds }) =>
       post(`/api/v1/ideas/${anyOf(ideaIds)}/vote`, { value: anyOf(['up', 'up', 'up', 'down', 'none']) }),
   },
   search: {
     title: 'search a prefix, a quarter rare words',
-    hasFloor: false,
     draft: ({ words }) => {
       const isRare = Math.random() < 0.25;
       const rare = words[Math.floor((words.length * (1 + Math.random())) / 2)];
@@ -53,36 +50,30 @@ const scenariosByName = {
   },
   top: {
     title: 'list 20 top',
-    hasFloor: false,
     draft: () => get('/api/v1/ideas?sort=top'),
   },
   cursor: {
     title: 'list 20 from a deep cursor',
-    hasFloor: false,
     draft: ({ cursors }) => get(`/api/v1/ideas?cursor=${anyOf(cursors)}`),
   },
   'list-tool': {
     title: 'tool: list 20 newest',
-    hasFloor: false,
-    besides: 'list',
+    comparedWith: 'list',
     draft: () => call('list_ideas', {}),
   },
   'one-tool': {
     title: 'tool: get one',
-    hasFloor: false,
-    besides: 'one',
+    comparedWith: 'one',
     draft: ({ ideaIds }) => call('get_idea', { id: anyOf(ideaIds) }),
   },
   'vote-tool': {
     title: 'tool: vote',
-    hasFloor: false,
-    besides: 'vote',
+    comparedWith: 'vote',
     draft: ({ ideaIds }) => call('vote_idea', { id: anyOf(ideaIds), value: anyOf(['up', 'up', 'up', 'down', 'none']) }),
   },
   // Last, because it makes the board larger.
   create: {
     title: 'create an idea',
-    hasFloor: false,
     draft: ({ words }) => {
       const sentence = (length: number) => Array.from({ length }, () => byFrequency(words)).join(' ');
       return post('/api/v1/ideas', { title: sentence(6), body: sentence(60) });

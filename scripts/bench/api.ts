@@ -1,76 +1,49 @@
 import packageFile from '../../package.json' with { type: 'json' };
-import { Child, type Usage } from './child.ts';
-import { startDatabase } from './database.ts';
+import type { Usage } from './answer-calls.ts';
 import type { LoadOrder, LoadResult } from './load.ts';
-import type { BenchOptions } from './options.ts';
+import {
+  countFailedRounds,
+  describe,
+  type Options,
+  type Report,
+  type Round,
+  type ScenarioRounds,
+  summarize,
+} from './report.ts';
 import { type ScenarioName, scenarios, type Targets } from './scenarios.ts';
 import { seed } from './seed.ts';
+import { type Child, note, type Stage } from './stage.ts';
 
 /** As npm start has it. A larger heap would be faster, and take twice the memory. */
 const { node, compiled } = packageFile.config;
-
-export interface Round extends LoadResult {
-  /** Of the server's own process, for each request. */
-  cpuMicroseconds: number;
-}
-
-export interface ScenarioRounds {
-  name: ScenarioName;
-  server: Round[];
-  /** Of the scenario that a tool is measured beside, else of the floor; none where that does not answer the scenario. */
-  floor: Round[];
-}
-
-export interface Report {
-  options: BenchOptions;
-  scenarios: ScenarioRounds[];
-  residentBytes: { server: number; floor: number };
-}
 
 interface RunningServer {
   child: Child;
   baseUrl: string;
 }
 
-/** Runs the whole benchmark, and leaves no process and no file behind, whether it ends, fails or is stopped. */
-export async function runBench(options: BenchOptions, signal: AbortSignal): Promise<Report> {
-  const stops: (() => Promise<unknown>)[] = [];
-  // Ending what is waited for ends the waiting: every step below fails once its process or connection is gone.
-  const stop = async () => {
-    for (const one of stops.splice(0).reverse()) await one();
-  };
-  const aborted = new Promise<never>((_, reject) => {
-    signal.addEventListener('abort', () => reject(new Error('stopped')), { once: true });
-  });
-  const work = measure(options, stops, signal);
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    await stop();
-    await work.catch(() => {});
-    // What was being started when the stop came.
-    await stop();
-  }
+/** Compares the server with the floor. A round with any answer but 2xx has failed. */
+export async function run(stage: Stage, options: Options): Promise<boolean> {
+  const report = await measure(stage, options);
+  process.stdout.write(options.json ? `${JSON.stringify(summarize(report), null, 2)}\n` : describe(report));
+  return countFailedRounds(report) === 0;
 }
 
-async function measure(options: BenchOptions, stops: (() => Promise<unknown>)[], signal: AbortSignal): Promise<Report> {
-  const url = await startDatabase(stops);
+async function measure(stage: Stage, options: Options): Promise<Report> {
+  const url = await stage.startDatabase();
   note(`seeding ${options.ideas} ideas and ${options.votes} votes`);
   const seeded = await seed(url, options);
-  signal.throwIfAborted();
 
   const start = async (file: string): Promise<RunningServer> => {
-    const child = new Child(file, { NODE_COMPILE_CACHE: compiled, DATABASE_URL: url }, node.split(' '));
-    stops.push(() => child.stop());
+    const child = stage.startChild(file, { NODE_COMPILE_CACHE: compiled, DATABASE_URL: url }, node.split(' '));
     return { child, baseUrl: await child.call<string>('url') };
   };
   const floor = await start('floor/server.ts');
   const server = await start('idea-board.ts');
-  const load = new Child('load.ts');
-  stops.push(() => load.stop());
+  const load = stage.startChild('load.ts');
   const targets: Targets = { ...seeded, cursors: await collectDeepCursors(server.baseUrl, seeded) };
 
-  const run = async (which: RunningServer, scenario: ScenarioName, seconds: number): Promise<Round> => {
+  const runRound = async (which: RunningServer, scenario: ScenarioName, seconds: number): Promise<Round> => {
     const before = await which.child.call<Usage>('usage');
     const order: LoadOrder = { baseUrl: which.baseUrl, scenario, targets, seconds };
     const result = await load.call<LoadResult>(order);
@@ -78,21 +51,23 @@ async function measure(options: BenchOptions, stops: (() => Promise<unknown>)[],
     return { ...result, cpuMicroseconds: (after.cpuMicroseconds - before.cpuMicroseconds) / result.requests };
   };
 
+  const warmUpSeconds = options.quick ? 1 : 2;
   const results: ScenarioRounds[] = [];
   for (const name of Object.keys(scenarios) as ScenarioName[]) {
     if (options.only.length > 0 && !options.only.includes(name)) continue;
-    const { title, hasFloor, besides } = scenarios[name];
-    const runFloor = hasFloor
-      ? (seconds: number) => run(floor, name, seconds)
-      : besides && ((seconds: number) => run(server, besides, seconds));
+    const { title, comparedWith } = scenarios[name];
+    const runFloor =
+      comparedWith === 'floor'
+        ? (seconds: number) => runRound(floor, name, seconds)
+        : comparedWith && ((seconds: number) => runRound(server, comparedWith, seconds));
     note(title);
     const result: ScenarioRounds = { name, server: [], floor: [] };
-    await runFloor?.(options.warmUpSeconds);
-    await run(server, name, options.warmUpSeconds);
-    // By turns, so that what else the machine does meets both alike.
+    await runFloor?.(warmUpSeconds);
+    await runRound(server, name, warmUpSeconds);
+    // In turns, so that other work of the machine affects both alike.
     for (let round = 0; round < options.rounds; round++) {
       if (runFloor) result.floor.push(await runFloor(options.seconds));
-      result.server.push(await run(server, name, options.seconds));
+      result.server.push(await runRound(server, name, options.seconds));
     }
     results.push(result);
   }
@@ -114,9 +89,4 @@ async function collectDeepCursors(baseUrl: string, { tokens, ideaIds }: Omit<Tar
     cursors.push(cursor);
   }
   return cursors;
-}
-
-/** Progress goes where it does not mix with the figures. */
-function note(text: string) {
-  process.stderr.write(`${text}\n`);
 }

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { loadConfig } from '../../../server/config.ts';
 import { buildAddressGuard } from '../../../server/outgoing/address-guard.ts';
 import { buildOutgoingRequests } from '../../../server/outgoing/outgoing-request.ts';
-import { answerCalls, readUsage } from '../child.ts';
+import { answerCalls, readUsage } from '../answer-calls.ts';
 
 /**
  * The least that sends what jobs say: graphile-worker, and a task that posts. It reads nothing, signs nothing, records

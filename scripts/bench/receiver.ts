@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { answerCalls } from '../child.ts';
+import { answerCalls } from './answer-calls.ts';
 
 /** Milliseconds since 1970 with their fractions: the clock that the processes of a machine share. */
 const now = () => performance.timeOrigin + performance.now();

@@ -1,0 +1,128 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { runAlone } from '../../server/database/embedded/cluster-access.ts';
+import { startEmbeddedPostgres } from '../../server/database/embedded/embedded-postgres.ts';
+import { locatePostgresBinaries } from '../../server/database/embedded/postgres-binaries.ts';
+import { findCluster } from '../../server/database/embedded/postgres-cluster.ts';
+import { migrate } from '../../server/database/migrator.ts';
+
+/** Starts the processes of a benchmark, and leaves no process and no file behind when it ends, fails or is stopped. */
+export class Stage {
+  readonly #stops: (() => Promise<unknown>)[] = [];
+
+  static async use<Result>(signal: AbortSignal, work: (stage: Stage) => Promise<Result>): Promise<Result> {
+    const stage = new Stage();
+    const aborted = new Promise<never>((_, reject) => {
+      signal.addEventListener('abort', () => reject(new Error('stopped')), { once: true });
+    });
+    const working = work(stage);
+    try {
+      return await Promise.race([working, aborted]);
+    } finally {
+      await stage.#stop();
+      // Work that was stopped fails at its next step, because its processes and connections are gone.
+      await working.catch(() => {});
+      await stage.#stop();
+    }
+  }
+
+  async #stop() {
+    for (const stop of this.#stops.splice(0).reverse()) await stop();
+  }
+
+  /** Starts a migrated PostgreSQL with the settings of production: it writes every commit to the disk. */
+  async startDatabase(): Promise<string> {
+    const dataDir = await mkdtemp(join(tmpdir(), 'idea-board-bench-'));
+    // As root, PostgreSQL runs as another user, who must be able to enter.
+    await chmod(dataDir, 0o711);
+    const starting = startForSeeding(dataDir);
+    this.#stops.push(async () => {
+      // A PostgreSQL that is still starting would go on in a directory that is gone.
+      await starting.then(
+        postgres => postgres.stop(),
+        () => {},
+      );
+      await rm(dataDir, { recursive: true, force: true });
+    });
+    const postgres = await starting;
+    await migrate(postgres.url());
+    return postgres.url();
+  }
+
+  async connect(url: string): Promise<pg.Client> {
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    this.#stops.push(() => client.end());
+    return client;
+  }
+
+  startChild(file: string, environment: Record<string, string> = {}, nodeOptions: string[] = []): Child {
+    const child = new Child(file, environment, nodeOptions);
+    this.#stops.push(() => child.stop());
+    return child;
+  }
+}
+
+/** The seed skips the checks of foreign keys and makes checkpoints, which the application role may not do. */
+async function startForSeeding(dataDir: string) {
+  await (await startEmbeddedPostgres({ dataDir })).stop();
+  const cluster = await findCluster(dataDir);
+  if (cluster === undefined) throw new Error(`there is no database in ${dataDir}`);
+  const grant = `do $$ begin
+  grant pg_checkpoint to idea_board;
+  grant set on parameter session_replication_role to idea_board;
+end $$;\n\n`;
+  await runAlone(cluster, await locatePostgresBinaries(), 'postgres', grant);
+  return startEmbeddedPostgres({ dataDir });
+}
+
+/** A process that answers calls, one at a time. Servers and load generator have their own, and so their own event loop. */
+export class Child {
+  readonly #process: ChildProcess;
+  readonly #name: string;
+
+  constructor(file: string, environment: Record<string, string>, nodeOptions: string[]) {
+    this.#name = file;
+    this.#process = fork(new URL(file, import.meta.url), [], {
+      env: { ...process.env, ...environment },
+      execArgv: nodeOptions,
+      // Ctrl-C reaches a whole process group: the parent alone decides in which order all is taken down.
+      detached: true,
+      // A log costs what writing it costs, and goes nowhere.
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    });
+  }
+
+  async call<Answer>(message: unknown): Promise<Answer> {
+    const ended = new AbortController();
+    try {
+      this.#process.send(message as object);
+      const [answer] = await Promise.race([
+        once(this.#process, 'message', { signal: ended.signal }),
+        once(this.#process, 'exit', { signal: ended.signal }).then(() => {
+          throw new Error(`${this.#name} has ended`);
+        }),
+      ]);
+      if ('error' in answer) throw new Error(`${this.#name}: ${answer.error}`);
+      return answer.value as Answer;
+    } finally {
+      ended.abort();
+    }
+  }
+
+  async stop(): Promise<void> {
+    if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
+    const exit = once(this.#process, 'exit');
+    this.#process.kill('SIGKILL');
+    await exit;
+  }
+}
+
+/** Progress goes where it does not mix with the figures. */
+export function note(text: string) {
+  process.stderr.write(`${text}\n`);
+}
