@@ -3,7 +3,7 @@ import { EmbeddedPostgresError } from './database/embedded/postgres-program.ts';
 import { MigrationError } from './database/migration-files.ts';
 import { explainUnreachable } from './database/unavailable.ts';
 import { ExtensionError } from './extensions/extension-error.ts';
-import { buildEnvironmentRedactor } from './observability/environment-redactor.ts';
+import { buildEnvironmentRedactor } from './observability/redactor.ts';
 
 /** What says itself, in one line, why nothing can be started. */
 const refusals = [ConfigError, EmbeddedPostgresError, ExtensionError, MigrationError];

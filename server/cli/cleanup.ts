@@ -5,7 +5,7 @@ import { type CleanUpWitness, cleanUp, type ErasureAudit } from '../domain/erasu
 import type { ErasureResult } from '../domain/erasure/erasure.ts';
 import { type CleanUpPreview, previewCleanUp } from '../domain/erasure/preview-clean-up.ts';
 import { collectAuditEvents } from '../jobs/audit-outbox.ts';
-import { buildEnvironmentRedactor } from '../observability/environment-redactor.ts';
+import { buildEnvironmentRedactor } from '../observability/redactor.ts';
 import { type Installation, withInstallation } from './administer.ts';
 import { flag, verb } from './command.ts';
 import { formatTable, type OutputOptions, oneLine, print } from './output.ts';

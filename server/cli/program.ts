@@ -4,7 +4,7 @@ import { EmbeddedPostgresError } from '../database/embedded/postgres-program.ts'
 import { MigrationError } from '../database/migration-files.ts';
 import { AdministrationError } from '../domain/administration.ts';
 import { ExtensionError } from '../extensions/extension-error.ts';
-import { buildEnvironmentRedactor } from '../observability/environment-redactor.ts';
+import { buildEnvironmentRedactor } from '../observability/redactor.ts';
 import { addAccountCommands } from './account.ts';
 import { CliError } from './administer.ts';
 import { addBoardCommands } from './board.ts';

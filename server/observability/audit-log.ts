@@ -1,7 +1,7 @@
 import { type DestinationStream, pino } from 'pino';
 import { type AuditEvent, type AuditEvents, auditEvents } from './audit-events.ts';
 import type { EventDefinition } from './define-event.ts';
-import { maskIp } from './mask-ip.ts';
+import { maskIp } from './mask-addresses.ts';
 import type { Redactor } from './redactor.ts';
 import { RepeatedEvents } from './repeated-events.ts';
 

@@ -1,155 +1,111 @@
-/** What stands where a secret was. */
+import { cutOff } from './mask-addresses.ts';
+
+/** Stands where a secret was. */
 export const redacted = '[Redacted]';
 
-interface Pattern {
-  find: RegExp;
-  replace: string | ((...found: string[]) => string);
-}
-
 /** The names of what authorizes, wherever a name may stand: in a header, a query, a connection string, a field. */
-const secretNames =
+const names =
   'passw(?:or)?d|passphrase|pwd|secret|token|api[_-]?key|app[_-]?key|access[_-]?key|private[_-]?key|signing[_-]?key|' +
   'encryption[_-]?key|idempotency[_-]?key|credentials?|verifier|assertion|signature|sig(?![a-z])|jwt|dsn|session[_-]?id|csrf|xsrf';
 
-/** Between a name and its value; in JSON that stands in a string, the quotation marks have backslashes before them. */
+/** Between a name and its value. JSON in a string has backslashes before its quotation marks. */
 const between = String.raw`\\{0,15}["']?\s{0,4}(?:[=:]|%(?:25)*3[AD])\s{0,4}`;
+const slash = '(?:/|%(?:25)*2F)';
+const space = String.raw`(?:\s|%20|\+)+`;
+const open = String.raw`(?!\[Redacted\])`;
+/** The sign of a masked address is no sign of a URL. */
+const notMasked = String.raw`(?!.{1,2}\*{3}(?:\.[^\s#]{1,63})?#[0-9a-f]{12})`;
 
-/** The end of a text that was cut. */
-const cutEnd = String.raw`\[…\]$`;
-
-/** What is in quotation marks that have backslashes before them, up to where as many stand before the next one. */
-const escapedValue = String.raw`(?<escape>\\{1,15})"(?:[^"\\]|(?<!\\)(?!\k<escape>")\\+(?!\\)"?)*`;
-
-const slash = '(?:\\/|%(?:25)*2F)';
-
-/** What follows `apitoken:` where a limit or its counter is named. */
-const bucket = /^(?:read|write)(?::\d+)?$/;
-
-/** The sign of a masked address is none of a URL's. */
-const noMask = String.raw`(?!.\*{3}(?:\.[\p{L}\p{N}-]{1,63})?#[0-9a-f]{12})`;
-
-/** In the order in which they apply. Each costs time linear in the text's length, whatever is in it. */
-const patterns: Pattern[] = [
-  // Who may connect: postgres://user:password@host, and the key of an error monitor, which is its user.
-  {
-    find: new RegExp(
-      String.raw`(:\/\/)(?!\[Redacted\]@)[^\s/?#"'<>\\@]+(?:@[^\s/?#"'<>\\@]*)*@(?=[^\s@])${noMask}`,
-      'gu',
-    ),
-    replace: `$1${redacted}@`,
-  },
-  // A password with a slash in it, which was to be encoded.
-  {
-    find: new RegExp(
-      String.raw`(:\/\/)(?!\[Redacted\]@)[^\s/?#"'<>\\@:]{0,256}:(?!\/\/|\d{1,5}[/?#])(?:(?!:\/\/)[^\s"'<>\\@])+@${noMask}`,
-      'gu',
-    ),
-    replace: `$1${redacted}@`,
-  },
-  // The incoming webhooks of chats: their path is what authorizes. They are told as the command line shows them.
-  {
-    find: new RegExp(
-      String.raw`(hooks\.slack(?:-gov)?\.com|discord(?:app)?\.com|\.webhook\.office\.com|\.logic\.azure\.(?:com|us)(?::\d+)?|\.powerplatform\.(?:com|microsoft\.us)(?::\d+)?)${slash}(?!…)[^\s"'<>\\]+`,
-      'gi',
-    ),
-    replace: '$1/…',
-  },
-  { find: new RegExp(`(${slash}hooks${slash})[A-Za-z0-9]{12,}`, 'gi'), replace: `$1${redacted}` },
-  // Headers to the end of their line, and of those that are folded.
-  {
-    find: new RegExp(
-      String.raw`((?:authorization|cookie)2?${between})(?![\s"'\\]*\[Redacted\])[^\r\n]+(?:\r\n[ \t]+[^\r\n]+)*`,
-      'gi',
-    ),
-    replace: `$1${redacted}`,
-  },
-  { find: /\b(bearer|negotiate)((?:\s|%20|\+)+)(?!\[Redacted\])[^\s"',;<>\\]+/gi, replace: `$1$2${redacted}` },
-  {
-    find: /\b(basic|digest)((?:\s|%20|\+)+)(?!auth|realm|\[Redacted\])[^\s"',;<>\\]{4,}/gi,
-    replace: `$1$2${redacted}`,
-  },
-  {
-    find: new RegExp(
-      String.raw`(${secretNames})([\w-]{0,32})(${between})(${escapedValue}|"(?:[^"\\]|\\.)*(?:"|$)|'[^']*(?:'|$)|\[(?!Redacted\]|…\])[^[\]]*(?:\]|${cutEnd})|(?!\[Redacted\])["']?[^\s&;,"'<>()[\]{}\\]+)`,
-      'gi',
-    ),
-    replace: (whole, name = '', rest = '', sign = '', value = '') => {
-      // Split at white space as well, this would take the square of its length.
-      const listed = value.startsWith('[')
-        ? value
-            .slice(1, -1)
-            .split(',')
-            .map(one => one.trim())
-        : value;
-      if (isPlainId(name + rest, listed) || bucket.test(value)) return whole;
-      if (value.startsWith('\\')) return name + rest + sign + value.slice(0, value.indexOf('"') + 1) + redacted;
-      const quote = /^["']/.exec(value)?.[0];
-      if (quote === undefined || value.length === 1 || !value.endsWith(quote)) return name + rest + sign + redacted;
-      return name + rest + sign + quote + redacted + quote;
-    },
-  },
-  { find: /(ib_)(\d{1,16})(_)[A-Za-z0-9_-]+/gi, replace: `$1$2$3${redacted}` },
-  // What OAuth issues: an access token, a refresh token, a code, what reads a registration.
-  { find: /(ib[acgr]_)[A-Za-z0-9_-]{16,}/gi, replace: `$1${redacted}` },
-  { find: /(whsec_)[A-Za-z0-9+/=_%-]+/gi, replace: `$1${redacted}` },
-  // The cookies of a session and of a known browser, apart from their header.
-  { find: /(idea_board_(?:session|browser)=)(?!\[Redacted\])[^\s;,"'<>\\]+/g, replace: `$1${redacted}` },
-  // Links that confirm an address: <field>.<user>.<end>.<basis>.<address>.<what authorizes>
-  {
-    find: /(\b(?:notification_)?email\.\d{1,16}\.\d{1,12}\.)[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{1,2000}\.[A-Za-z0-9_-]{43}/g,
-    replace: `$1${redacted}`,
-  },
-  // Links that end a subscription: <user>.<idea or all>.<what authorizes>
-  { find: /(\d{1,16}\.(?:\d{1,16}|all)\.)[A-Za-z0-9_-]{43}/g, replace: `$1${redacted}` },
-  // Links to accept an invitation, also where one is told to go on to after signing in.
-  { find: /((?:\/|%(?:25)*2F)invitations(?:\/|%(?:25)*2F))[A-Za-z0-9_-]{43}/gi, replace: `$1${redacted}` },
-  // What PostgreSQL quotes of a value that it could not read, to the last mark of the line.
-  {
-    find: new RegExp(
-      String.raw`((?:invalid input (?:syntax|value) for [^":\r\n]{1,80}|invalid value for parameter "[^"\r\n]{1,80}"|malformed \w{1,20} literal|field value out of range): )"(?:[^\r\n]*${cutEnd}|[^\r\n]*")`,
-      'gi',
-    ),
-    replace: `$1"${redacted}"`,
-  },
-  { find: /(\bvalue )"[^\r\n]*(?:"( is out of range)|\[…\]$)/gi, replace: `$1"${redacted}"$2` },
-  // The row that violates a constraint, which the ORM appends to PostgreSQL's message.
-  { find: /(\n - detail: )(?!\[Redacted\])[\s\S]*?(?=\n[ \t]+at |$)/g, replace: `$1${redacted}` },
+/** Each form keeps a beginning and hides the rest. Each needs time linear in the text's length, whatever is in it. */
+const forms = [
+  // The user and password of a URL. Some passwords have a slash, which should be encoded.
+  String.raw`(?<keep>://)(?!\[Redacted\]@)(?:[^\s/?#"'<>\\@]+(?:@[^\s/?#"'<>\\@]*)*(?=@[^\s@])|[^\s/?#"'<>\\@:]{0,256}:(?!//|\d{1,5}[/?#])(?:(?!://)[^\s"'<>\\@])+)(?=@${notMasked})`,
+  // The path of a chat's webhook authorizes.
+  String.raw`(?<chat>hooks\.slack(?:-gov)?\.com|discord(?:app)?\.com|\.webhook\.office\.com|\.logic\.azure\.(?:com|us)(?::\d+)?|\.powerplatform\.(?:com|microsoft\.us)(?::\d+)?)${slash}(?!…)[^\s"'<>\\]+`,
+  `(?<keep>${slash}(?:hooks|invitations)${slash})[A-Za-z0-9_-]{12,}`,
+  // A header ends with its line, or with the last line into which it is folded.
+  String.raw`(?<keep>(?:authorization|cookie)2?${between})(?![\s"'\\]*\[Redacted\])[^\r\n]+(?:\r\n[ \t]+[^\r\n]+)*`,
+  String.raw`(?<keep>\b(?:bearer|negotiate)${space}(?!(?:bearer|negotiate)${space})|\b(?:basic|digest)${space}(?!auth|realm)(?=[^\s"',;<>\\]{4}))${open}[^\s"',;<>\\]+`,
+  // Our tokens, secrets and cookies.
+  String.raw`(?<keep>ib_\d{1,16}_|whsec_)[A-Za-z0-9+/=_%-]+`,
+  '(?<keep>ib[acgr]_)[A-Za-z0-9_-]{16,}',
+  String.raw`(?<keep>idea_board_(?:session|browser)=)${open}[^\s;,"'<>\\]+`,
+  // Our signed links: one ends a subscription, one confirms an address.
+  String.raw`(?<keep>\d{1,16}\.(?:\d{1,16}|all)\.)(?:[\w-]{22}\.[\w-]{1,2000}\.)?[\w-]{43}`,
+  // A value that PostgreSQL quotes, to the last mark of the line, and a row that the ORM adds to the message.
+  String.raw`(?<keep>(?:(?:invalid input|malformed|out of range)[^":\r\n]{0,80}: |invalid value for parameter "[^"\r\n]{1,80}": |\bvalue )")(?:[^\r\n]*(?=")|[^\r\n]*\[…\]$)`,
+  String.raw`(?<keep>\n - detail: )${open}[\s\S]*?(?=\n[ \t]+at |$)`,
 ];
+const secrets = new RegExp(forms.join('|'), 'gi');
 
-/** Where one of the patterns may apply: most lines of a log have nothing of it, and cost this alone. */
-const suspicion = new RegExp(
-  String.raw`:\/\/|hooks|discord|azure|office|powerplatform|invitations|auth|cookie|bearer|basic|digest|negotiate|ib_\d|ib[acgr]_|whsec_|idea_board_|\.[\w-]{43}|literal|invalid|out of range| - detail: |${secretNames}`,
-  'i',
+/** A named value. The content of quotation marks with backslashes ends where as many backslashes precede a mark. */
+const namedSecrets = new RegExp(
+  String.raw`(?<name>(?:${names})[\w-]{0,32})(?<sign>${between})(?:(?<quote>(?<escape>\\{1,15})")(?:[^"\\]|(?<!\\)(?!\k<escape>")\\+(?!\\)"?)*|(?<quote>")(?:[^"\\]|\\.)*|(?<quote>')[^']*|\[(?!Redacted\]|…\])(?<value>[^[\]]*)(?:\]|\[…\]$)|${open}(?<value>[^\s&;,"'<>()[\]{}\\]+))`,
+  'gi',
 );
 
 /** Takes what authorizes out of a text: tokens, passwords, keys, cookies, and URLs that are as good as one. */
 export function redactSecrets(text: string): string {
-  if (!suspicion.test(text)) return text;
-  let result = text;
-  for (const { find, replace } of patterns) result = result.replace(find, replace as string);
-  return result;
+  return text
+    .replace(secrets, (...found) => {
+      const { keep, chat }: Groups = found.at(-1);
+      return chat === undefined ? `${keep}${redacted}` : `${chat}/…`;
+    })
+    .replace(namedSecrets, (whole, ...found) => {
+      const { name = '', sign, quote = '', value }: Groups = found.at(-1);
+      const isHarmless = value !== undefined && (isPlainId(name, value.split(',')) || bucket.test(value));
+      return isHarmless ? whole : name + sign + quote + redacted;
+    });
 }
 
-const namesInFields =
-  /authorization|cookie|passw|passphrase|passcode|pwd|secret|token|credential|apikey|appkey|accesskey|privatekey|signingkey|encryptionkey|idempotencykey|verifier|assertion|signature|jwt|dsn|sessionid|csrf|xsrf|bearer/;
-const shortNames = new Set(['auth', 'pass', 'pw', 'sid', 'sig', 'otp', 'pin']);
+type Groups = Record<string, string | undefined>;
 
-/** Whether a field is named after a secret, however the name is written. */
-export function isSecretName(name: string): boolean {
-  const plain = name.toLowerCase().replace(/[^a-z0-9]/g, '');
-  return shortNames.has(plain) || namesInFields.test(plain);
+/** Follows `apitoken:` in the name of a limit or its counter. */
+const bucket = /^(?:read|write)(?::\d+)?$/;
+
+const namesOfFields = new RegExp(`${names}|authorization|cookie|passw|passcode|bearer`, 'i');
+const shortNames = /^(?:auth|pass|pw|sid|sig|otp|pin)$/i;
+
+/** Whether a field has the name of a secret. `tokenId: 7` says which token it was, and opens nothing. */
+export function isSecretField(name: string, value: unknown): boolean {
+  const plain = name.replace(/[^a-z0-9]/gi, '');
+  return (shortNames.test(plain) || namesOfFields.test(plain)) && !isPlainId(name, value);
 }
 
-const secretHeader = /^(?:(?:proxy-)?authorization|(?:set-)?cookie2?|x-(?:api-key|auth-token))$/i;
-
-/** Whether what follows in a list of headers, of which each is a name and then a value, is a secret. */
-export function isSecretHeader(name: unknown): boolean {
-  return typeof name === 'string' && secretHeader.test(name);
-}
-
-/** `tokenId: 7` says which token it was, and opens nothing. */
-export function isPlainId(name: string, value: unknown): boolean {
+function isPlainId(name: string, value: unknown): boolean {
   if (!/ids?$/i.test(name) || /session[_-]?id$/i.test(name)) return false;
-  if (Array.isArray(value)) return value.every(one => isPlainId('id', one));
-  return value === undefined || value === null || /^\d{1,16}$/.test(String(value));
+  return [value].flat().every(one => /^\s{0,4}(?:\d{1,16}|null|undefined)\s{0,4}$/.test(String(one)));
+}
+
+/** Whether the next item of a list of headers, where values follow names, is a secret. */
+export function isSecretHeader(name: unknown): boolean {
+  return (
+    typeof name === 'string' && /^(?:(?:proxy-)?authorization|(?:set-)?cookie2?|x-(?:api-key|auth-token))$/i.test(name)
+  );
+}
+
+/** A character that no token and no address has in its middle, apart from quoted local parts. */
+const boundary = /[\s"<>\\/?&#=:;,()[\]]/;
+
+/** The longest local part of an address in quotation marks, with its marks. */
+const maxQuotedLength = 66;
+
+/**
+ * Cuts a long text before anything reads it. Takes the last word out of a text that was cut, here or before: it may be
+ * the first half of a secret or an address, which no form matches.
+ */
+export function cutText(text: string, maxLength: number): string {
+  if (text.length <= maxLength && !text.endsWith(cutOff)) return text;
+  const kept = text.length > maxLength ? text.slice(0, maxLength) : text.slice(0, -cutOff.length);
+  let start = kept.length;
+  while (start > 0 && !boundary.test(kept[start - 1] ?? '')) start--;
+  // The cut may have taken away the sign after the user and password of a URL.
+  const authority = kept.lastIndexOf('://');
+  if (authority >= 0 && !/[\s"'<>\\]/.test(kept.slice(authority))) start = Math.min(start, authority + '://'.length);
+  // The cut may be before or after the second mark of a quoted local part.
+  for (let marks = 0; marks < 2; marks++) {
+    const quote = kept.lastIndexOf('"', start - 1);
+    if (quote >= 0 && quote >= start - maxQuotedLength) start = quote;
+  }
+  return kept.slice(0, start) + cutOff;
 }

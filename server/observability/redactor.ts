@@ -1,205 +1,161 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import { isNativeError } from 'node:util/types';
-import { cutOff, cutText, withoutHalfWord } from './cut-text.ts';
+import { settings as knownSettings } from '../config.ts';
 import { describeError } from './describe-error.ts';
-import { type HashText, maskAddresses } from './mask-addresses.ts';
-import { isPlainId, isSecretHeader, isSecretName, redacted, redactSecrets } from './redact-secrets.ts';
+import { cutOff, decodeUrl, type HashText, maskAddresses } from './mask-addresses.ts';
+import { cutText, isSecretField, isSecretHeader, redacted, redactSecrets } from './redact-secrets.ts';
 
-/** Takes out of what leaves the server for a log, or for an error monitor, what must never be in one. */
+/** Takes out of a log or an error report what must never be in one. */
 export interface Redactor {
-  /**
-   * A text with its addresses masked and its secrets taken out. To do it again changes nothing, unless the text was cut:
-   * one that is too long, or has too many addresses, ends with a sign for the rest.
-   */
+  /** Masks the addresses and hides the secrets of a text. To do it again changes nothing, unless the text was cut. */
   text(text: string): string;
   /**
-   * Any value as plain data that can be written as JSON, with every string in it, keys included, as text() has it, and
-   * nothing in the fields that are named after a secret. It reads errors, maps, sets and whatever goes in circles; of
-   * bytes it says how many they are. The value itself stays as it is.
+   * Returns any value as plain data that can be written as JSON. Redacts each string in it, keys included, and hides the
+   * fields that have the name of a secret. Reads errors, maps, sets and cycles. The value itself stays as it is.
    */
   value(value: unknown): unknown;
-  /** The 12 digits that stand for a text: HMAC-SHA-256 under the application key. */
+  /** HMAC-SHA-256 under the application key, of which it takes 12 digits, as the specification says. */
   hash: HashText;
 }
 
 export interface RedactorOptions {
   /** The application key; a function where it is known only later. */
   appKey: Uint8Array | (() => Uint8Array);
-  /** Settings, of which the keys and passwords are taken out of texts wherever they turn up. */
+  /** Settings: their keys and passwords are hidden wherever they are in a text. */
   settings?: object;
-  /** Extensions, whose settings have keys and passwords, too. */
+  /** Extensions, whose settings also have keys and passwords. */
   extensions?: readonly { settings?: object | undefined }[];
 }
 
 /** The longest text that is read. A stack of ten frames has half of it. */
 const maxTextLength = 4_096;
-
-/** As many digits as the specification says. */
-const hashLength = 12;
-
-export function buildRedactor({ appKey, settings = {}, extensions = [] }: RedactorOptions): Redactor {
-  const hash: HashText = text =>
-    createHmac('sha256', typeof appKey === 'function' ? appKey() : appKey)
-      .update(text)
-      .digest('hex')
-      .slice(0, hashLength);
-  const known = matchAny([settings, ...extensions.map(one => one.settings ?? {})].flatMap(secretsOf));
-  const text = (given: string) => {
-    const short = withoutHalfWord(cutText(given, maxTextLength));
-    const withoutKnown = known ? short.replace(known, redacted) : short;
-    return maskAddresses(redactSecrets(withoutKnown), hash);
-  };
-  const names = cacheNames(text);
-  return { text, hash, value: value => new Walk(text, names).read(value, 0) };
-}
-
-/** A field's name as it is written, and whether it is that of a secret. */
-interface FieldName {
-  text: string;
-  isSecret: boolean;
-}
-
-/** Nearly all names are written in our code, and come again with each line. */
-const maxCachedNames = 500;
-
-function cacheNames(text: (text: string) => string): (name: string) => FieldName {
-  const known = new Map<string, FieldName>();
-  return name => {
-    let found = known.get(name);
-    if (!found) {
-      found = { text: text(name), isSecret: isSecretName(name) };
-      if (known.size < maxCachedNames) known.set(name, found);
-    }
-    return found;
-  };
-}
-
-/** How deep and how much of a value is read: a log line is to tell what happened, not to dump a socket. */
+/** The characters that are read of all texts of a value together. */
+const maxCharacters = 8 * maxTextLength;
+/** How deep and how much of a value is read: a log line is no dump of a socket. */
 const maxDepth = 10;
 const maxValues = 5_000;
 const maxItems = 1_000;
-/** The characters that are read of all texts of a value together. */
-const maxCharacters = 8 * maxTextLength;
+const maxCachedNames = 500;
 
-const unreadable = '[Unreadable]';
+export function buildRedactor({ appKey, settings = {}, extensions = [] }: RedactorOptions): Redactor {
+  const hash: HashText = text => {
+    const key = typeof appKey === 'function' ? appKey() : appKey;
+    return createHmac('sha256', key).update(text).digest('hex').slice(0, 12);
+  };
+  const known = matchAny([settings, ...extensions.map(one => one.settings ?? {})].flatMap(secretsOf));
+  const text = (given: string) =>
+    maskAddresses(redactSecrets(cutText(given, maxTextLength).replace(known, redacted)), hash);
+  /** The names of fields are in our code, and come again with each line. */
+  const names = new Map<string, string>();
+  const textOfName = (name: string) => {
+    const redactedName = names.get(name) ?? text(name);
+    if (names.size < maxCachedNames) names.set(name, redactedName);
+    return redactedName;
+  };
+  return { text, hash, value: value => readValue(value, text, textOfName) };
+}
 
-/** One reading of a value from its root to its leaves. */
-class Walk {
-  readonly #text: (text: string) => string;
-  readonly #nameOf: (name: string) => FieldName;
-  /** What is being read, from the root to here: whoever turns up in it again goes in circles. */
-  readonly #path = new Set<object>();
-  #count = 0;
-  #characters = 0;
+/**
+ * Builds the redactor for a process that cannot go on: its settings may be wrong, and no application key is loaded. Its
+ * hashes are under a key of the moment, so they match nothing.
+ */
+export function buildEnvironmentRedactor(environment: NodeJS.ProcessEnv): Redactor {
+  const isSetting = (name: string) => Object.hasOwn(knownSettings.shape, name) || name.startsWith('EXT_');
+  const given = Object.entries(environment).filter(([name]) => isSetting(name));
+  return buildRedactor({ appKey: randomBytes(32), settings: Object.fromEntries(given) });
+}
 
-  constructor(text: (text: string) => string, nameOf: (name: string) => FieldName) {
-    this.#text = text;
-    this.#nameOf = nameOf;
-  }
+function readValue(root: unknown, redact: Redactor['text'], redactName: Redactor['text']): unknown {
+  /** The objects from the root to here: one that appears in itself is a cycle. */
+  const path = new Set<object>();
+  let count = 0;
+  let characters = 0;
 
-  read(value: unknown, depth: number): unknown {
-    if (typeof value === 'string') return this.#readText(value);
-    if (typeof value === 'bigint' || typeof value === 'symbol') return this.#readText(String(value));
-    if (typeof value === 'function') return undefined;
-    if (typeof value !== 'object' || value === null) return value;
-    if (this.#path.has(value)) return '[Circular]';
-    this.#count += 1;
-    if (depth > maxDepth || this.#count > maxValues) return cutOff;
-    this.#path.add(value);
-    try {
-      return this.#readObject(value, depth);
-    } catch {
-      return unreadable;
-    } finally {
-      this.#path.delete(value);
-    }
-  }
-
-  #readText(text: string): string {
-    this.#characters += Math.min(text.length, maxTextLength);
-    return this.#characters > maxCharacters ? cutOff : this.#text(text);
-  }
-
-  #readObject(value: object, depth: number): unknown {
-    if (isNativeError(value) || value instanceof Error)
-      return this.#readEntries(Object.entries(describeError(value)), depth);
-    if (value instanceof String || value instanceof URL || value instanceof RegExp)
-      return this.#readText(String(value));
+  const readText = (text: string) => {
+    characters += Math.min(text.length, maxTextLength);
+    return characters > maxCharacters ? cutOff : redact(text);
+  };
+  const readItems = (items: unknown[], depth: number) =>
+    items
+      .slice(0, maxItems)
+      .map((one, index) => (isSecretHeader(items[index - 1]) ? redacted : read(one, depth)))
+      .concat(items.length > maxItems ? [cutOff] : []);
+  const readEntries = (entries: [string, () => unknown][], depth: number) =>
+    Object.fromEntries(
+      entries.slice(0, maxItems).map(([name, get]) => {
+        const value = attempt(get);
+        return [redactName(name), isSecretField(name, value) ? redacted : read(value, depth)];
+      }),
+    );
+  const readObject = (value: object, depth: number): unknown => {
+    if (value instanceof String || value instanceof URL || value instanceof RegExp) return readText(String(value));
     if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString();
     if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return `[${value.byteLength} bytes]`;
-    if (Array.isArray(value)) return this.#readItems(value, depth);
-    if (value instanceof Set) return this.#readItems([...value], depth);
+    if (Array.isArray(value) || value instanceof Set) return readItems([...value], depth);
     if (value instanceof Map || value instanceof Headers || value instanceof URLSearchParams) {
-      return this.#readEntries(
-        [...value].map(([key, one]) => [String(key), one]),
+      return readEntries(
+        [...value].map(([name, one]) => [String(name), () => one]),
         depth,
       );
     }
-    const { toJSON } = value as { toJSON?: unknown };
-    if (typeof toJSON === 'function') return this.read(toJSON.call(value), depth + 1);
-    return this.#readEntries(
-      Object.keys(value).map(key => [key, propertyOf(value, key)]),
+    const isError = isNativeError(value) || value instanceof Error;
+    const fields = (isError ? describeError(value) : value) as Record<string, unknown>;
+    if (typeof fields.toJSON === 'function') return read(fields.toJSON(), depth);
+    return readEntries(
+      Object.keys(fields).map(name => [name, () => fields[name]]),
       depth,
     );
-  }
-
-  #readItems(items: unknown[], depth: number): unknown[] {
-    const read = items
-      .slice(0, maxItems)
-      .map((one, index) => (isSecretHeader(items[index - 1]) ? redacted : this.read(one, depth + 1)));
-    return items.length > maxItems ? [...read, cutOff] : read;
-  }
-
-  #readEntries(entries: [string, unknown][], depth: number): Record<string, unknown> {
-    const read = entries.slice(0, maxItems).map(([key, value]): [string, unknown] => {
-      const { text, isSecret } = this.#nameOf(key);
-      return [text, isSecret && !isPlainId(key, value) ? redacted : this.read(value, depth + 1)];
-    });
-    return Object.fromEntries(read);
-  }
+  };
+  const read = (value: unknown, depth: number): unknown => {
+    if (typeof value === 'string' || typeof value === 'bigint' || typeof value === 'symbol') {
+      return readText(String(value));
+    }
+    if (typeof value === 'function') return undefined;
+    if (typeof value !== 'object' || value === null) return value;
+    if (path.has(value)) return '[Circular]';
+    count += 1;
+    if (depth > maxDepth || count > maxValues) return cutOff;
+    path.add(value);
+    const result = attempt(() => readObject(value, depth + 1));
+    path.delete(value);
+    return result;
+  };
+  return read(root, 0);
 }
 
-function propertyOf(value: object, key: string): unknown {
+function attempt(work: () => unknown): unknown {
   try {
-    return (value as Record<string, unknown>)[key];
+    return work();
   } catch {
-    return unreadable;
+    return '[Unreadable]';
   }
 }
 
-const minKnownLength = 8;
-
-/** The keys and passwords in settings, in each form in which they may turn up. */
+/** The keys and passwords in settings, in each form in which they may be in a text. */
 function secretsOf(settings: object): string[] {
-  const found = Object.entries(settings).flatMap(([name, value]) => {
-    if (value instanceof Uint8Array) return isSecretName(name) ? formsOfBytes(Buffer.from(value)) : [];
+  return Object.entries(settings).flatMap(([name, value]) => {
+    const isSecret = isSecretField(name, value);
+    if (value instanceof Uint8Array) {
+      const bytes = Buffer.from(value);
+      return isSecret
+        ? [bytes.toString('base64').replace(/=+$/, ''), bytes.toString('base64url'), bytes.toString('hex')]
+        : [];
+    }
     if (typeof value !== 'string') return [];
     const url = URL.parse(value);
-    // What reports go to is named by a key that stands where others have a user.
+    // A DSN has its key in the place of the user.
     const user = url?.protocol.startsWith('http') ? url.username : '';
-    const inUrl = url ? [url.password || user, url.searchParams.get('password') ?? ''] : [];
-    return [...inUrl, ...(isSecretName(name) && !url ? [value] : [])].flatMap(formsOfText);
+    const secrets = url ? [url.password || user, url.searchParams.get('password') ?? ''] : isSecret ? [value] : [];
+    return secrets.flatMap(secret => {
+      const decoded = decodeUrl(secret, 1);
+      return [secret, decoded, encodeURIComponent(decoded)];
+    });
   });
-  // A word that is a password would take the word out of every sentence.
-  return [...new Set(found)].filter(secret => secret.length >= minKnownLength && !/^[a-z]+$/.test(secret));
 }
 
-function formsOfBytes(bytes: Buffer): string[] {
-  return [bytes.toString('base64').replace(/=+$/, ''), bytes.toString('base64url'), bytes.toString('hex')];
-}
-
-function formsOfText(secret: string): string[] {
-  let decoded = secret;
-  try {
-    decoded = decodeURIComponent(secret);
-  } catch {
-    // It is no URL's: a percent sign stands for itself.
-  }
-  return [secret, decoded, encodeURIComponent(decoded)];
-}
-
-function matchAny(secrets: string[]): RegExp | undefined {
-  if (secrets.length === 0) return undefined;
-  const longestFirst = secrets.sort((one, other) => other.length - one.length);
-  return new RegExp(longestFirst.map(RegExp.escape).join('|'), 'gi');
+/** Matches long secrets first. A word is left out: every sentence with it would lose it. Without secrets nothing matches. */
+function matchAny(secrets: string[]): RegExp {
+  const hidden = secrets.filter(secret => secret.length >= 8 && !/^[a-z]+$/.test(secret));
+  const longestFirst = hidden.sort((one, other) => other.length - one.length);
+  return new RegExp(longestFirst.map(RegExp.escape).join('|') || '(?!)', 'gi');
 }

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { loggedPath } from '../../server/http/logged-path.ts';
-import { cutOff } from '../../server/observability/cut-text.ts';
-import { maskAddresses, maxAddresses } from '../../server/observability/mask-addresses.ts';
+import { cutOff, maskAddresses, maxAddresses } from '../../server/observability/mask-addresses.ts';
 import { buildRedactor } from '../../server/observability/redactor.ts';
 import { createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
 import { rawRequest } from '../helpers/raw-request.ts';
