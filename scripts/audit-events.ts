@@ -2,8 +2,7 @@
 import type { z } from 'zod';
 import { administrationEvents } from '../server/observability/administration-events.ts';
 import type { EventDefinition } from '../server/observability/define-event.ts';
-import { requestEvents } from '../server/observability/request-events.ts';
-import { signInEvents } from '../server/observability/sign-in-events.ts';
+import { requestEvents, signInEvents } from '../server/observability/request-events.ts';
 import { writeGeneratedPart } from './generated-file.ts';
 
 const sections: [string, Record<string, EventDefinition>][] = [

@@ -1,9 +1,7 @@
 import type { z } from 'zod';
 import { administrationEvents } from './administration-events.ts';
 import type { EventDefinition } from './define-event.ts';
-import { oauthEvents } from './oauth-events.ts';
-import { requestEvents } from './request-events.ts';
-import { signInEvents } from './sign-in-events.ts';
+import { oauthEvents, requestEvents, signInEvents } from './request-events.ts';
 
 /** The catalogue of the audit log: every event that is ever written, by its name. */
 export const auditEvents = {

@@ -20,19 +20,22 @@ export function defineEvent<Shape extends z.ZodRawShape>(
   return { when, fields: z.strictObject(shape), ...(kind ? { kind: kind as never } : {}) };
 }
 
-const id = (what: string) => z.int().describe(what);
+/** The kinds of fields, each with its meaning for docs/audit-log.md. */
+export const text = (meaning: string) => z.string().describe(meaning);
+export const whole = (meaning: string) => z.int().describe(meaning);
+export const oneOf = <const Values extends readonly string[]>(values: Values, meaning: string) =>
+  z.enum(values).describe(meaning);
 
 /** The fields that mean the same in every event. Who and what is named by ids, which say nothing to a stranger. */
 export const field = {
-  accountId: id('the account'),
-  userId: (who: string) => id(who),
-  boardId: id('the board'),
-  ideaId: id('the idea'),
-  tokenId: id('the token; never its secret'),
-  webhookId: id('the webhook'),
-  channelId: id('the chat channel'),
-  requestId: z.string().describe('the `X-Request-Id` of the answer, which is in the log, too'),
-  ip: z.string().describe('the network of the client, and the hash of its address: see above'),
+  accountId: whole('the account'),
+  boardId: whole('the board'),
+  ideaId: whole('the idea'),
+  tokenId: whole('the token; never its secret'),
+  webhookId: whole('the webhook'),
+  channelId: whole('the chat channel'),
+  requestId: text('the `X-Request-Id` of the answer, which is in the log, too'),
+  ip: text('the network of the client, and the hash of its address: see above'),
   changed: z.array(z.string()).describe('the names of the fields that are different now'),
-  origin: z.string().describe('the scheme and host of the URL: its path may be a secret'),
+  origin: text('the scheme and host of the URL: its path may be a secret'),
 } as const;

@@ -1,6 +1,8 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { ServerDependencies } from '../dependencies.ts';
-import { countWaitingWork } from './waiting-work.ts';
+import type { Database, Queryable } from '../database/database.ts';
+import { inTimeOr } from '../database/in-time.ts';
+import type { RowOf } from '../database/query.ts';
+import { double, integer, sql } from '../database/sql.ts';
 
 /** What a process counts while it works. All names are in docs/metrics.md. */
 export interface Metrics {
@@ -8,7 +10,7 @@ export interface Metrics {
   countJob(task: string, outcome: 'done' | 'failed', durationMs: number): void;
   countDelivery(channel: 'webhook' | 'chat' | 'mail', outcome: 'delivered' | 'failed', durationMs: number): void;
   /** Everything that was counted, in the text format of Prometheus. */
-  write(server: Pick<ServerDependencies, 'database' | 'logger'>): Promise<{ contentType: string; text: string }>;
+  write(database: Database): Promise<{ contentType: string; text: string }>;
 }
 
 interface CountedRequest {
@@ -118,7 +120,7 @@ export function buildMetrics(): Metrics {
       deliveries.inc({ channel, outcome });
       deliveryDurations.observe({ channel }, durationMs / 1000);
     },
-    async write({ database }) {
+    async write(database) {
       const { pool } = database;
       connections.set({ state: 'idle' }, pool.idleCount);
       connections.set({ state: 'busy' }, pool.totalCount - pool.idleCount);
@@ -134,4 +136,35 @@ export function buildMetrics(): Metrics {
       return { contentType: registry.contentType, text: await registry.metrics() };
     },
   };
+}
+
+type WaitingWork = RowOf<typeof selectWaitingWork>;
+
+/** Counting goes no further: when as much waits, more of it says nothing new, and the count costs. */
+const mostCounted = 10_000;
+
+/** Of all accounts, for the operator of the server. */
+const selectWaitingWork = sql(
+  'select_waiting_work',
+  { arguments: {}, row: { dueJobs: integer(), oldestDueSeconds: double(), pendingDeliveries: integer() } },
+  `select
+    (select count(*)::int from (
+      select from graphile_worker._private_jobs where is_available and run_at <= now() limit ${mostCounted}
+    ) due) as "dueJobs",
+    coalesce((
+      select greatest(0, extract(epoch from now() - run_at))::float
+      from graphile_worker._private_jobs where is_available and run_at <= now() order by run_at limit 1
+    ), 0) as "oldestDueSeconds",
+    (select count(*)::int from (
+      select from webhook_deliveries where state = 'pending' limit ${mostCounted}
+    ) pending) as "pendingDeliveries"`,
+);
+
+/** A later scrape would be late, and the figures of the process itself matter more than these. */
+const timeoutMs = 1_000;
+
+/** What waits in the database for some worker; undefined when PostgreSQL does not answer in time. */
+async function countWaitingWork(database: Queryable): Promise<WaitingWork | undefined> {
+  const [work] = await inTimeOr(database.query(selectWaitingWork, {}), timeoutMs, []);
+  return work;
 }

@@ -39,7 +39,7 @@ export async function serveMetrics(
       return;
     }
     try {
-      const { contentType, text } = await metrics.write(server);
+      const { contentType, text } = await metrics.write(server.database);
       response.writeHead(200, { 'Content-Type': contentType, 'Cache-Control': 'no-store' }).end(text);
     } catch (err) {
       server.logger.error({ err }, 'the metrics could not be written');

@@ -149,7 +149,7 @@ describe('aborted requests', () => {
       await expect.poll(() => requestLines(server)).toHaveLength(times);
       expect(linesOf(server).filter(({ level }) => level > 30)).toEqual([]);
       expect(reported).toEqual([]);
-      const counted = await metrics.write(server.dependencies);
+      const counted = await metrics.write(server.dependencies.database);
       expect(counted.text).not.toMatch(/idea_board_http_requests_total\{[^}]*status="5/);
       // The line is written when the client leaves, and the charge may still be under way.
       const charged = async () =>

@@ -351,7 +351,7 @@ test('every request is counted by its route, and is a line of the log without wh
   });
   await request(own, `GET ${program.authorizationPath()}`);
   await request(own, 'POST /oauth/token', { raw: new URLSearchParams({ grant_type: 'refresh_token' }) });
-  const { text } = await metrics.write(own.dependencies);
+  const { text } = await metrics.write(own.dependencies.database);
   expect(text).toMatch(/http_requests_total\{method="GET",route="\/oauth\/authorize",status="303",key=""\} 1/);
   expect(text).toMatch(/http_requests_total\{method="POST",route="\/oauth\/token",status="400",key=""\} 1/);
   const [line] = own.logLines.map(one => JSON.parse(one)).filter(one => one.path?.startsWith('/oauth/authorize'));
