@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import type { Config } from './config.ts';
 import type { Database } from './database/database.ts';
-import type { Clock } from './domain/clock.ts';
 import type { Passwords } from './domain/sign-in/passwords.ts';
+import type { Clock } from './domain/time.ts';
 import type { Extension } from './extensions/extension.ts';
 import type { AuditLog } from './observability/audit-log.ts';
 import type { ErrorReporter } from './observability/error-reporter.ts';

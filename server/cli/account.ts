@@ -1,8 +1,7 @@
-import { createAccount } from '../domain/accounts/create-account.ts';
-import { type AccountView, listAccounts, readAccount } from '../domain/accounts/list-accounts.ts';
-import { updateAccount } from '../domain/accounts/update-account.ts';
+import { createAccount, updateAccount } from '../domain/accounts/edit-account.ts';
+import { type AccountView, listAccounts, readAccount } from '../domain/accounts/find-account.ts';
 import type { Administration } from '../domain/administration.ts';
-import { cancelAccountDeletion, scheduleAccountDeletion } from '../domain/erasure/schedule-account-deletion.ts';
+import { cancelAccountDeletion, scheduleAccountDeletion } from '../domain/erasure/request-deletion.ts';
 import { chooseAccount, inAccount } from './choose.ts';
 import { given, noun, operation, optional, required } from './command.ts';
 import { formatFacts, formatTable } from './output.ts';

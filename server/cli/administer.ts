@@ -7,7 +7,7 @@ import { listPendingMigrations } from '../database/migrator.ts';
 import { requireSupportedPostgres } from '../database/server-version.ts';
 import { describeDatabase, explainUnreachable } from '../database/unavailable.ts';
 import type { Administration } from '../domain/administration.ts';
-import { systemClock } from '../domain/clock.ts';
+import { systemClock } from '../domain/time.ts';
 import type { Extension } from '../extensions/extension.ts';
 import { loadExtensions } from '../extensions/load-extensions.ts';
 import { collectAuditEvents } from '../jobs/audit-outbox.ts';

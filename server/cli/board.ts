@@ -1,9 +1,8 @@
 import type { Administration } from '../domain/administration.ts';
-import { createBoard } from '../domain/boards/create-board.ts';
+import { createBoard, updateBoard } from '../domain/boards/edit-board.ts';
 import { type BoardListing, listBoards, readBoardListing } from '../domain/boards/list-boards.ts';
-import { updateBoard } from '../domain/boards/update-board.ts';
-import { listStatuses } from '../domain/statuses/list-statuses.ts';
-import { listTags } from '../domain/tags/edit-tags.ts';
+import { listStatuses } from '../domain/statuses/board-statuses.ts';
+import { listTags } from '../domain/tags/board-tags.ts';
 import { chooseAccount, chooseBoard, inAccount, onBoard } from './choose.ts';
 import {
   flag,

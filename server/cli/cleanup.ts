@@ -1,9 +1,9 @@
 import type { Queryable } from '../database/database.ts';
 import type { AuditTrail } from '../domain/administration.ts';
-import { systemClock } from '../domain/clock.ts';
+import type { ErasureResult } from '../domain/erasure/batches.ts';
 import { type CleanUpWitness, cleanUp, type ErasureAudit } from '../domain/erasure/clean-up.ts';
-import type { ErasureResult } from '../domain/erasure/erasure.ts';
 import { type CleanUpPreview, previewCleanUp } from '../domain/erasure/preview-clean-up.ts';
+import { systemClock } from '../domain/time.ts';
 import { collectAuditEvents } from '../jobs/audit-outbox.ts';
 import { buildEnvironmentRedactor } from '../observability/redactor.ts';
 import { type Installation, withInstallation } from './administer.ts';

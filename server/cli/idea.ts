@@ -1,6 +1,5 @@
-import { approveIdea } from '../domain/moderation/approve-idea.ts';
-import { listPendingIdeas } from '../domain/moderation/list-pending-ideas.ts';
-import { rejectIdea } from '../domain/moderation/reject-idea.ts';
+import { listPendingIdeas } from '../domain/moderation/list-submissions.ts';
+import { approveIdea, rejectIdea } from '../domain/moderation/moderate-idea.ts';
 import { requireIdeaOf } from '../domain/notifications/find-idea.ts';
 import { followIdea, unfollowIdea } from '../domain/notifications/follow-idea.ts';
 import { listFollowers } from '../domain/notifications/list-followers.ts';

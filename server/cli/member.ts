@@ -1,8 +1,7 @@
 import type { Administration } from '../domain/administration.ts';
 import { invitationDays, inviteMember } from '../domain/invitations/invite-member.ts';
-import { listInvitations, requireInvitation } from '../domain/invitations/list-invitations.ts';
 import { invitationUrl } from '../domain/invitations/mailed-link.ts';
-import { revokeInvitation } from '../domain/invitations/revoke-invitation.ts';
+import { listInvitations, requireInvitation, revokeInvitation } from '../domain/invitations/open-invitations.ts';
 import { addMember, type Member, removeMember, setMemberRole } from '../domain/members/change-members.ts';
 import { listMembers, type MemberView, readMember } from '../domain/members/list-members.ts';
 import { type Role, roles } from '../entities/membership.ts';

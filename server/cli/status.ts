@@ -1,6 +1,12 @@
 import { statusCategories } from '../../contract/status.ts';
-import { addStatus, removeStatus, requireStatus, updateStatus } from '../domain/statuses/edit-statuses.ts';
-import { listStatuses, type StatusListing } from '../domain/statuses/list-statuses.ts';
+import {
+  addStatus,
+  listStatuses,
+  removeStatus,
+  requireStatus,
+  type StatusListing,
+  updateStatus,
+} from '../domain/statuses/board-statuses.ts';
 import { changesOnBoard, onBoard } from './choose.ts';
 import { argument, given, noun, operation, optional, parseBoolean, parsePositive, required } from './command.ts';
 import { formatTable } from './output.ts';

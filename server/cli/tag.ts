@@ -1,4 +1,4 @@
-import { addTag, listTags, removeTag, requireTag, type TagListing, updateTag } from '../domain/tags/edit-tags.ts';
+import { addTag, listTags, removeTag, requireTag, type TagListing, updateTag } from '../domain/tags/board-tags.ts';
 import { changesOnBoard, onBoard } from './choose.ts';
 import { argument, given, noun, operation, optional, required } from './command.ts';
 import { formatTable } from './output.ts';

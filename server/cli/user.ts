@@ -1,10 +1,9 @@
-import { cancelUserDeletion, requestUserDeletion } from '../domain/erasure/request-user-deletion.ts';
+import { cancelUserDeletion, requestUserDeletion } from '../domain/erasure/request-deletion.ts';
 import { createPasswordLink, passwordLinkMinutes, passwordLinkUrl } from '../domain/sign-in/password-links.ts';
 import { blockUser, unblockUser } from '../domain/users/block-user.ts';
-import { createUser } from '../domain/users/create-user.ts';
+import { createUser, updateUser } from '../domain/users/edit-user.ts';
 import { requireUser } from '../domain/users/find-user.ts';
 import { listUsers, readUser, type UserView } from '../domain/users/list-users.ts';
-import { updateUser } from '../domain/users/update-user.ts';
 import { chooseAccount, chooseMember, findLinkBase, inAccount, ofUser } from './choose.ts';
 import { given, limit, noun, nullForNone, operation, optional, required } from './command.ts';
 import { formatFacts, formatTable } from './output.ts';

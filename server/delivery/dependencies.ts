@@ -2,7 +2,7 @@ import type { Queryable } from '../database/database.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import type { UnsubscribeTokens } from '../domain/notifications/unsubscribe-token.ts';
 import type { SecretBox } from '../domain/secret-box.ts';
-import type { AddressTokens } from '../domain/users/address-token.ts';
+import type { AddressTokens } from '../domain/users/change-address.ts';
 import type { OutgoingRequests } from '../outgoing/outgoing-request.ts';
 import type { Mailer } from './mail/mailer.ts';
 

@@ -46,7 +46,7 @@ export function administrationIn(
   };
 }
 
-export type AdministrationErrorReason =
+type AdministrationErrorReason =
   /** A value is not one that the field may have. */
   | 'invalid'
   /** What is named does not exist, or belongs to another account. */
@@ -65,4 +65,36 @@ export class AdministrationError extends Error {
     super(message, options);
     this.reason = reason;
   }
+}
+
+/**
+ * Runs a write, and where it violates one of the constraints named, refuses with the message of that constraint. Asking
+ * before the write would leave a gap in which another could take the name.
+ */
+export async function explainViolations<T>(messages: Record<string, string>, write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (error) {
+    const { constraint } = error as { constraint?: unknown };
+    const message = typeof constraint === 'string' ? messages[constraint] : undefined;
+    if (message === undefined) throw error;
+    throw new AdministrationError('conflict', message, { cause: error });
+  }
+}
+
+/**
+ * Notes what fields of an entity are, and answers later which of them are different, in the words of the API: for the
+ * audit log, which names them and does not repeat what is in them.
+ */
+export function noteFields<Entity extends object>(entity: Entity, names: readonly (keyof Entity & string)[]) {
+  const before = names.map(name => comparable(entity[name]));
+  return (): string[] => names.filter((name, index) => comparable(entity[name]) !== before[index]).map(toSnakeCase);
+}
+
+function comparable(value: unknown): string {
+  return JSON.stringify(value ?? null);
+}
+
+function toSnakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`);
 }

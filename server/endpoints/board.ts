@@ -1,5 +1,5 @@
 import { readBoard } from '../domain/boards/read-board.ts';
-import { presentTime } from '../domain/present-time.ts';
+import { presentTime } from '../domain/time.ts';
 import type { Operator } from '../http/operate.ts';
 import type { Endpoints } from '../http/ts-rest.ts';
 

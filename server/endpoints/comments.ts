@@ -1,7 +1,6 @@
 import { defaultPerPage } from '../../contract/pagination.ts';
-import { commentOnIdea } from '../domain/comments/comment-on-idea.ts';
-import { commentSort, listComments, presentComment } from '../domain/comments/list-comments.ts';
-import { turnOnIdea } from '../domain/ideas/idea-turns.ts';
+import { commentOnIdea, commentSort, listComments, presentComment } from '../domain/comments/comments.ts';
+import { turnOnIdea } from '../domain/ideas/lock-ideas.ts';
 import { placeOf } from '../domain/pagination.ts';
 import type { Operator } from '../http/operate.ts';
 import type { Endpoints } from '../http/ts-rest.ts';

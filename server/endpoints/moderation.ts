@@ -1,7 +1,6 @@
-import { turnOnIdea, turnsOfMerge } from '../domain/ideas/idea-turns.ts';
+import { turnOnIdea, turnsOfMerge } from '../domain/ideas/lock-ideas.ts';
 import { presentIdea } from '../domain/ideas/present-idea.ts';
-import { copyVotesAhead } from '../domain/merging/copy-votes.ts';
-import { type MergeView, mergeIdea, unmergeIdea } from '../domain/merging/merge-idea.ts';
+import { copyVotesAhead, type MergeView, mergeIdea, unmergeIdea } from '../domain/merging/merge-idea.ts';
 import type { ReadOperation } from '../domain/operation.ts';
 import { setIdeaStatus } from '../domain/statuses/set-idea-status.ts';
 import { addIdeaTag, removeIdeaTag } from '../domain/tags/tag-idea.ts';

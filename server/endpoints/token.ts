@@ -1,6 +1,6 @@
 import type { Bucket } from '../../contract/limits.ts';
 import type { ServerDependencies } from '../dependencies.ts';
-import { presentTime } from '../domain/present-time.ts';
+import { presentTime } from '../domain/time.ts';
 import { isModerateEffective } from '../http/admit.ts';
 import { type BucketState, peek, remainingOf, tokenCounter } from '../http/rate-limit.ts';
 import { admissionOf } from '../http/request-context.ts';

@@ -1,4 +1,4 @@
-import { turnOnIdea } from '../domain/ideas/idea-turns.ts';
+import { turnOnIdea } from '../domain/ideas/lock-ideas.ts';
 import { castVote } from '../domain/votes/cast-vote.ts';
 import type { Operator } from '../http/operate.ts';
 import type { Endpoints } from '../http/ts-rest.ts';

@@ -8,7 +8,7 @@ import type { z } from 'zod';
 import type { EventBody, EventType } from '../../contract/events.ts';
 import type { Queryable } from '../database/database.ts';
 import type { MigrationStream } from '../database/migration-files.ts';
-import type { Clock } from '../domain/clock.ts';
+import type { Clock } from '../domain/time.ts';
 import { checkDefinition } from './check-definition.ts';
 import type { ExtensionOperations, ExtensionQueries } from './operations.ts';
 

@@ -5,7 +5,7 @@ import { type Arguments, query } from '../database/query.ts';
 import { boolean, sql, text } from '../database/sql.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { DomainError } from '../domain/domain-error.ts';
-import { inTurnAlone } from '../domain/ideas/idea-turns.ts';
+import { inTurnAlone } from '../domain/ideas/lock-ideas.ts';
 import type { Actor, Operation, ReadOperation, WriteOperation } from '../domain/operation.ts';
 import { auditLimit } from './audit-refusals.ts';
 import type { Charges, StoredAnswer } from './authenticate.ts';

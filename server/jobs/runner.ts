@@ -6,7 +6,7 @@ import type { Mailer } from '../delivery/mail/mailer.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { buildUnsubscribeTokens } from '../domain/notifications/unsubscribe-token.ts';
 import { buildSecretBox } from '../domain/secret-box.ts';
-import { buildAddressTokens } from '../domain/users/address-token.ts';
+import { buildAddressTokens } from '../domain/users/change-address.ts';
 import { wakeOverdueLanes } from '../domain/webhooks/wake-lanes.ts';
 import type { OutgoingRequests } from '../outgoing/outgoing-request.ts';
 import { countJobs } from './count-jobs.ts';

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Interaction, Provider } from 'oidc-provider';
 import type { Config } from '../config.ts';
 import type { Administration } from '../domain/administration.ts';
-import { type Consent, giveConsent, refuseConsent } from '../domain/oauth/give-consent.ts';
+import { type Consent, giveConsent, refuseConsent } from '../domain/oauth/grants.ts';
 import { mcpUrlOf } from '../http/public-addresses.ts';
 import { formTargetOf, shownTarget } from './client-metadata.ts';
 import { toolScope } from './metadata.ts';

@@ -1,7 +1,7 @@
 import type { Context } from 'oidc-provider';
 import type { ServerDependencies } from '../dependencies.ts';
 import { administrationIn } from '../domain/administration.ts';
-import { endGrant } from '../domain/oauth/end-grant.ts';
+import { endGrant } from '../domain/oauth/grants.ts';
 import type { AuditEvents } from '../observability/audit-events.ts';
 import { clientOf } from './exchange.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { listBoardOverviews } from '../../server/domain/boards/list-board-overviews.ts';
+import { listBoardOverviews } from '../../server/domain/boards/list-boards.ts';
 import { operatorIn } from '../helpers/administration.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { testClock } from '../helpers/clock.ts';

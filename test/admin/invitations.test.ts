@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createUser as makeUser } from '../../server/domain/users/create-user.ts';
+import { createUser as makeUser } from '../../server/domain/users/edit-user.ts';
 import { operatorIn } from '../helpers/administration.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { testClock } from '../helpers/clock.ts';

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { inviteMember } from '../../server/domain/invitations/invite-member.ts';
-import { createUser } from '../../server/domain/users/create-user.ts';
+import { createUser, updateUser } from '../../server/domain/users/edit-user.ts';
 import { findUser } from '../../server/domain/users/find-user.ts';
-import { updateUser } from '../../server/domain/users/update-user.ts';
 import { operatorIn } from '../helpers/administration.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { testClock } from '../helpers/clock.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { commentOnIdea } from '../../server/domain/comments/comment-on-idea.ts';
+import { commentOnIdea } from '../../server/domain/comments/comments.ts';
 import { followIdea } from '../../server/domain/notifications/follow-idea.ts';
 import { setIdeaStatus } from '../../server/domain/statuses/set-idea-status.ts';
 import { act } from '../helpers/act.ts';

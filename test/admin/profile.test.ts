@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createPasswordLink } from '../../server/domain/sign-in/password-links.ts';
 import { setPassword } from '../../server/domain/sign-in/set-password.ts';
-import { type AddressField, buildAddressTokens } from '../../server/domain/users/address-token.ts';
+import { type AddressField, buildAddressTokens } from '../../server/domain/users/change-address.ts';
 import { operatorIn } from '../helpers/administration.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { testClock } from '../helpers/clock.ts';

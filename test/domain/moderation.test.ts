@@ -1,7 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type Administration, AdministrationError } from '../../server/domain/administration.ts';
-import { approveIdea } from '../../server/domain/moderation/approve-idea.ts';
-import { rejectIdea } from '../../server/domain/moderation/reject-idea.ts';
+import { approveIdea, rejectIdea } from '../../server/domain/moderation/moderate-idea.ts';
 import { operatorIn } from '../helpers/administration.ts';
 import { createMember, createWorld, issueToken, type World } from '../helpers/fixtures.ts';
 import { expectInvariants } from '../helpers/invariants.ts';

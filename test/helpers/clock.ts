@@ -1,4 +1,4 @@
-import type { Clock } from '../../server/domain/clock.ts';
+import type { Clock } from '../../server/domain/time.ts';
 
 /** A clock that stands still until it is set. */
 export interface TestClock extends Clock {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Grant } from '../../contract/grants.ts';
 import { type StatusCategory, statusOfCategory } from '../../contract/status.ts';
-import { insertToken } from '../../server/domain/tokens/create-token.ts';
+import { insertToken } from '../../server/domain/tokens/change-tokens.ts';
 import { Account } from '../../server/entities/account.ts';
 import { Board, Status, Tag } from '../../server/entities/board.ts';
 import { Idea } from '../../server/entities/idea.ts';

@@ -4,7 +4,7 @@ import pg from 'pg';
 import { buildMailer } from '../../server/delivery/mail/mailer.ts';
 import { buildUnsubscribeTokens } from '../../server/domain/notifications/unsubscribe-token.ts';
 import { buildSecretBox } from '../../server/domain/secret-box.ts';
-import { buildAddressTokens } from '../../server/domain/users/address-token.ts';
+import { buildAddressTokens } from '../../server/domain/users/change-address.ts';
 import { takeLease } from '../../server/jobs/lease.ts';
 import { buildTasks } from '../../server/jobs/tasks.ts';
 import { queryOn } from '../../server/jobs/worker-connections.ts';

@@ -1,6 +1,6 @@
 import { onTestFailed, onTestFinished } from 'vitest';
 import { type Config, loadConfig } from '../../server/config.ts';
-import { systemClock } from '../../server/domain/clock.ts';
+import { systemClock } from '../../server/domain/time.ts';
 import { startWorker, type Worker, type WorkerOptions } from '../../server/jobs/worker.ts';
 import { buildAuditLog } from '../../server/observability/audit-log.ts';
 import { silentReporter } from '../../server/observability/error-reporter.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { removeMember } from '../../server/domain/members/change-members.ts';
-import { createToken } from '../../server/domain/tokens/create-token.ts';
+import { createToken } from '../../server/domain/tokens/change-tokens.ts';
 import { blockUser } from '../../server/domain/users/block-user.ts';
 import { emailOf, signedIn, type Visitor } from '../admin/visitor.ts';
 import { cliOn } from '../cli/run-cli.ts';

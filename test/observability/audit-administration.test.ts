@@ -1,43 +1,39 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createAccount } from '../../server/domain/accounts/create-account.ts';
-import { updateAccount } from '../../server/domain/accounts/update-account.ts';
+import { createAccount, updateAccount } from '../../server/domain/accounts/edit-account.ts';
 import { type Administration, administrationIn } from '../../server/domain/administration.ts';
-import { createBoard } from '../../server/domain/boards/create-board.ts';
-import { updateBoard } from '../../server/domain/boards/update-board.ts';
+import { createBoard, updateBoard } from '../../server/domain/boards/edit-board.ts';
 import { deleteChannel, disableChannel, enableChannel } from '../../server/domain/chat/change-channels.ts';
 import { createChannel } from '../../server/domain/chat/create-channel.ts';
 import { testChannel } from '../../server/domain/chat/test-channel.ts';
-import { cancelUserDeletion, requestUserDeletion } from '../../server/domain/erasure/request-user-deletion.ts';
 import {
   cancelAccountDeletion,
+  cancelUserDeletion,
+  requestUserDeletion,
   scheduleAccountDeletion,
-} from '../../server/domain/erasure/schedule-account-deletion.ts';
+} from '../../server/domain/erasure/request-deletion.ts';
 import { acceptInvitation } from '../../server/domain/invitations/accept-invitation.ts';
 import { inviteMember } from '../../server/domain/invitations/invite-member.ts';
 import { makeInvitationLink, noteDelivery } from '../../server/domain/invitations/mailed-link.ts';
-import { revokeInvitation } from '../../server/domain/invitations/revoke-invitation.ts';
+import { revokeInvitation } from '../../server/domain/invitations/open-invitations.ts';
 import { addMember, removeMember, setMemberRole } from '../../server/domain/members/change-members.ts';
 import { mergeIdea, unmergeIdea } from '../../server/domain/merging/merge-idea.ts';
-import { approveIdea } from '../../server/domain/moderation/approve-idea.ts';
 import { findModerator } from '../../server/domain/moderation/find-moderator.ts';
-import { rejectIdea } from '../../server/domain/moderation/reject-idea.ts';
+import { approveIdea, rejectIdea } from '../../server/domain/moderation/moderate-idea.ts';
 import { followIdea, unfollowIdea } from '../../server/domain/notifications/follow-idea.ts';
 import { markRead } from '../../server/domain/notifications/mark-read.ts';
-import { refuseConsent } from '../../server/domain/oauth/give-consent.ts';
+import { refuseConsent } from '../../server/domain/oauth/grants.ts';
 import { storeRecord } from '../../server/domain/oauth/records.ts';
 import type { WriteOperation } from '../../server/domain/operation.ts';
 import { createPasswordLink } from '../../server/domain/sign-in/password-links.ts';
 import { setPassword } from '../../server/domain/sign-in/set-password.ts';
-import { addStatus, removeStatus, requireStatus, updateStatus } from '../../server/domain/statuses/edit-statuses.ts';
+import { addStatus, removeStatus, requireStatus, updateStatus } from '../../server/domain/statuses/board-statuses.ts';
 import { setIdeaStatus } from '../../server/domain/statuses/set-idea-status.ts';
-import { addTag, removeTag, requireTag, updateTag } from '../../server/domain/tags/edit-tags.ts';
+import { addTag, removeTag, requireTag, updateTag } from '../../server/domain/tags/board-tags.ts';
 import { addIdeaTag, removeIdeaTag } from '../../server/domain/tags/tag-idea.ts';
-import { createToken } from '../../server/domain/tokens/create-token.ts';
-import { revokeToken } from '../../server/domain/tokens/revoke-token.ts';
+import { createToken, revokeToken } from '../../server/domain/tokens/change-tokens.ts';
 import { blockUser, unblockUser } from '../../server/domain/users/block-user.ts';
 import { requestAddress } from '../../server/domain/users/change-address.ts';
-import { createUser as makeUser } from '../../server/domain/users/create-user.ts';
-import { updateUser } from '../../server/domain/users/update-user.ts';
+import { createUser as makeUser, updateUser } from '../../server/domain/users/edit-user.ts';
 import { createWebhook } from '../../server/domain/webhooks/create-webhook.ts';
 import { deleteWebhook } from '../../server/domain/webhooks/delete-webhook.ts';
 import { disableWebhook } from '../../server/domain/webhooks/disable-webhook.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { ideaUrl } from '../../server/domain/ideas/idea-url.ts';
+import { ideaUrl } from '../../server/domain/ideas/present-idea.ts';
 import { mergeIdea } from '../../server/domain/merging/merge-idea.ts';
 import { iconPath, stylesheetPath } from '../../server/pages/shell/assets.ts';
 import { act } from '../helpers/act.ts';

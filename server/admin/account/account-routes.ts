@@ -1,9 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
-import { requireAccountById } from '../../domain/accounts/find-account.ts';
-import { readAccount } from '../../domain/accounts/list-accounts.ts';
-import { updateAccount } from '../../domain/accounts/update-account.ts';
-import { cancelAccountDeletion, scheduleAccountDeletion } from '../../domain/erasure/schedule-account-deletion.ts';
+import { updateAccount } from '../../domain/accounts/edit-account.ts';
+import { readAccount, requireAccountById } from '../../domain/accounts/find-account.ts';
+import { cancelAccountDeletion, scheduleAccountDeletion } from '../../domain/erasure/request-deletion.ts';
 import { definePage } from '../../pages/shell/page.ts';
 import { FormProblem, ownProblemOf, type Problem } from '../shell/form.ts';
 import { hasAgentApi, isOwner, pathIn, requireAdminAccount, requireOwnedAccount } from '../shell/session.ts';

@@ -1,9 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
-import { createBoard, maxDescriptionLength } from '../../domain/boards/create-board.ts';
+import { createBoard, maxDescriptionLength, updateBoard } from '../../domain/boards/edit-board.ts';
 import { BoardChangedError, requireBoardAsSeen } from '../../domain/boards/find-board.ts';
-import { type BoardOverview, listBoardOverviews } from '../../domain/boards/list-board-overviews.ts';
-import { updateBoard } from '../../domain/boards/update-board.ts';
+import { type BoardOverview, listBoardOverviews } from '../../domain/boards/list-boards.ts';
 import type { Board } from '../../entities/board.ts';
 import { definePage } from '../../pages/shell/page.ts';
 import { shortLine } from '../../text/plain-text.ts';

@@ -1,5 +1,5 @@
 import { AdministrationError } from '../../domain/administration.ts';
-import type { BoardChanges } from '../../domain/boards/update-board.ts';
+import type { BoardChanges } from '../../domain/boards/edit-board.ts';
 import type { Board } from '../../entities/board.ts';
 import { fieldOf } from '../shell/form.ts';
 import { isTimeZone, openZone, type Zone } from './time-zones.ts';

@@ -1,6 +1,6 @@
 import { AdministrationError } from '../../domain/administration.ts';
+import { updateBoard } from '../../domain/boards/edit-board.ts';
 import { BoardChangedError, requireBoardAsSeen } from '../../domain/boards/find-board.ts';
-import { updateBoard } from '../../domain/boards/update-board.ts';
 import { definePage } from '../../pages/shell/page.ts';
 import { fieldOf, type Problem } from '../shell/form.ts';
 import type { Route, Visit } from '../shell/visit.ts';

@@ -1,7 +1,14 @@
 import { type StatusCategory, statusCategories } from '../../../contract/status.ts';
 import { AdministrationError } from '../../domain/administration.ts';
-import { addStatus, removeStatus, requireStatus, updateStatus } from '../../domain/statuses/edit-statuses.ts';
-import { listStatusesInUse, readStatusInUse, type StatusInUse } from '../../domain/statuses/list-statuses.ts';
+import {
+  addStatus,
+  listStatusesInUse,
+  readStatusInUse,
+  removeStatus,
+  requireStatus,
+  type StatusInUse,
+  updateStatus,
+} from '../../domain/statuses/board-statuses.ts';
 import { definePage } from '../../pages/shell/page.ts';
 import type { Problem } from '../shell/form.ts';
 import { Refusal } from '../shell/refusal.ts';

@@ -1,6 +1,13 @@
 import type { Administration } from '../../domain/administration.ts';
-import { addTag, removeTag, requireTagOfId, type TagListing, updateTag } from '../../domain/tags/edit-tags.ts';
-import { listTagsInUse, readTagInUse } from '../../domain/tags/list-tags-in-use.ts';
+import {
+  addTag,
+  listTagsInUse,
+  readTagInUse,
+  removeTag,
+  requireTagOfId,
+  type TagListing,
+  updateTag,
+} from '../../domain/tags/board-tags.ts';
 import { definePage } from '../../pages/shell/page.ts';
 import type { Problem } from '../shell/form.ts';
 import { showCount, shownName } from '../shell/show.ts';

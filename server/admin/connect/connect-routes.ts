@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { listBoardNames } from '../../domain/boards/list-boards.ts';
-import type { AccountOfUser } from '../../domain/sign-in/read-session.ts';
+import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import type { ConsentRequest, Consents } from '../../oauth/consents.ts';
 import { definePage, sendPage } from '../../pages/shell/page.ts';
 import { oneLine } from '../../text/plain-text.ts';

@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify';
 import type { Config } from '../../config.ts';
-import { type AccountOverview, readAccountOverview } from '../../domain/accounts/read-account-overview.ts';
+import { type AccountOverview, readAccountOverview } from '../../domain/accounts/find-account.ts';
 import type { Administration } from '../../domain/administration.ts';
-import { type BoardOverview, listBoardOverviews } from '../../domain/boards/list-board-overviews.ts';
-import type { AccountOfUser } from '../../domain/sign-in/read-session.ts';
+import { type BoardOverview, listBoardOverviews } from '../../domain/boards/list-boards.ts';
+import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import type { Link } from '../../pages/shell/page.ts';
 import { isAdmin, isModerator, isOwner, pathIn } from '../shell/session.ts';
 import { accountErasedFrom, type ShownTime, showCount, shownName } from '../shell/show.ts';

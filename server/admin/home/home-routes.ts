@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
-import type { AccountOfUser } from '../../domain/sign-in/read-session.ts';
+import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import { definePage, sendPage } from '../../pages/shell/page.ts';
 import { noticeIn } from '../shell/form.ts';
 import { formTokenOf, frameOf } from '../shell/frame.ts';

@@ -3,7 +3,7 @@ import type { ServerDependencies } from '../../dependencies.ts';
 import { AdministrationError, administrationIn } from '../../domain/administration.ts';
 import { acceptInvitation, signUpByInvitation } from '../../domain/invitations/accept-invitation.ts';
 import { invitationDays } from '../../domain/invitations/invite-member.ts';
-import { type FollowedInvitation, readInvitation } from '../../domain/invitations/read-invitation.ts';
+import { type FollowedInvitation, readInvitation } from '../../domain/invitations/open-invitations.ts';
 import { asRole } from '../../entities/membership.ts';
 import { definePage, sendPage } from '../../pages/shell/page.ts';
 import { fieldOf } from '../shell/form.ts';

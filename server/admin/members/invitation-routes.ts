@@ -2,10 +2,14 @@ import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { AdministrationError } from '../../domain/administration.ts';
 import { invitationDays, inviteMember } from '../../domain/invitations/invite-member.ts';
-import { type InvitationView, listInvitations, requireInvitation } from '../../domain/invitations/list-invitations.ts';
 import { invitationUrl } from '../../domain/invitations/mailed-link.ts';
-import { revokeInvitation } from '../../domain/invitations/revoke-invitation.ts';
-import { mayManage } from '../../domain/members/may-manage.ts';
+import {
+  type InvitationView,
+  listInvitations,
+  requireInvitation,
+  revokeInvitation,
+} from '../../domain/invitations/open-invitations.ts';
+import { mayManage } from '../../domain/members/authority.ts';
 import { asRole } from '../../entities/membership.ts';
 import { definePage } from '../../pages/shell/page.ts';
 import { FormProblem, type Problem } from '../shell/form.ts';

@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { AdministrationError } from '../../domain/administration.ts';
+import { mayManage } from '../../domain/members/authority.ts';
 import { removeMember, setMemberRole } from '../../domain/members/change-members.ts';
 import { listMembers, type MemberPlace, type MemberView, readMember } from '../../domain/members/list-members.ts';
-import { mayManage } from '../../domain/members/may-manage.ts';
 import { mayBlock } from '../../domain/users/block-user.ts';
 import { roles } from '../../entities/membership.ts';
 import { definePage } from '../../pages/shell/page.ts';

@@ -1,4 +1,4 @@
-import { mayManage } from '../../domain/members/may-manage.ts';
+import { mayManage } from '../../domain/members/authority.ts';
 import { type Role, roles } from '../../entities/membership.ts';
 
 const shown = {

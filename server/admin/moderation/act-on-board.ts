@@ -1,10 +1,10 @@
 import type { FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import type { Administration } from '../../domain/administration.ts';
-import { turnOnIdea } from '../../domain/ideas/idea-turns.ts';
+import { turnOnIdea } from '../../domain/ideas/lock-ideas.ts';
 import { findModerator } from '../../domain/moderation/find-moderator.ts';
 import type { Actor } from '../../domain/operation.ts';
-import type { AccountOfUser } from '../../domain/sign-in/read-session.ts';
+import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import { administer, sessionOf } from '../shell/session.ts';
 
 /**

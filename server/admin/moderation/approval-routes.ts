@@ -1,9 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { readIdea } from '../../domain/ideas/read-idea.ts';
-import { approveIdea } from '../../domain/moderation/approve-idea.ts';
-import { rejectIdea } from '../../domain/moderation/reject-idea.ts';
-import type { AccountOfUser } from '../../domain/sign-in/read-session.ts';
+import { approveIdea, rejectIdea } from '../../domain/moderation/moderate-idea.ts';
+import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import { definePage, type Link, sendPage } from '../../pages/shell/page.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { fieldOf, idIn, problemOf } from '../shell/form.ts';

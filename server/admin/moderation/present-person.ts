@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import type { AccountOfUser } from '../../domain/sign-in/read-session.ts';
+import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import { mayBlock } from '../../domain/users/block-user.ts';
 import type { PersonView } from '../../domain/users/read-people.ts';
 import { pathIn, sessionOf } from '../shell/session.ts';

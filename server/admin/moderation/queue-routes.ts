@@ -2,15 +2,11 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { word } from '../../../contract/text.ts';
 import type { ServerDependencies } from '../../dependencies.ts';
+import { listModeratedBoards, type ModeratedBoard, maxPendingCount } from '../../domain/boards/list-boards.ts';
 import { DomainError } from '../../domain/domain-error.ts';
-import {
-  listModeratedBoards,
-  type ModeratedBoard,
-  maxPendingCount,
-} from '../../domain/moderation/list-moderated-boards.ts';
-import { type PendingIdea, pagePendingIdeas, pendingSort } from '../../domain/moderation/list-pending-ideas.ts';
+import { type PendingIdea, pagePendingIdeas, pendingSort } from '../../domain/moderation/list-submissions.ts';
 import { type Page, placeOf } from '../../domain/pagination.ts';
-import type { AccountOfUser } from '../../domain/sign-in/read-session.ts';
+import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import { type PersonView, readPeople } from '../../domain/users/read-people.ts';
 import { definePage, type Link, type NavigationLink, sendPage } from '../../pages/shell/page.ts';
 import { readQuery } from '../../pages/shell/query.ts';

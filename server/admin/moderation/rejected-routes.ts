@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { word } from '../../../contract/text.ts';
 import type { ServerDependencies } from '../../dependencies.ts';
-import { pageRejectedIdeas, rejectedSort } from '../../domain/moderation/list-rejected-ideas.ts';
+import { pageRejectedIdeas, rejectedSort } from '../../domain/moderation/list-submissions.ts';
 import { placeOf } from '../../domain/pagination.ts';
 import { definePage, type Link, sendPage } from '../../pages/shell/page.ts';
 import { readQuery } from '../../pages/shell/query.ts';

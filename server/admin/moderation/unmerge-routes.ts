@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { DomainError } from '../../domain/domain-error.ts';
-import { turnsOfMerge } from '../../domain/ideas/idea-turns.ts';
+import { turnsOfMerge } from '../../domain/ideas/lock-ideas.ts';
 import { readIdea } from '../../domain/ideas/read-idea.ts';
 import { unmergeIdea } from '../../domain/merging/merge-idea.ts';
 import { shortLine } from '../../text/plain-text.ts';

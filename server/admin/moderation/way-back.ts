@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import type { AccountOfUser } from '../../domain/sign-in/read-session.ts';
+import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import { fieldOf, idFieldOf } from '../shell/form.ts';
 import { pathIn } from '../shell/session.ts';
 

@@ -1,15 +1,17 @@
 import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { AdministrationError } from '../../domain/administration.ts';
-import { type AddressChange, type AddressField, buildAddressTokens } from '../../domain/users/address-token.ts';
 import {
+  type AddressChange,
+  type AddressField,
   addressLinkHours,
+  buildAddressTokens,
   confirmAddress,
   isAddressWanted,
   requestAddress,
 } from '../../domain/users/change-address.ts';
+import { updateUser } from '../../domain/users/edit-user.ts';
 import { lockUser } from '../../domain/users/find-user.ts';
-import { updateUser } from '../../domain/users/update-user.ts';
 import { definePage } from '../../pages/shell/page.ts';
 import { FormProblem, fieldOf } from '../shell/form.ts';
 import { Refusal } from '../shell/refusal.ts';

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
-import { ideaUrl } from '../../domain/ideas/idea-url.ts';
+import { ideaUrl } from '../../domain/ideas/present-idea.ts';
 import { unfollowIdea } from '../../domain/notifications/follow-idea.ts';
 import { listFollowedIdeas } from '../../domain/notifications/list-followed-ideas.ts';
 import { listNotifications, type NotificationView } from '../../domain/notifications/list-notifications.ts';

@@ -1,5 +1,5 @@
-import { findHolds } from '../../domain/erasure/find-holds.ts';
-import type { AccountOfUser } from '../../domain/sign-in/read-session.ts';
+import { findHolds } from '../../domain/erasure/request-deletion.ts';
+import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import { readUser } from '../../domain/users/list-users.ts';
 import { definePage, type NavigationLink } from '../../pages/shell/page.ts';
 import type { Problem } from '../shell/form.ts';

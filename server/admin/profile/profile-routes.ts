@@ -1,10 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
-import { findHolds } from '../../domain/erasure/find-holds.ts';
-import { cancelUserDeletion, requestUserDeletion } from '../../domain/erasure/request-user-deletion.ts';
-import { changePassword } from '../../domain/sign-in/change-password.ts';
+import { cancelUserDeletion, findHolds, requestUserDeletion } from '../../domain/erasure/request-deletion.ts';
+import { changePassword } from '../../domain/sign-in/set-password.ts';
+import { updateUser } from '../../domain/users/edit-user.ts';
 import { lockUser } from '../../domain/users/find-user.ts';
-import { updateUser } from '../../domain/users/update-user.ts';
 import { definePage } from '../../pages/shell/page.ts';
 import { ownProblemOf, type Problem } from '../shell/form.ts';
 import { accountAround, sessionTerms, setSessionCookie } from '../shell/session.ts';

@@ -1,5 +1,5 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type AccountOfUser, newestNotifications } from '../../domain/sign-in/read-session.ts';
+import { type AccountOfUser, newestNotifications } from '../../domain/sign-in/session.ts';
 import { definePage, type Frame, type Link, sendPage } from '../../pages/shell/page.ts';
 import { loadTemplate } from '../../pages/shell/template.ts';
 import type { Html } from '../../text/html.ts';

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import type { Administration } from '../../domain/administration.ts';
-import type { AccountOfUser } from '../../domain/sign-in/read-session.ts';
+import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import { type definePage, sendPage } from '../../pages/shell/page.ts';
 import type { Html } from '../../text/html.ts';
 import { fieldOf, idIn, noticeIn, numberIn, type Problem, problemOf, wordIn } from './form.ts';

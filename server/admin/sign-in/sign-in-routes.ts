@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
-import { endAllSessions, endSession } from '../../domain/sign-in/end-sessions.ts';
+import { endAllSessions, endSession } from '../../domain/sign-in/session.ts';
 import { signIn } from '../../domain/sign-in/sign-in.ts';
 import { definePage, sendPage } from '../../pages/shell/page.ts';
 import { fieldOf, noticeIn } from '../shell/form.ts';

@@ -1,9 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { listBoardNames } from '../../domain/boards/list-boards.ts';
-import { createToken } from '../../domain/tokens/create-token.ts';
+import { createToken, revokeToken } from '../../domain/tokens/change-tokens.ts';
 import { listTokenPage, readToken, type TokenListing } from '../../domain/tokens/list-tokens.ts';
-import { revokeToken } from '../../domain/tokens/revoke-token.ts';
 import { definePage } from '../../pages/shell/page.ts';
 import { loadTemplate } from '../../pages/shell/template.ts';
 import { newFormId, type Problem, requireFirst } from '../shell/form.ts';

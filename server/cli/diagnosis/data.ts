@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely';
 import type { Config } from '../../config.ts';
 import type { Tables } from '../../database/tables.ts';
 import { statementTimeout } from '../../database/unavailable.ts';
-import { countsAsVote } from '../../domain/ideas/idea-views.ts';
+import { countsAsVote } from '../../domain/ideas/read-idea.ts';
 import { invocation } from '../command.ts';
 import { diagnoseAddresses } from './addresses.ts';
 import { diagnoseAppKey } from './app-key.ts';

@@ -1,6 +1,6 @@
 import type { Config } from '../../config.ts';
 import type { PostTest } from '../../domain/chat/test-channel.ts';
-import { systemClock } from '../../domain/clock.ts';
+import { systemClock } from '../../domain/time.ts';
 import { buildAddressGuard } from '../../outgoing/address-guard.ts';
 import { buildOutgoingRequests } from '../../outgoing/outgoing-request.ts';
 import { deliver } from '../channel.ts';

@@ -4,7 +4,7 @@ import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import { chatUrlPurpose } from '../../domain/chat/chat-url.ts';
 import { presentEvent } from '../../domain/events/present-event.ts';
 import { recordedEventOf } from '../../domain/events/recorded-event.ts';
-import { ideaUrl } from '../../domain/ideas/idea-url.ts';
+import { ideaUrl } from '../../domain/ideas/present-idea.ts';
 import { type Channel, deliver } from '../channel.ts';
 import type { TaskDependencies } from '../dependencies.ts';
 import { nextTry, retryPolicies } from '../retry-policy.ts';

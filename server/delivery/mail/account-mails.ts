@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { TaskList } from 'graphile-worker';
 import { administrationIn } from '../../domain/administration.ts';
-import { readScheduledDeletion } from '../../domain/erasure/schedule-account-deletion.ts';
+import { readScheduledDeletion } from '../../domain/erasure/request-deletion.ts';
 import { invitationDays } from '../../domain/invitations/invite-member.ts';
 import { invitationUrl, makeInvitationLink, noteDelivery } from '../../domain/invitations/mailed-link.ts';
 import { insertPasswordLink, passwordLinkMinutes, passwordLinkUrl } from '../../domain/sign-in/password-links.ts';
-import { type AddressField, addressUrl } from '../../domain/users/address-token.ts';
-import { addressLinkHours, isAddressWanted } from '../../domain/users/change-address.ts';
+import { type AddressField, addressLinkHours, addressUrl, isAddressWanted } from '../../domain/users/change-address.ts';
 import { readSignInAddress } from '../../domain/users/find-user.ts';
 import { asRole } from '../../entities/membership.ts';
 import { shortLine } from '../../text/plain-text.ts';

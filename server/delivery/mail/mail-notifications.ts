@@ -2,7 +2,7 @@ import type { TaskList } from 'graphile-worker';
 import { sql } from 'kysely';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import { targetIdInEvent, textInEvent } from '../../domain/events/recorded-event.ts';
-import { ideaUrl } from '../../domain/ideas/idea-url.ts';
+import { ideaUrl } from '../../domain/ideas/present-idea.ts';
 import type { NotificationKind } from '../../domain/notifications/notification-words.ts';
 import { type Subscription, unsubscribeUrl } from '../../domain/notifications/unsubscribe-token.ts';
 import { deliver } from '../channel.ts';

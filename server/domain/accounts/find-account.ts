@@ -1,4 +1,6 @@
+import { type Expression, type InferResult, type Kysely, sql } from 'kysely';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
+import type { Tables } from '../../database/tables.ts';
 import { Account } from '../../entities/account.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { quote } from '../fields.ts';
@@ -33,4 +35,93 @@ export type LockedAccount = RowOf<typeof selectAccountLocked>;
 export async function lockAccount(admin: Administration, accountId: number): Promise<LockedAccount | undefined> {
   const [account] = await admin.query(selectAccountLocked, { accountId });
   return account;
+}
+
+/** An account with the addresses of its owners, the oldest owner first. An erasure that has begun cannot be stopped. */
+export type AccountView = InferResult<ReturnType<typeof accountViews>>[number];
+
+/** The id is a value for one account, or the column a.id for all accounts. */
+function accountViews(db: Kysely<Tables>, accountId: Expression<number>) {
+  const owners = db
+    .selectFrom('memberships as m')
+    .innerJoin('users as u', 'u.id', 'm.user_id')
+    .select('u.email')
+    .where('m.account_id', '=', accountId)
+    .where('m.role', '=', 'owner')
+    .orderBy('m.created_at')
+    .orderBy('u.id');
+  return db
+    .selectFrom('accounts as a')
+    .select(a => [
+      'a.id',
+      'a.slug',
+      'a.name',
+      'a.plan',
+      sql<string[]>`array(${owners})`.as('owners'),
+      a
+        .selectFrom('boards as b')
+        .select(b => b.fn.countAll<number>().as('count'))
+        .where('b.account_id', '=', accountId)
+        .$asScalar()
+        .$notNull()
+        .as('board_count'),
+      a
+        .selectFrom('memberships as m')
+        .select(m => m.fn.countAll<number>().as('count'))
+        .where('m.account_id', '=', accountId)
+        .$asScalar()
+        .$notNull()
+        .as('member_count'),
+      'a.deletion_scheduled_at',
+      'a.erasure_began_at',
+      'a.created_at',
+    ])
+    .orderBy('a.slug');
+}
+
+/** For the operator, who sees all accounts. */
+export function listAccounts({ db }: Administration): Promise<AccountView[]> {
+  return accountViews(db, sql.ref<number>('a.id')).execute();
+}
+
+export async function readAccount({ db }: Administration, accountId: number): Promise<AccountView> {
+  const account = await accountViews(db, sql.val(accountId)).where('a.id', '=', accountId).executeTakeFirst();
+  if (!account) throw new AdministrationError('not_found', 'The account is gone');
+  return account;
+}
+
+/**
+ * What an account's admins want to see first. A failing webhook still gets events, and every attempt fails. A disabled
+ * webhook or channel gets none.
+ */
+export type AccountOverview = InferResult<ReturnType<typeof overviewOf>>[number];
+
+function overviewOf(db: Kysely<Tables>, accountId: number) {
+  const webhooks = db
+    .selectFrom('webhook_endpoints as w')
+    .where('w.account_id', '=', accountId)
+    .select(({ fn }) => [
+      fn
+        .countAll<number>()
+        .filterWhere('w.disabled_at', 'is', null)
+        .filterWhere('w.failing_since', 'is not', null)
+        .as('failing_webhooks'),
+      fn.count<number>('w.disabled_at').as('disabled_webhooks'),
+    ]);
+  const channels = db
+    .selectFrom('chat_channels as c')
+    .where('c.account_id', '=', accountId)
+    .select(({ fn }) => fn.count<number>('c.disabled_at').as('disabled_channels'));
+  return db
+    .selectFrom('accounts as a')
+    .crossJoin(webhooks.as('w'))
+    .crossJoin(channels.as('c'))
+    .where('a.id', '=', accountId)
+    .select(['a.deletion_scheduled_at', 'w.failing_webhooks', 'w.disabled_webhooks', 'c.disabled_channels']);
+}
+
+export async function readAccountOverview({ db }: Administration, accountId: number): Promise<AccountOverview> {
+  const overview = await overviewOf(db, accountId).executeTakeFirst();
+  if (!overview) throw new AdministrationError('not_found', 'The account is gone');
+  return overview;
 }

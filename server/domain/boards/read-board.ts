@@ -1,4 +1,5 @@
 import { jsonArrayFrom } from 'kysely/helpers/postgres';
+import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import { DomainError } from '../domain-error.ts';
 import type { ReadOperation } from '../operation.ts';
@@ -40,4 +41,41 @@ export async function readBoard(op: ReadOperation): Promise<BoardView> {
   const [board] = await op.query(selectBoard, { accountId, boardId });
   if (!board) throw new DomainError('not_found');
   return board;
+}
+
+const selectPublicBoard = query('select_public_board', (db, $: Arguments<{ slug: string }>) =>
+  db.selectFrom('boards').select(['id', 'account_id']).where('slug', '=', $.slug).where('is_public', '=', true),
+);
+
+/** What everybody may do with the public board of a slug: 404 where there is none, whether or not one is private. */
+export async function openPublicBoard(database: Queryable, slug: string): Promise<ReadOperation> {
+  const [board] = await database.query(selectPublicBoard, { slug });
+  if (!board) throw new DomainError('not_found');
+  const { id: boardId, account_id: accountId } = board;
+  return { query: database.query, actor: { accountId, boardId, voterId: null, isModerator: false } };
+}
+
+interface Freezable {
+  is_frozen: boolean;
+}
+
+interface Submissions extends Freezable {
+  submissions_open_at: string | null;
+  submissions_close_at: string | null;
+}
+
+/** Refuses a write to a frozen board. */
+export function checkNotFrozen(board: Freezable) {
+  if (board.is_frozen) throw new DomainError('board_frozen');
+}
+
+/** Refuses a submission to a frozen board, or outside its window: from the opening, included, to the closing. */
+export function checkSubmissions(board: Submissions, now: Date) {
+  checkNotFrozen(board);
+  if (board.submissions_open_at !== null && now < new Date(board.submissions_open_at)) {
+    throw new DomainError('submissions_not_open_yet');
+  }
+  if (board.submissions_close_at !== null && now >= new Date(board.submissions_close_at)) {
+    throw new DomainError('submissions_closed');
+  }
 }

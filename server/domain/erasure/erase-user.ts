@@ -1,18 +1,147 @@
+import { type Kysely, sql } from 'kysely';
 import type { Database } from '../../database/database.ts';
-import { type Arguments, query } from '../../database/query.ts';
-import { addCount } from './batches.ts';
-import { beginUserErasure, isOfIssuer } from './begin-user-erasure.ts';
+import { type Arguments, type Query, query } from '../../database/query.ts';
+import type { Tables } from '../../database/tables.ts';
+import { mailboxOf } from '../users/canonical-address.ts';
+import { addCount, type ErasureOptions, type ErasureResult, type RowCounts, type UserEraser } from './batches.ts';
 import { changeUserRows, findAccountLeft } from './change-user-rows.ts';
-import type { ErasureOptions, ErasureResult, UserEraser } from './erasure.ts';
-import { requirePlaceholder } from './placeholder.ts';
-import type { ShownPerson } from './redact-person.ts';
+import { forgetErrorsNaming, removeUserJobs } from './jobs.ts';
+import { placeholderName, requirePlaceholder, type ShownPerson } from './placeholder.ts';
+import { findHolds } from './request-deletion.ts';
 
-export interface UserErasureOptions extends ErasureOptions {
+/*
+ * These statements start from a person and name no account: the person loses access everywhere in one transaction.
+ */
+
+type OfUser = Arguments<{ userId: number }>;
+
+/** Locked before the user, in the same order as by a change of a member's role. */
+const lockMemberships = query('lock_memberships_for_erasure', (db, $: OfUser) =>
+  db.selectFrom('memberships').select('account_id').where('user_id', '=', $.userId).orderBy('account_id').forUpdate(),
+);
+
+const lockUser = query('lock_user_for_erasure', (db, $: Arguments<{ userId: number; dueBefore: Date }>) =>
+  db
+    .selectFrom('users')
+    .select(['email', 'canonical_email', 'name', 'notification_email', 'erasure_began_at'])
+    .select(u => u('deletion_requested_at', '<=', $.dueBefore).as('is_due'))
+    .where('id', '=', $.userId)
+    .where('is_placeholder', '=', false)
+    .forUpdate(),
+);
+
+/**
+ * From here on every reader of the profile sees the placeholder's name. The address must be present and unique. One
+ * under .invalid frees the person's own address for a new sign-up, and receives no mail (RFC 2606).
+ */
+const clearProfile = query(
+  'begin_user_erasure',
+  (db, $: Arguments<{ userId: number; now: Date; name: string; address: string }>) =>
+    db
+      .updateTable('users')
+      .set({
+        erasure_began_at: $.now,
+        name: $.name,
+        email: $.address,
+        canonical_email: $.address,
+        avatar_url: null,
+        notification_email: null,
+      })
+      .where('id', '=', $.userId),
+);
+
+const revokeTokens = query('revoke_tokens_of_user', (db, $: Arguments<{ userId: number; now: Date }>) =>
+  db
+    .updateTable('api_tokens')
+    .set({ revoked_at: $.now })
+    .where('issuer_id', '=', $.userId)
+    .where('revoked_at', 'is', null),
+);
+
+/** The rows that let the person act, in person or through a token. */
+const accesses: { table: string; removal: Query<{ userId: number }, unknown> }[] = [
+  ...(['memberships', 'sign_in_methods', 'sessions', 'password_links'] as const).map(table => ({
+    table,
+    removal: query(`remove_${table}_of_user`, (db, $: OfUser) =>
+      db.deleteFrom(table).where('user_id', '=', $.userId).returning('user_id'),
+    ),
+  })),
+  {
+    table: 'oauth_records',
+    removal: query('remove_oauth_records_of_user', (db, $: OfUser) =>
+      db
+        .deleteFrom('oauth_records')
+        .where(r => r.or([r('user_id', '=', $.userId), isOfIssuer(db, $)]))
+        .returning('model'),
+    ),
+  },
+];
+
+/** Whether a row's token_id is a token that the user issued. */
+function isOfIssuer(db: Kysely<Tables>, $: OfUser) {
+  const tokens = db.selectFrom('api_tokens').select('id').where('issuer_id', '=', $.userId);
+  return sql<boolean>`token_id = any (array(${tokens}))`;
+}
+
+/** Invitations of the person to any account, and invitations by the person. */
+const removeInvitations = query(
+  'remove_invitations_of_user',
+  (db, $: Arguments<{ userId: number; canonicalEmail: string | null; email: string | null }>) =>
+    db
+      .deleteFrom('invitations')
+      .where(i =>
+        i.or([
+          i('inviter_id', '=', $.userId),
+          i('canonical_email', '=', $.canonicalEmail),
+          i.and([i('canonical_email', 'is', null), i('email', '=', $.email)]),
+        ]),
+      )
+      .returning('id'),
+);
+
+type UserErasureBegin = { isResumed: boolean; counts: RowCounts } | { heldBy: string[] };
+
+/**
+ * Begins the erasure of a user who is due, or returns the reasons that prevent it. A cancellation and a new role as
+ * owner lock the user, too: the first to get the lock wins. Returns undefined if there is no such user, or if the user
+ * is not due.
+ */
+function beginUserErasure(
+  database: Database,
+  userId: number,
+  { now, dueBefore }: ErasureOptions,
+): Promise<UserErasureBegin | undefined> {
+  return database.transaction(async ({ query }) => {
+    await query(lockMemberships, { userId });
+    const [user] = await query(lockUser, { userId, dueBefore });
+    if (!user) return undefined;
+    const counts: RowCounts = {};
+    if (user.erasure_began_at !== null) return { isResumed: true, counts };
+    if (!user.is_due) return undefined;
+    // After the lock: a transaction that makes the user an owner has committed, or will see that the erasure began.
+    const heldBy = await findHolds({ query }, userId);
+    if (heldBy.length > 0) return { heldBy };
+
+    await query(clearProfile, { userId, now, name: placeholderName, address: `erased-${userId}@erased.invalid` });
+    await query(revokeTokens, { userId, now });
+    for (const { table, removal } of accesses) addCount(counts, table, (await query(removal, { userId })).length);
+    addCount(counts, 'jobs', await removeUserJobs({ query }, userId));
+    const { email, canonical_email: canonicalEmail } = user;
+    const invitations = await query(removeInvitations, { userId, canonicalEmail, email });
+    addCount(counts, 'invitations', invitations.length);
+    const addresses = [email, user.notification_email].filter(address => address !== null);
+    // A mail server's error message may contain the mailbox.
+    await forgetErrorsNaming({ query }, [user.name, ...addresses, ...addresses.map(mailboxOf)]);
+    return { isResumed: false, counts };
+  });
+}
+
+interface UserErasureOptions extends ErasureOptions {
   erasers: readonly UserEraser[];
 }
 
 /** The outcome for a user who is due: erased, or kept for the given reasons. */
-export type UserErasure = ErasureResult | { id: number; heldBy: string[] };
+type UserErasure = ErasureResult | { id: number; heldBy: string[] };
 
 /**
  * Erases a user whose grace is over (Operational rules, 2; User-deletion placeholders). Returns undefined if the
@@ -42,7 +171,7 @@ export async function eraseUser(
   }
 }
 
-const lockUser = query('lock_user', (db, $: Arguments<{ userId: number }>) =>
+const lockErased = query('lock_user', (db, $: Arguments<{ userId: number }>) =>
   db.selectFrom('users').select('id').where('id', '=', $.userId).forUpdate(),
 );
 
@@ -83,7 +212,7 @@ function finish(
 ): Promise<ErasureResult | undefined | 'left'> {
   return database.transaction(async ({ query }) => {
     // Waits for transactions that refer to the user. Later ones find the user gone.
-    const [user] = await query(lockUser, { userId });
+    const [user] = await query(lockErased, { userId });
     if (!user) return undefined;
     if ((await findAccountLeft({ query }, userId)) !== undefined) return 'left';
     await query(removeGrants, { userId });

@@ -2,9 +2,8 @@ import type { Kysely } from 'kysely';
 import type { QueryBuilding } from '../../database/database.ts';
 import type { Tables } from '../../database/tables.ts';
 import type { RowCounts } from './batches.ts';
-import { dueTimes, type Graces } from './clean-up.ts';
-import { findHolds } from './find-holds.ts';
-import { type DueAccount, type DueUser, listDueAccounts, listDueUsers } from './list-due.ts';
+import { type DueAccount, type DueUser, dueTimes, type Graces, listDueAccounts, listDueUsers } from './clean-up.ts';
+import { findHolds } from './request-deletion.ts';
 
 /** The effect that a clean-up would have now. */
 export interface CleanUpPreview {

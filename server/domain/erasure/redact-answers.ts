@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Database } from '../../database/database.ts';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
-import { redactPerson, type ShownPerson } from './redact-person.ts';
+import { redactPerson, type ShownPerson } from './placeholder.ts';
 
 interface AnswerKey {
   accountId: number;

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Database, Queryable } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
-import { redactPerson, type ShownPerson } from './redact-person.ts';
+import { redactPerson, type ShownPerson } from './placeholder.ts';
 
 /*
  * Events show people by name, in their data and in the body for workers of the version before. Both are rewritten and not

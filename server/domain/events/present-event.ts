@@ -2,7 +2,7 @@ import type { EventBody } from '../../../contract/events.ts';
 import type { Idea } from '../../../contract/idea.ts';
 import { presentIdea } from '../ideas/present-idea.ts';
 import type { IdeaView } from '../ideas/read-idea.ts';
-import { presentTime } from '../present-time.ts';
+import { presentTime } from '../time.ts';
 import type { RecordedEvent } from './recorded-event.ts';
 
 /** An idea as idea_columns() stores it: what all readers see alike. */

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { type Arguments, query } from '../../database/query.ts';
 import type { ModerationState } from '../../entities/idea.ts';
-import { checkSubmissions } from '../boards/check-board.ts';
+import { checkSubmissions } from '../boards/read-board.ts';
 import { DomainError } from '../domain-error.ts';
 import type { WriteOperation } from '../operation.ts';
 import { type IdeaView, requireIdea } from './read-idea.ts';

@@ -4,8 +4,7 @@ import { type Arguments, type Query, query } from '../../database/query.ts';
 import type { Tables } from '../../database/tables.ts';
 import { isPublicReader, type ReadOperation } from '../operation.ts';
 import { type Cursor, cutPage, type Page, type Place } from '../pagination.ts';
-import { ideaViews } from './idea-views.ts';
-import type { IdeaView } from './read-idea.ts';
+import { type IdeaView, ideaViews } from './read-idea.ts';
 
 export interface IdeaFilter {
   status?: IdeaStatus | undefined;

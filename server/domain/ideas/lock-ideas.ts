@@ -1,11 +1,12 @@
+import type { Database, Queryable } from '../../database/database.ts';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
-import { checkNotFrozen } from '../boards/check-board.ts';
+import { checkNotFrozen } from '../boards/read-board.ts';
 import { DomainError } from '../domain-error.ts';
-import type { WriteOperation } from '../operation.ts';
-import { isVisible } from './idea-views.ts';
+import type { Actor, WriteOperation } from '../operation.ts';
+import { isVisible } from './read-idea.ts';
 
 /** An idea that nobody else changes until the transaction ends. */
-export type LockedIdea = RowOf<typeof selectIdeasLocked>;
+type LockedIdea = RowOf<typeof selectIdeasLocked>;
 
 /**
  * Ideas are locked in the order of their ids, so that two operations on the same ones never deadlock. The board is
@@ -50,4 +51,19 @@ export async function lockIdea(op: WriteOperation, id: number): Promise<LockedId
 export function checkPublished(idea: Pick<LockedIdea, 'moderation_state' | 'merged_into_id'>) {
   if (idea.moderation_state !== 'published') throw new DomainError('idea_not_published');
   if (idea.merged_into_id !== null) throw new DomainError('idea_already_merged');
+}
+
+/** The key of work that locks an idea. */
+export function turnOnIdea(ideaId: number): string {
+  return `idea:${ideaId}`;
+}
+
+/** The keys of a merge or an unmerge. An unmerge finds the other ideas that it locks on its way: so accounts have one. */
+export function turnsOfMerge(...ideaIds: number[]): (actor: Pick<Actor, 'accountId'>) => string[] {
+  return ({ accountId }) => [...ideaIds.map(turnOnIdea), `merging:${accountId}`];
+}
+
+/** Runs each statement by itself, in turn. */
+export function inTurnAlone(database: Pick<Database, 'query' | 'inTurn'>, keys: readonly string[]): Queryable {
+  return { query: (statement, values) => database.inTurn(keys, () => database.query(statement, values)) };
 }

@@ -1,6 +1,7 @@
 import type { Idea, VoteValue } from '../../../contract/idea.ts';
 import { statusOfCategory } from '../../../contract/status.ts';
-import { presentTime } from '../present-time.ts';
+import type { Config } from '../../config.ts';
+import { presentTime } from '../time.ts';
 import type { IdeaView } from './read-idea.ts';
 
 const voteOfNumber = { '-1': 'down', 0: 'none', 1: 'up' } as const satisfies Record<string, VoteValue>;
@@ -27,4 +28,14 @@ export function presentIdea(idea: IdeaView): Idea {
     created_at: presentTime(idea.created_at),
     updated_at: presentTime(idea.updated_at),
   };
+}
+
+/** Where a person reads an idea: the page of IDEA_URL, with its placeholders filled in. */
+export function ideaUrl(config: Pick<Config, 'BASE_URL' | 'IDEA_URL'>, boardSlug: string, ideaId: number): string {
+  const values: Record<string, string> = {
+    base_url: config.BASE_URL.replace(/\/+$/, ''),
+    board: encodeURIComponent(boardSlug),
+    id: String(ideaId),
+  };
+  return config.IDEA_URL.replace(/\{(base_url|board|id)\}/g, (_, name: string) => values[name] ?? '');
 }

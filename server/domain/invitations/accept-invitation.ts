@@ -4,10 +4,10 @@ import type { AuditActor } from '../../observability/audit-events.ts';
 import { lockAccount } from '../accounts/find-account.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { insertMember } from '../members/change-members.ts';
+import { type SessionTerms, startSession } from '../sign-in/session.ts';
 import { setPassword } from '../sign-in/set-password.ts';
-import { type SessionTerms, startSession } from '../sign-in/start-session.ts';
-import { createUser } from '../users/create-user.ts';
-import { invitationStands } from './invitation-stands.ts';
+import { createUser } from '../users/edit-user.ts';
+import { invitationStands } from './open-invitations.ts';
 
 /** Locks the user before the invitation. An erasure does so in the same order, and deletes the invitation. */
 const selectUserLocked = query('lock_accepting_user', (db, $: Arguments<{ userId: number }>) =>

@@ -4,10 +4,10 @@ import type { InvitationDelivery } from '../../entities/account.ts';
 import type { Role } from '../../entities/membership.ts';
 import { type Administration, AdministrationError, actingUserOf } from '../administration.ts';
 import { checkEmail } from '../fields.ts';
-import { lockMembers } from '../members/may-manage.ts';
+import { lockMembers } from '../members/authority.ts';
 import { makeSecret } from '../sign-in/secret-text.ts';
 import { canonicalAddress } from '../users/canonical-address.ts';
-import { invitationStands } from './invitation-stands.ts';
+import { invitationStands } from './open-invitations.ts';
 
 /** How long an invitation can be accepted. */
 export const invitationDays = 7;

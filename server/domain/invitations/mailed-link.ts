@@ -2,7 +2,7 @@ import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import type { Administration } from '../administration.ts';
 import { makeSecret } from '../sign-in/secret-text.ts';
-import { invitationStands } from './invitation-stands.ts';
+import { invitationStands } from './open-invitations.ts';
 
 /** What a mail with the link of an invitation says. The inviter's name is null for the operator of the server. */
 export type MailedInvitation = RowOf<typeof updateLink>;

@@ -1,10 +1,8 @@
 import { type Arguments, query } from '../../database/query.ts';
 import { Membership, type Role } from '../../entities/membership.ts';
-import { type Administration, AdministrationError, actingUserOf } from '../administration.ts';
-import { explainViolations } from '../constraint-violation.ts';
-import { revokeTokensOf } from '../tokens/revoke-token.ts';
-import { lockMembers } from './may-manage.ts';
-import { hasOtherOwner } from './other-owner.ts';
+import { type Administration, AdministrationError, actingUserOf, explainViolations } from '../administration.ts';
+import { revokeTokensOf } from '../tokens/change-tokens.ts';
+import { hasOtherOwner, lockMembers } from './authority.ts';
 
 /** A user in an account. */
 export interface Member {

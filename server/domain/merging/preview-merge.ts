@@ -1,9 +1,8 @@
 import { type Expression, type SqlBool, sql } from 'kysely';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import { DomainError } from '../domain-error.ts';
-import { countsAsVote } from '../ideas/idea-views.ts';
 import { checkPublished } from '../ideas/lock-ideas.ts';
-import { type IdeaView, readIdea } from '../ideas/read-idea.ts';
+import { countsAsVote, type IdeaView, readIdea } from '../ideas/read-idea.ts';
 import type { ReadOperation } from '../operation.ts';
 
 export interface MergePreview {

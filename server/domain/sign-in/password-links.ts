@@ -3,8 +3,8 @@ import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { canonicalAddress } from '../users/canonical-address.ts';
-import { maySignIn } from './may-sign-in.ts';
 import { hashOfSecret, makeSecret } from './secret-text.ts';
+import { maySignIn } from './session.ts';
 
 /** How long a link works. */
 export const passwordLinkMinutes = 30;

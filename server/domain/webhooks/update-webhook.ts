@@ -1,7 +1,6 @@
 import type { WebhookEndpoint } from '../../entities/webhook.ts';
 import type { AddressGuard } from '../../outgoing/address-guard.ts';
-import type { Administration } from '../administration.ts';
-import { noteFields } from '../changed-fields.ts';
+import { type Administration, noteFields } from '../administration.ts';
 import { checkText } from '../fields.ts';
 import { checkEventTypes, checkWebhookUrl, maxDescriptionLength } from './webhook-fields.ts';
 

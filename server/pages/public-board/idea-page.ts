@@ -3,7 +3,7 @@ import { defaultPerPage } from '../../../contract/pagination.ts';
 import { word } from '../../../contract/text.ts';
 import type { Config } from '../../config.ts';
 import { type BoardView, readBoard } from '../../domain/boards/read-board.ts';
-import { type CommentView, commentSort, listComments } from '../../domain/comments/list-comments.ts';
+import { type CommentView, commentSort, listComments } from '../../domain/comments/comments.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { type IdeaView, readIdea } from '../../domain/ideas/read-idea.ts';
 import type { ReadOperation } from '../../domain/operation.ts';

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { PathId } from '../../../contract/identifiers.ts';
 import type { ServerDependencies } from '../../dependencies.ts';
-import { openPublicBoard } from '../../domain/boards/open-public-board.ts';
+import { openPublicBoard } from '../../domain/boards/read-board.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { sendPage } from '../shell/page.ts';
 import { showBoard } from './board-page.ts';

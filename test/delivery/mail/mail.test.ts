@@ -1,14 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { disableEndpoint } from '../../../server/delivery/webhooks/disable-endpoint.ts';
-import { commentOnIdea } from '../../../server/domain/comments/comment-on-idea.ts';
-import {
-  cancelAccountDeletion,
-  scheduleAccountDeletion,
-} from '../../../server/domain/erasure/schedule-account-deletion.ts';
+import { commentOnIdea } from '../../../server/domain/comments/comments.ts';
+import { cancelAccountDeletion, scheduleAccountDeletion } from '../../../server/domain/erasure/request-deletion.ts';
 import { createIdea } from '../../../server/domain/ideas/create-idea.ts';
 import { mergeIdea } from '../../../server/domain/merging/merge-idea.ts';
-import { approveIdea } from '../../../server/domain/moderation/approve-idea.ts';
-import { rejectIdea } from '../../../server/domain/moderation/reject-idea.ts';
+import { approveIdea, rejectIdea } from '../../../server/domain/moderation/moderate-idea.ts';
 import { followIdea, unfollowIdea } from '../../../server/domain/notifications/follow-idea.ts';
 import { setPassword } from '../../../server/domain/sign-in/set-password.ts';
 import { setIdeaStatus } from '../../../server/domain/statuses/set-idea-status.ts';

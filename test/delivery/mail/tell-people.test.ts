@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { NotificationToMail } from '../../../server/delivery/mail/mail-notifications.ts';
-import { commentOnIdea } from '../../../server/domain/comments/comment-on-idea.ts';
+import { commentOnIdea } from '../../../server/domain/comments/comments.ts';
 import { createIdea } from '../../../server/domain/ideas/create-idea.ts';
 import { mergeIdea, unmergeIdea } from '../../../server/domain/merging/merge-idea.ts';
-import { approveIdea } from '../../../server/domain/moderation/approve-idea.ts';
-import { rejectIdea } from '../../../server/domain/moderation/reject-idea.ts';
+import { approveIdea, rejectIdea } from '../../../server/domain/moderation/moderate-idea.ts';
 import { followIdea } from '../../../server/domain/notifications/follow-idea.ts';
 import { setIdeaStatus } from '../../../server/domain/statuses/set-idea-status.ts';
 import { act } from '../../helpers/act.ts';

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { chatUrlPurpose } from '../../../server/domain/chat/chat-url.ts';
-import { commentOnIdea } from '../../../server/domain/comments/comment-on-idea.ts';
+import { commentOnIdea } from '../../../server/domain/comments/comments.ts';
 import { followIdea } from '../../../server/domain/notifications/follow-idea.ts';
 import { act } from '../../helpers/act.ts';
 import { createMember, createWorld, insertIdea } from '../../helpers/fixtures.ts';

@@ -1,12 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createAccount } from '../../../server/domain/accounts/create-account.ts';
+import { createAccount, updateAccount } from '../../../server/domain/accounts/edit-account.ts';
 import { requireAccount } from '../../../server/domain/accounts/find-account.ts';
-import { updateAccount } from '../../../server/domain/accounts/update-account.ts';
 import type { Administration } from '../../../server/domain/administration.ts';
-import {
-  cancelAccountDeletion,
-  scheduleAccountDeletion,
-} from '../../../server/domain/erasure/schedule-account-deletion.ts';
+import { cancelAccountDeletion, scheduleAccountDeletion } from '../../../server/domain/erasure/request-deletion.ts';
 import type { Account } from '../../../server/entities/account.ts';
 import { createTestDatabase, type TestDatabase } from '../../helpers/database.ts';
 import { administer, expectRefusal } from './administer.ts';

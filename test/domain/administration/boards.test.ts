@@ -1,18 +1,17 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { statusOfCategory } from '../../../contract/status.ts';
 import type { Administration } from '../../../server/domain/administration.ts';
-import { createBoard } from '../../../server/domain/boards/create-board.ts';
+import { type BoardChanges, createBoard, updateBoard } from '../../../server/domain/boards/edit-board.ts';
 import { requireBoard } from '../../../server/domain/boards/find-board.ts';
-import { type BoardChanges, updateBoard } from '../../../server/domain/boards/update-board.ts';
 import {
   addStatus,
+  listStatuses,
   removeStatus,
   requireStatus,
   type StatusFields,
   updateStatus,
-} from '../../../server/domain/statuses/edit-statuses.ts';
-import { listStatuses } from '../../../server/domain/statuses/list-statuses.ts';
-import { addTag, removeTag, requireTag, updateTag } from '../../../server/domain/tags/edit-tags.ts';
+} from '../../../server/domain/statuses/board-statuses.ts';
+import { addTag, removeTag, requireTag, updateTag } from '../../../server/domain/tags/board-tags.ts';
 import { createTestDatabase, type TestDatabase } from '../../helpers/database.ts';
 import { createWorld, insertIdea, type World } from '../../helpers/fixtures.ts';
 import { administer, administerAtOnce, expectRefusal } from './administer.ts';

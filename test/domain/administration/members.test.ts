@@ -6,10 +6,9 @@ import { addMember, removeMember, setMemberRole } from '../../../server/domain/m
 import { listMembers, type MemberFilter } from '../../../server/domain/members/list-members.ts';
 import { hashOfSecret } from '../../../server/domain/sign-in/secret-text.ts';
 import { blockUser, unblockUser } from '../../../server/domain/users/block-user.ts';
-import { createUser } from '../../../server/domain/users/create-user.ts';
+import { createUser, updateUser } from '../../../server/domain/users/edit-user.ts';
 import { requireUser } from '../../../server/domain/users/find-user.ts';
 import { listUsers } from '../../../server/domain/users/list-users.ts';
-import { updateUser } from '../../../server/domain/users/update-user.ts';
 import { type Role, roles } from '../../../server/entities/membership.ts';
 import { asUser, userIn } from '../../helpers/administration.ts';
 import { createTestDatabase, type TestDatabase } from '../../helpers/database.ts';

@@ -1,14 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { queryOfText } from '../../../server/database/query.ts';
 import type { Administration } from '../../../server/domain/administration.ts';
-import { approveIdea } from '../../../server/domain/moderation/approve-idea.ts';
 import { findModerator } from '../../../server/domain/moderation/find-moderator.ts';
-import {
-  listPendingIdeas,
-  pagePendingIdeas,
-  pendingSort,
-} from '../../../server/domain/moderation/list-pending-ideas.ts';
-import { rejectIdea } from '../../../server/domain/moderation/reject-idea.ts';
+import { listPendingIdeas, pagePendingIdeas, pendingSort } from '../../../server/domain/moderation/list-submissions.ts';
+import { approveIdea, rejectIdea } from '../../../server/domain/moderation/moderate-idea.ts';
 import { placeOf } from '../../../server/domain/pagination.ts';
 import { createTestDatabase, type TestDatabase } from '../../helpers/database.ts';
 import { createBoard, createMember, createWorld, insertIdea, type World } from '../../helpers/fixtures.ts';

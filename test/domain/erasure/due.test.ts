@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { queryOfText } from '../../../server/database/query.ts';
 import type { Administration } from '../../../server/domain/administration.ts';
-import { cancelUserDeletion, requestUserDeletion } from '../../../server/domain/erasure/request-user-deletion.ts';
 import {
   cancelAccountDeletion,
+  cancelUserDeletion,
+  requestUserDeletion,
   scheduleAccountDeletion,
-} from '../../../server/domain/erasure/schedule-account-deletion.ts';
+} from '../../../server/domain/erasure/request-deletion.ts';
 import { addMember, setMemberRole } from '../../../server/domain/members/change-members.ts';
 import { buildCrontab } from '../../../server/jobs/tasks.ts';
 import { createTestDatabase, type TestDatabase } from '../../helpers/database.ts';

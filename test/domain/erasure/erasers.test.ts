@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { queryOfText } from '../../../server/database/query.ts';
-import type { UserEraser } from '../../../server/domain/erasure/erasure.ts';
+import type { UserEraser } from '../../../server/domain/erasure/batches.ts';
 import { createTestDatabase, type TestDatabase } from '../../helpers/database.ts';
 import { createUser } from '../../helpers/fixtures.ts';
 import { requestDeletion } from './populate.ts';

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { createToken } from '../../../server/domain/tokens/create-token.ts';
+import { createToken } from '../../../server/domain/tokens/change-tokens.ts';
 import { OauthRecord } from '../../../server/entities/oauth-record.ts';
 import { signedIn } from '../../admin/visitor.ts';
 import { connect } from '../../helpers/database.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { redactPerson } from '../../../server/domain/erasure/redact-person.ts';
+import { redactPerson } from '../../../server/domain/erasure/placeholder.ts';
 
 const placeholder = { id: 99, name: 'Deleted user' };
 const redact = (value: unknown) => {

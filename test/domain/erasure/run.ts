@@ -1,5 +1,5 @@
+import type { ErasureResult } from '../../../server/domain/erasure/batches.ts';
 import { type CleanUpOptions, cleanUp } from '../../../server/domain/erasure/clean-up.ts';
-import type { ErasureResult } from '../../../server/domain/erasure/erasure.ts';
 import type { TestDatabase } from '../../helpers/database.ts';
 
 const graces = { ACCOUNT_DELETION_GRACE_DAYS: 30, USER_DELETION_GRACE_HOURS: 48 };

@@ -2,10 +2,9 @@ import { raw } from '@mikro-orm/postgresql';
 import type { ExpressionBuilder, InferResult } from 'kysely';
 import type { Tables } from '../../database/tables.ts';
 import { Tag } from '../../entities/board.ts';
-import { type Administration, AdministrationError } from '../administration.ts';
+import { type Administration, AdministrationError, explainViolations, noteFields } from '../administration.ts';
 import type { BoardOfAccount } from '../boards/find-board.ts';
-import { noteFields } from '../changed-fields.ts';
-import { explainViolations } from '../constraint-violation.ts';
+import { countOf } from '../bounded-count.ts';
 import { checkColor, checkName, quote } from '../fields.ts';
 
 export interface TagFields {
@@ -83,7 +82,7 @@ function tagListings(admin: Administration, board: BoardOfAccount) {
 }
 
 /** The tags t of a board by name. */
-export function tagsOf({ db }: Administration, board: BoardOfAccount) {
+function tagsOf({ db }: Administration, board: BoardOfAccount) {
   return db
     .selectFrom('tags as t')
     .select(['t.id', 't.name', 't.color'])
@@ -94,7 +93,7 @@ export function tagsOf({ db }: Administration, board: BoardOfAccount) {
 }
 
 /** The ideas that have a tag t, to be counted. */
-export function ideasWith(t: ExpressionBuilder<Tables & { t: Tables['tags'] }, 't'>, accountId: number) {
+function ideasWith(t: ExpressionBuilder<Tables & { t: Tables['tags'] }, 't'>, accountId: number) {
   return t.selectFrom('idea_tags as it').where('it.account_id', '=', accountId).whereRef('it.tag_id', '=', 't.id');
 }
 
@@ -109,4 +108,24 @@ function describe({ id, accountId, boardId }: Tag) {
 
 function nameTaken(name: string) {
   return { tags_board_id_name_key: `Another tag of the board has the name ${quote(name)}` };
+}
+
+/** Like tagListings, but a count is quick where a tag has many ideas. */
+function tagsInUse(admin: Administration, board: BoardOfAccount) {
+  return tagsOf(admin, board).select(t => countOf(ideasWith(t, board.accountId)).as('idea_count'));
+}
+
+/** Lists some of the tags of a board by name, and how many ideas have each, counted as far as countLimit. */
+export function listTagsInUse(
+  admin: Administration,
+  board: BoardOfAccount,
+  { limit, offset }: { limit: number; offset: number },
+): Promise<TagListing[]> {
+  return tagsInUse(admin, board).limit(limit).offset(offset).execute();
+}
+
+export async function readTagInUse(admin: Administration, board: BoardOfAccount, id: number): Promise<TagListing> {
+  const tag = await tagsInUse(admin, board).where('t.id', '=', id).executeTakeFirst();
+  if (!tag) throw new AdministrationError('not_found', `The board has no tag ${id}`);
+  return tag;
 }

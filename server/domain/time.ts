@@ -1,3 +1,10 @@
+/** The time, as a dependency, so that the edges of a window can be tested exactly. */
+export interface Clock {
+  now(): Date;
+}
+
+export const systemClock: Clock = { now: () => new Date() };
+
 /** A time of the database as RFC 3339 in UTC. */
 export function presentTime(time: string): string;
 export function presentTime(time: string | null): string | null;

@@ -1,12 +1,11 @@
 import { Account } from '../../entities/account.ts';
 import { Membership } from '../../entities/membership.ts';
-import type { Administration } from '../administration.ts';
-import { explainViolations } from '../constraint-violation.ts';
+import { type Administration, explainViolations, noteFields } from '../administration.ts';
 import { checkName, checkPlan, checkSlug } from '../fields.ts';
 import { userInErasure } from '../members/change-members.ts';
-import { findOrCreateUser } from '../users/create-user.ts';
+import { findOrCreateUser } from '../users/edit-user.ts';
 
-export interface NewAccount {
+interface NewAccount {
   name: string;
   slug: string;
   plan?: string;
@@ -31,6 +30,26 @@ export async function createAccount(admin: Administration, input: NewAccount): P
   return account;
 }
 
-export function slugTaken(slug: string) {
+function slugTaken(slug: string) {
   return { accounts_slug_key: `Another account has the slug ${slug}` };
+}
+
+interface AccountChanges {
+  name?: string;
+  slug?: string;
+  plan?: string;
+}
+
+export async function updateAccount(admin: Administration, account: Account, changes: AccountChanges): Promise<void> {
+  const planBefore = account.plan;
+  const changedFields = noteFields(account, ['name', 'slug']);
+  if (changes.name !== undefined) account.name = checkName(changes.name, 100);
+  if (changes.slug !== undefined) account.slug = checkSlug(changes.slug);
+  if (changes.plan !== undefined) account.plan = checkPlan(changes.plan);
+  await explainViolations(slugTaken(account.slug), () => admin.em.flush());
+  const changed = changedFields();
+  if (changed.length > 0) admin.audit.record('account.updated', { account_id: account.id, changed });
+  if (account.plan !== planBefore) {
+    admin.audit.record('account.plan_changed', { account_id: account.id, from: planBefore, to: account.plan });
+  }
 }

@@ -1,0 +1,125 @@
+import { type Expression, type ExpressionBuilder, type InferResult, type Kysely, sql } from 'kysely';
+import type { Queryable } from '../../database/database.ts';
+import { type Arguments, query, type RowOf } from '../../database/query.ts';
+import type { Tables } from '../../database/tables.ts';
+import { Invitation } from '../../entities/account.ts';
+import { type Administration, AdministrationError } from '../administration.ts';
+import { activeMemberships, lockMembers, mayManageIn } from '../members/authority.ts';
+import { hashOfSecret } from '../sign-in/secret-text.ts';
+
+/**
+ * The condition under which an invitation i of an account is listed, mailed and accepted. It has not expired, its address
+ * has a canonical form, and its account is not being erased. Its inviter may still invite to its role, and its address
+ * does not belong to a blocked user. Because each query checks this, a block or a removal need not change invitations.
+ */
+export function invitationStands(
+  i: ExpressionBuilder<Tables & { i: Tables['invitations'] }, 'i'>,
+  db: Kysely<Tables>,
+  { accountId, now }: { accountId: Expression<number>; now: Expression<string> },
+) {
+  const account = db.selectFrom('accounts as a').where('a.id', '=', accountId).where('a.erasure_began_at', 'is', null);
+  const inviter = activeMemberships(db, accountId)
+    .where('m.user_id', '=', i.ref('i.inviter_id'))
+    .where(m => mayManageIn(m.ref('m.role'), i.ref('i.role')));
+  const blocked = db
+    .selectFrom('users as v')
+    .innerJoin('user_blocks as b', join => join.onRef('b.user_id', '=', 'v.id').on('b.account_id', '=', accountId))
+    .where('v.canonical_email', '=', i.ref('i.canonical_email'));
+  return i.and([
+    i('i.expires_at', '>', now),
+    i('i.canonical_email', 'is not', null),
+    i.exists(account),
+    i.or([i('i.inviter_id', 'is', null), i.exists(inviter)]),
+    i.not(i.exists(blocked)),
+  ]);
+}
+
+/** An open invitation without its link. The inviter's name is null for the operator of the server. */
+export type InvitationView = InferResult<ReturnType<typeof openInvitations>>[number];
+
+function openInvitations({ db, now }: Administration, accountId: number) {
+  const terms = { accountId: sql.val(accountId), now: sql.val(now.toISOString()) };
+  return db
+    .selectFrom('invitations as i')
+    .leftJoin('users as u', 'u.id', 'i.inviter_id')
+    .where('i.account_id', '=', accountId)
+    .where(i => invitationStands(i, db, terms))
+    .select(['i.id', 'i.email', 'i.role', 'u.name as inviter', 'i.delivery', 'i.created_at', 'i.expires_at']);
+}
+
+/** Lists the open invitations of an account, the newest first. */
+export function listInvitations(
+  admin: Administration,
+  accountId: number,
+  { beforeId, limit }: { beforeId?: number | undefined; limit: number },
+): Promise<InvitationView[]> {
+  const all = openInvitations(admin, accountId);
+  const listed = beforeId === undefined ? all : all.where('i.id', '<', beforeId);
+  return listed.orderBy('i.id', 'desc').limit(limit).execute();
+}
+
+export async function requireInvitation(
+  admin: Administration,
+  accountId: number,
+  invitationId: number,
+): Promise<InvitationView> {
+  const invitation = await openInvitations(admin, accountId).where('i.id', '=', invitationId).executeTakeFirst();
+  if (!invitation) throw new AdministrationError('not_found', 'The account has no such invitation');
+  return invitation;
+}
+
+/** Takes an invitation back: its link works no more. For whoever may make it. */
+export async function revokeInvitation(admin: Administration, accountId: number, invitationId: number): Promise<void> {
+  const authority = await lockMembers(admin, accountId);
+  const { email, role } = await requireInvitation(admin, accountId, invitationId);
+  authority.require(role);
+  await admin.em.nativeDelete(Invitation, { id: invitationId, accountId });
+  admin.audit.record('invitation.revoked', { account_id: accountId, invitation_id: invitationId, email, role });
+}
+
+/** An invitation as its link shows it. user_id is the user who has the address, or null. */
+export type FollowedInvitation = RowOf<typeof selectInvitation>;
+
+/** Starts without an account, because only the link is known. */
+const selectInvitation = query('select_followed_invitation', (db, $: Arguments<{ linkHash: Buffer; now: Date }>) =>
+  db
+    .selectFrom('invitations as i')
+    .innerJoin('accounts as o', 'o.id', 'i.account_id')
+    .leftJoin('users as n', 'n.id', 'i.inviter_id')
+    .leftJoin('users as u', 'u.canonical_email', 'i.canonical_email')
+    .select(i => [
+      'i.account_id',
+      'o.slug as account_slug',
+      'o.name as account',
+      'i.email',
+      'i.role',
+      'n.name as inviter',
+      'i.expires_at',
+      'u.id as user_id',
+      i
+        .exists(
+          i
+            .selectFrom('memberships as m')
+            .whereRef('m.account_id', '=', 'i.account_id')
+            .whereRef('m.user_id', '=', 'u.id'),
+        )
+        .$castTo<boolean>()
+        .as('is_member'),
+    ])
+    .where('i.token_hash', '=', $.linkHash)
+    .where(i => invitationStands(i, db, { accountId: i.ref('i.account_id'), now: $.now })),
+);
+
+/**
+ * Reads an invitation by the token in its link, without using it up. Returns undefined if it was accepted or revoked, has
+ * expired, or never existed. It may reveal whether the address has a user, because the link came to that address.
+ */
+export async function readInvitation(
+  db: Queryable,
+  token: string,
+  now: Date,
+): Promise<(FollowedInvitation & { hash: Buffer }) | undefined> {
+  const hash = hashOfSecret(token);
+  const [row] = hash ? await db.query(selectInvitation, { linkHash: hash, now }) : [];
+  return hash && row && { ...row, hash };
+}

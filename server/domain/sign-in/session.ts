@@ -1,0 +1,216 @@
+import { type Expression, type ExpressionBuilder, sql } from 'kysely';
+import { jsonArrayFrom } from 'kysely/helpers/postgres';
+import type { Queryable } from '../../database/database.ts';
+import { type Arguments, query, type RowOf } from '../../database/query.ts';
+import type { Tables } from '../../database/tables.ts';
+import { makeSecret } from './secret-text.ts';
+
+/**
+ * The condition on which a user u may sign in and stay signed in: they are not the placeholder, their erasure has not
+ * begun, and no block shuts them out of all their accounts. A user who asked for their deletion may sign in to cancel it.
+ * The condition looks at all accounts of a person, so it names none.
+ */
+export function maySignIn(u: ExpressionBuilder<Tables & { u: Tables['users'] }, 'u'>) {
+  const isBlockedAnywhere = u.exists(u.selectFrom('user_blocks as b').whereRef('b.user_id', '=', 'u.id'));
+  const hasOpenAccount = u.exists(
+    u
+      .selectFrom('memberships as m')
+      .whereRef('m.user_id', '=', 'u.id')
+      .where(m =>
+        m.not(
+          m.exists(
+            m
+              .selectFrom('user_blocks as b')
+              .whereRef('b.account_id', '=', 'm.account_id')
+              .whereRef('b.user_id', '=', 'm.user_id'),
+          ),
+        ),
+      ),
+  );
+  return u.and([
+    u('u.is_placeholder', '=', false),
+    u('u.erasure_began_at', 'is', null),
+    u.or([u.not(isBlockedAnywhere), hasOpenAccount]),
+  ]);
+}
+
+/** A user whose password was compared, and when that password was set. */
+export interface ProvenUser {
+  id: number;
+  set_at: string | null;
+}
+
+export interface SessionTerms {
+  now: Date;
+  /** The end of the session, however much it is used. */
+  expiresAt: Date;
+  /** The session that the browser had before: it ends, so that nobody goes on with one that others may know. */
+  previous: Buffer | undefined;
+}
+
+interface NewSession {
+  tokenHash: Buffer;
+  userId: number;
+  setAt: string | null;
+  now: Date;
+  expiresAt: Date;
+}
+
+const insertSession = query('insert_session', (db, $: Arguments<NewSession>) =>
+  db
+    .with('user_as_before', cte =>
+      cte
+        .selectFrom('users as u')
+        .innerJoin('sign_in_methods as m', join => join.onRef('m.user_id', '=', 'u.id').on('m.kind', '=', 'password'))
+        .select('u.id')
+        .where('u.id', '=', $.userId)
+        .where('m.updated_at', '=', $.setAt)
+        .where(maySignIn)
+        .forShare(['u', 'm']),
+    )
+    .insertInto('sessions')
+    .columns(['token_hash', 'user_id', 'created_at', 'last_seen_at', 'expires_at'])
+    .expression(from =>
+      from
+        .selectFrom('user_as_before')
+        .select([
+          $.tokenHash.as('token_hash'),
+          'id',
+          $.now.as('created_at'),
+          $.now.as('last_seen_at'),
+          $.expiresAt.as('expires_at'),
+        ]),
+    )
+    .returning('user_id'),
+);
+
+/**
+ * Starts a session and returns its token; undefined if the password has changed since it was compared, or the user may
+ * not sign in. Setting a password and beginning an erasure end all sessions. They lock the same rows, so that no session
+ * starts with the old password after that.
+ */
+export async function startSession(
+  db: Queryable,
+  { id, set_at }: ProvenUser,
+  { now, expiresAt, previous }: SessionTerms,
+): Promise<string | undefined> {
+  const { text, hash } = makeSecret();
+  const [session] = await db.query(insertSession, { tokenHash: hash, userId: id, setAt: set_at, now, expiresAt });
+  if (!session) return undefined;
+  if (previous) await endSession(db, previous);
+  return text;
+}
+
+const deleteOne = query('delete_session', (db, $: Arguments<{ tokenHash: Buffer }>) =>
+  db.deleteFrom('sessions').where('token_hash', '=', $.tokenHash).returning('user_id'),
+);
+
+/** Signs out. Returns whether the session existed. */
+export async function endSession(db: Queryable, tokenHash: Buffer): Promise<boolean> {
+  return (await db.query(deleteOne, { tokenHash })).length > 0;
+}
+
+const deleteAll = query('delete_sessions_of_user', (db, $: Arguments<{ userId: number }>) =>
+  db.deleteFrom('sessions').where('user_id', '=', $.userId).returning('user_id'),
+);
+
+/** Signs a user out everywhere. Returns the number of ended sessions. */
+export async function endAllSessions(db: Queryable, userId: number): Promise<number> {
+  return (await db.query(deleteAll, { userId })).length;
+}
+
+/** Every page counts the unread notifications, so the count looks at this many of the newest alone. */
+export const newestNotifications = 50;
+
+/**
+ * Reads the user with the accounts where they are an unblocked member and no erasure has begun. The session names no
+ * account, so the statement starts without one.
+ */
+const selectSession = query('select_session', (db, $: Arguments<{ tokenHash: Buffer; now: Date; idleSince: Date }>) =>
+  db
+    .selectFrom('sessions as s')
+    .innerJoin('users as u', 'u.id', 's.user_id')
+    .select(['u.id', 'u.name', 'u.email', 'u.deletion_requested_at'])
+    .select(u => [
+      u('s.last_seen_at', '>', minuteBefore($.now)).as('is_noted'),
+      jsonArrayFrom(accountsOfUser(u)).as('accounts'),
+      u
+        .selectFrom(newestNotificationsOf(u).as('newest'))
+        .select(newest => newest.fn.countAll<number>().as('count'))
+        .where('newest.read_at', 'is', null)
+        .$asScalar()
+        .$notNull()
+        .as('unread_count'),
+    ])
+    .where('s.token_hash', '=', $.tokenHash)
+    .where('s.expires_at', '>', $.now)
+    .where('s.last_seen_at', '>', $.idleSince)
+    .where(maySignIn)
+    .$narrowType<{ email: string }>(),
+);
+
+function minuteBefore(now: Expression<string>) {
+  return sql<string>`${now}::timestamptz - interval '1 minute'`;
+}
+
+type OfUser = ExpressionBuilder<Tables & { u: Tables['users'] }, 'u'>;
+
+function accountsOfUser(u: OfUser) {
+  return u
+    .selectFrom('memberships as m')
+    .innerJoin('accounts as a', 'a.id', 'm.account_id')
+    .select(['a.id', 'a.slug', 'a.name', 'a.plan', 'm.role'])
+    .whereRef('m.user_id', '=', 'u.id')
+    .where('a.erasure_began_at', 'is', null)
+    .where(a =>
+      a.not(
+        a.exists(
+          a.selectFrom('user_blocks as b').whereRef('b.account_id', '=', 'a.id').whereRef('b.user_id', '=', 'u.id'),
+        ),
+      ),
+    )
+    .orderBy(a => a.fn('lower', ['a.name']))
+    .orderBy('a.slug');
+}
+
+/**
+ * With `user_id = u.id`, the planner might walk all notifications by id, which is slow for a user who has none. With
+ * `between`, only the index of the user's notifications has the order.
+ */
+function newestNotificationsOf(u: OfUser) {
+  return u
+    .selectFrom('notifications as n')
+    .select('n.read_at')
+    .where(n => n.between('n.user_id', n.ref('u.id'), n.ref('u.id')))
+    .orderBy('n.user_id')
+    .orderBy('n.id', 'desc')
+    .limit(newestNotifications);
+}
+
+/** A signed-in user. unread_count is how many of the newest notifications are unread; accounts are sorted by name. */
+export type SignedInUser = Omit<RowOf<typeof selectSession>, 'is_noted'>;
+
+/** An account that a user may open in the administration. */
+export type AccountOfUser = SignedInUser['accounts'][number];
+
+const noteSession = query('note_session_use', (db, $: Arguments<{ tokenHash: Buffer; now: Date }>) =>
+  db
+    .updateTable('sessions')
+    .set({ last_seen_at: $.now })
+    .where('token_hash', '=', $.tokenHash)
+    .where('last_seen_at', '<=', minuteBefore($.now)),
+);
+
+/** Returns the user of a session that has not ended. Records the use of the session, to the minute. */
+export async function readSession(
+  db: Queryable,
+  tokenHash: Buffer,
+  { now, idleMinutes }: { now: Date; idleMinutes: number },
+): Promise<SignedInUser | undefined> {
+  const idleSince = new Date(now.getTime() - idleMinutes * 60_000);
+  const [row] = await db.query(selectSession, { tokenHash, now, idleSince });
+  if (!row) return undefined;
+  const { is_noted, ...user } = row;
+  if (!is_noted) await db.query(noteSession, { tokenHash, now });
+  return user;
+}
