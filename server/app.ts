@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -21,22 +22,17 @@ import { tokenEndpoints } from './endpoints/token.ts';
 import { voteEndpoints } from './endpoints/votes.ts';
 import { serveExtensions } from './extensions/serve-extensions.ts';
 import { admitRequests } from './http/admit.ts';
-import { refuseEncodedBody } from './http/body-encoding.ts';
+import { recordAnswers } from './http/answer-log.ts';
 import { answerConditionally } from './http/conditional.ts';
 import { shareWithOrigins } from './http/cors.ts';
-import { countAnswers } from './http/count-requests.ts';
 import { drainConnections } from './http/draining.ts';
 import { answerErrors } from './http/error-handler.ts';
-import { readJsonBodies } from './http/json-body.ts';
-import { collectPaths, knowPaths, refuseOtherMethods } from './http/method-not-allowed.ts';
-import { serveOpenApiDocument } from './http/openapi-document.ts';
+import { answerUnroutable, collectPaths, knowPaths, refuseOtherMethods } from './http/method-not-allowed.ts';
 import { buildOperator, chargeWhatIsNoReplay } from './http/operate.ts';
+import { readJsonBodies, refuseEncodedBody } from './http/request-body.ts';
 import { requestIdOf } from './http/request-id.ts';
-import { logAnswers } from './http/request-log.ts';
 import { boundedServer, guardTransport, refuseInvalidHead } from './http/transport.ts';
-import { transportSecurityOf } from './http/transport-security.ts';
 import { refuseUndeclaredBody, serveOperations } from './http/ts-rest.ts';
-import { answerUnroutable } from './http/unroutable.ts';
 import { serveTools } from './mcp/serve-tools.ts';
 import { buildOauth } from './oauth/serve-oauth.ts';
 import { serveDocumentation } from './pages/documentation/serve-documentation.ts';
@@ -55,7 +51,7 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
   const setHeaders = headersOfAnswers(server.config);
   const answerError = answerErrors(server.reporter);
   const pages = await buildPages(server);
-  const answerHooks = [logAnswers, ...(server.metrics ? [countAnswers(server.metrics)] : [])];
+  const record = recordAnswers(server.metrics);
   const app = fastify({
     loggerInstance: server.logger as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
@@ -76,7 +72,7 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
         return answer(error, request, reply);
       },
       [setHeaders, cors.allow, admit],
-      answerHooks,
+      record,
     ),
   });
   knowPaths(app);
@@ -109,7 +105,7 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
   app.addHook('preHandler', refuseUndeclaredBody);
   app.addHook('onSend', chargeWhatIsNoReplay(server));
   app.addHook('onSend', answerConditionally(server));
-  for (const hook of answerHooks) app.addHook('onResponse', hook);
+  app.addHook('onResponse', record);
   app.setErrorHandler(answerError);
   app.setNotFoundHandler(() => {
     throw new DomainError('not_found');
@@ -147,13 +143,24 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
   return app;
 }
 
-/** Sets the headers of every answer, whatever becomes of the request. */
-function headersOfAnswers(config: Config) {
-  const transportSecurity = transportSecurityOf(config);
+/** Sets the headers of every answer. Browsers ignore Strict-Transport-Security over plain HTTP, as on localhost. */
+function headersOfAnswers({ BASE_URL }: Config) {
+  const isSecure = BASE_URL.startsWith('https:');
   return async (request: FastifyRequest, reply: FastifyReply) => {
     reply.header('X-Request-Id', request.id);
     reply.header('X-Content-Type-Options', 'nosniff');
     reply.header('Cache-Control', 'no-store');
-    if (transportSecurity !== undefined) reply.header('Strict-Transport-Security', transportSecurity);
+    if (isSecure) reply.header('Strict-Transport-Security', 'max-age=31536000');
   };
+}
+
+const documentFile = new URL('../contract/openapi.json', import.meta.url);
+
+/** Serves the OpenAPI document at /api/v1/openapi.json. */
+async function serveOpenApiDocument(app: FastifyInstance) {
+  const document = await readFile(documentFile, 'utf8');
+  app.get('/api/v1/openapi.json', async (_request, reply) => {
+    reply.header('Cache-Control', 'public, max-age=300').type('application/json; charset=utf-8');
+    return document;
+  });
 }

@@ -2,7 +2,8 @@ import type { FastifyRequest } from 'fastify';
 import { DomainError } from '../domain/domain-error.ts';
 import type { AuditEvents } from '../observability/audit-events.ts';
 import type { AuditLog } from '../observability/audit-log.ts';
-import type { AuthenticationFailure, Principal } from './authenticate.ts';
+import type { Principal } from './identify-tokens.ts';
+import type { AuthenticationFailure } from './look-up-token.ts';
 import type { BucketState } from './rate-limit.ts';
 
 /*

@@ -1,8 +1,16 @@
+import type { Grant } from '../../contract/grants.ts';
 import type { RowOf } from '../database/query.ts';
 import { array, bigint, boolean, bytes, integer, json, nullable, sql, text, time } from '../database/sql.ts';
 import type { Role } from '../entities/membership.ts';
-import type { Principal } from './authenticate.ts';
 import { chargeCounters } from './rate-limit.ts';
+
+/** A board that a token grants, and at which level. */
+export interface GrantedBoard {
+  id: number;
+  slug: string;
+  name: string;
+  grant: Grant;
+}
 
 /**
  * Finds the tokens of some requests and charges their limits, in one round trip: separate ones cost a third of the
@@ -59,7 +67,7 @@ export const identifyTokens = sql(
       fingerprint: nullable(bytes()),
       status: integer(),
       body: text(),
-      boards: json<Principal['boards']>(),
+      boards: json<GrantedBoard[]>(),
     },
   },
   `with token as materialized (
@@ -116,3 +124,19 @@ export const identifyTokens = sql(
 );
 
 export type IdentifiedRow = RowOf<typeof identifyTokens>;
+
+/** The token of a request, with its account and the user who issued it. */
+export type Principal = ReturnType<typeof principalOf>;
+
+export function principalOf(row: IdentifiedRow) {
+  return {
+    tokenId: row.id,
+    tokenName: row.name,
+    expiresAt: row.expires_at,
+    lastUsedAt: row.last_used_at,
+    account: { id: row.account_id, name: row.account_name, plan: row.plan },
+    issuer: { id: row.issuer_id, name: row.issuer_name, role: row.role, isBlocked: row.is_blocked },
+    voterId: row.voter_id,
+    boards: row.boards,
+  };
+}

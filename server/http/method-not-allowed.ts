@@ -50,3 +50,23 @@ export function collectPaths(app: FastifyInstance): ReadonlySet<string> {
   });
   return paths;
 }
+
+type ErrorHandler = (error: unknown, request: FastifyRequest, reply: FastifyReply) => unknown;
+type Hook = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
+
+/**
+ * Answers a path for which Fastify can look up no route: broken percent-encoding, a parameter that is too long. Fastify
+ * runs no hooks then, so those for every request run here, and the one that records answers.
+ */
+export function answerUnroutable(answerError: ErrorHandler, hooks: Hook[], record: Hook) {
+  return async (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
+    let refusal = error;
+    try {
+      for (const hook of hooks) await hook(request, reply);
+    } catch (earlier) {
+      refusal = earlier;
+    }
+    answerError(refusal, request, reply);
+    await record(request, reply);
+  };
+}

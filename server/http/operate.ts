@@ -8,7 +8,7 @@ import { DomainError } from '../domain/domain-error.ts';
 import { inTurnAlone } from '../domain/ideas/lock-ideas.ts';
 import type { Actor, Operation, ReadOperation, WriteOperation } from '../domain/operation.ts';
 import { auditLimit } from './audit-refusals.ts';
-import type { Charges, StoredAnswer } from './authenticate.ts';
+import type { Charges, StoredAnswer } from './look-up-token.ts';
 import { charge, type HeaderSetter, refund, setRateLimitHeaders } from './rate-limit.ts';
 import { admissionOf } from './request-context.ts';
 

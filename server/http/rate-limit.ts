@@ -5,18 +5,6 @@ import type { Queryable } from '../database/database.ts';
 import { type Arguments, query } from '../database/query.ts';
 import { integer, sql, text, time } from '../database/sql.ts';
 
-/** Where a counter stands after it was charged, or looked at. */
-export interface BucketState {
-  name: string;
-  key: string;
-  limit: number;
-  windowSeconds: number;
-  windowStartedAt: Date;
-  count: number;
-  /** Whole seconds until the window ends, at least 1. */
-  resetSeconds: number;
-}
-
 /** A counter of a fixed window, under the key <bucket>:<identity> (Limits). */
 export interface Counter {
   name: string;
@@ -25,6 +13,13 @@ export interface Counter {
   windowSeconds: number;
   windowStartedAt: Date;
   expiresAt: Date;
+}
+
+/** A counter after it was charged, or looked at. */
+export interface BucketState extends Counter {
+  count: number;
+  /** Whole seconds until the window ends, at least 1. */
+  resetSeconds: number;
 }
 
 export type Limits = Pick<Config, 'RATE_LIMIT_READ' | 'RATE_LIMIT_WRITE' | 'RATE_LIMIT_IP'>;
@@ -75,9 +70,8 @@ export function networkOf(ip: string | undefined): string {
 }
 
 export function stateOf(counter: Counter, count: number, now: Date): BucketState {
-  const { name, key, limit, windowSeconds, windowStartedAt, expiresAt } = counter;
-  const resetSeconds = Math.max(1, Math.ceil((expiresAt.getTime() - now.getTime()) / 1000));
-  return { name, key, limit, windowSeconds, windowStartedAt, count, resetSeconds };
+  const resetSeconds = Math.max(1, Math.ceil((counter.expiresAt.getTime() - now.getTime()) / 1000));
+  return { ...counter, count, resetSeconds };
 }
 
 export function isExhausted(state: BucketState): boolean {

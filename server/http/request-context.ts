@@ -1,9 +1,16 @@
 import type { FastifyRequest } from 'fastify';
 import type { ErrorKey } from '../../contract/errors.ts';
 import type { Route, RouteMetadata } from '../../contract/routes.ts';
-import type { Admission } from './admit.ts';
-import type { Charges, StoredAnswer } from './authenticate.ts';
+import type { Actor } from '../domain/operation.ts';
+import type { Principal } from './identify-tokens.ts';
+import type { Charges, StoredAnswer } from './look-up-token.ts';
 import type { BucketState, Counter } from './rate-limit.ts';
+
+/** Who sends an admitted request. For a route of a board: as which actor. */
+export interface Admission {
+  principal: Principal;
+  actor: Actor | null;
+}
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -5,7 +5,7 @@ import { type ErrorKey, errors } from '../../contract/errors.ts';
 import type { Config } from '../config.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { DomainError } from '../domain/domain-error.ts';
-import { loggedPath } from './logged-path.ts';
+import { abandonedAnswers, loggedPath } from './answer-log.ts';
 import { newRequestId, requestIdOf } from './request-id.ts';
 
 type TransportConfig = Pick<Config, 'REQUEST_TIMEOUT_MS' | 'MAX_CONNECTIONS'>;
@@ -50,7 +50,7 @@ export function guardTransport(app: FastifyInstance, { config, logger, metrics }
     // The router's hooks record only answers that were sent.
     response.once('close', () => {
       if (response.writableFinished) return;
-      abandoned.add(response);
+      abandonedAnswers.add(response);
       const { code } = (request.complete ? {} : (socket.errored ?? {})) as { code?: string };
       const key = keysByCode[code ?? ''] ?? '';
       const status = key ? errors[key].status : clientLeft;
@@ -87,13 +87,6 @@ interface Refused {
   /** Empty for a request whose client left. */
   key: ErrorKey | '';
   durationMs?: number;
-}
-
-const abandoned = new WeakSet<ServerResponse>();
-
-/** Whether the client left before this answer. Such an answer is already recorded. */
-export function isAbandoned(response: ServerResponse): boolean {
-  return abandoned.has(response);
 }
 
 /** The status of nginx for a request whose client left before the answer. No client sees it. */

@@ -1,14 +1,16 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { adviceFor } from '../../contract/advice.ts';
 import type { ErrorKey } from '../../contract/errors.ts';
 import type { ServerDependencies } from '../dependencies.ts';
-import { admitCaller } from '../http/admit.ts';
-import type { Principal } from '../http/authenticate.ts';
+import type { DomainError } from '../domain/domain-error.ts';
+import { authorize } from '../http/admit.ts';
 import { refusalFor } from '../http/error-handler.ts';
+import type { Principal } from '../http/identify-tokens.ts';
 import { replayedHeader } from '../http/operate.ts';
 import { type Endpoints, validateAnswer } from '../http/ts-rest.ts';
-import type { ToolCall } from './tool-call.ts';
-import { refusalResultOf, resultOf } from './tool-result.ts';
+import { issuesOfCall, type ToolCall } from './tool-call.ts';
+import type { Tool } from './tools.ts';
 
 type Endpoint = (input: Record<string, unknown>) => Promise<{ status: number; body: unknown }>;
 
@@ -22,7 +24,7 @@ export function buildToolRunner(server: ServerDependencies, endpoints: Endpoints
   ): Promise<CallToolResult> => {
     const { operationId, route, metadata } = call.tool;
     try {
-      admitCaller(server, request, principal, metadata, call.query);
+      authorize(server, request, principal, metadata, call.query);
       const input = call.takeInput();
       const endpoint = endpoints[operationId] as Endpoint;
       const answer = await endpoint({ ...input, request, reply, appRoute: route });
@@ -43,3 +45,27 @@ const keysOfTransport: ReadonlySet<ErrorKey> = new Set<ErrorKey>([
   'internal_error',
   'service_unavailable',
 ]);
+
+/** What an operation answered, for programs and as text for models of clients that read nothing else. */
+export function resultOf(body: unknown, isReplayed: boolean): CallToolResult {
+  return {
+    content: [{ type: 'text', text: JSON.stringify(body) }],
+    structuredContent: body as Record<string, unknown>,
+    ...(isReplayed ? { _meta: { 'idea-board/idempotency-replayed': true } } : {}),
+  };
+}
+
+/**
+ * What an operation was refused with: the error as the API has it, then what to do about it. There is no structured
+ * content: clients hold that against the schema of what a tool answers, and throw.
+ */
+export function refusalResultOf(tool: Tool, { key, message, issues }: DomainError): CallToolResult {
+  const error = { key, message, ...(issues ? { issues: issuesOfCall(tool, issues) } : {}) };
+  return {
+    isError: true,
+    content: [
+      { type: 'text', text: JSON.stringify({ error }) },
+      { type: 'text', text: adviceFor(key) },
+    ],
+  };
+}

@@ -1,13 +1,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { errors } from '../../contract/errors.ts';
 import { useTools } from '../../contract/tools.ts';
+import type { Config } from '../config.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { DomainError } from '../domain/domain-error.ts';
-import { admitCaller, chargeAddress, identifyCaller } from '../http/admit.ts';
+import { authorize } from '../http/admit.ts';
+import { authenticate, chargeAddress } from '../http/authenticate.ts';
 import { noteErrors } from '../http/error-handler.ts';
-import { resourceMetadataUrlOf } from '../http/public-addresses.ts';
+import { issuerOf, resourceMetadataUrlOf } from '../http/public-addresses.ts';
 import { type Endpoints, refuseUndeclaredQuery } from '../http/ts-rest.ts';
-import { allowsOrigin } from './allows-origin.ts';
 import { keyedErrorOf, toJsonRpcError } from './json-rpc-error.ts';
 import { isId, isMessage, isObject, type Message, type ProtocolAnswer } from './message.ts';
 import { buildProtocol } from './protocol.ts';
@@ -37,12 +38,12 @@ export function serveTools(server: ServerDependencies, endpoints: Endpoints) {
     const call = message && callIn(message, tools);
     const metadata = call?.tool.metadata;
     request.toolName = metadata?.tool.name ?? null;
-    const principal = await identifyCaller(server, request, reply, {
+    const principal = await authenticate(server, request, reply, {
       bucket: metadata?.auth === 'board' ? metadata.bucket : undefined,
       idempotency: call?.idempotency,
       acceptsOauth: true,
     });
-    if (!call) admitCaller(server, request, principal, useTools.metadata, {});
+    if (!call) authorize(server, request, principal, useTools.metadata, {});
     if (unreadable) throw unreadable;
     refuseUndeclaredQuery(useTools, request.query);
     if (!message) throw new DomainError('invalid_message');
@@ -82,6 +83,16 @@ export function serveTools(server: ServerDependencies, endpoints: Endpoints) {
       errorHandler: (error, request, reply) => handle(request, reply, error),
     });
   };
+}
+
+/**
+ * Whether a web page of an origin may use the tools. Only browsers send an origin. The check stops DNS rebinding: a page
+ * whose own name resolves to a server inside the network cannot use the tools there.
+ */
+export function allowsOrigin(config: Pick<Config, 'BASE_URL' | 'CORS_ORIGINS'>) {
+  const allowed = [issuerOf(config), ...config.CORS_ORIGINS];
+  return (origin: string | undefined): boolean =>
+    origin === undefined || allowed.includes(origin) || allowed.includes('*');
 }
 
 /** Answers an error of the API in the form of JSON-RPC, with the status that it always has. */

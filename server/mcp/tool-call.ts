@@ -1,9 +1,8 @@
 import type { ValidationIssue } from '../../contract/errors.ts';
 import { DomainError } from '../domain/domain-error.ts';
-import type { Charges } from '../http/authenticate.ts';
+import type { Charges } from '../http/look-up-token.ts';
 import { RequestValidationError, type RouteInput, refusalOf, validateInput } from '../http/ts-rest.ts';
-import type { ArgumentPlace } from './tool-schemas.ts';
-import type { Tool } from './tools.ts';
+import type { ArgumentPlace, Tool } from './tools.ts';
 
 /**
  * The key in `_meta` under which a call is done once, as under the Idempotency-Key of a request. It is no header here:

@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify';
 import type { ClientMetadata } from 'oidc-provider';
 import { grantTypes, scopes, toolScope } from './metadata.ts';
 
@@ -116,4 +117,14 @@ export function shownTarget(redirectUri: string): { host: string; isLocal: boole
 export function formTargetOf(redirectUri: string): string {
   const { protocol, origin } = new URL(redirectUri);
   return /^https?:\/\/[a-z0-9.-]+(:\d+)?$/.test(origin) ? origin : protocol;
+}
+
+/**
+ * The hook that leaves out of what a client is told of its registration what it did not register, and the hash of its
+ * secret, which it is told once.
+ */
+export async function tidyRegistration(request: FastifyRequest, _reply: unknown, payload: unknown): Promise<unknown> {
+  if (typeof payload !== 'object' || payload === null) return payload;
+  const hidden = new Set([...Object.keys(fixedMetadata), ...(request.method === 'POST' ? [] : ['client_secret'])]);
+  return Object.fromEntries(Object.entries(payload).filter(([name]) => !hidden.has(name)));
 }

@@ -6,7 +6,7 @@ import { DomainError } from '../domain/domain-error.ts';
 import { type Redemption, RedemptionError, type RedemptionRefusal, redeem } from '../domain/oauth/redeem.ts';
 import { adjustAuthorization, canBeKept } from './adjust-authorization.ts';
 import { shownTarget } from './client-metadata.ts';
-import { routes } from './routes.ts';
+import { routes } from './metadata.ts';
 
 /** An error as OAuth writes it (RFC 6749, section 5.2). */
 export interface OauthErrorBody {

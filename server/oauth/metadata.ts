@@ -1,6 +1,18 @@
 import type { Config } from '../config.ts';
 import { issuerOf, mcpUrlOf } from '../http/public-addresses.ts';
-import { routes } from './routes.ts';
+
+/** Where clients come: each is served in serve-oauth.ts, and what else the provider has is not. */
+export const routes = {
+  authorization: '/oauth/authorize',
+  token: '/oauth/token',
+  registration: '/oauth/register',
+  revocation: '/oauth/revoke',
+} as const;
+
+/** Where a request awaits consent. The cookie that tells whose browser it is is kept to this path. */
+export function consentPathOf(uid: string): string {
+  return `/admin/connect/${uid}`;
+}
 
 /** What a client asks for. Which boards, and at which level, is decided by the person who consents. */
 export const toolScope = 'mcp';

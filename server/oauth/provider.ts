@@ -3,13 +3,12 @@ import type { Context, Provider as OauthProvider } from 'oidc-provider';
 import type { ServerDependencies } from '../dependencies.ts';
 import { issuerOf, mcpUrlOf } from '../http/public-addresses.ts';
 import { buildAddressGuard } from '../outgoing/address-guard.ts';
-import { buildOutgoingRequests } from '../outgoing/outgoing-request.ts';
+import { buildOutgoingRequests, type OutgoingRequests } from '../outgoing/outgoing-request.ts';
 import { buildAdapter } from './adapter.ts';
 import { chargeFetches } from './client-limits.ts';
 import { fixedMetadata, tidyMetadata } from './client-metadata.ts';
 import { grantEnder } from './end-grant.ts';
 import { asksForAnother, connectProvider, noteRefusal, type OauthErrorBody, redemptionIn } from './exchange.ts';
-import { fetchWith } from './fetch-document.ts';
 import {
   accessTokenSeconds,
   codeSeconds,
@@ -18,8 +17,7 @@ import {
   refreshTokenSeconds,
   unusedClientSeconds,
 } from './lifetimes.ts';
-import { grantTypes, scopes, toolScope } from './metadata.ts';
-import { consentPathOf, routes } from './routes.ts';
+import { consentPathOf, grantTypes, routes, scopes, toolScope } from './metadata.ts';
 import { compareHashedSecrets, prefixTokens } from './secrets.ts';
 
 /** For how long a client's document is not fetched again at least: a client asks for a token every hour. */
@@ -169,4 +167,21 @@ export async function buildProvider(server: ServerDependencies): Promise<BuiltPr
   compareHashedSecrets(provider);
   prefixTokens(provider);
   return { provider, close: outgoing.close };
+}
+
+/**
+ * What the provider fetches with: the document of a client that is known by its URL. It goes the way of webhooks, which
+ * reaches no address inside the network and follows no redirect.
+ */
+function fetchWith(outgoing: OutgoingRequests) {
+  return async (url: string, { signal }: { signal?: AbortSignal }): Promise<Response> => {
+    const { status, headers, body } = await outgoing.get(url, { headers: { accept: 'application/json' }, signal });
+    // Whatever is not a document is none in the same way, and some statuses cannot have a body.
+    if (status !== 200) return new Response(null, { status: 502 });
+    const told = ['cache-control', 'expires'].flatMap(name => {
+      const value = headers[name];
+      return typeof value === 'string' ? [[name, value] as [string, string]] : [];
+    });
+    return new Response(new Uint8Array(body), { headers: told });
+  };
 }

@@ -1,18 +1,18 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import { type ErrorKey, errors } from '../../contract/errors.ts';
 import type { ServerDependencies } from '../dependencies.ts';
+import { noteErrors } from '../http/error-handler.ts';
 import { collectPaths, refuseOtherMethods } from '../http/method-not-allowed.ts';
 import { issuerOf, mcpUrlOf, resourceMetadataPath } from '../http/public-addresses.ts';
+import type { ErrorReporter } from '../observability/error-reporter.ts';
 import { refuseManyParameters } from './adjust-authorization.ts';
 import { chargeAuthorizations, chargeRegistrations } from './client-limits.ts';
-import { shownTarget } from './client-metadata.ts';
+import { shownTarget, tidyRegistration } from './client-metadata.ts';
 import { type Consents, consentsOf } from './consents.ts';
-import { answerOauthErrors } from './error-answer.ts';
-import { exchangeWith, pinToIssuer } from './exchange.ts';
-import { authorizationServerMetadata, protectedResourceMetadata } from './metadata.ts';
+import { exchangeWith, type OauthErrorBody, pinToIssuer } from './exchange.ts';
+import { authorizationServerMetadata, consentPathOf, protectedResourceMetadata, routes } from './metadata.ts';
 import { type BuiltProvider, buildProvider } from './provider.ts';
 import { sendRefusalPage, sendReturnPage } from './refusal-page.ts';
-import { consentPathOf, routes } from './routes.ts';
-import { tidyRegistration } from './tidy-registration.ts';
 
 export interface Oauth {
   /** What browsers are sent to: a plugin for the pages. */
@@ -109,3 +109,19 @@ function leaveBodies(app: FastifyInstance) {
 function sendMetadata(reply: FastifyReply, metadata: object) {
   return reply.header('Cache-Control', 'public, max-age=300').send(metadata);
 }
+
+/** Answers every error that is not the provider's own in the shape of OAuth. */
+function answerOauthErrors(reporter: ErrorReporter) {
+  const note = noteErrors(reporter);
+  return (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
+    const { key, message } = note(error, request, reply);
+    const body: OauthErrorBody = { error: codes[key] ?? 'invalid_request', error_description: message };
+    return reply.status(errors[key].status).send(body);
+  };
+}
+
+const codes: Partial<Record<ErrorKey, string>> = {
+  internal_error: 'server_error',
+  rate_limited: 'temporarily_unavailable',
+  service_unavailable: 'temporarily_unavailable',
+};

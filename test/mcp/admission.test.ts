@@ -1,8 +1,8 @@
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../server/database/database.ts';
-import { allowsOrigin } from '../../server/mcp/allows-origin.ts';
 import { keyedErrorOf } from '../../server/mcp/json-rpc-error.ts';
+import { allowsOrigin } from '../../server/mcp/serve-tools.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { testClock } from '../helpers/clock.ts';
 import { createMember, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';

@@ -4,7 +4,7 @@ import { DomainError } from '../../server/domain/domain-error.ts';
 import { answerWithSdk } from '../../server/mcp/answer-with-sdk.ts';
 import { serverInfo } from '../../server/mcp/introduction.ts';
 import { eraOfPlainCall, writePlainResult } from '../../server/mcp/plain-call.ts';
-import { refusalResultOf, resultOf } from '../../server/mcp/tool-result.ts';
+import { refusalResultOf, resultOf } from '../../server/mcp/run-tool.ts';
 import { buildTools } from '../../server/mcp/tools.ts';
 import { envelope, modernHeaders } from './call-tool.ts';
 

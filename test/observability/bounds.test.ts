@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { loggedPath } from '../../server/http/logged-path.ts';
+import { loggedPath } from '../../server/http/answer-log.ts';
 import { cutOff, maskAddresses, maxAddresses } from '../../server/observability/mask-addresses.ts';
 import { buildRedactor } from '../../server/observability/redactor.ts';
 import { createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
