@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import pg from 'pg';
 import { formatToken, makeSecret } from '../../server/domain/tokens/token-text.ts';
+import { quantile } from '../figures.ts';
 import { type ApiClient, buildApiClient, type Observations } from './api-client.ts';
 import type { Deployment } from './deployment.ts';
 import { type Ledger, voteKey } from './ledger.ts';
@@ -32,15 +32,11 @@ const baselineMs = 5_000;
 const readLimitMs = 200;
 
 /** A board with an idea that a hundred thousand people have voted for, and another idea to merge it into. */
-export async function prepareBigMerge(
-  { cli, balancer, postgres }: Deployment,
-  { seen, ledger }: Omit<Options, 'actor'>,
-) {
+export async function prepareBigMerge(deployment: Deployment, { seen, ledger }: Omit<Options, 'actor'>) {
+  const { cli, query } = deployment;
   const { id: boardId } = await cli<{ id: number }>('board', 'create', '--slug', 'crowd', '--name', 'Crowd');
-  const client = new pg.Client({ connectionString: postgres.url });
-  await client.connect();
   const voters: Voter[] = [];
-  for (let n = 0; n <= voterCount; n++) voters.push(await issueToken(client, boardId, balancer.url, seen));
+  for (let n = 0; n <= voterCount; n++) voters.push(await issueToken(deployment, boardId, seen));
   const moderator = voters.pop() as Voter;
   const ids: number[] = [];
   for (const title of ['Wanted by a crowd', 'Wanted by the same crowd']) {
@@ -49,15 +45,14 @@ export async function prepareBigMerge(
     ledger.events['idea.created'] += 1;
   }
   const [source = 0, target = 0] = ids;
-  await client.query(
+  await query(
     `with voter as (insert into voters (account_id) select account_id from ideas, generate_series(1, $2) where id = $1
       returning id, account_id)
     insert into votes (idea_id, voter_id, account_id, value) select $1, id, account_id, 1 from voter`,
     [source, voteCount],
   );
-  await client.query('select carry_votes(account_id, id) from ideas where id = $1', [source]);
-  await client.query('analyze votes');
-  await client.end();
+  await query('select carry_votes(account_id, id) from ideas where id = $1', [source]);
+  await query('analyze votes');
   return { ids, run: (actor: Actor) => runBigMerge({ actor, seen, ledger }, moderator.client, voters, source, target) };
 }
 
@@ -67,9 +62,9 @@ interface Voter {
 }
 
 /** Issues a token in the database itself: the command line takes seconds for each. */
-async function issueToken(client: pg.Client, boardId: number, url: string, seen: Observations): Promise<Voter> {
+async function issueToken({ query, balancer }: Deployment, boardId: number, seen: Observations): Promise<Voter> {
   const secret = makeSecret();
-  const { rows } = await client.query<{ token_id: string }>(
+  const [made] = await query<{ token_id: string }>(
     `with voter as (insert into voters (account_id) select account_id from boards where id = $1 returning id, account_id),
     token as (
       insert into api_tokens (account_id, issuer_id, voter_id, name, secret_hash)
@@ -81,8 +76,8 @@ async function issueToken(client: pg.Client, boardId: number, url: string, seen:
     select account_id, id, $1, 'moderate' from token returning token_id`,
     [boardId, hash('sha256', secret, 'buffer')],
   );
-  const tokenId = Number(rows[0]?.token_id);
-  return { tokenId, client: buildApiClient(url, formatToken({ id: tokenId, secret }), seen) };
+  const tokenId = Number(made?.token_id);
+  return { tokenId, client: buildApiClient(balancer.url, formatToken({ id: tokenId, secret }), seen) };
 }
 
 async function runBigMerge(
@@ -111,7 +106,7 @@ async function runBigMerge(
   if (merged) ledger.events['idea.merged'] += 1;
   const idea = await moderator.send(`GET /api/v1/ideas/${target}`, undefined, 200);
   const counted = idea?.body.up_count;
-  const reads = { count: during.length, before: percentile(before), during: percentile(during) };
+  const reads = { count: during.length, before: quantile(before, 0.99), during: quantile(during, 0.99) };
   const faults = [
     ...(counted === voteCount + voterCount ? [] : [`The merged idea counts ${counted} votes`]),
     ...(reads.during < readLimitMs
@@ -136,10 +131,6 @@ async function readWhile({ client }: Actor, work: Promise<unknown>): Promise<num
   }
   await end;
   return times;
-}
-
-function percentile(times: number[]): number {
-  return times.toSorted((a, b) => a - b)[Math.floor((times.length - 1) * 0.99)] ?? 0;
 }
 
 /** One sentence for the results. */

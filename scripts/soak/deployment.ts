@@ -4,6 +4,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import pg from 'pg';
 import { type Balancer, startBalancer } from '../../test/helpers/balancer.ts';
 import { type OwnPostgres, startOwnPostgres } from '../../test/helpers/own-postgres.ts';
 import { type ServerProcess, startProcess } from '../../test/helpers/server-process.ts';
@@ -16,6 +17,8 @@ export interface Deployment {
   memory: ReturnType<typeof watchMemory>;
   /** Runs a command of the command line and answers its JSON. */
   cli<Result>(...args: string[]): Promise<Result>;
+  /** Runs a statement on the database, without the servers. */
+  query<Row extends object>(text: string, values?: unknown[]): Promise<Row[]>;
   /** The servers that run now. */
   servers(): ServerProcess[];
   /** Tells one to stop, waits for its end, and starts another in its place. Answers how it ended. */
@@ -35,6 +38,9 @@ export async function deploy(sampleIntervalMs: number, smtpUrl: string): Promise
   // PostgreSQL's user must get in when root runs this.
   await chmod(dataDir, 0o711);
   const postgres = await startOwnPostgres({}, dataDir);
+  const pool = new pg.Pool({ connectionString: postgres.url });
+  // A restart of PostgreSQL ends idle connections.
+  pool.on('error', () => {});
   const balancer = await startBalancer(probeIntervalMs);
   const memory = watchMemory(sampleIntervalMs);
   const environment = {
@@ -78,6 +84,7 @@ export async function deploy(sampleIntervalMs: number, smtpUrl: string): Promise
     memory.close();
     await Promise.all([...running.values()].map(one => one.kill()));
     await balancer.close();
+    await pool.end();
     await postgres.close();
     await rm(dataDir, { recursive: true, force: true });
   };
@@ -98,6 +105,8 @@ export async function deploy(sampleIntervalMs: number, smtpUrl: string): Promise
       const { stdout } = await promisify(execFile)(process.execPath, [file, ...args, '--json'], { env });
       return JSON.parse(stdout);
     },
+    query: async <Row extends object>(text: string, values: unknown[] = []) =>
+      (await pool.query<Row>(text, values)).rows,
     servers: () => [...running].filter(([name]) => name !== 'worker').map(([, one]) => one),
     async restart(name) {
       const status = await end(name);

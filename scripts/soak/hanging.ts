@@ -1,8 +1,5 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import pg from 'pg';
+import { hang, startReceiver } from '../../test/helpers/receiver.ts';
 import type { SmtpReceiver } from '../../test/helpers/smtp-receiver.ts';
 import type { Deployment } from './deployment.ts';
 
@@ -24,31 +21,28 @@ const patienceMs = 60_000;
  * its mail. The accounts are gone afterwards: the ledger knows nothing of them.
  */
 export async function measureHanging(deployment: Deployment, smtp: SmtpReceiver): Promise<HangingFigures> {
-  const hanging = await listen(() => {});
-  let arrived = 0;
-  const receiver = await listen(answer => {
-    arrived += 1;
-    answer();
-  });
-  const client = new pg.Client({ connectionString: deployment.postgres.url });
-  await client.connect();
+  const { query } = deployment;
+  const [hanging, receiver] = await Promise.all([startReceiver(hang), startReceiver()]);
   try {
-    const flood = await prepareAccount(deployment, 'flood', hanging.url);
-    const quiet = await prepareAccount(deployment, 'quiet', receiver.url);
-    await client.query(
+    const flood = await prepareAccount(deployment, 'flood', `${hanging.url}/`);
+    const quiet = await prepareAccount(deployment, 'quiet', `${receiver.url}/`);
+    await query(
       `insert into webhook_endpoints (account_id, url, secret)
       select w.account_id, w.url || n, w.secret
       from webhook_endpoints w join accounts a on a.id = w.account_id and a.slug = 'flood', generate_series(2, $1::int) n`,
       [hangingEndpoints],
     );
     for (let n = 0; n < ideasOfFlood; n++) await createIdea(deployment, flood, n);
-    await until(() => hanging.count() > 0, 'no endpoint that hangs was tried');
+    await until(() => hanging.received.length > 0, 'no endpoint that hangs was tried');
     const figures: HangingFigures = { webhookMs: 0, mailMs: 0 };
     for (let round = 0; round < rounds; round++) {
-      const seen = { arrived, mails: smtp.received.length };
+      const seen = { webhooks: receiver.received.length, mails: smtp.received.length };
       await createIdea(deployment, quiet, round);
-      const webhookMs = await until(() => arrived > seen.arrived, 'the webhook of another account did not arrive');
-      await client.query(
+      const webhookMs = await until(
+        () => receiver.received.length > seen.webhooks,
+        'the webhook of another account did not arrive',
+      );
+      await query(
         `select graphile_worker.add_job('mail_password_link', json_build_object('user_id', id))
         from users where email = 'quiet@example.com'`,
       );
@@ -59,8 +53,7 @@ export async function measureHanging(deployment: Deployment, smtp: SmtpReceiver)
     }
     return figures;
   } finally {
-    await client.query(`delete from accounts where slug in ('flood', 'quiet')`);
-    await client.end();
+    await query(`delete from accounts where slug in ('flood', 'quiet')`);
     await Promise.all([hanging.close(), receiver.close()]);
   }
 }
@@ -103,24 +96,4 @@ async function until(isTrue: () => boolean, otherwise: string): Promise<number> 
     await delay(5);
   }
   return performance.now() - startedAt;
-}
-
-/** A receiver that counts its requests and leaves it to the caller whether it answers. */
-async function listen(receive: (answer: () => void) => void) {
-  let count = 0;
-  const http = createServer((request, response) => {
-    count += 1;
-    request.resume().on('end', () => receive(() => response.writeHead(204).end()));
-  });
-  http.listen(0, '127.0.0.1');
-  await once(http, 'listening');
-  return {
-    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/`,
-    count: () => count,
-    async close() {
-      http.closeAllConnections();
-      http.close();
-      await once(http, 'close');
-    },
-  };
 }

@@ -1,4 +1,4 @@
-import type { EventType } from '../../contract/events.ts';
+import { type EventType, eventTypes } from '../../contract/events.ts';
 
 export interface KnownIdea {
   id: number;
@@ -22,19 +22,8 @@ export interface Ledger {
 }
 
 export function newLedger(): Ledger {
-  return {
-    ideas: new Map(),
-    votes: new Map(),
-    comments: new Set(),
-    events: {
-      'idea.created': 0,
-      'idea.status_changed': 0,
-      'idea.merged': 0,
-      'idea.unmerged': 0,
-      'idea.voted': 0,
-      'comment.created': 0,
-    },
-  };
+  const events = Object.fromEntries(eventTypes.map(type => [type, 0])) as Ledger['events'];
+  return { ideas: new Map(), votes: new Map(), comments: new Set(), events };
 }
 
 export const voteKey = (tokenId: number, ideaId: number) => `${tokenId} ${ideaId}`;

@@ -1,7 +1,5 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
+import { startReceiver } from '../../test/helpers/receiver.ts';
 
 /** Takes webhooks, checks each signature, and counts them by their ids. */
 export interface Receiver {
@@ -15,40 +13,28 @@ export interface Receiver {
   close(): Promise<void>;
 }
 
-export async function startReceiver(): Promise<Receiver> {
+export async function startWebhookReceiver(): Promise<Receiver> {
   let webhook: Webhook | undefined;
   const arrivals = new Map<string, number>();
   const faults: string[] = [];
-  const http = createServer({ keepAliveTimeout: 60_000 }, async (request, response) => {
-    const id = String(request.headers['webhook-id']);
+  const { url, close } = await startReceiver((response, { headers, body }) => {
+    const id = String(headers['webhook-id']);
     try {
-      webhook?.verify(await readBody(request), request.headers as Record<string, string>);
+      webhook?.verify(body, headers);
       arrivals.set(id, (arrivals.get(id) ?? 0) + 1);
     } catch (error) {
       faults.push(`The webhook ${id} is not signed as it should be: ${(error as Error).message}`);
     }
     response.writeHead(204).end();
   });
-  http.listen(0, '127.0.0.1');
-  await once(http, 'listening');
   return {
-    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/`,
+    url: `${url}/`,
     trust(secret) {
       webhook = new Webhook(secret);
     },
     arrivals,
     count: () => [...arrivals.values()].reduce((sum, count) => sum + count, 0),
     faults,
-    async close() {
-      http.closeAllConnections();
-      http.close();
-      await once(http, 'close');
-    },
+    close,
   };
-}
-
-async function readBody(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk);
-  return Buffer.concat(chunks).toString();
 }

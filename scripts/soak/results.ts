@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { cpus, platform, totalmem } from 'node:os';
+import { quantile } from '../figures.ts';
 import { describeBigMerge } from './big-merge.ts';
 import type { Harm } from './harm.ts';
 import type { SoakReport } from './run-soak.ts';
@@ -90,9 +91,7 @@ function countOf(answers: Map<string, number>, status: number): number {
 }
 
 function latencies(values: number[]): string {
-  const sorted = values.toSorted((a, b) => a - b);
-  const at = (share: number) => `${(sorted[Math.floor((sorted.length - 1) * share)] ?? 0).toFixed(0)} ms`;
-  return `${at(0.5)}, ${at(0.99)}, ${at(1)}`;
+  return [0.5, 0.99, 1].map(share => `${quantile(values, share).toFixed(0)} ms`).join(', ');
 }
 
 function hangingRows({ hanging }: Harm): string {

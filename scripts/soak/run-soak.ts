@@ -1,17 +1,16 @@
 import { loadavg } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import pg from 'pg';
 import { startSmtpReceiver } from '../../test/helpers/smtp-receiver.ts';
 import { newObservations, type Observations } from './api-client.ts';
 import { type BigMerge, prepareBigMerge } from './big-merge.ts';
 import { checkDatabase, readWebhookIds } from './check.ts';
-import { deploy } from './deployment.ts';
+import { type Deployment, deploy } from './deployment.ts';
 import { doHarm, type Harm } from './harm.ts';
 import { type Ledger, newLedger } from './ledger.ts';
 import { type Actor, type LoadOptions, runLoad } from './load.ts';
 import type { MemoryFigures } from './memory.ts';
 import { prepare } from './prepare.ts';
-import { type Receiver, startReceiver } from './receiver.ts';
+import { type Receiver, startWebhookReceiver } from './receiver.ts';
 
 export interface SoakReport {
   minutes: number;
@@ -51,7 +50,7 @@ export async function runSoak(minutes: number, note: (line: string) => void, sig
   const startedAt = new Date();
   const loadBefore = loadavg()[0] ?? 0;
   note('starting PostgreSQL, two servers and a worker');
-  const receiver = await startReceiver();
+  const receiver = await startWebhookReceiver();
   const smtp = await startSmtpReceiver();
   const deployment = await deploy(sampleIntervalMs, smtp.url);
   try {
@@ -73,17 +72,17 @@ export async function runSoak(minutes: number, note: (line: string) => void, sig
     isOver = true;
     await load;
     note('waiting until every event was told');
-    const ids = await awaitDeliveries(deployment.postgres.url, receiver);
+    const ids = await awaitDeliveries(deployment, receiver);
     const memory = deployment.memory.figures(minutes);
     const sharedIds = [...shared.map(({ id }) => id), ...crowd.ids];
-    const database = await checkDatabase(deployment.postgres.url, ledger, sharedIds);
-    const postgresVersion = await readVersion(deployment.postgres.url);
+    const database = await checkDatabase(deployment, ledger, sharedIds);
+    const [version] = await deployment.query<{ server_version: string }>('show server_version');
     const ended = await deployment.stop();
     return {
       minutes,
       startedAt,
       loadBefore,
-      postgresVersion,
+      postgresVersion: version?.server_version ?? 'unknown',
       observations,
       ledger,
       harms,
@@ -122,10 +121,10 @@ export async function runSoak(minutes: number, note: (line: string) => void, sig
 }
 
 /** Resolves when every event has arrived, or when it has been waited for long enough. */
-async function awaitDeliveries(url: string, receiver: Receiver): Promise<Set<string>> {
+async function awaitDeliveries(deployment: Deployment, receiver: Receiver): Promise<Set<string>> {
   const deadline = performance.now() + deliveryPatienceMs;
   for (;;) {
-    const ids = await readWebhookIds(url);
+    const ids = await readWebhookIds(deployment);
     const areTold = ids.isSubsetOf(receiver.arrivals);
     if (areTold || performance.now() > deadline) {
       // The note of the last deliveries is written a moment after they were answered.
@@ -134,12 +133,4 @@ async function awaitDeliveries(url: string, receiver: Receiver): Promise<Set<str
     }
     await delay(500);
   }
-}
-
-async function readVersion(url: string): Promise<string> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  const { rows } = await client.query<{ server_version: string }>('show server_version');
-  await client.end();
-  return rows[0]?.server_version ?? 'unknown';
 }
