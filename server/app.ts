@@ -9,7 +9,7 @@ import fastify, {
 import { maxBodyBytes } from '../contract/limits.ts';
 import { serveAdmin } from './admin/serve-admin.ts';
 import type { Config } from './config.ts';
-import { buildTestPoster } from './delivery/chat/post-test.ts';
+import { buildTestPoster } from './delivery/chat/post-message.ts';
 import type { ServerDependencies } from './dependencies.ts';
 import { DomainError } from './domain/domain-error.ts';
 import { buildUnsubscribeTokens } from './domain/notifications/unsubscribe-token.ts';

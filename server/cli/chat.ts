@@ -1,6 +1,6 @@
 import { requireAppKey } from '../app-key.ts';
 import type { Config } from '../config.ts';
-import { buildTestPoster } from '../delivery/chat/post-test.ts';
+import { buildTestPoster } from '../delivery/chat/post-message.ts';
 import type { Administration } from '../domain/administration.ts';
 import { deleteChannel, disableChannel, enableChannel, type NamedChannel } from '../domain/chat/change-channels.ts';
 import { chatEventTypes } from '../domain/chat/chat-event-types.ts';

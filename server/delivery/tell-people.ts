@@ -7,9 +7,9 @@ import type { Tables } from '../database/tables.ts';
 import { chatEventTypes } from '../domain/chat/chat-event-types.ts';
 import { findAccountOfEvent } from '../domain/events/find-account-of-event.ts';
 import { targetIdInEvent } from '../domain/events/recorded-event.ts';
+import type { NotificationToMail } from '../domain/notifications/notification-to-mail.ts';
 import { chatQueue } from './chat/chat-queues.ts';
 import type { TaskDependencies } from './dependencies.ts';
-import type { NotificationToMail } from './mail/mail-notifications.ts';
 
 /** The payload of a tell_people job. */
 interface TellPeople {

@@ -1,19 +1,12 @@
+import type { Config } from '../../config.ts';
 import type { OpenedChannel } from '../../domain/chat/find-channel.ts';
-import type { ChatKind } from '../../entities/chat-channel.ts';
-import type { OutgoingRequests } from '../../outgoing/outgoing-request.ts';
-import { type Outcome, post } from '../channel.ts';
-import { renderForDiscord } from './discord.ts';
-import { renderForMattermost } from './mattermost.ts';
-import type { ChatMessage } from './message.ts';
-import { renderForSlack } from './slack.ts';
-import { renderForTeams } from './teams.ts';
-
-const renderers = {
-  slack: renderForSlack,
-  discord: renderForDiscord,
-  mattermost: renderForMattermost,
-  teams: renderForTeams,
-} satisfies Record<ChatKind, (message: ChatMessage) => unknown>;
+import type { PostTest } from '../../domain/chat/test-channel.ts';
+import { systemClock } from '../../domain/time.ts';
+import { buildAddressGuard } from '../../outgoing/address-guard.ts';
+import { buildOutgoingRequests, type OutgoingRequests } from '../../outgoing/outgoing-request.ts';
+import { deliver, type Outcome, post } from '../channel.ts';
+import { renderers } from './formats.ts';
+import { type ChatMessage, describeTest } from './message.ts';
 
 /** Posts one message to the incoming webhook of a chat. Refused: the incoming webhook is gone for good. */
 export function postMessage(
@@ -25,4 +18,22 @@ export function postMessage(
   const headers = { 'content-type': 'application/json; charset=utf-8' };
   const body = JSON.stringify(renderers[kind](message));
   return post(requests, { url, headers, body, receiver: 'The chat', goneStatuses: [404, 410], now }, signal);
+}
+
+/** Posts test messages over connections of its own. Close it to close them. */
+export function buildTestPoster(
+  { WEBHOOK_ALLOWED_CIDRS }: Pick<Config, 'WEBHOOK_ALLOWED_CIDRS'>,
+  timeoutMs?: number,
+): { postTest: PostTest; close: () => void } {
+  const guard = buildAddressGuard(WEBHOOK_ALLOWED_CIDRS);
+  const requests = buildOutgoingRequests({ guard, ...(timeoutMs === undefined ? {} : { timeoutMs }) });
+  return {
+    async postTest(opened) {
+      const message = describeTest(opened.boardName);
+      const send = () => postMessage(requests, opened, message, { now: systemClock.now() });
+      const outcome = await deliver({ name: 'chat', send }, opened);
+      return outcome.result === 'delivered' ? undefined : outcome.reason;
+    },
+    close: requests.close,
+  };
 }

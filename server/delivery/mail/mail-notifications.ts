@@ -3,18 +3,13 @@ import { sql } from 'kysely';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import { targetIdInEvent, textInEvent } from '../../domain/events/recorded-event.ts';
 import { ideaUrl } from '../../domain/ideas/present-idea.ts';
+import type { NotificationToMail } from '../../domain/notifications/notification-to-mail.ts';
 import type { NotificationKind } from '../../domain/notifications/notification-words.ts';
 import { type Subscription, unsubscribeUrl } from '../../domain/notifications/unsubscribe-token.ts';
 import { deliver } from '../channel.ts';
 import type { TaskDependencies } from '../dependencies.ts';
 import type { Mail, Mailer } from './mailer.ts';
 import { writeNotificationMail } from './write-mail.ts';
-
-/** An entry in the payload of a mail_people job. All entries of a job are of one account. */
-export interface NotificationToMail {
-  account_id: number;
-  id: number;
-}
 
 /** Runs for a job that names no account, so it has no filter on the account. */
 const selectAccount = query('select_account_of_notifications', (db, $: Arguments<{ ids: readonly number[] }>) =>

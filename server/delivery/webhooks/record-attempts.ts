@@ -2,10 +2,10 @@ import { type RawBuilder, sql } from 'kysely';
 import { coalesceCallsByAccount } from '../../database/coalesce-calls.ts';
 import type { Database, Queryable, Transaction } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
+import { disableEndpoint } from '../../domain/webhooks/disable-webhook.ts';
 import { type AccountEndpoint, type Lane, wakeLanes } from '../../domain/webhooks/wake-lanes.ts';
 import type { AuditLog } from '../../observability/audit-log.ts';
 import { nextTry, retryPolicies } from '../retry-policy.ts';
-import { disableEndpoint } from './disable-endpoint.ts';
 
 /** One try of a delivery: a status with the beginning of the answer, or an error. */
 export interface Attempt {

@@ -1,10 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { EventBody } from '../../../contract/events.ts';
-import { renderForDiscord } from '../../../server/delivery/chat/discord.ts';
-import { renderForMattermost } from '../../../server/delivery/chat/mattermost.ts';
+import { renderers } from '../../../server/delivery/chat/formats.ts';
 import { type ChatMessage, describeEvent, describeTest } from '../../../server/delivery/chat/message.ts';
-import { renderForSlack } from '../../../server/delivery/chat/slack.ts';
-import { renderForTeams } from '../../../server/delivery/chat/teams.ts';
 
 const urlOf = (board: string, id: number) => `https://ideas.example.com/b/${board}/ideas/${id}`;
 const url = urlOf('web-app', 42);
@@ -83,7 +80,7 @@ describe('a message', () => {
 
 describe('Slack', () => {
   test('is sent rich text with the title as a link, and mrkdwn for the notification', () => {
-    expect(renderForSlack(messageOf('idea.status_changed'))).toEqual({
+    expect(renderers.slack(messageOf('idea.status_changed'))).toEqual({
       text: 'Ada moved Dark mode to Planned · Web app',
       blocks: [
         {
@@ -109,7 +106,7 @@ describe('Slack', () => {
   });
 
   test('is sent the beginning of a comment as a quote', () => {
-    const [block] = renderForSlack(messageOf('comment.created')).blocks;
+    const [block] = renderers.slack(messageOf('comment.created')).blocks;
     expect(block?.elements[1]).toEqual({
       type: 'rich_text_quote',
       elements: [{ type: 'text', text: 'We need this too.' }],
@@ -123,7 +120,7 @@ describe('Slack', () => {
     ['&lt;!channel&gt;', '&amp;lt;!channel&amp;gt;'],
     ['@channel @here @everyone', '@\u200bchannel @\u200bhere @\u200beveryone'],
   ])('finds no mention or link in %s', (hostile, escaped) => {
-    const { text, blocks } = renderForSlack(messageOf('comment.created', { title: hostile, comment: hostile }));
+    const { text, blocks } = renderers.slack(messageOf('comment.created', { title: hostile, comment: hostile }));
     expect(text).toBe(`Ada commented on ${escaped} · Web app`);
     const elements = blocks.flatMap(block => block.elements).flatMap(section => section.elements);
     // To the letter, in elements that are text or a link of ours: none is a user, a group, a broadcast or a date.
@@ -135,7 +132,7 @@ describe('Slack', () => {
 
 describe('Discord', () => {
   test('is sent an embed that allows no mention', () => {
-    expect(renderForDiscord(messageOf('comment.created'))).toEqual({
+    expect(renderers.discord(messageOf('comment.created'))).toEqual({
       embeds: [{ description: `**Ada** commented on [Dark mode](${url}) · Web app\n> We need this too.` }],
       allowed_mentions: { parse: [] },
     });
@@ -156,19 +153,19 @@ describe('Discord', () => {
     ['1. item', '1\\. item'],
     ['>>> quote', '\\>\\>\\> quote'],
   ])('shows %s to the letter', (hostile, escaped) => {
-    const [embed] = renderForDiscord(messageOf('comment.created', { comment: hostile })).embeds;
+    const [embed] = renderers.discord(messageOf('comment.created', { comment: hostile })).embeds;
     expect(embed?.description.split('\n')[1]).toBe(`> ${escaped}`);
   });
 
   test('has a title that does not end its own link', () => {
-    const [embed] = renderForDiscord(messageOf('idea.created', { title: 'x](https://evil.example) [y' })).embeds;
+    const [embed] = renderers.discord(messageOf('idea.created', { title: 'x](https://evil.example) [y' })).embeds;
     expect(embed?.description).toBe(`**Ada** submitted [x\\](https://evil.example) \\[y](${url}) · Web app`);
   });
 });
 
 describe('Mattermost', () => {
   test('is sent Markdown with the title as a link', () => {
-    expect(renderForMattermost(messageOf('idea.merged'))).toEqual({
+    expect(renderers.mattermost(messageOf('idea.merged'))).toEqual({
       text: `**Ada** merged [Dark mode](${url}) into [Themes](${targetUrl}) · Web app`,
     });
   });
@@ -184,7 +181,7 @@ describe('Mattermost', () => {
     ['**bold** _it_ ~~gone~~ `code`', '\\*\\*bold\\*\\* \\_it\\_ \\~\\~gone\\~\\~ \\`code\\`'],
     ['+ item', '\\+ item'],
   ])('shows %s to the letter', (hostile, escaped) => {
-    const { text } = renderForMattermost(messageOf('comment.created', { comment: hostile }));
+    const { text } = renderers.mattermost(messageOf('comment.created', { comment: hostile }));
     expect(text.split('\n')[1]).toBe(`> ${escaped}`);
   });
 
@@ -199,7 +196,7 @@ describe('Mattermost', () => {
       comment: hostile,
     };
     for (const type of ['idea.created', 'idea.status_changed', 'idea.merged', 'comment.created'] as const) {
-      const { text } = renderForMattermost(messageOf(type, texts));
+      const { text } = renderers.mattermost(messageOf(type, texts));
       expect(text.replaceAll(/\n> /g, '')).not.toMatch(/[<>]|@[^\u200b]/);
     }
   });
@@ -207,7 +204,7 @@ describe('Mattermost', () => {
 
 describe('Microsoft Teams', () => {
   test('is sent an Adaptive Card with the title as a link', () => {
-    expect(renderForTeams(messageOf('comment.created'))).toEqual({
+    expect(renderers.teams(messageOf('comment.created'))).toEqual({
       type: 'message',
       attachments: [
         {
@@ -238,7 +235,7 @@ describe('Microsoft Teams', () => {
 
   test('shows mark-up, mentions and functions to the letter', () => {
     const hostile = '<at>Ada</at> **b** [x](https://evil.example) {{DATE(2026-01-01T00:00:00Z)}}';
-    const [attachment] = renderForTeams(messageOf('comment.created', { comment: hostile })).attachments;
+    const [attachment] = renderers.teams(messageOf('comment.created', { comment: hostile })).attachments;
     const { body, ...card } = attachment?.content ?? { body: [] };
     expect(body[1]?.inlines[0]?.text).toBe(hostile.replace('{{', '{\u200b{'));
     // Without an entity that names a user, <at> is text; text blocks, which have Markdown, there are none.
@@ -260,12 +257,12 @@ describe('the longest message', () => {
   test.each(['x', '*', '&', '<', '@', '🦀'])('of %s is one that every chat takes', character => {
     for (const type of ['idea.status_changed', 'idea.merged', 'comment.created'] as const) {
       const message = messageOf(type, long(character));
-      const slack = renderForSlack(message);
+      const slack = renderers.slack(message);
       expect(slack.text.length).toBeLessThanOrEqual(4000);
       expect(JSON.stringify(slack.blocks).length).toBeLessThanOrEqual(4000);
-      expect(renderForDiscord(message).embeds[0]?.description.length).toBeLessThanOrEqual(4096);
-      expect([...renderForMattermost(message).text].length).toBeLessThanOrEqual(4000);
-      expect(Buffer.byteLength(JSON.stringify(renderForTeams(message)))).toBeLessThanOrEqual(28 * 1024);
+      expect(renderers.discord(message).embeds[0]?.description.length).toBeLessThanOrEqual(4096);
+      expect([...renderers.mattermost(message).text].length).toBeLessThanOrEqual(4000);
+      expect(Buffer.byteLength(JSON.stringify(renderers.teams(message)))).toBeLessThanOrEqual(28 * 1024);
     }
   });
 });

@@ -1,5 +1,4 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { disableEndpoint } from '../../../server/delivery/webhooks/disable-endpoint.ts';
 import { commentOnIdea } from '../../../server/domain/comments/comments.ts';
 import { cancelAccountDeletion, scheduleAccountDeletion } from '../../../server/domain/erasure/request-deletion.ts';
 import { createIdea } from '../../../server/domain/ideas/create-idea.ts';
@@ -8,6 +7,7 @@ import { approveIdea, rejectIdea } from '../../../server/domain/moderation/moder
 import { followIdea, unfollowIdea } from '../../../server/domain/notifications/follow-idea.ts';
 import { setPassword } from '../../../server/domain/sign-in/set-password.ts';
 import { setIdeaStatus } from '../../../server/domain/statuses/set-idea-status.ts';
+import { disableEndpoint } from '../../../server/domain/webhooks/disable-webhook.ts';
 import { emailOf } from '../../admin/visitor.ts';
 import { act } from '../../helpers/act.ts';
 import { createMember, createWorld, insertIdea, type World } from '../../helpers/fixtures.ts';

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { NotificationToMail } from '../../../server/delivery/mail/mail-notifications.ts';
 import { commentOnIdea } from '../../../server/domain/comments/comments.ts';
 import { createIdea } from '../../../server/domain/ideas/create-idea.ts';
 import { mergeIdea, unmergeIdea } from '../../../server/domain/merging/merge-idea.ts';
 import { approveIdea, rejectIdea } from '../../../server/domain/moderation/moderate-idea.ts';
 import { followIdea } from '../../../server/domain/notifications/follow-idea.ts';
+import type { NotificationToMail } from '../../../server/domain/notifications/notification-to-mail.ts';
 import { setIdeaStatus } from '../../../server/domain/statuses/set-idea-status.ts';
 import { act } from '../../helpers/act.ts';
 import { asUser } from '../../helpers/administration.ts';

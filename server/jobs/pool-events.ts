@@ -1,0 +1,59 @@
+import { Logger as GraphileLogger, type Job, type WorkerEvents, type WorkerPool } from 'graphile-worker';
+import type { Logger } from 'pino';
+import type { Metrics } from '../observability/metrics.ts';
+
+export function countJobs(events: WorkerEvents, metrics: Metrics) {
+  const startedAt = new Map<string, number>();
+  events.on('job:start', ({ job }) => {
+    startedAt.set(job.id, performance.now());
+  });
+  events.on('job:complete', ({ job, error }) => {
+    const start = startedAt.get(job.id);
+    if (start === undefined) return;
+    startedAt.delete(job.id);
+    metrics.countJob(job.task_identifier, error ? 'failed' : 'done', performance.now() - start);
+  });
+}
+
+/** What graphile-worker says, in the log of the server. Of what goes well it tells only who debugs. */
+export function logJobs(logger: Logger): GraphileLogger {
+  return new GraphileLogger(() => (level, message, meta) => {
+    const { failure, job, error } = (meta ?? {}) as { failure?: boolean; job?: Job; error?: unknown };
+    if (failure && job) {
+      // Its own words repeat the error's, in which PostgreSQL may quote a value: ours leave that out.
+      const { id, task_identifier: task, attempts: attempt } = job;
+      logger.error({ err: error, task, jobId: id, attempt }, 'a job failed');
+      return;
+    }
+    const pinoLevel = level === 'warning' ? 'warn' : level === 'error' ? 'error' : 'debug';
+    logger[pinoLevel]({ worker: message }, 'worker');
+  });
+}
+
+/** A moment in which the end of a job is surely written, and one for when PostgreSQL is busy. */
+const queueDelaysMs = [5, 50];
+
+/**
+ * Looks for the next job of a named queue when one of its jobs has ended: nothing else tells that the queue is free,
+ * and the next look on its own is seconds away.
+ */
+export function followQueues(events: WorkerEvents) {
+  let pool: WorkerPool | undefined;
+  let isPlanned = false;
+  events.on('pool:create', ({ workerPool }) => {
+    pool = workerPool;
+  });
+  events.on('pool:release', () => {
+    pool = undefined;
+  });
+  events.on('job:complete', ({ job }) => {
+    if (job.job_queue_id === null || isPlanned) return;
+    isPlanned = true;
+    for (const [index, ms] of queueDelaysMs.entries()) {
+      setTimeout(() => {
+        if (index === 0) isPlanned = false;
+        if (pool && !pool.abortSignal.aborted) pool.nudge(1);
+      }, ms).unref();
+    }
+  });
+}
