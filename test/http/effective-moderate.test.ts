@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { testClock } from '../helpers/clock.ts';
 import { createAccount, createBoard, createMember, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
-import { createTargets, operations, requestOf } from '../helpers/operations.ts';
+import { createTargets, requestOf, writes } from '../helpers/operations.ts';
 import { request } from '../helpers/request.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
 import { snapshot } from '../helpers/snapshot.ts';
@@ -36,7 +36,7 @@ const setRole = (role: string) =>
     role,
   ]);
 
-const moderating = operations.filter(({ grant }) => grant === 'moderate');
+const moderating = writes.filter(({ grant }) => grant === 'moderate');
 
 /** What the token may do now, each as the status and the key that the very next request is answered with. */
 async function abilities() {

@@ -176,7 +176,7 @@ describe('a path', () => {
     '/health/',
     '/ready/',
     '/api/v1/token/1',
-    '/api/v1/ideas/1/votes',
+    '/api/v1/ideas/1/nonsense',
     '/api/v1/ideas/1/2/3/4',
     '/.env',
     '/api/v1/ideas/%zz',

@@ -157,8 +157,9 @@ test('a frozen board is frozen before its window is closed', async () => {
 async function readEverything(): Promise<[string, number, unknown][]> {
   const targets = { ideaId, targetId: ideaId, mergedId: ideaId, tagId: 0, assignedTagId: 0 };
   const answers: [string, number, unknown][] = [];
-  for (const token of Object.values(tokens)) {
+  for (const [who, token] of Object.entries(tokens)) {
     for (const operation of reads) {
+      if (operation.grant === 'moderate' && !who.endsWith('moderate')) continue;
       const { line } = requestOf(operation, targets);
       const { status, body }: Answer = await request(server, line, { token });
       answers.push([line, status, operation.id === 'getBoard' ? { ...body, board: null } : body]);
