@@ -48,13 +48,12 @@ const DemoBoard = z.strictObject({
   ideas: z.array(DemoIdea),
 });
 
-export type DemoPerson = z.output<typeof DemoPerson>;
 export type DemoIdea = z.output<typeof DemoIdea>;
 export type DemoBoard = z.output<typeof DemoBoard>;
 
 export interface DemoData {
   account: { name: string; slug: string };
-  people: DemoPerson[];
+  people: z.output<typeof DemoPerson>[];
   boards: DemoBoard[];
 }
 
