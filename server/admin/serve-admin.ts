@@ -10,7 +10,7 @@ import { serveChat } from './chat/chat-routes.ts';
 import { serveConnect } from './connect/connect-routes.ts';
 import { serveHome } from './home/home-routes.ts';
 import { serveMembers } from './members/member-routes.ts';
-import { serveModeration } from './moderation/serve-moderation.ts';
+import { serveModeration } from './moderation/queue-routes.ts';
 import { serveProfile } from './profile/profile-routes.ts';
 import { guardForms } from './shell/form.ts';
 import { answerRefusals } from './shell/frame.ts';

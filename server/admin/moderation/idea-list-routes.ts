@@ -1,22 +1,18 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { StatusKey } from '../../../contract/status.ts';
 import { text, word } from '../../../contract/text.ts';
-import type { ServerDependencies } from '../../dependencies.ts';
 import { listModeratedBoards, type ModeratedBoard } from '../../domain/boards/list-boards.ts';
-import { type BoardView, readBoard } from '../../domain/boards/read-board.ts';
+import { readBoard } from '../../domain/boards/read-board.ts';
 import { listIdeas } from '../../domain/ideas/list-ideas.ts';
 import type { IdeaView } from '../../domain/ideas/read-idea.ts';
-import { type Page, placeOf } from '../../domain/pagination.ts';
-import type { AccountOfUser } from '../../domain/sign-in/session.ts';
-import { definePage, type Link, type NavigationLink, sendPage } from '../../pages/shell/page.ts';
+import { placeOf } from '../../domain/pagination.ts';
+import { presentIdea } from '../../pages/public-board/present-idea.ts';
+import { definePage } from '../../pages/shell/page.ts';
 import { readQuery } from '../../pages/shell/query.ts';
 import { shortLine } from '../../text/plain-text.ts';
-import { frameOf } from '../shell/frame.ts';
-import { administer, nameAccount, pathIn, requireModeratedAccount, requireSession } from '../shell/session.ts';
 import { shownName } from '../shell/show.ts';
+import { pageLinks, type Route, type Visit } from '../shell/visit.ts';
 import { actOnBoard } from './act-on-board.ts';
-import { ideaNumberIn, ideasPerPage, type ListedIdea, listedIdea } from './idea-search.ts';
 import { ideaPath } from './way-back.ts';
 
 const IdeasQuery = z.object({
@@ -28,120 +24,98 @@ const IdeasQuery = z.object({
 });
 type IdeasQuery = z.output<typeof IdeasQuery>;
 
-interface IdeasData {
-  /** Undefined where the account has no board. */
-  board: ShownBoard | undefined;
-  blocksPath: string;
-}
+const ideasPage = definePage<object>('admin/moderation/ideas');
 
-interface ShownBoard {
-  name: string;
-  isFrozen: boolean;
-  searchPath: string;
-  boards: { slug: string; name: string; isChosen: boolean }[];
-  slug: string;
-  q: string;
-  /** What the search keeps, beside the board. */
-  kept: { name: string; value: string }[];
-  statuses: NavigationLink[];
-  orders: NavigationLink[];
-  heading: string;
-  isFiltered: boolean;
-  everything: Link;
-  ideas: ListedIdea[];
-  first: Link | undefined;
-  next: Link | undefined;
-}
+/** So many fit a page that is quick on a phone. The list's statements know this number. */
+export const ideasPerPage = 20;
+const excerptLength = 220;
 
-const ideasPage = definePage<IdeasData>('admin/moderation/ideas');
+/** The ideas of a board for moderators. Ideas in a hidden status are listed when the search asks for that status. */
+export const ideaListRoute: Route = { path: '/admin/ideas', show: showIdeas };
 
-/** The ideas of a board, for those who moderate: those in a hidden status, too, where it is asked for. */
-export function serveIdeaList(app: FastifyInstance, server: ServerDependencies) {
-  app.get('/admin/ideas', { onRequest: [requireSession, nameAccount] }, async (request, reply) => {
-    const account = requireModeratedAccount(request);
-    const query = readQuery(IdeasQuery, request.query);
-    const number = ideaNumberIn(query.q);
-    if (number !== undefined) return reply.redirect(pathIn(request, account, ideaPath(number)), 303);
-    const boards = await administer(server, request, admin => listModeratedBoards(admin, account.id));
-    const slug = query.board ?? boards[0]?.slug;
-    const board = slug === undefined ? undefined : await showBoard(request, account, boards, { ...query, board: slug });
-    const data: IdeasData = { board, blocksPath: pathIn(request, account, '/admin/blocks') };
-    return sendPage(reply, ideasPage(frameOf(request, account, 'Ideas'), data));
+async function showIdeas(visit: Visit) {
+  const query = readQuery(IdeasQuery, visit.request.query);
+  const number = ideaNumberIn(query.q);
+  if (number !== undefined) return visit.path(ideaPath(number));
+  const boards = await visit.administer(admin => listModeratedBoards(admin, visit.account.id));
+  const slug = query.board ?? boards[0]?.slug;
+  return visit.page(ideasPage, 'Ideas', {
+    // Undefined if the account has no board.
+    board: slug === undefined ? undefined : await showBoard(visit, boards, { ...query, board: slug }),
+    blocksPath: visit.path('/admin/blocks'),
   });
-
-  function showBoard(
-    request: FastifyRequest,
-    account: AccountOfUser,
-    boards: ModeratedBoard[],
-    query: IdeasQuery & { board: string },
-  ): Promise<ShownBoard> {
-    return actOnBoard(server, request, account, query.board, async op => {
-      const board = await readBoard(op);
-      // A status of the board that was looked at before this one is as none.
-      const statusKey = board.statuses.find(({ key }) => key === query.status_key)?.key;
-      const filter = { statusKey, q: query.q, sort: query.sort, isPending: false };
-      const page = await listIdeas(op, filter, placeOf(query, query.sort, ideasPerPage));
-      return presentBoard(request, account, { board, boards, query: { ...query, status_key: statusKey }, page });
-    });
-  }
 }
 
-interface Listed {
-  board: BoardView;
-  boards: ModeratedBoard[];
-  query: IdeasQuery & { board: string };
-  page: Page<IdeaView>;
+function showBoard(visit: Visit, boards: ModeratedBoard[], given: IdeasQuery & { board: string }) {
+  return actOnBoard(visit, given.board, async op => {
+    const board = await readBoard(op);
+    // A status of the board that was shown before is ignored.
+    const statusKey = board.statuses.find(({ key }) => key === given.status_key)?.key;
+    const query = { ...given, status_key: statusKey };
+    const { q, sort, cursor } = query;
+    const page = await listIdeas(op, { statusKey, q, sort, isPending: false }, placeOf(query, sort, ideasPerPage));
+    const path = (changes: Partial<IdeasQuery>) =>
+      visit.path('/admin/ideas', fieldsOf({ ...query, cursor: undefined, ...changes }));
+    const hasHidden = board.statuses.some(status => status.is_hidden);
+    return {
+      name: shownName(board.name),
+      isFrozen: board.is_frozen,
+      searchPath: '/admin/ideas',
+      boards: boards.map(one => ({ slug: one.slug, name: shownName(one.name), isChosen: one.id === board.id })),
+      slug: board.slug,
+      q: q ?? '',
+      kept: parametersOf(path({ q: undefined, board: undefined })),
+      statuses: [
+        {
+          label: hasHidden ? 'All that are shown' : 'All',
+          href: path({ status_key: undefined }),
+          isCurrent: statusKey === undefined,
+        },
+        ...board.statuses.map(({ key, label, is_hidden }) => ({
+          label: `${shortLine(label, 60)}${is_hidden ? ' (hidden)' : ''}`,
+          href: path({ status_key: key }),
+          isCurrent: statusKey === key,
+        })),
+      ],
+      orders: [
+        { label: 'Newest', href: path({ sort: 'newest' }), isCurrent: sort === 'newest' },
+        { label: 'Top', href: path({ sort: 'top' }), isCurrent: sort === 'top' },
+      ],
+      heading: q === undefined ? 'Ideas' : headingOfSearch(q),
+      isFiltered: q !== undefined || statusKey !== undefined,
+      everything: { label: 'Show all ideas', href: path({ q: undefined, status_key: undefined }) },
+      ideas: page.rows.map(idea => listedIdea(idea, visit.path(ideaPath(idea.id)))),
+      ...pageLinks(path, {
+        first: cursor !== undefined && 'Back to the first page',
+        next: page.nextCursor && ['More ideas', { cursor: page.nextCursor }],
+      }),
+    };
+  });
 }
 
-function presentBoard(
-  request: FastifyRequest,
-  account: AccountOfUser,
-  { board, boards, query, page }: Listed,
-): ShownBoard {
-  const { q, sort, status_key } = query;
-  const path = (changes: Partial<IdeasQuery>) =>
-    pathIn(request, account, '/admin/ideas', fieldsOf({ ...query, cursor: undefined, ...changes }));
-  const hasHidden = board.statuses.some(status => status.is_hidden);
-  return {
-    name: shownName(board.name),
-    isFrozen: board.is_frozen,
-    searchPath: '/admin/ideas',
-    boards: boards.map(one => ({ slug: one.slug, name: shownName(one.name), isChosen: one.id === board.id })),
-    slug: board.slug,
-    q: q ?? '',
-    kept: [...new URLSearchParams(path({ q: undefined, board: undefined }).split('?')[1])].map(([name, value]) => ({
-      name,
-      value,
-    })),
-    statuses: [
-      {
-        label: hasHidden ? 'All that are shown' : 'All',
-        href: path({ status_key: undefined }),
-        isCurrent: status_key === undefined,
-      },
-      ...board.statuses.map(({ key, label, is_hidden }) => ({
-        label: `${shortLine(label, 60)}${is_hidden ? ' (hidden)' : ''}`,
-        href: path({ status_key: key }),
-        isCurrent: status_key === key,
-      })),
-    ],
-    orders: [
-      { label: 'Newest', href: path({ sort: 'newest' }), isCurrent: sort === 'newest' },
-      { label: 'Top', href: path({ sort: 'top' }), isCurrent: sort === 'top' },
-    ],
-    heading: q === undefined ? 'Ideas' : `Ideas with “${shortLine(q, 100, '…')}” in the title`,
-    isFiltered: q !== undefined || status_key !== undefined,
-    everything: { label: 'Show all ideas', href: path({ q: undefined, status_key: undefined }) },
-    ideas: page.rows.map(idea => listedIdea(idea, pathIn(request, account, ideaPath(idea.id)))),
-    first: query.cursor === undefined ? undefined : { label: 'Back to the first page', href: path({}) },
-    next: page.nextCursor === null ? undefined : { label: 'More ideas', href: path({ cursor: page.nextCursor }) },
-  };
-}
-
-/** What a query says beyond what goes without saying. */
+/** The parameters that differ from the defaults. */
 function fieldsOf({ board, status_key, q, sort, cursor }: Partial<IdeasQuery>): Record<string, string> {
   const values = { board, status_key, q, sort: sort === 'newest' ? undefined : sort, cursor };
   return Object.fromEntries(
     Object.entries(values).filter((entry): entry is [string, string] => entry[1] !== undefined),
   );
+}
+
+/** The parameters of a path, for the hidden fields of a search. */
+export function parametersOf(path: string) {
+  return [...new URLSearchParams(path.split('?')[1])].map(([name, value]) => ({ name, value }));
+}
+
+export function headingOfSearch(q: string): string {
+  return `Ideas with “${shortLine(q, 100, '…')}” in the title`;
+}
+
+export function listedIdea(idea: IdeaView, href: string) {
+  return { ...presentIdea(idea), excerpt: shortLine(idea.body, excerptLength, ''), href };
+}
+
+/** The number in a search such as #42. Webhooks, chats and the audit log name ideas by number. */
+export function ideaNumberIn(q: string | undefined): number | undefined {
+  const [, number] = /^#([1-9]\d{0,14})$/.exec(q ?? '') ?? [];
+  return number === undefined ? undefined : Number(number);
 }

@@ -1,178 +1,155 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { text, word } from '../../../contract/text.ts';
-import type { ServerDependencies } from '../../dependencies.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { listIdeas } from '../../domain/ideas/list-ideas.ts';
 import { inTurnAlone, turnsOfMerge } from '../../domain/ideas/lock-ideas.ts';
 import { readIdea } from '../../domain/ideas/read-idea.ts';
-import { copyVotesAhead, mergeIdea } from '../../domain/merging/merge-idea.ts';
+import { copyVotesAhead, mergeIdea, unmergeIdea } from '../../domain/merging/merge-idea.ts';
 import { previewMerge } from '../../domain/merging/preview-merge.ts';
 import { placeOf } from '../../domain/pagination.ts';
-import type { AccountOfUser } from '../../domain/sign-in/session.ts';
-import { definePage, type Link, sendPage } from '../../pages/shell/page.ts';
+import { definePage } from '../../pages/shell/page.ts';
 import { readQuery } from '../../pages/shell/query.ts';
-import type { Html } from '../../text/html.ts';
 import { shortLine } from '../../text/plain-text.ts';
-import { idFieldOf, idIn, numberIn } from '../shell/form.ts';
-import { formTokenOf, frameOf } from '../shell/frame.ts';
-import { nameAccount, pathIn, requireModeratedAccount, requireSession } from '../shell/session.ts';
-import { actOnIdea, changeIdea, type Moderation } from './act-on-board.ts';
-import { type ActionProblem, problemOfAction } from './action-problem.ts';
-import { ideaNumberIn, ideasPerPage, type ListedIdea, listedIdea } from './idea-search.ts';
-import { ideaPath } from './way-back.ts';
+import { idFieldOf, type Problem } from '../shell/form.ts';
+import { Refusal } from '../shell/refusal.ts';
+import { pageLinks, type Question, type Route, type Visit } from '../shell/visit.ts';
+import { actOnIdea, changeIdea, problemOfAction } from './act-on-board.ts';
+import { headingOfSearch, ideaNumberIn, ideasPerPage, listedIdea, parametersOf } from './idea-list-routes.ts';
+import { linkTo } from './idea-page.ts';
+import { ideaPath, wayBack, wayOf } from './way-back.ts';
 
 const MergeQuery = z.object({ q: text(0, 100).optional(), cursor: word(500).optional() });
 
-interface SearchData {
-  source: Link & { score: number };
-  searchPath: string;
-  kept: { name: string; value: string }[];
-  q: string;
-  heading: string;
-  candidates: ListedIdea[];
-  first: Link | undefined;
-  next: Link | undefined;
-  problem: string | undefined;
-}
+const searchPage = definePage<object>('admin/moderation/merge');
+const previewPage = definePage<object>('admin/moderation/merge-preview');
 
-interface PreviewData {
-  source: Link;
-  target: Link;
-  rows: { name: string; upCount: number; downCount: number; score: number }[];
-  votedOnBoth: number;
-  action: string;
-  targetId: number;
-  other: Link;
-  formToken: string;
-}
+/** Merges an idea into another after a search and a preview, and undoes a merge after a question. */
+export const mergeRoutes: Route[] = [
+  { path: '/admin/ideas/:id/merge', show: showMerge, run: merge, again: showSearch, problemOf: problemOfTarget },
+  {
+    path: '/admin/ideas/:id/unmerge',
+    ask: askToUnmerge,
+    run: async visit => {
+      const id = visit.id();
+      const turns = turnsOfMerge(id)({ accountId: visit.account.id });
+      await changeIdea(visit, id, op => unmergeIdea(op, id), turns);
+      return wayBack(visit, ideaPath(id), { notice: 'unmerged' });
+    },
+    problemOf: problemOfAction,
+    again: (visit, { status, message }) => {
+      const back = { label: 'Back', href: wayBack(visit, ideaPath(visit.id())) };
+      throw new Refusal(status, 'That cannot be done now', `${message}.`, back);
+    },
+  },
+];
 
-const searchPage = definePage<SearchData>('admin/moderation/merge');
-const previewPage = definePage<PreviewData>('admin/moderation/merge-preview');
-
-/** Merges an idea into another: a search for it, what would come of it, and then the merge. */
-export function serveMerging(app: FastifyInstance, server: ServerDependencies) {
-  const onRequest = [requireSession, nameAccount];
-
-  app.get('/admin/ideas/:id/merge', { onRequest }, async (request, reply) => {
-    const account = requireModeratedAccount(request);
-    const query = readQuery(MergeQuery, request.query);
-    const number = ideaNumberIn(query.q);
-    if (number !== undefined) return reply.redirect(previewPath(request, account, number), 303);
-    const targetId = numberIn(request, 'target');
-    if (targetId === undefined) return showSearch(request, reply, account);
-    let page: Html;
-    try {
-      page = await actOnIdea(server, request, account, idIn(request), op =>
-        showPreview(request, account, op, targetId),
-      );
-    } catch (error) {
-      return showSearch(request, reply, account, problemOfTarget(error));
-    }
-    return sendPage(reply, page);
-  });
-
-  app.post('/admin/ideas/:id/merge', { onRequest }, async (request, reply) => {
-    const account = requireModeratedAccount(request);
-    const targetId = idFieldOf(request.body, 'target_id');
-    if (targetId === undefined) return showSearch(request, reply, account, noTarget);
-    try {
-      await merge(request, account, idIn(request), targetId);
-    } catch (error) {
-      return showSearch(request, reply, account, problemOfTarget(error));
-    }
-    return reply.redirect(pathIn(request, account, ideaPath(targetId), { notice: 'merged' }), 303);
-  });
-
-  async function merge(request: FastifyRequest, account: AccountOfUser, id: number, targetId: number) {
-    const turns = turnsOfMerge(id, targetId)({ accountId: account.id });
-    const actor = await actOnIdea(server, request, account, id, async op => op.actor);
-    await copyVotesAhead({ actor, ...inTurnAlone(server.database, turns) }, id, targetId);
-    await changeIdea(server, request, account, id, op => mergeIdea(op, id, targetId), turns);
-  }
-
-  /** The search for a target; after one that was refused, it says why. */
-  async function showSearch(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    account: AccountOfUser,
-    problem?: ActionProblem,
-  ) {
-    const data = await actOnIdea(server, request, account, idIn(request), op => searchTargets(request, account, op));
-    const page = searchPage(frameOf(request, account, 'Merge an idea'), { ...data, problem: problem?.message });
-    return sendPage(reply, page, problem?.status ?? 200);
+async function showMerge(visit: Visit) {
+  const number = ideaNumberIn(readQuery(MergeQuery, visit.request.query).q);
+  if (number !== undefined) return previewPath(visit, number);
+  const targetId = visit.number('target');
+  if (targetId === undefined) return showSearch(visit);
+  try {
+    return await showPreview(visit, targetId);
+  } catch (error) {
+    return showSearch(visit, problemOfTarget(error));
   }
 }
 
-const noTarget: ActionProblem = { status: 422, message: 'Choose the idea into which to merge' };
-const unknownTarget: ActionProblem = { status: 404, message: 'There is no such idea on this board' };
+async function merge(visit: Visit) {
+  const targetId = idFieldOf(visit.request.body, 'target_id');
+  if (targetId === undefined) return showSearch(visit, noTarget);
+  const id = visit.id();
+  const turns = turnsOfMerge(id, targetId)({ accountId: visit.account.id });
+  const actor = await actOnIdea(visit, id, async op => op.actor);
+  await copyVotesAhead({ actor, ...inTurnAlone(visit.server.database, turns) }, id, targetId);
+  await changeIdea(visit, id, op => mergeIdea(op, id, targetId), turns);
+  return visit.path(ideaPath(targetId), { notice: 'merged' });
+}
 
-/** Where the source is what is not there, the search that shows the problem does not find it, either. */
-function problemOfTarget(error: unknown): ActionProblem {
+const noTarget: Problem = { status: 422, message: 'Choose the idea into which to merge' };
+const unknownTarget: Problem = { status: 404, message: 'There is no such idea on this board' };
+
+/** If the source is what was not found, the search that shows the problem does not find it, either. */
+function problemOfTarget(error: unknown): Problem {
   return error instanceof DomainError && error.key === 'not_found' ? unknownTarget : problemOfAction(error);
 }
 
-/** The ideas of the board that have the words in the title, those with the most votes first. */
-async function searchTargets(
-  request: FastifyRequest,
-  account: AccountOfUser,
-  op: Moderation,
-): Promise<Omit<SearchData, 'problem'>> {
-  const id = idIn(request);
-  const { q, cursor } = readQuery(MergeQuery, request.query);
-  const source = await readIdea(op, id);
-  if (!source) throw new DomainError('not_found');
-  const filter = { q, sort: 'top', isPending: false } as const;
-  const page = await listIdeas(op, filter, placeOf({ cursor }, filter.sort, ideasPerPage));
-  const path = (parameters: Record<string, string>) =>
-    pathIn(request, account, `${ideaPath(id)}/merge`, { ...(q === undefined ? {} : { q }), ...parameters });
-  return {
-    source: {
-      label: shortLine(source.title, 200),
-      href: pathIn(request, account, ideaPath(id)),
-      score: source.score,
-    },
-    searchPath: `${ideaPath(id)}/merge`,
-    kept: [...new URLSearchParams(pathIn(request, account, '').split('?')[1])].map(([name, value]) => ({
-      name,
-      value,
-    })),
+/** Searches for a target by its title, the ideas with the most votes first. Shows why a target was refused. */
+async function showSearch(visit: Visit, problem?: Problem) {
+  const id = visit.id();
+  const { q, cursor } = readQuery(MergeQuery, visit.request.query);
+  const { source, page } = await actOnIdea(visit, id, async op => {
+    const idea = await readIdea(op, id);
+    if (!idea) throw new DomainError('not_found');
+    const filter = { q, sort: 'top', isPending: false } as const;
+    return { source: idea, page: await listIdeas(op, filter, placeOf({ cursor }, filter.sort, ideasPerPage)) };
+  });
+  const path = `${ideaPath(id)}/merge`;
+  const kept = q === undefined ? {} : { q };
+  const data = {
+    source: linkTo(visit, source),
+    searchPath: path,
+    kept: parametersOf(visit.path('')),
     q: q ?? '',
-    heading: q === undefined ? 'The top ideas' : `Ideas with “${shortLine(q, 100, '…')}” in the title`,
-    candidates: page.rows
-      .filter(idea => idea.id !== id)
-      .map(idea => listedIdea(idea, previewPath(request, account, idea.id))),
-    first: cursor === undefined ? undefined : { label: 'Back to the first page', href: path({}) },
-    next: page.nextCursor === null ? undefined : { label: 'More ideas', href: path({ cursor: page.nextCursor }) },
+    heading: q === undefined ? 'The top ideas' : headingOfSearch(q),
+    candidates: page.rows.filter(idea => idea.id !== id).map(idea => listedIdea(idea, previewPath(visit, idea.id))),
+    ...pageLinks(parameters => visit.path(path, { ...kept, ...parameters }), {
+      first: cursor !== undefined && 'Back to the first page',
+      next: page.nextCursor && ['More ideas', { cursor: page.nextCursor }],
+    }),
   };
+  return visit.page(searchPage, 'Merge an idea', data, { problem });
 }
 
-async function showPreview(request: FastifyRequest, account: AccountOfUser, op: Moderation, targetId: number) {
-  const id = idIn(request);
-  const { idea, target, combined } = await previewMerge(op, id, targetId);
-  const source = { label: shortLine(idea.title, 200), href: pathIn(request, account, ideaPath(id)) };
-  const into = { label: shortLine(target.title, 200), href: pathIn(request, account, ideaPath(targetId)) };
-  const path = pathIn(request, account, `${ideaPath(id)}/merge`);
-  return previewPage(frameOf(request, account, 'Merge two ideas'), {
-    source,
+async function showPreview(visit: Visit, targetId: number) {
+  const id = visit.id();
+  const { idea, target, combined } = await actOnIdea(visit, id, op => previewMerge(op, id, targetId));
+  const path = visit.path(`${ideaPath(id)}/merge`);
+  const [from, into] = [linkTo(visit, { id, title: idea.title }), linkTo(visit, { id: targetId, title: target.title })];
+  const tallies = [
+    { name: from.label, ...idea },
+    { name: into.label, ...target },
+    { name: 'Together', ...combined },
+  ];
+  return visit.page(previewPage, 'Merge two ideas', {
+    source: from,
     target: into,
-    rows: [
-      { name: source.label, ...tallyOf(idea) },
-      { name: into.label, ...tallyOf(target) },
-      { name: 'Together', ...tallyOf(combined) },
-    ],
+    rows: tallies.map(({ name, up_count, down_count, score }) => ({
+      name,
+      upCount: up_count,
+      downCount: down_count,
+      score,
+    })),
     votedOnBoth: combined.voted_on_both,
     action: path,
     targetId,
     other: { label: 'Choose another idea', href: path },
-    formToken: formTokenOf(request),
   });
 }
 
-function tallyOf({ up_count, down_count, score }: { up_count: number; down_count: number; score: number }) {
-  return { upCount: up_count, downCount: down_count, score };
+function previewPath(visit: Visit, targetId: number): string {
+  return visit.path(`${ideaPath(visit.id())}/merge`, { target: String(targetId) });
 }
 
-function previewPath(request: FastifyRequest, account: AccountOfUser, targetId: number): string {
-  return pathIn(request, account, `${ideaPath(idIn(request))}/merge`, { target: String(targetId) });
+/** Asks on the page of either idea, because the followers are told. */
+async function askToUnmerge(visit: Visit): Promise<Question> {
+  const id = visit.id();
+  const { source, target } = await actOnIdea(visit, id, async op => {
+    const idea = await readIdea(op, id);
+    return { source: idea, target: idea?.merged_into_id ? await readIdea(op, idea.merged_into_id) : undefined };
+  });
+  if (!source) throw new DomainError('not_found');
+  if (!target) {
+    const own = { label: 'To the idea', href: visit.path(ideaPath(id)) };
+    throw new Refusal(409, 'It is not merged', 'There is nothing to undo.', own);
+  }
+  return {
+    title: 'Undo a merge',
+    verb: 'Undo the merge of',
+    name: `“${shortLine(source.title, 200)}”`,
+    explanation: `It stands by itself again with its own votes, and “${shortLine(target.title, 200)}” keeps those that were cast on it. Followers are told.`,
+    action: visit.path(`${ideaPath(id)}/unmerge`, wayOf(visit)),
+    button: 'Undo the merge',
+    back: { label: 'Leave it merged', href: wayBack(visit, ideaPath(id)) },
+  };
 }

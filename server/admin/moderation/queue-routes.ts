@@ -1,97 +1,113 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { word } from '../../../contract/text.ts';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { listModeratedBoards, type ModeratedBoard, maxPendingCount } from '../../domain/boards/list-boards.ts';
 import { DomainError } from '../../domain/domain-error.ts';
-import { type PendingIdea, pagePendingIdeas, pendingSort } from '../../domain/moderation/list-submissions.ts';
-import { type Page, placeOf } from '../../domain/pagination.ts';
-import type { AccountOfUser } from '../../domain/sign-in/session.ts';
+import { readIdea } from '../../domain/ideas/read-idea.ts';
+import {
+  type PendingIdea,
+  pagePendingIdeas,
+  pageRejectedIdeas,
+  pendingSort,
+  rejectedSort,
+} from '../../domain/moderation/list-submissions.ts';
+import { approveIdea, rejectIdea } from '../../domain/moderation/moderate-idea.ts';
+import { placeOf } from '../../domain/pagination.ts';
 import { type PersonView, readPeople } from '../../domain/users/read-people.ts';
-import { definePage, type Link, type NavigationLink, sendPage } from '../../pages/shell/page.ts';
+import { definePage } from '../../pages/shell/page.ts';
 import { readQuery } from '../../pages/shell/query.ts';
 import { shortLine, truncate } from '../../text/plain-text.ts';
-import { noticeIn } from '../shell/form.ts';
-import { formTokenOf, frameOf } from '../shell/frame.ts';
-import { administer, nameAccount, pathIn, requireModeratedAccount, requireSession } from '../shell/session.ts';
-import { type ShownTime, shownName, showTime } from '../shell/show.ts';
-import { notices } from './notices.ts';
-import { presentPerson, type ShownPerson } from './present-person.ts';
-import { ideaPath, wayToQueue } from './way-back.ts';
+import type { Problem } from '../shell/form.ts';
+import { Refusal } from '../shell/refusal.ts';
+import { requireModeratedAccount } from '../shell/session.ts';
+import { shownName, showTime } from '../shell/show.ts';
+import { pageLinks, serveRoutes, type Visit } from '../shell/visit.ts';
+import { actOnIdea, changeIdea } from './act-on-board.ts';
+import { blockRoutes } from './block-routes.ts';
+import { ideaListRoute } from './idea-list-routes.ts';
+import { ideaRoutes } from './idea-routes.ts';
+import { mergeRoutes } from './merge-routes.ts';
+import { ideaPath, notices, presentPerson, wayBack, wayOf, wayToQueue } from './way-back.ts';
 
 const QueueQuery = z.object({ board: word(100).optional(), cursor: word(500).optional() });
+const RejectedQuery = z.object({ cursor: word(500).optional() });
 
-interface QueueData {
-  boards: NavigationLink[];
-  ideas: ShownPending[];
-  first: Link | undefined;
-  next: Link | undefined;
-  blocksPath: string;
-  rejectedPath: string;
-  formToken: string;
-  notice: string | undefined;
-}
-
-interface ShownPending {
-  title: string;
-  href: string;
-  excerpt: string;
-  board: string;
-  author: string;
-  person: ShownPerson;
-  submitted: ShownTime;
-  isFrozen: boolean;
-  approvePath: string;
-  rejectPath: string;
-}
-
-const queuePage = definePage<QueueData>('admin/moderation/queue');
+const queuePage = definePage<object>('admin/moderation/queue');
+const rejectedPage = definePage<object>('admin/moderation/rejected-list');
+const rejectPage = definePage<object>('admin/moderation/reject');
 
 /** So many fit a page that is quick on a phone, with what can be judged of each without opening it. */
 const ideasPerPage = 10;
 const excerptLength = 500;
+const rejectedPerPage = 25;
+const maxReasonLength = 200;
 
-/** What awaits approval in an account, for those who moderate: who has waited longest stands first. */
-export function serveQueue(app: FastifyInstance, server: ServerDependencies) {
-  app.get('/admin/queue', { onRequest: [requireSession, nameAccount] }, async (request, reply) => {
-    const account = requireModeratedAccount(request);
-    const query = readQuery(QueueQuery, request.query);
-    const place = placeOf(query, pendingSort, ideasPerPage);
-    const { boards, page, people } = await administer(server, request, async admin => {
-      const listed = await listModeratedBoards(admin, account.id);
-      const board = listed.find(({ slug }) => slug === query.board);
-      if (query.board !== undefined && !board) throw new DomainError('not_found');
-      const pending = await pagePendingIdeas(admin, account.id, board?.id ?? null, place);
-      const authors = pending.rows.map(idea => idea.author_id);
-      return { boards: listed, page: pending, people: await readPeople(admin, account.id, authors) };
-    });
-    const link = (parameters: Record<string, string>) => pathIn(request, account, '/admin/queue', parameters);
-    const filter: Record<string, string> = query.board === undefined ? {} : { board: query.board };
-    const data: QueueData = {
-      boards: boards.length > 1 ? presentBoards(boards, query.board, link) : [],
-      ideas: presentIdeas(request, account, page, boards, people),
-      first: query.cursor === undefined ? undefined : { label: 'Back to the longest waiting', href: link(filter) },
-      next:
-        page.nextCursor === null
-          ? undefined
-          : { label: 'More ideas', href: link({ ...filter, cursor: page.nextCursor }) },
-      blocksPath: pathIn(request, account, '/admin/blocks'),
-      rejectedPath: pathIn(request, account, '/admin/queue/rejected'),
-      formToken: formTokenOf(request),
-      notice: noticeIn(request, notices),
-    };
-    return sendPage(reply, queuePage(frameOf(request, account, 'Queue'), data));
+/** The pages of moderators: the queue, ideas, merging, and blocked people. Admins and owners may use them, too. */
+export function serveModeration(app: FastifyInstance, server: ServerDependencies) {
+  serveRoutes(app, server, requireModeratedAccount, [
+    { path: '/admin/queue', show: showQueue },
+    { path: '/admin/queue/rejected', show: showRejected },
+    {
+      path: '/admin/ideas/:id/approve',
+      run: async visit => {
+        const id = visit.id();
+        const isApproved = await changeIdea(visit, id, op => approveIdea(op, visit.account.id, id));
+        return wayBack(visit, ideaPath(id), { notice: isApproved ? 'approved' : 'approved_already' });
+      },
+    },
+    {
+      path: '/admin/ideas/:id/reject',
+      show: showRejection,
+      run: async visit => {
+        const id = visit.id();
+        const reason = visit.field('reason');
+        const isRejected = await changeIdea(visit, id, op => rejectIdea(op, visit.account.id, id, reason));
+        return wayBack(visit, ideaPath(id), { notice: isRejected ? 'rejected' : 'rejected_already' });
+      },
+    },
+    ideaListRoute,
+    ...ideaRoutes,
+    ...mergeRoutes,
+    ...blockRoutes,
+  ]);
+}
+
+/** The ideas that await approval, the longest waiting first. */
+async function showQueue(visit: Visit) {
+  const query = readQuery(QueueQuery, visit.request.query);
+  const place = placeOf(query, pendingSort, ideasPerPage);
+  const { boards, page, people } = await visit.administer(async admin => {
+    const listed = await listModeratedBoards(admin, visit.account.id);
+    const board = listed.find(({ slug }) => slug === query.board);
+    if (query.board !== undefined && !board) throw new DomainError('not_found');
+    const pending = await pagePendingIdeas(admin, visit.account.id, board?.id ?? null, place);
+    const authors = pending.rows.map(idea => idea.author_id);
+    return { boards: listed, page: pending, people: await readPeople(admin, visit.account.id, authors) };
   });
+  const link = (parameters: Record<string, string>) => visit.path('/admin/queue', parameters);
+  const filter: Record<string, string> = query.board === undefined ? {} : { board: query.board };
+  const data = {
+    boards: boards.length > 1 ? presentBoards(boards, query.board, link) : [],
+    ideas: presentPending(visit, page.rows, boards, people),
+    ...pageLinks(parameters => link({ ...filter, ...parameters }), {
+      first: query.cursor !== undefined && 'Back to the longest waiting',
+      next: page.nextCursor && ['More ideas', { cursor: page.nextCursor }],
+    }),
+    blocksPath: visit.path('/admin/blocks'),
+    rejectedPath: visit.path('/admin/queue/rejected'),
+  };
+  return visit.page(queuePage, 'Queue', data, { notices });
 }
 
 function presentBoards(
   boards: ModeratedBoard[],
   chosen: string | undefined,
   link: (parameters: Record<string, string>) => string,
-): NavigationLink[] {
+) {
   return [
     { label: 'All boards', href: link({}), isCurrent: chosen === undefined },
-    // One on which nothing waits is left out, unless it is looked at.
+    // Boards with an empty queue are left out, except the current one.
     ...boards
       .filter(({ slug, pending_count }) => pending_count > 0 || slug === chosen)
       .map(({ slug, name, pending_count }) => ({
@@ -102,28 +118,64 @@ function presentBoards(
   ];
 }
 
-function presentIdeas(
-  request: FastifyRequest,
-  account: AccountOfUser,
-  { rows }: Page<PendingIdea>,
-  boards: ModeratedBoard[],
-  people: Map<number, PersonView>,
-): ShownPending[] {
-  const way = wayToQueue(request.query);
+function presentPending(visit: Visit, ideas: PendingIdea[], boards: ModeratedBoard[], people: Map<number, PersonView>) {
+  const way = wayToQueue(visit);
   const bySlug = new Map(boards.map(board => [board.slug, board]));
-  return rows.map(idea => {
+  return ideas.map(idea => {
     const board = bySlug.get(idea.board);
     return {
       title: shortLine(idea.title, 200),
-      href: pathIn(request, account, ideaPath(idea.id)),
+      href: visit.path(ideaPath(idea.id)),
       excerpt: truncate(idea.body, excerptLength),
       board: shownName(board?.name ?? ''),
       author: shownName(idea.author),
-      person: presentPerson(request, account, people.get(idea.author_id), way),
+      person: presentPerson(visit, people.get(idea.author_id), way),
       submitted: showTime(new Date(idea.created_at)),
       isFrozen: board?.is_frozen ?? false,
-      approvePath: pathIn(request, account, `${ideaPath(idea.id)}/approve`, way),
-      rejectPath: pathIn(request, account, `${ideaPath(idea.id)}/reject`, way),
+      approvePath: visit.path(`${ideaPath(idea.id)}/approve`, way),
+      rejectPath: visit.path(`${ideaPath(idea.id)}/reject`, way),
     };
   });
+}
+
+/** The rejected ideas, which no other list has. */
+async function showRejected(visit: Visit) {
+  const query = readQuery(RejectedQuery, visit.request.query);
+  const place = placeOf(query, rejectedSort, rejectedPerPage);
+  const { rows, nextCursor } = await visit.administer(admin => pageRejectedIdeas(admin, visit.account.id, place));
+  return visit.page(rejectedPage, 'Rejected ideas', {
+    ideas: rows.map(idea => ({
+      title: shortLine(idea.title, 200),
+      href: visit.path(ideaPath(idea.id)),
+      reason: shortLine(idea.reason, maxReasonLength, ''),
+      board: shownName(idea.board_name),
+      author: shownName(idea.author_name),
+      rejected: showTime(new Date(idea.rejected_at)),
+    })),
+    queuePath: visit.path('/admin/queue'),
+    ...pageLinks(parameters => visit.path('/admin/queue/rejected', parameters), {
+      first: query.cursor !== undefined && 'Back to the last rejected',
+      next: nextCursor && ['More ideas', { cursor: nextCursor }],
+    }),
+  });
+}
+
+async function showRejection(visit: Visit, problem?: Problem) {
+  const id = visit.id();
+  const idea = await actOnIdea(visit, id, op => readIdea(op, id));
+  if (idea?.moderation_state !== 'pending') {
+    throw new Refusal(409, 'It awaits approval no more', 'Somebody else may have approved or rejected it.', {
+      label: 'Back',
+      href: wayBack(visit, '/admin/queue'),
+    });
+  }
+  const data = {
+    title: shortLine(idea.title, 200),
+    author: shownName(idea.author_name),
+    body: idea.body,
+    action: visit.path(`${ideaPath(id)}/reject`, wayOf(visit)),
+    back: { label: 'Do not reject it', href: wayBack(visit, ideaPath(id)) },
+    reason: visit.field('reason'),
+  };
+  return visit.page(rejectPage, 'Reject an idea', data, { problem });
 }

@@ -173,14 +173,14 @@ interface Words {
 
 /**
  * The links of a list that is shown page by page, with their labels. `first` is false on the first page, and `next` is
- * undefined on the last one. `path` gives the path of the list with the parameters of a page.
+ * missing on the last one. `path` gives the path of the list with the parameters of a page.
  */
 export function pageLinks(
   path: (parameters: Record<string, string>) => string,
-  { first, next }: { first: string | false; next: [string, Record<string, string>] | undefined },
+  { first, next }: { first: string | false; next: [string, Record<string, string>] | '' | null | undefined },
 ) {
   return {
     first: first === false ? undefined : { label: first, href: path({}) },
-    next: next && { label: next[0], href: path(next[1]) },
+    next: next ? { label: next[0], href: path(next[1]) } : undefined,
   };
 }
