@@ -1,53 +1,15 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
+import { readAccountOverview } from '../../domain/accounts/find-account.ts';
+import type { Administration } from '../../domain/administration.ts';
+import { listBoardOverviews } from '../../domain/boards/list-boards.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
-import { definePage, sendPage } from '../../pages/shell/page.ts';
-import { noticeIn } from '../shell/form.ts';
-import { formTokenOf, frameOf } from '../shell/frame.ts';
-import { administer, findAccount, nameAccount, pathIn, requireSession, sessionOf } from '../shell/session.ts';
-import { type ShownTime, shownName, userErasedFrom } from '../shell/show.ts';
-import { type AccountAtHome, readAccountAtHome } from './account-at-home.ts';
+import { definePage } from '../../pages/shell/page.ts';
+import { findAccount, isAdmin, isModerator, isOwner, pathIn } from '../shell/session.ts';
+import { accountErasedFrom, showCount, shownName, userErasedFrom } from '../shell/show.ts';
+import { serveRoutes, type Visit } from '../shell/visit.ts';
 
-interface HomeData {
-  userName: string;
-  email: string;
-  account?: AccountAtHome | undefined;
-  leavePath?: string | undefined;
-  otherAccounts: { name: string; role: string; href: string }[];
-  profilePath: string;
-  /** When whoever asked for their deletion is erased at the earliest. */
-  erasedFrom?: ShownTime | undefined;
-  notice?: string | undefined;
-  formToken: string;
-}
-
-const homePage = definePage<HomeData>('admin/home/home');
-
-/** Where somebody who is signed in arrives: what waits for them, who they are, and where to go from there. */
-export function serveHome(app: FastifyInstance, server: ServerDependencies) {
-  app.get('/admin', { onRequest: [requireSession, nameAccount] }, async (request, reply) => {
-    const { user } = sessionOf(request);
-    const account = findAccount(request);
-    const data: HomeData = {
-      userName: shownName(user.name),
-      email: user.email,
-      account: account && (await readAccount(request, account)),
-      leavePath: account && pathIn(request, account, '/admin/members/leave'),
-      otherAccounts: user.accounts
-        .filter(one => one !== account)
-        .map(one => ({ name: shownName(one.name), role: one.role, href: pathIn(request, one, '/admin') })),
-      profilePath: pathIn(request, account, '/admin/profile'),
-      erasedFrom: userErasedFrom(user.deletion_requested_at, server.config),
-      notice: noticeIn(request, notices),
-      formToken: formTokenOf(request),
-    };
-    return sendPage(reply, homePage(frameOf(request, account, 'Home'), data));
-  });
-
-  function readAccount(request: FastifyRequest, account: AccountOfUser) {
-    return administer(server, request, admin => readAccountAtHome(admin, request, account, server.config));
-  }
-}
+const homePage = definePage<object>('admin/home/home');
 
 const notices = {
   kept: 'You stay: nothing of you is erased.',
@@ -55,3 +17,85 @@ const notices = {
   left: 'You have left the account.',
   role: 'You have another role now.',
 };
+
+/** So many boards are seen at a glance. The others are a page further. */
+const maxBoards = 8;
+
+/** The first page after signing in: the account's open tasks, the user, and the ways to other pages. */
+export function serveHome(app: FastifyInstance, server: ServerDependencies) {
+  serveRoutes(app, server, findAccount, [{ path: '/admin', show: showHome }]);
+}
+
+async function showHome(visit: Visit<AccountOfUser | undefined>) {
+  const { user, account, request } = visit;
+  const data = {
+    userName: shownName(user.name),
+    email: user.email,
+    account: account && (await visit.administer(admin => readAccountAtHome(admin, visit, account))),
+    leavePath: account && visit.path('/admin/members/leave'),
+    otherAccounts: user.accounts
+      .filter(one => one !== account)
+      .map(one => ({ name: shownName(one.name), role: one.role, href: pathIn(request, one, '/admin') })),
+    profilePath: visit.path('/admin/profile'),
+    erasedFrom: userErasedFrom(user.deletion_requested_at, visit.server.config),
+  };
+  return visit.page(homePage, 'Home', data, { notices });
+}
+
+/** What a role can do something about: moderators in the queue, admins on their boards. Others get boards to read. */
+async function readAccountAtHome(
+  admin: Administration,
+  visit: Visit<AccountOfUser | undefined>,
+  account: AccountOfUser,
+) {
+  const list = (choice: { hasPending?: boolean; isPublic?: boolean }) =>
+    listBoardOverviews(admin, account.id, { ...choice, limit: maxBoards + 1 });
+  const { role, plan } = account;
+  const atHome = { name: shownName(account.name), role, plan };
+  if (!isModerator(account)) {
+    const boards = (await list({ isPublic: true })).slice(0, maxBoards);
+    return {
+      ...atHome,
+      reading: { boards: boards.map(({ name, slug }) => ({ name: shownName(name), href: `/b/${slug}` })) },
+    };
+  }
+  const waiting = await list({ hasPending: true });
+  const moderation = {
+    boards: waiting.slice(0, maxBoards).map(({ name, slug, pending_count: count }) => ({
+      name: shownName(name),
+      href: visit.path('/admin/queue', { board: slug }),
+      note: showCount(count, 'idea'),
+    })),
+    hasMore: waiting.length > maxBoards,
+    queuePath: visit.path('/admin/queue'),
+  };
+  if (!isAdmin(account)) return { ...atHome, moderation };
+  const boards = await list({});
+  const overview = await readAccountOverview(admin, account.id);
+  const { failing_webhooks: failing, disabled_webhooks: disabled, disabled_channels: channels } = overview;
+  const troubles = [
+    { count: failing, noun: 'webhook', verbs: ['fails', 'fail'], path: '/admin/webhooks' },
+    { count: disabled, noun: 'webhook', verbs: ['is disabled', 'are disabled'], path: '/admin/webhooks' },
+    { count: channels, noun: 'chat channel', verbs: ['is disabled', 'are disabled'], path: '/admin/chat' },
+  ];
+  const administration = {
+    boards: boards.slice(0, maxBoards).map(board => ({
+      name: shownName(board.name),
+      href: visit.path(`/admin/boards/${board.slug}/settings`),
+      note: board.is_frozen ? 'frozen' : undefined,
+    })),
+    boardsPath: boards.length > maxBoards ? visit.path('/admin/boards') : undefined,
+    newBoardPath: visit.path('/admin/boards/new'),
+    tokensPath: visit.path('/admin/tokens'),
+    membersPath: visit.path('/admin/members'),
+    troubles: troubles
+      .filter(({ count }) => count > 0)
+      .map(({ count, noun, verbs: [one, several], path }) => ({
+        label: `${showCount(count, noun)} ${count === 1 ? one : several}`,
+        href: visit.path(path),
+      })),
+    erasedFrom: accountErasedFrom(overview.deletion_scheduled_at, visit.server.config),
+    keepPath: isOwner(account) ? visit.path('/admin/account') : undefined,
+  };
+  return { ...atHome, moderation, administration };
+}
