@@ -11,10 +11,9 @@ import type { ReadOperation } from '../../domain/operation.ts';
 import { type Page, placeOf } from '../../domain/pagination.ts';
 import type { Html } from '../../text/html.ts';
 import { shortLine } from '../../text/plain-text.ts';
-import { definePage, type Link, type NavigationLink } from '../shell/page.ts';
+import { definePage } from '../shell/page.ts';
 import { readQuery } from '../shell/query.ts';
-import { boardFrame, boardPath } from './board-frame.ts';
-import { ideaPath, type PresentedIdea, presentIdea } from './present-idea.ts';
+import { boardFrame, boardPath, ideaPath, presentIdea } from './present-idea.ts';
 
 const BoardQuery = z.object({
   status: IdeaStatus.optional(),
@@ -25,25 +24,7 @@ const BoardQuery = z.object({
 });
 type BoardQuery = z.output<typeof BoardQuery>;
 
-interface BoardPageData {
-  name: string;
-  description: string;
-  isFrozen: boolean;
-  searchPath: string;
-  q: string;
-  /** What the search keeps: the status and the order. */
-  kept: { name: string; value: string }[];
-  statuses: NavigationLink[];
-  orders: NavigationLink[];
-  heading: string;
-  isFiltered: boolean;
-  everything: Link;
-  ideas: (PresentedIdea & { excerpt: string; href: string })[];
-  first: Link | undefined;
-  next: Link | undefined;
-}
-
-const boardPage = definePage<BoardPageData>('pages/public-board/board');
+const boardPage = definePage<object>('pages/public-board/board');
 
 /** How much of an idea's body stands in the list. */
 const excerptLength = 220;
@@ -74,7 +55,7 @@ export async function showBoard(op: ReadOperation, config: Pick<Config, 'BASE_UR
   return boardPage(frame, presentBoard({ ...board, statuses: visible }, query, page));
 }
 
-function presentBoard(board: BoardView, query: BoardQuery, page: Page<IdeaView>): BoardPageData {
+function presentBoard(board: BoardView, query: BoardQuery, page: Page<IdeaView>) {
   const { q, sort, status, status_key } = query;
   const link = (changes: Partial<BoardQuery>) => addressOf(board.slug, { ...query, cursor: undefined, ...changes });
   const isFiltered = q !== undefined || status !== undefined || status_key !== undefined;
@@ -84,6 +65,7 @@ function presentBoard(board: BoardView, query: BoardQuery, page: Page<IdeaView>)
     isFrozen: board.is_frozen,
     searchPath: boardPath(board.slug),
     q: q ?? '',
+    // The search keeps the status and the order.
     kept: Object.entries(changesOf({ status, status_key, sort })).map(([name, value]) => ({ name, value })),
     statuses: [
       {

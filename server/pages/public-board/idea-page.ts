@@ -12,30 +12,11 @@ import type { Html } from '../../text/html.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { definePage, type Link } from '../shell/page.ts';
 import { readQuery } from '../shell/query.ts';
-import { boardFrame, boardPath } from './board-frame.ts';
-import {
-  ideaPath,
-  type PresentedIdea,
-  type PresentedTime,
-  presentIdea,
-  presentName,
-  presentTime,
-} from './present-idea.ts';
+import { boardFrame, boardPath, ideaPath, presentIdea, presentName, presentTime } from './present-idea.ts';
 
 const IdeaQuery = z.object({ cursor: word(500).optional() });
 
-interface IdeaPageData {
-  idea: PresentedIdea & { body: string };
-  board: Link;
-  isMerged: boolean;
-  /** Undefined where the target is not there for the public. */
-  mergedInto: Link | undefined;
-  comments: { id: number; body: string; authorName: string; createdAt: PresentedTime }[];
-  first: Link | undefined;
-  next: Link | undefined;
-}
-
-const ideaPage = definePage<IdeaPageData>('pages/public-board/idea');
+const ideaPage = definePage<object>('pages/public-board/idea');
 
 /** An idea of a public board with a page of its comments, the oldest first. */
 export async function showIdea(
@@ -64,6 +45,7 @@ export async function showIdea(
     idea: { ...presentIdea(idea), body: idea.body },
     board: { label: shortLine(board.name, 100), href: boardPath(board.slug) },
     isMerged: idea.merged_into_id !== null,
+    // Undefined if the public cannot see the target.
     mergedInto: target && linkTo(board, target),
     ...presentComments(comments, path),
     first: cursor === undefined ? undefined : { label: 'Back to the first comments', href: path },

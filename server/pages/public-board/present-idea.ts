@@ -1,30 +1,37 @@
-import type { StatusCategory } from '../../../contract/status.ts';
+import type { Config } from '../../config.ts';
 import type { IdeaView } from '../../domain/ideas/read-idea.ts';
 import { shortLine } from '../../text/plain-text.ts';
-import { boardPath } from './board-frame.ts';
+import type { Frame } from '../shell/page.ts';
 
-/** What is shown of an idea wherever it stands. */
-export interface PresentedIdea {
-  title: string;
-  status: { label: string; category: StatusCategory };
-  tags: { name: string; color: string }[];
-  score: number;
-  upCount: number;
-  downCount: number;
-  commentCount: number;
-  authorName: string;
-  createdAt: PresentedTime;
+/** The frame of a page of a public board. Only a page with a canonical path is for search engines. */
+export function boardFrame(
+  board: { slug: string; name: string },
+  {
+    config,
+    title,
+    canonicalPath,
+    isBoard = true,
+  }: { config: Pick<Config, 'BASE_URL'>; title: string; canonicalPath?: string; isBoard?: boolean },
+): Frame {
+  return {
+    title,
+    navigation: [{ label: shortLine(board.name, 100), href: boardPath(board.slug), isCurrent: isBoard }],
+    ...(canonicalPath === undefined ? {} : { canonicalUrl: `${config.BASE_URL}${canonicalPath}` }),
+  };
 }
 
-export interface PresentedTime {
-  /** For programs: RFC 3339 in UTC. */
-  iso: string;
-  /** For people. */
-  text: string;
+export function boardPath(slug: string): string {
+  return `/b/${encodeURIComponent(slug)}`;
 }
 
-/** Names and titles become one line without characters that steer: with those, one could pass for another. */
-export function presentIdea(idea: IdeaView): PresentedIdea {
+export function ideaPath(slug: string, id: number): string {
+  return `${boardPath(slug)}/ideas/${id}`;
+}
+
+export type PresentedIdea = ReturnType<typeof presentIdea>;
+
+/** Makes names and titles one line without characters that could make them look like others. */
+export function presentIdea(idea: IdeaView) {
   return {
     title: shortLine(idea.title, 200),
     status: { label: shortLine(idea.status_label, 60), category: idea.status_category },
@@ -44,12 +51,8 @@ export function presentName(name: string): string {
 
 const dates = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
 
-/** The day alone: a page is kept by caches all over the world, and says the same to everybody. */
-export function presentTime(time: string): PresentedTime {
+/** Shows the day only, in UTC: caches all over the world keep the page, which is the same for everybody. */
+export function presentTime(time: string): { iso: string; text: string } {
   const date = new Date(time);
   return { iso: date.toISOString(), text: dates.format(date) };
-}
-
-export function ideaPath(slug: string, id: number): string {
-  return `${boardPath(slug)}/ideas/${id}`;
 }
