@@ -21,13 +21,14 @@ const rows = {
   'server/database/': `entities/ kept-secret.ts
     @mikro-orm/core @mikro-orm/postgresql graphile-worker kysely node pg pino umzug`,
   'server/outgoing/': 'config.ts ipaddr.js node',
-  'server/observability/': `app-key.ts config.ts database/ entities/ contract/grants.ts
+  'server/observability/': `app-key.ts config.ts database/ dependencies.ts domain/users/canonical-address.ts entities/
+    contract/grants.ts
     @sentry/node ipaddr.js node pino prom-client zod`,
 
   // Of the contract, the domain uses names, limits and inferred types. It never validates or answers a request.
   'server/domain/': `config.ts database/ entities/ observability/audit-events.ts observability/audit-log.ts outgoing/
     text/ contract/errors.ts contract/events.ts contract/grants.ts contract/idea.ts contract/status.ts contract/text.ts
-    @mikro-orm/postgresql argon2 kysely node`,
+    @mikro-orm/postgresql argon2 kysely node @zxcvbn-ts/language-common`,
 
   'server/http/': `config.ts database/ dependencies.ts domain/ entities/ observability/ contract/
     @ts-rest/core @ts-rest/fastify fastify find-my-way node zod`,
@@ -57,7 +58,7 @@ const rows = {
   'server/open-dependencies.ts':
     'app-key.ts config.ts database/ delivery/ dependencies.ts domain/ extensions/ observability/ pino',
   'server/app.ts': `admin/ config.ts delivery/ dependencies.ts domain/ endpoints/ extensions/ http/ mcp/ oauth/ pages/ contract/
-    @ts-rest/fastify fastify`,
+    @ts-rest/fastify fastify node`,
   'server/run-server.ts': `app.ts config.ts database/ delivery/ demo/ dependencies.ts domain/ extensions/ http/ jobs/
     observability/ open-dependencies.ts production-secrets.ts run-until-signal.ts fastify node pino`,
   'server/launch.ts': 'end-process.ts mcp/answer-with-sdk.ts run-server.ts start-failure.ts node',
@@ -95,6 +96,7 @@ export default {
   options: {
     parser: 'swc',
     doNotFollow: { path: 'node_modules' },
+    exclude: { path: '^client/dist/' },
     moduleSystems: ['es6'],
     enhancedResolveOptions: {
       extensions: ['.ts', '.js'],
