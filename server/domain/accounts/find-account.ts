@@ -3,19 +3,17 @@ import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import type { Tables } from '../../database/tables.ts';
 import { Account } from '../../entities/account.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
+import { countAll } from '../bounded-count.ts';
 import { quote } from '../fields.ts';
 
 export async function requireAccount(admin: Administration, slug: string): Promise<Account> {
-  const account = await admin.em.findOne(Account, { slug });
-  if (!account) throw new AdministrationError('not_found', `There is no account ${quote(slug)}`);
-  return requireUsable(account);
+  const failHandler = () => new AdministrationError('not_found', `There is no account ${quote(slug)}`);
+  return requireUsable(await admin.em.findOneOrFail(Account, { slug }, { failHandler }));
 }
 
 /** By id, because another account may have the slug by now. */
 export async function requireAccountById(admin: Administration, accountId: number): Promise<Account> {
-  const account = await admin.em.findOne(Account, accountId);
-  if (!account) throw new AdministrationError('not_found', 'The account is gone');
-  return requireUsable(account);
+  return requireUsable(await admin.em.findOneOrFail(Account, accountId, { failHandler: accountIsGone }));
 }
 
 /** Refuses an account whose erasure has begun: parts of it are missing. */
@@ -58,20 +56,8 @@ function accountViews(db: Kysely<Tables>, accountId: Expression<number>) {
       'a.name',
       'a.plan',
       sql<string[]>`array(${owners})`.as('owners'),
-      a
-        .selectFrom('boards as b')
-        .select(b => b.fn.countAll<number>().as('count'))
-        .where('b.account_id', '=', accountId)
-        .$asScalar()
-        .$notNull()
-        .as('board_count'),
-      a
-        .selectFrom('memberships as m')
-        .select(m => m.fn.countAll<number>().as('count'))
-        .where('m.account_id', '=', accountId)
-        .$asScalar()
-        .$notNull()
-        .as('member_count'),
+      countAll(a.selectFrom('boards as b').where('b.account_id', '=', accountId)).as('board_count'),
+      countAll(a.selectFrom('memberships as m').where('m.account_id', '=', accountId)).as('member_count'),
       'a.deletion_scheduled_at',
       'a.erasure_began_at',
       'a.created_at',
@@ -84,19 +70,17 @@ export function listAccounts({ db }: Administration): Promise<AccountView[]> {
   return accountViews(db, sql.ref<number>('a.id')).execute();
 }
 
-export async function readAccount({ db }: Administration, accountId: number): Promise<AccountView> {
-  const account = await accountViews(db, sql.val(accountId)).where('a.id', '=', accountId).executeTakeFirst();
-  if (!account) throw new AdministrationError('not_found', 'The account is gone');
-  return account;
+export function readAccount({ db }: Administration, accountId: number): Promise<AccountView> {
+  return accountViews(db, sql.val(accountId)).where('a.id', '=', accountId).executeTakeFirstOrThrow(accountIsGone);
 }
 
 /**
  * What an account's admins want to see first. A failing webhook still gets events, and every attempt fails. A disabled
  * webhook or channel gets none.
  */
-export type AccountOverview = InferResult<ReturnType<typeof overviewOf>>[number];
+export type AccountOverview = Awaited<ReturnType<typeof readAccountOverview>>;
 
-function overviewOf(db: Kysely<Tables>, accountId: number) {
+export function readAccountOverview({ db }: Administration, accountId: number) {
   const webhooks = db
     .selectFrom('webhook_endpoints as w')
     .where('w.account_id', '=', accountId)
@@ -117,11 +101,10 @@ function overviewOf(db: Kysely<Tables>, accountId: number) {
     .crossJoin(webhooks.as('w'))
     .crossJoin(channels.as('c'))
     .where('a.id', '=', accountId)
-    .select(['a.deletion_scheduled_at', 'w.failing_webhooks', 'w.disabled_webhooks', 'c.disabled_channels']);
+    .select(['a.deletion_scheduled_at', 'w.failing_webhooks', 'w.disabled_webhooks', 'c.disabled_channels'])
+    .executeTakeFirstOrThrow(accountIsGone);
 }
 
-export async function readAccountOverview({ db }: Administration, accountId: number): Promise<AccountOverview> {
-  const overview = await overviewOf(db, accountId).executeTakeFirst();
-  if (!overview) throw new AdministrationError('not_found', 'The account is gone');
-  return overview;
+function accountIsGone() {
+  return new AdministrationError('not_found', 'The account is gone');
 }

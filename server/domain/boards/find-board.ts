@@ -8,10 +8,8 @@ export interface BoardOfAccount {
   accountId: number;
 }
 
-export async function requireBoard(admin: Administration, accountId: number, slug: string): Promise<Board> {
-  const board = await admin.em.findOne(Board, { accountId, slug });
-  if (!board) throw notFound(slug);
-  return board;
+export function requireBoard(admin: Administration, accountId: number, slug: string): Promise<Board> {
+  return admin.em.findOneOrFail(Board, { accountId, slug }, { failHandler: () => notFound(slug) });
 }
 
 /** Somebody else changed the board after the page with its settings was opened. */
@@ -37,8 +35,7 @@ export async function requireBoardAsSeen(
     .where('account_id', '=', accountId)
     .where('slug', '=', slug)
     .forNoKeyUpdate()
-    .executeTakeFirst();
-  if (!locked) throw notFound(slug);
+    .executeTakeFirstOrThrow(() => notFound(slug));
   const board = await admin.em.findOneOrFail(Board, { id: locked.id, accountId });
   if (board.updatedAt.toISOString() !== seenAt) throw new BoardChangedError();
   return board;

@@ -2,7 +2,7 @@ import type { ExpressionBuilder, InferResult } from 'kysely';
 import type { QueryBuilding } from '../../database/database.ts';
 import type { Tables } from '../../database/tables.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
-import { countOf } from '../bounded-count.ts';
+import { countAll, countOf } from '../bounded-count.ts';
 import type { BoardOfAccount } from './find-board.ts';
 
 export type BoardListing = InferResult<ReturnType<typeof boardListings>>[number];
@@ -12,13 +12,7 @@ function boardListings({ db }: Administration, accountId: number) {
     .selectFrom('boards as b')
     .select(['b.id', 'b.slug', 'b.name', 'b.description', 'b.is_frozen', 'b.pre_moderation', 'b.is_public'])
     .select(['b.submissions_open_at', 'b.submissions_close_at', 'b.voting_open_at', 'b.voting_close_at'])
-    .select(b =>
-      pendingOn(b, accountId)
-        .select(pending => pending.fn.countAll<number>().as('count'))
-        .$asScalar()
-        .$notNull()
-        .as('pending_count'),
-    )
+    .select(b => countAll(pendingOn(b, accountId)).as('pending_count'))
     .select(['b.created_at', 'b.updated_at'])
     .where('b.account_id', '=', accountId)
     .orderBy('b.slug');
@@ -39,10 +33,10 @@ export function listBoards(admin: Administration, accountId: number): Promise<Bo
   return boardListings(admin, accountId).execute();
 }
 
-export async function readBoardListing(admin: Administration, board: BoardOfAccount): Promise<BoardListing> {
-  const listing = await boardListings(admin, board.accountId).where('b.id', '=', board.id).executeTakeFirst();
-  if (!listing) throw new AdministrationError('not_found', 'The board is gone');
-  return listing;
+export function readBoardListing(admin: Administration, board: BoardOfAccount): Promise<BoardListing> {
+  return boardListings(admin, board.accountId)
+    .where('b.id', '=', board.id)
+    .executeTakeFirstOrThrow(() => new AdministrationError('not_found', 'The board is gone'));
 }
 
 /** A board, for those who choose one. */
@@ -94,21 +88,18 @@ export function listBoardOverviews(
     .execute();
 }
 
-export type ModeratedBoard = InferResult<ReturnType<typeof moderatedBoards>>[number];
+export type ModeratedBoard = Awaited<ReturnType<typeof listModeratedBoards>>[number];
 
 /** To count a long queue to its end would cost more than the page that shows its beginning. */
 export const maxPendingCount = 100;
 
-function moderatedBoards({ db }: QueryBuilding, accountId: number) {
+/** Lists the boards of an account for those who choose one to moderate. Counts at most maxPendingCount pending ideas. */
+export function listModeratedBoards({ db }: QueryBuilding, accountId: number) {
   return db
     .selectFrom('boards as b')
     .select(['b.id', 'b.slug', 'b.name', 'b.is_frozen'])
     .select(b => countOf(pendingOn(b, accountId), maxPendingCount).as('pending_count'))
     .where('b.account_id', '=', accountId)
-    .orderBy('b.slug');
-}
-
-/** Lists the boards of an account for those who choose one to moderate. Counts at most maxPendingCount pending ideas. */
-export function listModeratedBoards(db: QueryBuilding, accountId: number): Promise<ModeratedBoard[]> {
-  return moderatedBoards(db, accountId).execute();
+    .orderBy('b.slug')
+    .execute();
 }

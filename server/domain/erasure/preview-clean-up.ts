@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { QueryBuilding } from '../../database/database.ts';
 import type { Tables } from '../../database/tables.ts';
+import { countAll } from '../bounded-count.ts';
 import type { RowCounts } from './batches.ts';
 import { type DueAccount, type DueUser, dueTimes, type Graces, listDueAccounts, listDueUsers } from './clean-up.ts';
 import { findHolds } from './request-deletion.ts';
@@ -31,12 +32,7 @@ export async function previewCleanUp(database: QueryBuilding, graces: Graces, no
 /** Votes and comments come from the counters of the ideas, because counting many rows takes long. */
 function countOfAccount(db: Kysely<Tables>, accountId: number): Promise<RowCounts> {
   const count = (table: 'boards' | 'memberships' | 'api_tokens' | 'webhook_endpoints' | 'events') =>
-    db
-      .selectFrom(table)
-      .select(row => row.fn.countAll<number>().as('count'))
-      .where('account_id', '=', accountId)
-      .$asScalar()
-      .$notNull();
+    countAll(db.selectFrom(table).where('account_id', '=', accountId));
   return db
     .selectFrom('ideas')
     .select(i => [
@@ -57,24 +53,16 @@ function countOfAccount(db: Kysely<Tables>, accountId: number): Promise<RowCount
 function countOfUser(db: Kysely<Tables>, userId: number): Promise<RowCounts> {
   type Table = 'ideas' | 'comments' | 'api_tokens' | 'memberships' | 'followers' | 'notifications';
   const count = (table: Table, column: 'author_id' | 'issuer_id' | 'user_id') =>
-    db
-      .selectFrom(table)
-      .select(row => row.fn.countAll<number>().as('count'))
-      .where(column, '=', userId)
-      .$asScalar()
-      .$notNull();
+    countAll(db.selectFrom(table).where(column, '=', userId));
   const votes = db
     .selectFrom('voters as o')
     .innerJoin('votes as v', join => join.onRef('v.account_id', '=', 'o.account_id').onRef('v.voter_id', '=', 'o.id'))
-    .select(v => v.fn.countAll<number>().as('count'))
-    .where('o.user_id', '=', userId)
-    .$asScalar()
-    .$notNull();
+    .where('o.user_id', '=', userId);
   return db
     .selectNoFrom([
       count('ideas', 'author_id').as('ideas'),
       count('comments', 'author_id').as('comments'),
-      votes.as('votes'),
+      countAll(votes).as('votes'),
       count('api_tokens', 'issuer_id').as('tokens'),
       count('memberships', 'user_id').as('memberships'),
       count('followers', 'user_id').as('followed_ideas'),

@@ -58,14 +58,14 @@ export function listInvitations(
   return listed.orderBy('i.id', 'desc').limit(limit).execute();
 }
 
-export async function requireInvitation(
+export function requireInvitation(
   admin: Administration,
   accountId: number,
   invitationId: number,
 ): Promise<InvitationView> {
-  const invitation = await openInvitations(admin, accountId).where('i.id', '=', invitationId).executeTakeFirst();
-  if (!invitation) throw new AdministrationError('not_found', 'The account has no such invitation');
-  return invitation;
+  return openInvitations(admin, accountId)
+    .where('i.id', '=', invitationId)
+    .executeTakeFirstOrThrow(() => new AdministrationError('not_found', 'The account has no such invitation'));
 }
 
 /** Takes an invitation back: its link works no more. For whoever may make it. */

@@ -65,14 +65,15 @@ export async function pagePendingIdeas(
   return cutPage(rows, place, idea => ({ sort: pendingSort, key: idea.created_at, id: idea.id }));
 }
 
-/** A rejected idea in a list, with the reason that its author was told. */
-type RejectedListing = InferResult<ReturnType<typeof rejectedIdeas>>[number];
-
 /** The order of the list, for its cursors. */
 export const rejectedSort = 'rejected';
 
-/** The page is taken first, in the order of its index: joined at once with the rest, all rejected ideas are sorted. */
-function rejectedIdeas({ db }: QueryBuilding, accountId: number, { perPage, cursor }: Place) {
+/**
+ * A page of the rejected ideas of an account, the last one first, with the reasons that their authors were told. An inner
+ * query takes the page in the order of its index. A single join would sort all rejected ideas.
+ */
+export async function pageRejectedIdeas({ db }: QueryBuilding, accountId: number, place: Place) {
+  const { perPage, cursor } = place;
   const page = db
     .selectFrom('ideas as i')
     .select(['i.id', 'i.title', 'i.rejection_reason', 'i.board_id', 'i.author_id', 'i.updated_at'])
@@ -84,23 +85,15 @@ function rejectedIdeas({ db }: QueryBuilding, accountId: number, { perPage, curs
     .orderBy('i.updated_at', 'desc')
     .orderBy('i.id', 'desc')
     .limit(perPage + 1);
-  return db
+  const rows = await db
     .selectFrom(page.as('i'))
     .innerJoin('boards as b', join => join.onRef('b.id', '=', 'i.board_id').on('b.account_id', '=', accountId))
     .innerJoin('users as u', 'u.id', 'i.author_id')
     .select(['i.id', 'i.title', 'b.name as board_name', 'u.name as author_name', 'i.updated_at as rejected_at'])
     .select(i => i.fn.coalesce('i.rejection_reason', i.val('')).as('reason'))
     .orderBy('i.updated_at', 'desc')
-    .orderBy('i.id', 'desc');
-}
-
-/** A page of the rejected ideas of an account, the last one first. */
-export async function pageRejectedIdeas(
-  db: QueryBuilding,
-  accountId: number,
-  place: Place,
-): Promise<Page<RejectedListing>> {
-  const rows = await rejectedIdeas(db, accountId, place).execute();
+    .orderBy('i.id', 'desc')
+    .execute();
   return cutPage(rows, place, idea => ({ sort: rejectedSort, key: idea.rejected_at, id: idea.id }));
 }
 

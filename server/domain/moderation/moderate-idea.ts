@@ -19,8 +19,7 @@ async function lockSubmission(admin: Administration, accountId: number, ideaId: 
     .where('i.id', '=', ideaId)
     .forNoKeyUpdate('i')
     .forShare('b')
-    .executeTakeFirst();
-  if (!idea) throw new AdministrationError('not_found', `The account has no idea ${ideaId}`);
+    .executeTakeFirstOrThrow(() => new AdministrationError('not_found', `The account has no idea ${ideaId}`));
   if (idea.moderation_state === 'pending' && idea.is_frozen) {
     throw new AdministrationError('conflict', `The board of idea ${ideaId} is frozen: unfreeze it first`);
   }

@@ -88,14 +88,12 @@ async function countIdeasIn({ db }: Administration, { accountId, boardId, id }: 
   return count;
 }
 
-export async function requireStatus(
+export function requireStatus(
   admin: Administration,
   { id: boardId, accountId }: BoardOfAccount,
   key: string,
 ): Promise<Status> {
-  const status = await admin.em.findOne(Status, { accountId, boardId, key });
-  if (!status) throw notFound(key);
-  return status;
+  return admin.em.findOneOrFail(Status, { accountId, boardId, key }, { failHandler: () => notFound(key) });
 }
 
 /** Waits for whoever changes the registry, and reads what they left of the status. */
@@ -200,8 +198,8 @@ export function listStatusesInUse(
   return statusesInUse(admin, board).limit(limit).offset(offset).execute();
 }
 
-export async function readStatusInUse(admin: Administration, board: BoardOfAccount, key: string): Promise<StatusInUse> {
-  const status = await statusesInUse(admin, board).where('s.key', '=', key).executeTakeFirst();
-  if (!status) throw new AdministrationError('not_found', `The board has no status ${quote(key)}`);
-  return status;
+export function readStatusInUse(admin: Administration, board: BoardOfAccount, key: string): Promise<StatusInUse> {
+  return statusesInUse(admin, board)
+    .where('s.key', '=', key)
+    .executeTakeFirstOrThrow(() => notFound(key));
 }

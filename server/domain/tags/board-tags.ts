@@ -1,10 +1,10 @@
 import { raw } from '@mikro-orm/postgresql';
-import type { ExpressionBuilder, InferResult } from 'kysely';
+import type { ExpressionBuilder } from 'kysely';
 import type { Tables } from '../../database/tables.ts';
 import { Tag } from '../../entities/board.ts';
 import { type Administration, AdministrationError, explainViolations, noteFields } from '../administration.ts';
 import type { BoardOfAccount } from '../boards/find-board.ts';
-import { countOf } from '../bounded-count.ts';
+import { countAll, countOf } from '../bounded-count.ts';
 import { checkColor, checkName, quote } from '../fields.ts';
 
 export interface TagFields {
@@ -57,29 +57,18 @@ export async function requireTag(
 
 /** Finds a tag of a board by its id, to change it: others who change it wait. */
 export async function requireTagOfId(admin: Administration, board: BoardOfAccount, id: number): Promise<Tag> {
-  const locked = await admin.db
+  await admin.db
     .selectFrom('tags')
     .select('id')
     .where('account_id', '=', board.accountId)
     .where('board_id', '=', board.id)
     .where('id', '=', id)
     .forNoKeyUpdate()
-    .executeTakeFirst();
-  if (!locked) throw new AdministrationError('not_found', `The board has no tag ${id}`);
+    .executeTakeFirstOrThrow(() => new AdministrationError('not_found', `The board has no tag ${id}`));
   return admin.em.findOneOrFail(Tag, { id, accountId: board.accountId });
 }
 
-export type TagListing = InferResult<ReturnType<typeof tagListings>>[number];
-
-function tagListings(admin: Administration, board: BoardOfAccount) {
-  return tagsOf(admin, board).select(t =>
-    ideasWith(t, board.accountId)
-      .select(ideas => ideas.fn.countAll<number>().as('count'))
-      .$asScalar()
-      .$notNull()
-      .as('idea_count'),
-  );
-}
+export type TagListing = Awaited<ReturnType<typeof listTags>>[number];
 
 /** The tags t of a board by name. */
 function tagsOf({ db }: Administration, board: BoardOfAccount) {
@@ -98,8 +87,10 @@ function ideasWith(t: ExpressionBuilder<Tables & { t: Tables['tags'] }, 't'>, ac
 }
 
 /** Lists the tags of a board by name. */
-export function listTags(admin: Administration, board: BoardOfAccount): Promise<TagListing[]> {
-  return tagListings(admin, board).execute();
+export function listTags(admin: Administration, board: BoardOfAccount) {
+  return tagsOf(admin, board)
+    .select(t => countAll(ideasWith(t, board.accountId)).as('idea_count'))
+    .execute();
 }
 
 function describe({ id, accountId, boardId }: Tag) {
@@ -110,7 +101,7 @@ function nameTaken(name: string) {
   return { tags_board_id_name_key: `Another tag of the board has the name ${quote(name)}` };
 }
 
-/** Like tagListings, but a count is quick where a tag has many ideas. */
+/** Like listTags, but a count is quick where a tag has many ideas. */
 function tagsInUse(admin: Administration, board: BoardOfAccount) {
   return tagsOf(admin, board).select(t => countOf(ideasWith(t, board.accountId)).as('idea_count'));
 }
@@ -124,8 +115,8 @@ export function listTagsInUse(
   return tagsInUse(admin, board).limit(limit).offset(offset).execute();
 }
 
-export async function readTagInUse(admin: Administration, board: BoardOfAccount, id: number): Promise<TagListing> {
-  const tag = await tagsInUse(admin, board).where('t.id', '=', id).executeTakeFirst();
-  if (!tag) throw new AdministrationError('not_found', `The board has no tag ${id}`);
-  return tag;
+export function readTagInUse(admin: Administration, board: BoardOfAccount, id: number): Promise<TagListing> {
+  return tagsInUse(admin, board)
+    .where('t.id', '=', id)
+    .executeTakeFirstOrThrow(() => new AdministrationError('not_found', `The board has no tag ${id}`));
 }

@@ -72,12 +72,9 @@ export async function listTokenPage(
   return cutRows(await listingOf(admin, accountId, page).orderBy(isOver).orderBy('t.id', 'desc').execute(), limit);
 }
 
-export async function readToken(admin: Administration, accountId: number, tokenId: number): Promise<TokenListing> {
-  const token = await listingOf(
-    admin,
-    accountId,
-    tokensOf(admin, accountId).where('t.id', '=', tokenId),
-  ).executeTakeFirst();
-  if (!token) throw new AdministrationError('not_found', `The account has no token ${tokenId}`);
-  return token;
+export function readToken(admin: Administration, accountId: number, tokenId: number): Promise<TokenListing> {
+  const token = tokensOf(admin, accountId).where('t.id', '=', tokenId);
+  return listingOf(admin, accountId, token).executeTakeFirstOrThrow(
+    () => new AdministrationError('not_found', `The account has no token ${tokenId}`),
+  );
 }

@@ -66,8 +66,8 @@ export function listUsers({ db }: Administration, accountId: number | null, limi
     .execute();
 }
 
-export async function readUser({ db }: Administration, userId: number): Promise<UserView> {
-  const user = await userViews(db).where('u.id', '=', userId).executeTakeFirst();
-  if (!user) throw new AdministrationError('not_found', 'The user is gone');
-  return user;
+export function readUser({ db }: Administration, userId: number): Promise<UserView> {
+  return userViews(db)
+    .where('u.id', '=', userId)
+    .executeTakeFirstOrThrow(() => new AdministrationError('not_found', 'The user is gone'));
 }
