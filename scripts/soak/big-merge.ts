@@ -1,6 +1,6 @@
-import { hash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { formatToken, makeSecret } from '../../server/domain/tokens/token-text.ts';
+import { makeSecret } from '../../server/domain/sign-in/secret-text.ts';
+import { formatToken } from '../../server/domain/tokens/token-text.ts';
 import { quantile } from '../figures.ts';
 import { type ApiClient, buildApiClient, type Observations } from './api-client.ts';
 import type { Deployment } from './deployment.ts';
@@ -74,10 +74,10 @@ async function issueToken({ query, balancer }: Deployment, boardId: number, seen
     )
     insert into api_token_boards (account_id, token_id, board_id, level)
     select account_id, id, $1, 'moderate' from token returning token_id`,
-    [boardId, hash('sha256', secret, 'buffer')],
+    [boardId, secret.hash],
   );
   const tokenId = Number(made?.token_id);
-  return { tokenId, client: buildApiClient(balancer.url, formatToken({ id: tokenId, secret }), seen) };
+  return { tokenId, client: buildApiClient(balancer.url, formatToken({ id: tokenId, secret: secret.text }), seen) };
 }
 
 async function runBigMerge(

@@ -18,17 +18,18 @@ export function checkSlug(value: string): string {
 const keyForm = /^[a-z0-9][a-z0-9_-]{0,49}$/;
 
 export function checkStatusKey(value: string): string {
-  if (keyForm.test(value)) return value;
-  throw invalid(
-    `The key ${quote(value)} must be 1 to 50 lower-case letters, digits, hyphens and underscores, beginning with a letter or digit`,
-  );
+  return checkKey(value, 'key');
 }
 
 /** Plans are named in a setting with commas between, so their names have the form of a key. */
 export function checkPlan(value: string): string {
+  return checkKey(value, 'plan');
+}
+
+function checkKey(value: string, field: 'key' | 'plan'): string {
   if (keyForm.test(value)) return value;
   throw invalid(
-    `The plan ${quote(value)} must be 1 to 50 lower-case letters, digits, hyphens and underscores, beginning with a letter or digit`,
+    `The ${field} ${quote(value)} must be 1 to 50 lower-case letters, digits, hyphens and underscores, beginning with a letter or digit`,
   );
 }
 

@@ -131,10 +131,7 @@ const tokens: Owner<number> = {
   ],
 };
 
-const removeDeliveries = removalOf(deliveries);
-const removeEvents = removalOf(events);
-const removeIdeas = removalOf(ideas);
-const removeTokens = removalOf(tokens);
+const removalsOfOwners = [removalOf(deliveries), removalOf(events), removalOf(ideas), removalOf(tokens)];
 
 function removalOf<Id>({ select, chunkSize, removals }: Owner<Id>) {
   return async (database: Queryable, { accountId, batchSize }: Batch, counts: RowCounts) => {
@@ -220,10 +217,7 @@ export async function eraseAccount(
   const batch = { accountId, batchSize };
   await removeAccountJobs(database, batch, counts);
   await runBatches(database, notifications, batch, counts);
-  await removeDeliveries(database, batch, counts);
-  await removeEvents(database, batch, counts);
-  await removeIdeas(database, batch, counts);
-  await removeTokens(database, batch, counts);
+  for (const remove of removalsOfOwners) await remove(database, batch, counts);
   for (const removal of rest) await runBatches(database, removal, batch, counts);
   return database.transaction(async ({ query }) => {
     const [gone] = await query(deleteAccount, { accountId });

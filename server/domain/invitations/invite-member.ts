@@ -136,17 +136,16 @@ export async function inviteMember(
   });
   if (!invitation) throw new Error('The invitation was not stored');
   await admin.query(setCanonicalEmail, { ...address, invitationId: invitation.id });
-  if (isMailed) await leaveMail(admin, accountId, invitation.id);
+  if (isMailed) {
+    await addJob(admin, {
+      task: 'mail_invitation',
+      payload: { invitation_id: invitation.id, account_id: accountId },
+      // Makes one mail of several invitations in a row.
+      key: `invitation:${invitation.id}`,
+      // These take a day, and end long before the invitation.
+      maxAttempts: 12,
+    });
+  }
   admin.audit.record('invitation.created', { account_id: accountId, invitation_id: invitation.id, email, role });
   return { id: invitation.id, email, role, expiresAt, token: secret?.text };
-}
-
-/** The key makes one mail of several invitations in a row. The attempts end after a day, long before the invitation. */
-function leaveMail(admin: Administration, accountId: number, invitationId: number) {
-  return addJob(admin, {
-    task: 'mail_invitation',
-    payload: { invitation_id: invitationId, account_id: accountId },
-    key: `invitation:${invitationId}`,
-    maxAttempts: 12,
-  });
 }

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 
-/** A secret that a cookie or a link holds: 32 random bytes. The database has its hash alone. */
+/** A secret that a cookie, a link or a token holds: 32 random bytes. The database has its hash alone. */
 export interface Secret {
   text: string;
   hash: Buffer;

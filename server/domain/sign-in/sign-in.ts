@@ -38,7 +38,10 @@ export async function signIn(
   if (!isRight) return { refused: 'wrong_password', userId: user.id };
   const token = user.may_sign_in ? await startSession(database, user, terms) : undefined;
   if (token === undefined) return { refused: 'blocked', userId: user.id };
-  if (isOutdated) await rehash({ database, passwords }, user.id, user.credential, password);
+  if (isOutdated) {
+    const replacement = await passwords.hash(password);
+    await database.query(updateCredential, { userId: user.id, credential: user.credential, replacement });
+  }
   return { userId: user.id, token };
 }
 
@@ -53,15 +56,6 @@ const updateCredential = query(
       .where('kind', '=', 'password')
       .where('credential', '=', $.credential),
 );
-
-async function rehash(
-  { database, passwords }: { database: Database; passwords: Passwords },
-  userId: number,
-  credential: string,
-  password: string,
-): Promise<void> {
-  await database.query(updateCredential, { userId, credential, replacement: await passwords.hash(password) });
-}
 
 const selectOwnPassword = query('select_own_password', (db, $: Arguments<{ userId: number }>) =>
   db

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { Grant } from '../../../contract/grants.ts';
 import { type Arguments, query } from '../../database/query.ts';
 import { ApiToken, ApiTokenBoard } from '../../entities/api-token.ts';
@@ -7,7 +6,8 @@ import { Voter } from '../../entities/vote.ts';
 import { type LockedAccount, lockAccount } from '../accounts/find-account.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { checkName } from '../fields.ts';
-import { formatToken, makeSecret } from './token-text.ts';
+import { makeSecret } from '../sign-in/secret-text.ts';
+import { formatToken } from './token-text.ts';
 
 export interface NewToken {
   accountId: number;
@@ -59,7 +59,7 @@ export async function insertToken(admin: Administration, input: NewToken): Promi
     voterId: voter.id,
     kind: input.kind ?? 'api',
     name: input.name,
-    secretHash: createHash('sha256').update(secret).digest(),
+    secretHash: secret.hash,
     expiresAt: input.expiresAt ?? null,
     createdAt: admin.now,
   });
@@ -76,7 +76,7 @@ export async function insertToken(admin: Administration, input: NewToken): Promi
     boards: input.boards.map(({ boardId, grant }) => ({ board_id: boardId, level: grant })),
     expires_at: input.expiresAt?.toISOString() ?? null,
   });
-  return { token, plaintext: formatToken({ id: token.id, secret }) };
+  return { token, plaintext: formatToken({ id: token.id, secret: secret.text }) };
 }
 
 function checkAccount(account: LockedAccount | undefined, plansWithoutAgentApi: readonly string[]) {

@@ -1,5 +1,3 @@
-import { randomBytes } from 'node:crypto';
-
 /** The plaintext of a token: ib_<id>_<secret>, where the secret is 32 random bytes in base64url. */
 const tokenText = /^ib_([1-9]\d{0,15})_([A-Za-z0-9_-]{43})$/;
 
@@ -12,10 +10,6 @@ export function parseTokenText(text: string): TokenParts | undefined {
   const [, id, secret] = tokenText.exec(text) ?? [];
   if (id === undefined || secret === undefined || !Number.isSafeInteger(Number(id))) return undefined;
   return { id: Number(id), secret };
-}
-
-export function makeSecret(): string {
-  return randomBytes(32).toString('base64url');
 }
 
 export function formatToken({ id, secret }: TokenParts): string {

@@ -1,13 +1,11 @@
-import type { InferResult, Kysely } from 'kysely';
 import type { QueryBuilding } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
-import type { Tables } from '../../database/tables.ts';
-import { type Role, UserBlock } from '../../entities/membership.ts';
+import { asRole, type Role, UserBlock } from '../../entities/membership.ts';
 import { lockAccount } from '../accounts/find-account.ts';
 import { type Administration, AdministrationError, actingUserOf } from '../administration.ts';
 import { checkText } from '../fields.ts';
 import { activeMemberships, hasOtherOwner } from '../members/authority.ts';
-import { cutPage, type Page, type Place } from '../pagination.ts';
+import { cutPage, type Place } from '../pagination.ts';
 import { revokeTokensOf } from '../tokens/change-tokens.ts';
 
 interface Blocking {
@@ -74,36 +72,29 @@ async function checkMayBlock(admin: Administration, { accountId, userId }: Block
   const [roles] = await admin.query(selectRoles, { accountId, userId, moderatorId });
   const { role = null, moderator = null } = roles ?? {};
   if (moderatorId !== null && !mayBlock(moderator, role)) {
-    throw new AdministrationError('forbidden', `Your role in the account is not enough to block ${wordsFor(role)}`);
+    const person = role === null ? 'somebody' : asRole[role];
+    throw new AdministrationError('forbidden', `Your role in the account is not enough to block ${person}`);
   }
   return role;
 }
 
-function wordsFor(role: Role | null): string {
-  if (role === null) return 'somebody';
-  return role === 'owner' || role === 'admin' ? `an ${role}` : `a ${role}`;
-}
-
 /** The role is null for a person who is no member. */
-export type BlockView = InferResult<ReturnType<typeof blocksOf>>[number];
+export type BlockView = Awaited<ReturnType<typeof listBlocks>>['rows'][number];
 
-function blocksOf(db: Kysely<Tables>, accountId: number) {
-  return db
+/** Lists the people who are blocked in an account, the newest block first. */
+export async function listBlocks({ db }: QueryBuilding, accountId: number, place: Place) {
+  const { cursor, perPage } = place;
+  const rows = await db
     .selectFrom('user_blocks as b')
     .innerJoin('users as u', 'u.id', 'b.user_id')
     .leftJoin('memberships as m', join => join.on('m.account_id', '=', accountId).onRef('m.user_id', '=', 'b.user_id'))
+    .select(['b.user_id', 'u.name', 'm.role', 'b.reason', 'b.created_at'])
     .where('b.account_id', '=', accountId)
-    .select(['b.user_id', 'u.name', 'm.role', 'b.reason', 'b.created_at']);
-}
-
-/** Lists the people who are blocked in an account, the newest block first. */
-export async function listBlocks({ db }: QueryBuilding, accountId: number, place: Place): Promise<Page<BlockView>> {
-  const { cursor, perPage } = place;
-  const blocks = blocksOf(db, accountId);
-  const remaining = cursor
-    ? blocks.where(b => b(b.refTuple('b.created_at', 'b.user_id'), '<', b.tuple(String(cursor.key), cursor.id)))
-    : blocks;
-  const rows = await remaining
+    .$if(cursor !== undefined, blocks =>
+      blocks.where(b =>
+        b(b.refTuple('b.created_at', 'b.user_id'), '<', b.tuple(String(cursor?.key), cursor?.id ?? 0)),
+      ),
+    )
     .orderBy('b.created_at', 'desc')
     .orderBy('b.user_id', 'desc')
     .limit(perPage + 1)
