@@ -91,9 +91,7 @@ export async function listBlocks({ db }: QueryBuilding, accountId: number, place
     .select(['b.user_id', 'u.name', 'm.role', 'b.reason', 'b.created_at'])
     .where('b.account_id', '=', accountId)
     .$if(cursor !== undefined, blocks =>
-      blocks.where(b =>
-        b(b.refTuple('b.created_at', 'b.user_id'), '<', b.tuple(String(cursor?.key), cursor?.id ?? 0)),
-      ),
+      blocks.where(b => b(b.refTuple('b.created_at', 'b.user_id'), '<', b.tuple(String(cursor?.key), cursor?.id ?? 0))),
     )
     .orderBy('b.created_at', 'desc')
     .orderBy('b.user_id', 'desc')
