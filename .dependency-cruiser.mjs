@@ -49,7 +49,7 @@ const rows = {
   'server/extensions/': `database/ dependencies.ts domain/ http/ contract/
     fastify graphile-worker kysely node pino zod`,
   'server/demo/': 'database/ dependencies.ts domain/ entities/ node zod',
-  'server/cli/': `app-key.ts config.ts database/ delivery/chat/post-test.ts domain/ entities/ extensions/ jobs/ observability/ outgoing/
+  'server/cli/': `app-key.ts config.ts database/ delivery/chat/post-message.ts domain/ entities/ extensions/ jobs/ observability/ outgoing/
     production-secrets.ts contract/events.ts contract/grants.ts contract/status.ts commander kysely node zod`,
 
   // The wiring.

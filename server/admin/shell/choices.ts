@@ -4,9 +4,6 @@ import type { NamedBoard } from '../../domain/boards/list-boards.ts';
 import { fieldOf } from './form.ts';
 import { shownName } from './show.ts';
 
-export type BoardChoice = ReturnType<typeof boardChoices>[number];
-export type EventChoice = ReturnType<typeof eventChoices>[number];
-
 /** The options of a select of boards. */
 export function boardChoices(boards: readonly NamedBoard[], chosen: string) {
   return boards.map(({ slug, name }) => ({ slug, name: shownName(name), isChosen: slug === chosen }));

@@ -1,4 +1,4 @@
-import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
 import { type AccountOfUser, newestNotifications } from '../../domain/sign-in/session.ts';
 import { definePage, type Frame, type Link, sendPage } from '../../pages/shell/page.ts';
 import { loadTemplate } from '../../pages/shell/template.ts';
@@ -88,16 +88,6 @@ export interface Confirmation {
 }
 
 export const confirmationPage = definePage<object>('admin/shell/confirmation');
-
-export function askFor(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  account: AccountOfUser | undefined,
-  confirmation: Confirmation,
-) {
-  const frame = frameOf(request, account, confirmation.title);
-  return sendPage(reply, confirmationPage(frame, { ...confirmation, formToken: formTokenOf(request) }));
-}
 
 const refusalPage = definePage<{ title: string; explanation: string; link: Link }>('admin/shell/refusal');
 

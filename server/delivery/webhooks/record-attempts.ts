@@ -22,7 +22,7 @@ export interface Attempt {
   isProbe: boolean;
 }
 
-export interface Failure {
+interface Failure {
   /** Including this try. */
   failedTries: number;
   /** Whether the endpoint is gone for good. */

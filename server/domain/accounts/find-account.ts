@@ -78,8 +78,6 @@ export function readAccount({ db }: Administration, accountId: number): Promise<
  * What an account's admins want to see first. A failing webhook still gets events, and every attempt fails. A disabled
  * webhook or channel gets none.
  */
-export type AccountOverview = Awaited<ReturnType<typeof readAccountOverview>>;
-
 export function readAccountOverview({ db }: Administration, accountId: number) {
   const webhooks = db
     .selectFrom('webhook_endpoints as w')

@@ -97,9 +97,6 @@ export async function pageRejectedIdeas({ db }: QueryBuilding, accountId: number
   return cutPage(rows, place, idea => ({ sort: rejectedSort, key: idea.rejected_at, id: idea.id }));
 }
 
-/** A rejected idea, with the reason that its author was told. */
-export type RejectedIdea = NonNullable<Awaited<ReturnType<typeof readRejectedIdea>>>;
-
 /** Reads a rejected idea of an account, which only its moderators see; undefined where there is none. */
 export function readRejectedIdea({ db }: QueryBuilding, accountId: number, ideaId: number) {
   return db

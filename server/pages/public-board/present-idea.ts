@@ -28,8 +28,6 @@ export function ideaPath(slug: string, id: number): string {
   return `${boardPath(slug)}/ideas/${id}`;
 }
 
-export type PresentedIdea = ReturnType<typeof presentIdea>;
-
 /** Makes names and titles one line without characters that could make them look like others. */
 export function presentIdea(idea: IdeaView) {
   return {
