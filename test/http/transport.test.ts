@@ -138,7 +138,10 @@ describe('aborted requests', () => {
       const reported: unknown[] = [];
       const reporter = { report: (error: unknown) => void reported.push(error), async close() {} };
       const metrics = buildMetrics();
-      const server = await startServerForTest({ on: db, dependencies: { reporter, metrics } });
+      // The counters' window must not end during the test.
+      const now = new Date();
+      const clock = { now: () => now };
+      const server = await startServerForTest({ on: db, dependencies: { reporter, metrics, clock } });
       await db.sql('delete from rate_limits');
       const times = 20;
       for (let n = 0; n < times; n++) {
