@@ -39,7 +39,7 @@ export const WebhookDelivery = defineEntity({
     ...accountKey,
     endpointId: bigint(),
     eventId: p.uuid(),
-    /** One of the endpoint's eight, in each of which one is sent after the other. */
+    /** One of the endpoint's eight lanes. The server sends the deliveries of a lane one after the other. */
     lane: p.smallint().default(0),
     state: p.text().$type<DeliveryState>().default('pending'),
     attemptCount: p.integer().default(0),

@@ -120,8 +120,8 @@ export function formTargetOf(redirectUri: string): string {
 }
 
 /**
- * The hook that leaves out of what a client is told of its registration what it did not register, and the hash of its
- * secret, which it is told once.
+ * The hook that removes two things from the answer to a registration: fields that the client did not register, and the
+ * hash of its secret. The client gets the secret itself once.
  */
 export async function tidyRegistration(request: FastifyRequest, _reply: unknown, payload: unknown): Promise<unknown> {
   if (typeof payload !== 'object' || payload === null) return payload;

@@ -69,7 +69,7 @@ async function merge(visit: Visit) {
 const noTarget: Problem = { status: 422, message: 'Choose the idea into which to merge' };
 const unknownTarget: Problem = { status: 404, message: 'There is no such idea on this board' };
 
-/** If the source is what was not found, the search that shows the problem does not find it, either. */
+/** If the source is missing, the search page that shows the problem answers not_found itself. */
 function problemOfTarget(error: unknown): Problem {
   return error instanceof DomainError && error.key === 'not_found' ? unknownTarget : problemOfAction(error);
 }
