@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { testClock } from '../helpers/clock.ts';
 import { createWorld, issueToken, type World } from '../helpers/fixtures.ts';
 import { createTargets, reads, requestOf, type Targets, writes } from '../helpers/operations.ts';
 import { request } from '../helpers/request.ts';
@@ -11,7 +12,7 @@ let token: string;
 let tokenId: number;
 
 beforeAll(async () => {
-  server = await startServer();
+  server = await startServer({ clock: testClock() });
 });
 beforeEach(async () => {
   world = await createWorld(server);
@@ -81,7 +82,7 @@ describe.each(reads)('$method $path', operation => {
 });
 
 test('a read with If-None-Match: * is answered in full and counts against the limit', async () => {
-  const limited = await startServerForTest({ on: server, environment: { RATE_LIMIT_READ: '5' } });
+  const limited = await startServerForTest({ on: server, clock: testClock(), environment: { RATE_LIMIT_READ: '5' } });
   const search = (ifNoneMatch: string) =>
     request(limited, 'GET /api/v1/ideas?q=idea', { token, headers: { 'if-none-match': ifNoneMatch } });
   const answers = await Promise.all(Array.from({ length: 12 }, () => search('*')));

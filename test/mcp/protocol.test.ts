@@ -3,6 +3,7 @@ import { SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Route } from '../../contract/routes.ts';
 import { legacyVersions } from '../../server/mcp/plain-call.ts';
+import { testClock } from '../helpers/clock.ts';
 import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
 import { createBoard, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
 import { request } from '../helpers/request.ts';
@@ -31,8 +32,9 @@ let ideaId: number;
 
 beforeAll(async () => {
   db = await createTestDatabase();
-  server = await startServer({ on: db });
-  replica = await startServer({ on: db });
+  const clock = testClock();
+  server = await startServer({ on: db, clock });
+  replica = await startServer({ on: db, clock });
   world = await createWorld(server);
   ({ token, id: tokenId } = await issueToken(server, world, 'moderate'));
   ideaId = await insertIdea(server, world);
