@@ -1,6 +1,6 @@
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chown, mkdir, readFile, rm, stat } from 'node:fs/promises';
+import { appendFile, chown, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -85,23 +85,31 @@ test('a data directory that trusted every client keeps its data and asks for a p
 test('a change of an old data directory that was killed is repeated by the next start', async () => {
   const dataDir = await makeTrustingDataDir();
   const pidFile = join(dataDir, 'postgres/postmaster.pid');
+  const settings = join(dataDir, 'postgres/postgresql.conf');
+  const original = await readFile(settings);
+  // PostgreSQL waits for a second before it runs a statement, so the test cannot miss a step.
+  await appendFile(settings, 'post_auth_delay = 1\n');
   const script = `import { startEmbeddedPostgres } from ${JSON.stringify(moduleUrl)};
     await startEmbeddedPostgres({ dataDir: ${JSON.stringify(dataDir)} });`;
-  // Once in each of the two steps that work alone in the cluster.
-  let killed = '';
-  for (let step = 0; step < 2; step++) {
+  let last = '';
+  /** A PostgreSQL that works without a server writes its pid as a negative number. */
+  const awaitStep = async () => {
+    last = await until(async () => {
+      const [pid = ''] = (await readFile(pidFile, 'utf8').catch(() => '')).split('\n');
+      return pid.startsWith('-') && pid !== last ? pid : undefined;
+    });
+  };
+  for (const steps of [1, 2]) {
     const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
       cwd: repository,
       detached: true,
       stdio: ['ignore', 'ignore', 'inherit'],
     });
-    killed = await until(async () => {
-      const pid = await readFile(pidFile, 'utf8').catch(() => '');
-      return pid.startsWith('-') && pid.split('\n')[0] !== killed ? pid.split('\n')[0] : undefined;
-    });
+    for (let step = 0; step < steps; step++) await awaitStep();
     process.kill(-(child.pid as number), 'SIGKILL');
     await once(child, 'exit');
   }
+  await writeFile(settings, original);
   const { postgres } = await startIn(dataDir);
   expect(await query(postgres, 'select answer from kept')).toEqual([{ answer: 42 }]);
   expect(await query(postgres, readAttributes)).toEqual([harmless]);
