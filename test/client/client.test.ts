@@ -18,8 +18,8 @@ beforeAll(async () => {
 
 afterAll(() => server.close());
 
-describe('every operation', () => {
-  test('creates, reads, votes, comments, and says who it is', async () => {
+describe('operations of the client', () => {
+  test('the client creates, reads, lists, votes and comments on ideas, and reads its board and token', async () => {
     const created = await client.ideas.create({ title: 'Dark mode', body: 'For late evenings.' });
     expect(created).toMatchObject({ title: 'Dark mode', moderation_state: 'published' });
     expect(await client.ideas.vote(created.id, { value: 'up' })).toMatchObject({ score: 1, my_vote: 'up' });
@@ -31,7 +31,7 @@ describe('every operation', () => {
     expect((await client.token.get()).boards).toMatchObject([{ slug: world.boardSlug, grant: 'moderate' }]);
   });
 
-  test('moderates: statuses, tags, merging', async () => {
+  test('the client sets statuses, assigns tags, and merges and unmerges ideas', async () => {
     const [id, targetId] = [await insertIdea(server, world), await insertIdea(server, world)];
     const tagId = await createTag(server, world.accountId, world.boardId);
     expect(await client.ideas.setStatus(id, { status: 'planned' })).toMatchObject({ status_key: 'planned' });
@@ -42,7 +42,7 @@ describe('every operation', () => {
     expect(await client.ideas.get(id)).toMatchObject({ status_key: 'planned', tags: [], merged_into_id: null });
   });
 
-  test('names the board of the client, or of the call, and none where there is none to name', async () => {
+  test('the client sends its own board or the board of the call, and no board when reading the token', async () => {
     const other = await createBoard(server, world.accountId);
     const both = await issueToken(server, world, { [world.boardId]: 'write', [other.id]: 'write' });
     const onOne = new IdeaBoard({ baseUrl: `${server.baseUrl}/`, token: both.token, board: world.boardSlug });
@@ -56,8 +56,8 @@ describe('every operation', () => {
   });
 });
 
-describe('what comes with an answer', () => {
-  test('is the status, the request id, the headers and the state of the limit', async () => {
+describe('metadata and hooks', () => {
+  test('withResponse returns the status, the request id, the headers and the rate limit', async () => {
     const { data, status, requestId, headers, rateLimit, isReplay, attempts } = await client.ideas
       .create({ title: 'With it', body: 'All.' }, { headers: { 'X-Request-Id': 'release-42' } })
       .withResponse();
@@ -73,37 +73,37 @@ describe('what comes with an answer', () => {
     expect((await client.ideas.list().withResponse()).rateLimit?.bucket).toBe('apitoken:read');
   });
 
-  test('is told to hooks, without the token and without bodies', async () => {
-    const told: unknown[] = [];
+  test('hooks receive every request, response and retry, without the token and the bodies', async () => {
+    const calls: unknown[] = [];
     const gateway = await startGatewayForTest(server.baseUrl);
     const watched = new IdeaBoard({
       baseUrl: gateway.url,
       token,
       hooks: {
-        // As an object with a log of its own has it.
+        // Hooks may be methods that use `this`, as in an object with its own log.
         onRequest(event) {
           expect(this).toHaveProperty('onRetry');
-          told.push({ hook: 'request', ...event });
+          calls.push({ hook: 'request', ...event });
         },
-        onResponse: event => told.push({ hook: 'response', ...event }),
-        onRetry: event => told.push({ hook: 'retry', ...event }),
+        onResponse: event => calls.push({ hook: 'response', ...event }),
+        onRetry: event => calls.push({ hook: 'retry', ...event }),
       },
     });
     gateway.plan({ status: 503, body: { error: { key: 'service_unavailable', message: 'Soon.' } } });
     await watched.ideas.create({ title: 'Watched', body: 'A secret plan.' });
     const about = { operation: 'createIdea', method: 'POST', url: `${gateway.url}/api/v1/ideas` };
     const idempotencyKey = gateway.requests[0]?.headers['idempotency-key'];
-    expect(told).toEqual([
+    expect(calls).toEqual([
       { hook: 'request', ...about, attempt: 1, idempotencyKey },
       expect.objectContaining({ hook: 'response', ...about, attempt: 1, status: 503, durationMs: expect.any(Number) }),
       expect.objectContaining({ hook: 'retry', ...about, attempt: 1, delayMs: expect.any(Number) }),
       { hook: 'request', ...about, attempt: 2, idempotencyKey },
       expect.objectContaining({ hook: 'response', ...about, attempt: 2, status: 201, requestId: expect.any(String) }),
     ]);
-    expect(JSON.stringify(told)).not.toMatch(/secret plan|ib_\d/);
+    expect(JSON.stringify(calls)).not.toMatch(/secret plan|ib_\d/);
   });
 
-  test('does not depend on hooks that fail', async () => {
+  test('a failing hook does not fail the call', async () => {
     const fail = () => {
       throw new Error('The log is full');
     };
@@ -113,8 +113,8 @@ describe('what comes with an answer', () => {
   });
 });
 
-describe('a client', () => {
-  test('is sent through the fetch that it is given, with its headers', async () => {
+describe('construction of the client', () => {
+  test('the client uses a custom fetch and sends custom headers', async () => {
     const urls: string[] = [];
     const fetched = new IdeaBoard({
       baseUrl: server.baseUrl,
@@ -129,31 +129,31 @@ describe('a client', () => {
     expect(urls).toEqual([`${server.baseUrl}/api/v1/board`]);
   });
 
-  test('keeps its token to itself when it is printed', async () => {
+  test('a printed client does not reveal its token', async () => {
     const { inspect } = await import('node:util');
     expect(inspect(client, { depth: 9, showHidden: true })).not.toContain(token);
     expect(JSON.stringify(client)).not.toContain(token);
   });
 
   test.each<[string, Partial<IdeaBoardOptions>]>([
-    ['no address', { baseUrl: 'ideas.example.com' }],
-    ['an address that is not of the web', { baseUrl: 'file:///etc' }],
-    ['an address with a query, in which every path would end', { baseUrl: 'http://127.0.0.1/?board=web-app' }],
-    ['an address with credentials, which fetch refuses', { baseUrl: 'http://ada:secret@127.0.0.1' }],
-    ['no token', { token: '' }],
+    ['a host name without a scheme', { baseUrl: 'ideas.example.com' }],
+    ['an address that is not HTTP', { baseUrl: 'file:///etc' }],
+    ['an address with a query', { baseUrl: 'http://127.0.0.1/?board=web-app' }],
+    ['an address with credentials', { baseUrl: 'http://ada:secret@127.0.0.1' }],
+    ['an empty token', { token: '' }],
     ['a token of two lines', { token: 'ib_1_secret\nib_2_secret' }],
-  ])('is not made with %s', (_, wrong) => {
+  ])('the constructor of the client rejects %s', (_, wrong) => {
     const make = () => new IdeaBoard({ baseUrl: server.baseUrl, token, ...wrong });
     expect(make).toThrow(TypeError);
     expect(make).toThrow(/^((?!secret).)*$/);
   });
 
-  test('takes an address with spaces around it, and a token with the line break of its file', async () => {
+  test('the client trims spaces and line breaks from its address and its token', async () => {
     const pasted = new IdeaBoard({ baseUrl: ` ${server.baseUrl}/ `, token: `${token}\n` });
     expect((await pasted.token.get()).boards).toHaveLength(1);
   });
 
-  test('finds a server behind a path', async () => {
+  test('the client keeps the path of its address', async () => {
     const urls: string[] = [];
     const fetchInstead = (url: string, init: RequestInit) => {
       urls.push(url);

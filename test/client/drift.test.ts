@@ -8,7 +8,7 @@ import { compilingMs, repository } from './packed.ts';
 
 const run = promisify(execFile);
 
-/** Copied with all that they import: who presents the field, who holds its type, and what is made from the contract. */
+/** Copied with all their imports: the presenter of the field, the test of its type, and the generators. */
 const sources = [
   'server/domain/ideas/present-idea.ts',
   'test/client/surface.test.ts',
@@ -26,17 +26,17 @@ beforeAll(async () => {
   }
   await symlink(join(repository, 'node_modules'), join(copy, 'node_modules'));
   const configuration = JSON.parse(await readFile(join(repository, 'tsconfig.json'), 'utf8'));
-  // One checker: several at once would each compute what all files share, and there is nothing else to hurry for.
+  // One checker, since several would each check the shared files again.
   configuration.compilerOptions.checkers = 1;
   await writeFile(join(copy, 'tsconfig.json'), JSON.stringify(configuration));
 });
 
 afterAll(() => rm(copy, { recursive: true }));
 
-/** The files, and what they import of the repository, and what that imports. */
+/** The files and their imports within the repository, also indirect ones. */
 async function importedBy(files: readonly string[]): Promise<Set<string>> {
   const found = new Set(files);
-  // A set is gone through to its end, also to what joins it on the way.
+  // The loop also visits the paths that it adds to the set.
   for (const file of found) {
     const text = await readFile(join(repository, file), 'utf8');
     for (const [, path = ''] of text.matchAll(/(?:from |import\()'(\.[^']+)'/g)) found.add(join(dirname(file), path));
@@ -44,7 +44,7 @@ async function importedBy(files: readonly string[]): Promise<Set<string>> {
   return found;
 }
 
-/** Runs a command in the copy. Answers whether it succeeded, and all that it said. */
+/** Runs a command in the copy. Returns whether it succeeded, and its output. */
 async function inCopy(command: string, ...args: string[]): Promise<{ ok: boolean; output: string }> {
   const options = { cwd: copy, maxBuffer: 64 * 1024 * 1024 };
   return run(command, args, options).then(
@@ -64,7 +64,7 @@ async function rename(directory: string, from: string, to: string) {
   }
 }
 
-test('a field that is renamed in the contract cannot land until everything made from the contract is made anew', {
+test('the check fails after a field is renamed in the contract until all generated files are regenerated', {
   timeout: compilingMs,
 }, async () => {
   await rename('contract', 'comment_count', 'number_of_comments');
@@ -72,10 +72,10 @@ test('a field that is renamed in the contract cannot land until everything made 
   expect(checked.ok).toBe(false);
   expect(checked.output).toMatch(/^server\/domain\/ideas\/present-idea\.ts.*'comment_count'/m);
   expect(checked.output).toMatch(/^test\/client\/surface\.test\.ts/m);
-  // And for no other reason: a file that was not copied would be missed here.
+  // A file that is missing from the copy would also fail the check, for the wrong reason.
   expect(checked.output).not.toContain('Cannot find module');
 
-  // Whoever renames it in the server and in its tests too is stopped by what programs see of it.
+  // Renaming it in the server and in the tests too still leaves the generated files stale.
   for (const directory of ['server', 'test']) await rename(directory, 'comment_count', 'number_of_comments');
   expect(await check('openapi')).toMatchObject({ ok: false, output: expect.stringContaining('npm run openapi') });
   expect(await check('client-contract')).toMatchObject({

@@ -41,15 +41,15 @@ async function errorOf(call: PromiseLike<unknown>): Promise<IdeaBoardError> {
   throw new Error('The call did not fail');
 }
 
-/** A client behind a gateway that does one thing to its first request; it does not try again. */
-async function clientThat(...mishaps: Parameters<Awaited<ReturnType<typeof startGatewayForTest>>['plan']>) {
+/** A client without retries behind a gateway that applies the faults to the first requests. */
+async function clientBehindGateway(...faults: Parameters<Awaited<ReturnType<typeof startGatewayForTest>>['plan']>) {
   const gateway = await startGatewayForTest(server.baseUrl);
-  gateway.plan(...mishaps);
+  gateway.plan(...faults);
   return new IdeaBoard({ baseUrl: gateway.url, token, maxRetries: 0 });
 }
 
-describe('what the API refuses', () => {
-  test('is thrown with the key, the status, the message, the operation and what identifies it', async () => {
+describe('errors of the API', () => {
+  test('an API error has its key, status, message, operation, request id and rate limit', async () => {
     const error = await errorOf(client.ideas.get(999_999_999, { headers: { 'x-request-id': 'which-one' } }));
     expect(error).toBeInstanceOf(ApiError);
     expect(error).toBeInstanceOf(IdeaBoardError);
@@ -66,13 +66,13 @@ describe('what the API refuses', () => {
     });
   });
 
-  test('has the issues of a request that does not match its schema', async () => {
+  test('a validation error lists the issues of the request', async () => {
     const error = await errorOf(client.ideas.create({ title: ' ', body: 'Nothing above.' }));
     expect(error).toMatchObject({ key: 'validation_failed', status: 422 });
     expect(error.issues).toEqual([{ path: ['body', 'title'], code: 'custom', message: 'Must not be empty' }]);
   });
 
-  test('has the state of the limit that was exceeded', async () => {
+  test('a rate limit error has the limit and the time until the retry', async () => {
     const limited = await startServerForTest({ clock: testClock(), environment: { RATE_LIMIT_READ: '1' } });
     const one = await issueToken(limited, await createWorld(limited), 'read');
     const impatient = new IdeaBoard({ baseUrl: limited.baseUrl, token: one.token, maxRetries: 0 });
@@ -82,7 +82,7 @@ describe('what the API refuses', () => {
     expect(error.retryAfterMs).toBe((error.rateLimit?.resetSeconds ?? 0) * 1000);
   });
 
-  test('is told apart by operation, also by what another copy of the package threw', async () => {
+  test('isIdeaBoardError narrows errors by operation, also across two copies of the package', async () => {
     const error: unknown = await errorOf(client.ideas.get(999_999_999));
     expect(isIdeaBoardError(error, 'getIdea')).toBe(true);
     expect(isIdeaBoardError(error, 'createIdea')).toBe(false);
@@ -96,21 +96,25 @@ describe('what the API refuses', () => {
   });
 });
 
-describe('what is not answered by the API', () => {
-  test('is an error of its own when something else answers', async () => {
-    const busy = await clientThat({ status: 500, headers: { 'x-request-id': 'p1' }, body: '<h1>Bad day</h1>' });
+describe('calls without a response of the API', () => {
+  test('a response that the API did not send throws UnexpectedAnswerError', async () => {
+    const busy = await clientBehindGateway({
+      status: 500,
+      headers: { 'x-request-id': 'p1' },
+      body: '<h1>Bad day</h1>',
+    });
     const error = await errorOf(busy.board.get());
     expect(error).toBeInstanceOf(UnexpectedAnswerError);
     expect(error).toMatchObject({ key: 'unexpected_answer', status: 500, requestId: 'p1', text: '<h1>Bad day</h1>' });
-    const signIn = await clientThat({ status: 200, body: '<!doctype html><title>Sign in</title>' });
+    const signIn = await clientBehindGateway({ status: 200, body: '<!doctype html><title>Sign in</title>' });
     expect(await errorOf(signIn.board.get())).toMatchObject({ key: 'unexpected_answer', status: 200 });
-    const halfJson = await clientThat({ status: 404, body: { error: 'not here' } });
+    const halfJson = await clientBehindGateway({ status: 404, body: { error: 'not here' } });
     expect(await errorOf(halfJson.board.get())).toMatchObject({ key: 'unexpected_answer', status: 404 });
   });
 
-  test('is not looked for where a redirect leads, since a POST would arrive as a GET', async () => {
+  test('the client does not follow redirects, because a POST would become a GET', async () => {
     const elsewhere = await startGatewayForTest(server.baseUrl);
-    const moved = await clientThat({ status: 301, headers: { location: `${elsewhere.url}/api/v1/ideas` } });
+    const moved = await clientBehindGateway({ status: 301, headers: { location: `${elsewhere.url}/api/v1/ideas` } });
     const error = await errorOf(moved.ideas.create({ title: 'Moved', body: 'Or not.' }));
     expect(error).toMatchObject({ key: 'unexpected_answer', status: 301 });
     expect(error.message).toBe(
@@ -119,23 +123,23 @@ describe('what is not answered by the API', () => {
     expect(elsewhere.requests).toEqual([]);
   });
 
-  test.each(['break', 'break off'] as const)('is a failed connection when it does %s', async mishap => {
-    const error = await errorOf((await clientThat(mishap)).board.get());
+  test.each(['break', 'break off'] as const)('a connection with the fault "%s" throws ConnectionError', async fault => {
+    const error = await errorOf((await clientBehindGateway(fault)).board.get());
     expect(error).toBeInstanceOf(ConnectionError);
     expect(error).toMatchObject({ key: 'connection_failed', status: undefined, operation: 'getBoard', attempts: 1 });
     expect(error.message).toMatch(/^http:\/\/127\.0\.0\.1:\d+ cannot be reached: .+/);
     expect(error.cause).toBeInstanceOf(Error);
   });
 
-  test('is a timeout when nothing comes, or the answer does not end', async () => {
-    const error = await errorOf((await clientThat('hang')).board.get({ timeoutMs: 20 }));
+  test('a missing response throws TimeoutError', async () => {
+    const error = await errorOf((await clientBehindGateway('hang')).board.get({ timeoutMs: 20 }));
     expect(error).toBeInstanceOf(TimeoutError);
     expect(error).toMatchObject({ name: 'TimeoutError', key: 'timed_out', message: 'No answer within 20 ms' });
     const deaf = new IdeaBoard({ baseUrl: server.baseUrl, token, maxRetries: 0, fetch: () => new Promise(() => {}) });
     expect(await errorOf(deaf.board.get({ timeoutMs: 20 }))).toMatchObject({ key: 'timed_out' });
   });
 
-  test('is given up when the signal says so, before it is sent and after', async () => {
+  test('an abort signal stops a call before and after it is sent', async () => {
     const gateway = await startGatewayForTest(server.baseUrl);
     const aborting = new IdeaBoard({ baseUrl: gateway.url, token });
     const controller = new AbortController();
@@ -152,21 +156,24 @@ describe('what is not answered by the API', () => {
   });
 });
 
-describe('what cannot be right', () => {
-  test.each([Number.NaN, -1, -5n, 1.5, '..', '', '1/vote', undefined])('is not sent: the id %s', async id => {
-    const gateway = await startGatewayForTest(server.baseUrl);
-    const careful = new IdeaBoard({ baseUrl: gateway.url, token });
-    const error = await errorOf(careful.ideas.vote(id as number, { value: 'up' }));
-    expect(error).toBeInstanceOf(InvalidRequestError);
-    expect(error).toMatchObject({
-      key: 'invalid_request',
-      operation: 'voteIdea',
-      issues: [{ path: ['params', 'id'] }],
-    });
-    expect(gateway.requests).toEqual([]);
-  });
+describe('invalid requests', () => {
+  test.each([Number.NaN, -1, -5n, 1.5, '..', '', '1/vote', undefined])(
+    'the client does not send a request with the id %s',
+    async id => {
+      const gateway = await startGatewayForTest(server.baseUrl);
+      const careful = new IdeaBoard({ baseUrl: gateway.url, token });
+      const error = await errorOf(careful.ideas.vote(id as number, { value: 'up' }));
+      expect(error).toBeInstanceOf(InvalidRequestError);
+      expect(error).toMatchObject({
+        key: 'invalid_request',
+        operation: 'voteIdea',
+        issues: [{ path: ['params', 'id'] }],
+      });
+      expect(gateway.requests).toEqual([]);
+    },
+  );
 
-  test('is not sent where it cannot be written: headers, a key, a body; and no message repeats a header', async () => {
+  test('the client does not send invalid headers, keys or bodies, and no error message repeats a header', async () => {
     const gateway = await startGatewayForTest(server.baseUrl);
     const careful = new IdeaBoard({ baseUrl: gateway.url, token });
     const circle: { title: string; body: unknown } = { title: 'Round', body: 'And round.' };
@@ -189,7 +196,7 @@ describe('what cannot be right', () => {
     expect(gateway.requests).toEqual([]);
   });
 
-  test('is judged by the contract before it is sent when that is asked for, with the words of the server', async () => {
+  test('the validate option rejects invalid requests before they are sent, with the issues of the server', async () => {
     const gateway = await startGatewayForTest(server.baseUrl);
     const [validating, trusting] = [validateRequest, undefined].map(
       validate => new IdeaBoard({ baseUrl: gateway.url, token, validate }),

@@ -3,19 +3,19 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** An answer as it passes. */
+/** A response of the server on its way through the gateway. */
 interface PassingAnswer {
   status: number;
   headers: Record<string, string>;
-  // biome-ignore lint/suspicious/noExplicitAny: a test makes of an answer what another server could answer.
+  // biome-ignore lint/suspicious/noExplicitAny: a test may change a response into any that another server could send.
   body: any;
 }
 
 /**
- * What becomes of a request, other than that it passes: an answer of the gateway's own, an answer of the server that is
- * changed or lost on its way back, a connection that breaks at once, in the middle of the answer, or stays silent.
+ * A fault of the network: a response of the gateway itself, a changed or lost response of the server, or a connection
+ * that breaks at once, breaks during the response, or stays silent.
  */
-export type Mishap =
+export type Fault =
   | { status: number; headers?: Record<string, string>; body?: unknown }
   | ((answer: PassingAnswer) => void)
   | 'lose the answer'
@@ -32,19 +32,19 @@ interface PassedRequest {
 
 export interface Gateway {
   url: string;
-  /** Every request that arrived. */
+  /** All received requests. */
   requests: PassedRequest[];
-  /** The next requests meet with these, in order; the ones after them pass. */
-  plan(...mishaps: (Mishap | 'pass')[]): void;
-  /** Resolves when so many requests have arrived in all. */
+  /** Applies the faults to the next requests, in order. Later requests pass. */
+  plan(...faults: (Fault | 'pass')[]): void;
+  /** Resolves when `count` requests have arrived in total. */
   gets(count: number): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A gateway before a server, to which everything happens that happens on networks. */
+/** A gateway in front of a server that simulates the faults of networks. */
 export async function startGateway(upstream: string): Promise<Gateway> {
   const requests: PassedRequest[] = [];
-  const planned: (Mishap | 'pass')[] = [];
+  const planned: (Fault | 'pass')[] = [];
   const waiting = new Set<() => void>();
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
@@ -57,16 +57,16 @@ export async function startGateway(upstream: string): Promise<Gateway> {
     };
     requests.push(passed);
     for (const check of waiting) check();
-    // What a browser asks before its request is no request of the client's.
-    const mishap = passed.method === 'OPTIONS' ? undefined : planned.shift();
-    await meet(mishap ?? 'pass', upstream, passed, response);
+    // The preflight request of a browser is not a request of the client.
+    const fault = passed.method === 'OPTIONS' ? undefined : planned.shift();
+    await meet(fault ?? 'pass', upstream, passed, response);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
-    plan: (...mishaps) => void planned.push(...mishaps),
+    plan: (...faults) => void planned.push(...faults),
     gets: count =>
       new Promise(resolve => {
         const check = () => {
@@ -83,31 +83,31 @@ export async function startGateway(upstream: string): Promise<Gateway> {
   };
 }
 
-/** The same, for one test. */
+/** A gateway that closes at the end of the test. */
 export async function startGatewayForTest(upstream: string): Promise<Gateway> {
   const gateway = await startGateway(upstream);
   onTestFinished(() => gateway.close());
   return gateway;
 }
 
-async function meet(mishap: Mishap | 'pass', upstream: string, request: PassedRequest, response: ServerResponse) {
-  if (mishap === 'hang') return;
-  if (mishap === 'break') return response.destroy();
-  if (typeof mishap === 'object') {
-    const { status, headers, body } = mishap;
+async function meet(fault: Fault | 'pass', upstream: string, request: PassedRequest, response: ServerResponse) {
+  if (fault === 'hang') return;
+  if (fault === 'break') return response.destroy();
+  if (typeof fault === 'object') {
+    const { status, headers, body } = fault;
     return response.writeHead(status, headers).end(typeof body === 'string' ? body : JSON.stringify(body));
   }
   const answer = await forward(upstream, request);
-  if (mishap === 'lose the answer') return response.destroy();
-  if (mishap === 'break off') {
+  if (fault === 'lose the answer') return response.destroy();
+  if (fault === 'break off') {
     response.writeHead(answer.status, { ...answer.headers, 'content-length': '100000' });
     return response.write('{', () => response.destroy());
   }
-  if (typeof mishap === 'function') mishap(answer);
+  if (typeof fault === 'function') fault(answer);
   response.writeHead(answer.status, answer.headers).end(JSON.stringify(answer.body));
 }
 
-/** What a gateway writes itself, for each connection. */
+/** Headers that a gateway writes itself for each connection. */
 const ownHeaders = ['connection', 'content-length', 'host', 'keep-alive', 'transfer-encoding'];
 
 async function forward(upstream: string, { method, path, headers, body }: PassedRequest): Promise<PassingAnswer> {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { IdeaBoard, isIdeaBoardError } from '../../client/main.ts';
 import { createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
-import { type Mishap, startGatewayForTest } from './gateway.ts';
+import { type Fault, startGatewayForTest } from './gateway.ts';
 
 let server: TestServer;
 let world: World;
@@ -16,16 +16,16 @@ beforeAll(async () => {
 
 afterAll(() => server.close());
 
-async function clientOf(newer: Mishap) {
+async function clientBehindGateway(newer: Fault) {
   const gateway = await startGatewayForTest(server.baseUrl);
   gateway.plan(newer, newer);
   return new IdeaBoard({ baseUrl: gateway.url, token });
 }
 
-describe('a newer server does not break this client', () => {
-  test('with fields that it does not know', async () => {
+describe('a newer server', () => {
+  test('unknown fields of a newer server are kept', async () => {
     const id = await insertIdea(server, world);
-    const client = await clientOf(({ body }) => {
+    const client = await clientBehindGateway(({ body }) => {
       (body.data?.[0] ?? body).reactions = { heart: 3 };
       body.total = 1;
     });
@@ -33,16 +33,16 @@ describe('a newer server does not break this client', () => {
     expect(await client.ideas.list()).toMatchObject({ total: 1, data: [{ reactions: { heart: 3 } }] });
   });
 
-  test('with a value that it does not know', async () => {
+  test('unknown enum values of a newer server are passed on', async () => {
     const id = await insertIdea(server, world);
-    const client = await clientOf(({ body }) => {
+    const client = await clientBehindGateway(({ body }) => {
       body.status = 'on_hold';
     });
     expect((await client.ideas.get(id)).status).toBe('on_hold');
   });
 
-  test('with an error key that it does not know, which comes to the default of a switch', async () => {
-    const client = await clientOf(answer => {
+  test('an unknown error key of a newer server reaches the default branch of a switch', async () => {
+    const client = await clientBehindGateway(answer => {
       answer.status = 451;
       answer.body = { error: { key: 'board_embargoed', message: 'Not in this country.', until: '2030-01-01' } };
     });
@@ -61,8 +61,8 @@ describe('a newer server does not break this client', () => {
     expect(outcome).toBe('451 board_embargoed: Not in this country.');
   });
 
-  test('with another status of success, or issues of another form', async () => {
-    const client = await clientOf(answer => {
+  test('another success status and a new issue format of a newer server do not break the client', async () => {
+    const client = await clientBehindGateway(answer => {
       answer.status = answer.status === 201 ? 202 : answer.status;
       if (answer.body.error)
         answer.body.error.issues = [{ path: ['body'], code: 'new', message: 'New.', hint: 'Old.' }];
@@ -74,8 +74,8 @@ describe('a newer server does not break this client', () => {
     });
   });
 
-  test('with limits that are told in another way', async () => {
-    const client = await clientOf(({ headers }) => {
+  test('rate limit headers in an unknown format leave rateLimit undefined', async () => {
+    const client = await clientBehindGateway(({ headers }) => {
       for (const name of Object.keys(headers)) if (/ratelimit/.test(name)) headers[name] = 'plenty';
     });
     expect((await client.board.get().withResponse()).rateLimit).toBeUndefined();

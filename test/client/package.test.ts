@@ -22,7 +22,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(unpacked, { recursive: true }));
 
-test('the package has its code, its types, its maps, its documents, and nothing else', async () => {
+test('the package contains only code, types, source maps and documents', async () => {
   const code = packed.files.filter(path => /^dist\/(client|contract)\/[a-z-]+\.(js|js\.map|d\.ts)$/.test(path));
   const others = packed.files.filter(path => !code.includes(path)).sort();
   expect(others).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json']);
@@ -31,7 +31,7 @@ test('the package has its code, its types, its maps, its documents, and nothing 
   expect(readFileSync(join(unpacked, 'LICENSE'), 'utf8')).toBe(readFileSync(join(repository, 'LICENSE'), 'utf8'));
 });
 
-test('a debugger finds the source in the maps, and no path of the machine that built it', async () => {
+test('the source maps contain the source and no path of the build machine', async () => {
   for (const file of (await readdir(join(unpacked, 'dist/client'))).filter(name => name.endsWith('.map'))) {
     const map = JSON.parse(await readFile(join(unpacked, 'dist/client', file), 'utf8'));
     expect(map.sourcesContent).toHaveLength(map.sources.length);
@@ -39,12 +39,12 @@ test('a debugger finds the source in the maps, and no path of the machine that b
   }
 });
 
-test('publint finds nothing', async () => {
+test('publint reports no problem', async () => {
   const { stdout } = await run(join(repository, 'node_modules/.bin/publint'), [packed.tarball, '--strict']);
   expect(stdout).toMatch(/All good!\s*$/);
 });
 
-test('attw finds nothing: every entry resolves to its types, for Node and for bundlers', async () => {
+test('attw resolves the types of every entry for Node and for bundlers', async () => {
   const attw = join(repository, 'node_modules/.bin/attw');
   const { stdout } = await run(attw, [packed.tarball, '--profile', 'esm-only', '--format', 'json']);
   const { analysis } = JSON.parse(stdout);
@@ -54,7 +54,7 @@ test('attw finds nothing: every entry resolves to its types, for Node and for bu
   expect(Object.keys(analysis.entrypoints)).toEqual(['.', './raw', './validation', './package.json']);
 });
 
-test('the main entry is at most 15 kB, bundled, minified and gzipped, and has neither Zod nor ts-rest in it', async () => {
+test('the main entry, bundled, minified and gzipped, has at most 15 kB and contains neither Zod nor ts-rest', async () => {
   const { outputFiles, metafile } = await build({
     entryPoints: [join(unpacked, 'dist/client/main.js')],
     bundle: true,
@@ -71,7 +71,7 @@ test('the main entry is at most 15 kB, bundled, minified and gzipped, and has ne
   );
 });
 
-test('the manifest asks for nothing that the main entry does without', () => {
+test('the manifest has no dependencies, and its peer dependencies are optional', () => {
   const manifest = JSON.parse(readFileSync(join(unpacked, 'package.json'), 'utf8'));
   expect(manifest.dependencies).toBeUndefined();
   expect(manifest.private).toBeUndefined();

@@ -10,7 +10,7 @@ const run = promisify(execFile);
 
 export const repository = fileURLToPath(new URL('../../', import.meta.url));
 
-/** What waits for compilers and for npm waits this long: seconds, which are a minute where ten others compute as well. */
+/** The time limit of tests that compile or run npm. They take seconds alone, and up to a minute on a busy machine. */
 export const compilingMs = 180_000;
 
 export interface PackedClient {
@@ -27,7 +27,7 @@ export function packClient(): Promise<PackedClient> {
   return packed;
 }
 
-/** It is built beside the checkout, where neither another process nor a developer is. */
+/** Builds outside the checkout, so that other processes and developers cannot interfere. */
 async function buildAndPack(): Promise<PackedClient> {
   const stage = await mkdtemp(join(tmpdir(), 'idea-board-pack-'));
   process.on('exit', () => rmSync(stage, { recursive: true, force: true }));
@@ -53,7 +53,7 @@ export async function createFreshProject(tarball: string): Promise<FreshProject>
   return project;
 }
 
-/** The same without npm, which takes a second: for whoever asks what the package does, and not how it is installed. */
+/** The same without npm, which takes a second: for tests that do not concern the installation. */
 export async function createUnpackedProject(tarball: string): Promise<FreshProject> {
   const project = await createEmptyProject();
   const installed = join(project.directory, 'node_modules/@idea-board/client');
@@ -69,7 +69,7 @@ async function createEmptyProject(): Promise<FreshProject> {
   return { directory, write, remove: () => rm(directory, { recursive: true }) };
 }
 
-/** Has packages of the repository in a project too, as if they had been installed from a registry. */
+/** Links packages of the repository into a project, in place of an installation from a registry. */
 export async function installFromRepository({ directory }: FreshProject, ...packages: string[]) {
   for (const name of packages) {
     const path = join(directory, 'node_modules', name);

@@ -23,7 +23,7 @@ async function clientThroughGateway(): Promise<{ client: IdeaBoard; gateway: Gat
   return { client: new IdeaBoard({ baseUrl: gateway.url, token }), gateway };
 }
 
-test('an awaited list is one page, asked for once', async () => {
+test('an awaited list requests one page, once', async () => {
   const { client, gateway } = await clientThroughGateway();
   const list = client.ideas.list({ per_page: 3 });
   expect(gateway.requests).toEqual([]);
@@ -34,7 +34,7 @@ test('an awaited list is one page, asked for once', async () => {
   expect(gateway.requests.map(({ path }) => path)).toEqual(['/api/v1/ideas?per_page=3']);
 });
 
-test('for await goes through all ideas, page after page, and asks no further than it goes', async () => {
+test('for await iterates over all ideas and requests each page only when it is needed', async () => {
   const { client, gateway } = await clientThroughGateway();
   const seen: number[] = [];
   for await (const { id } of client.ideas.list({ per_page: 3, sort: 'newest' })) seen.push(id);
@@ -46,7 +46,7 @@ test('for await goes through all ideas, page after page, and asks no further tha
   expect(gateway.requests).toHaveLength(4);
 });
 
-test('all ideas are read in the largest pages unless a size is asked for', async () => {
+test('iteration uses the largest page size by default', async () => {
   const { client, gateway } = await clientThroughGateway();
   const seen = [];
   for await (const { id } of client.ideas.list()) seen.push(id);
@@ -54,7 +54,7 @@ test('all ideas are read in the largest pages unless a size is asked for', async
   expect(gateway.requests.map(({ path }) => path)).toEqual(['/api/v1/ideas?per_page=100']);
 });
 
-test('pages come one by one, also from a page in the middle', async () => {
+test('pages() iterates page by page, also from a page in the middle', async () => {
   const { client, gateway } = await clientThroughGateway();
   const sizes: number[] = [];
   for await (const { data, page } of client.ideas.list({ per_page: 2, page: 3 }).pages()) {
@@ -65,7 +65,7 @@ test('pages come one by one, also from a page in the middle', async () => {
   expect(gateway.requests[1]?.path).not.toMatch(/[?&]page=/);
 });
 
-test('each way through a list starts anew, and sees what was added since', async () => {
+test('each iteration over a list starts again and sees new ideas', async () => {
   const otherWorld = await createWorld(server);
   const other = await issueToken(server, otherWorld, 'read');
   const list = new IdeaBoard({ baseUrl: server.baseUrl, token: other.token }).ideas.list();
@@ -79,7 +79,7 @@ test('each way through a list starts anew, and sees what was added since', async
   expect(await count()).toBe(1);
 });
 
-test('comments are gone through as ideas are, oldest first', async () => {
+test('iteration over comments returns the oldest first', async () => {
   const { client } = await clientThroughGateway();
   const ideaId = ids[0] ?? 0;
   const second = await issueToken(server, world, 'write', {
@@ -92,7 +92,7 @@ test('comments are gone through as ideas are, oldest first', async () => {
   expect(seen).toEqual(['Number 0', 'Number 1', 'Number 2']);
 });
 
-test('a list that fails on its way throws there, as a call does', async () => {
+test('an error during iteration is thrown as an error of the call', async () => {
   const { client, gateway } = await clientThroughGateway();
   gateway.plan('pass', { status: 403, body: { error: { key: 'insufficient_scope', message: 'No more.' } } });
   const seen: number[] = [];

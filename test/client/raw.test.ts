@@ -19,7 +19,7 @@ async function clientWith(grant: 'read' | 'write' | 'moderate', board?: string) 
 }
 
 describe('the raw client', () => {
-  test('creates, reads, votes and comments over real HTTP', async () => {
+  test('the raw client creates, reads, votes and comments over real HTTP', async () => {
     const client = await clientWith('write');
     const created = await client.createIdea({ body: { title: 'Dark mode', body: 'For late evenings.' } });
     if (created.status !== 201) throw new Error(`answered ${created.status}`);
@@ -36,7 +36,7 @@ describe('the raw client', () => {
     expect(list).toMatchObject({ status: 200, body: { data: [{ id }], has_more: false } });
   });
 
-  test('answers a refusal with its status and its error key, typed by the operation', async () => {
+  test('the raw client returns an error with its status and a key typed by the operation', async () => {
     const client = await clientWith('read');
     const answer = await client.createIdea({ body: { title: 'Dark mode', body: 'For late evenings.' } });
     expect(answer.status).toBe(403);
@@ -47,7 +47,7 @@ describe('the raw client', () => {
     }
   });
 
-  test('names its board on every request of a token with more than one, unless the request names another', async () => {
+  test('the raw client sends its board with every request that does not name another board', async () => {
     const other = await createBoard(server, world.accountId);
     const { token } = await issueToken(server, world, { [world.boardId]: 'read', [other.id]: 'read' });
     const client = createClient({ baseUrl: `${server.baseUrl}/`, token, board: world.boardSlug });
@@ -60,7 +60,7 @@ describe('the raw client', () => {
     expect((await client.getHealth()).status).toBe(200);
   });
 
-  test('sends an Idempotency-Key, and the second answer is the first', async () => {
+  test('the raw client sends an Idempotency-Key, and a repeated request gets the first response', async () => {
     const client = await clientWith('write');
     const idea = { headers: { 'idempotency-key': 'once' }, body: { title: 'Once', body: 'Only.' } };
     const first = await client.createIdea(idea);

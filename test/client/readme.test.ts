@@ -19,12 +19,12 @@ import {
 import { findRuntimes } from './runtimes.ts';
 
 const run = promisify(execFile);
-const [readme = '', ofTheServer = ''] = ['client/README.md', 'README.md'].map(file =>
+const [readme = '', serverReadme = ''] = ['client/README.md', 'README.md'].map(file =>
   readFileSync(join(repository, file), 'utf8'),
 );
 const secret = `whsec_${Buffer.alloc(32, 5).toString('base64')}`;
 
-/** The blocks of a language, as one program from the top of the README to its end. */
+/** The code blocks of the README in these languages, joined into one program. */
 function blocksOf(...languages: string[]): string {
   return blocksIn(readme, ...languages);
 }
@@ -40,7 +40,7 @@ let project: FreshProject;
 beforeAll(async () => {
   server = await startServer();
   project = await createFreshProject((await packClient()).tarball);
-  // What the README says to install; here without a registry.
+  // The packages that the README installs, here without a registry.
   await installFromRepository(project, 'zod', '@ts-rest/core', '@types/node', 'undici-types');
   await project.write('tour.js', blocksOf('js'));
   await project.write('tour.ts', blocksOf('js', 'ts'));
@@ -51,8 +51,8 @@ afterAll(async () => {
   await server.close();
 });
 
-/** Runs a program to its last line, tells its webhook receiver of a comment, and ends it. Answers what it printed. */
-async function follow(command: string, args: string[]): Promise<string[]> {
+/** Runs a program to its last line, sends an event to its webhook receiver, and ends it. Returns its output. */
+async function runTour(command: string, args: string[]): Promise<string[]> {
   const world = await createWorld(server);
   await createTag(server, world.accountId, world.boardId);
   const { token } = await issueToken(server, world, 'moderate');
@@ -69,7 +69,7 @@ async function follow(command: string, args: string[]): Promise<string[]> {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let printed = '';
-  // Not its exit, after which something that it printed may still be on its way.
+  // Waits for "close" rather than "exit", since output may still arrive after the exit.
   const ended = once(child, 'close');
   const isThrough = new Promise<void>(resolve => {
     for (const stream of [child.stdout, child.stderr]) {
@@ -81,14 +81,17 @@ async function follow(command: string, args: string[]): Promise<string[]> {
   });
   await Promise.race([ended, isThrough]);
   expect(child.exitCode, printed).toBeNull();
-  const answered = [await tellOf(port, secret), await tellOf(port, `whsec_${Buffer.alloc(32).toString('base64')}`)];
+  const answered = [
+    await sendEvent(port, secret),
+    await sendEvent(port, `whsec_${Buffer.alloc(32).toString('base64')}`),
+  ];
   expect(answered).toEqual(['204 ', '400 signature_mismatch']);
   child.kill();
   await ended;
   return printed.trimEnd().split('\n');
 }
 
-async function tellOf(port: number, by: string): Promise<string> {
+async function sendEvent(port: number, by: string): Promise<string> {
   const body = JSON.stringify({
     type: 'comment.created',
     timestamp: '',
@@ -110,8 +113,8 @@ async function tellOf(port: number, by: string): Promise<string> {
 let lastPort = 10_000 + (process.pid % 1000) * 20;
 
 /**
- * A port for a program that has to be told one. It is below those that systems give away by themselves, of which one
- * could go to some connection of another test before the program listens.
+ * A port for a program that cannot choose its own. It is below the ephemeral range, so that no connection of another
+ * test takes it before the program listens.
  */
 async function freePort(): Promise<number> {
   lastPort += 1;
@@ -147,18 +150,18 @@ const printedInBoth = [
   /^Ada commented$/,
 ];
 
-describe('whoever follows the README word by word', () => {
+describe('the code of the README', () => {
   test.concurrent.each(findRuntimes().filter(({ name }) => name.startsWith('Node')))(
-    'in JavaScript, on $name, sees what it says',
+    'the JavaScript code of the README prints the promised output on $name',
     async ({ command, args }) => {
-      const printed = await follow(command, [...args, 'tour.js']);
+      const printed = await runTour(command, [...args, 'tour.js']);
       for (const line of printedInBoth) expect(printed).toContainEqual(expect.stringMatching(line));
       expect(printed).toHaveLength(printedInBoth.length);
     },
   );
 
-  test.concurrent('in TypeScript sees what it says', async () => {
-    const printed = await follow(process.execPath, ['--disable-warning=ExperimentalWarning', 'tour.ts']);
+  test.concurrent('the TypeScript code of the README prints the promised output', async () => {
+    const printed = await runTour(process.execPath, ['--disable-warning=ExperimentalWarning', 'tour.ts']);
     for (const line of [...printedInBoth, /^body\.title: Must not be empty$/]) {
       expect(printed).toContainEqual(expect.stringMatching(line));
     }
@@ -169,15 +172,15 @@ describe('whoever follows the README word by word', () => {
   const typescript5 = join(repository, 'test/consumers/node_modules/typescript/bin/tsc');
   const onNode = { module: 'nodenext', types: ['node'], lib: ['es2022'] };
   const bundled = { module: 'esnext', moduleResolution: 'bundler', types: ['node'], lib: ['es2022'] };
-  // Of all libraries that are checked for a page, TypeScript's own need it least.
+  // Skips only the libraries of TypeScript itself, which need no check.
   const page = { moduleResolution: 'bundler', types: [], lib: ['es2022', 'dom'], skipDefaultLibCheck: true };
   const inPage = { module: 'esnext', ...page };
 
   const whole = blocksOf('js', 'ts');
-  // ts-rest's own declarations, which only the last chapter needs, do not pass the check of libraries.
+  // The declarations of ts-rest, which only the last chapter needs, fail the check of libraries.
   const program = whole.slice(0, whole.indexOf("import { createClient } from '@idea-board/client/raw'"));
   const start = program.slice(0, program.indexOf('\nconst { statuses')).replaceAll(/process\.env\.\w+ \?\? /g, '');
-  const ofServer = blocksIn(ofTheServer, 'ts');
+  const ofServer = blocksIn(serverReadme, 'ts');
   const forgetful = whole.replace("case 'board_frozen':", '');
   const careless = blocksOf('js').replace("{ value: 'up' }", "{ value: 'sideways' }");
 
@@ -192,12 +195,12 @@ describe('whoever follows the README word by word', () => {
     return compiled;
   };
 
-  test.concurrent('in strict TypeScript compiles it', { timeout: compilingMs }, async () => {
+  test.concurrent('the code of the README compiles in strict TypeScript 7', { timeout: compilingMs }, async () => {
     expect(Object.keys(await compiledByVersion7()).sort()).toEqual(['careless.ts', 'forgetful.ts']);
   });
 
-  // In half as many programs, since it is slow: with the libraries of Node unchecked, and those of the package checked.
-  test.concurrent('in the strict TypeScript of those who have version 5 compiles it', {
+  // Version 5 is slow, so it compiles fewer programs, and the one for Node without a check of the libraries.
+  test.concurrent('the code of the README compiles in strict TypeScript 5', {
     timeout: compilingMs,
   }, async () => {
     const said = await compile([typescript5], {
@@ -207,12 +210,12 @@ describe('whoever follows the README word by word', () => {
     expect(said).toEqual({});
   });
 
-  test.concurrent('of the server, compiles what it shows of the client', { timeout: compilingMs }, async () => {
+  test.concurrent('the client code in the README of the server compiles', { timeout: compilingMs }, async () => {
     expect(ofServer).toContain("from '@idea-board/client'");
     expect(await compiledByVersion7()).not.toHaveProperty(['ofServer.ts']);
   });
 
-  test.concurrent('is told by the compiler of a key that is forgotten, and of what the API does not take', {
+  test.concurrent('the compiler reports a forgotten error key and an invalid argument', {
     timeout: compilingMs,
   }, async () => {
     expect(await compiledByVersion7()).toMatchObject({
@@ -224,14 +227,11 @@ describe('whoever follows the README word by word', () => {
 
 interface Project {
   options: object;
-  /** By the names of their files. */
+  /** The texts by file name. */
   programs: Record<string, string>;
 }
 
-/**
- * What a compiler says of the programs of projects, by file; nothing of what is well. It goes through all projects in one
- * run, in which it reads the libraries once.
- */
+/** The compile errors of several projects, by file. One run compiles all projects and reads the libraries once. */
 async function compile([compiler = '', ...flags]: string[], projects: Record<string, Project>) {
   const strict = { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, noEmit: true };
   for (const [name, { options, programs }] of Object.entries(projects)) {
@@ -247,7 +247,7 @@ async function compile([compiler = '', ...flags]: string[], projects: Record<str
   const said: Record<string, string> = {};
   let about = '';
   for (const line of stdout.split('\n').filter(text => text !== '')) {
-    // A problem begins with its place, and goes on in lines that do not.
+    // The first line of a problem begins with its position, and the following lines do not.
     about = /^(\S+)\(\d+,\d+\): /.exec(line)?.[1] ?? about;
     said[about] = `${said[about] ?? ''}${line}\n`;
   }

@@ -20,7 +20,7 @@ let gateway: Gateway;
 let world: World;
 let token: string;
 
-/** How long each wait was. The clock stands still while nobody waits. */
+/** The duration of each wait. The clock advances only during waits. */
 let waits: number[];
 let now: number;
 
@@ -40,7 +40,7 @@ afterAll(async () => {
   await server.close();
 });
 
-/** Ideas behind the gateway, for which no time passes but what is waited, and chance is what it is told to be. */
+/** A client of ideas behind the gateway, with a simulated clock and a fixed random number. */
 function ideasOf({ chance = 0, ...options }: Partial<IdeaBoardOptions> & { chance?: number } = {}): Ideas {
   const caller = new Caller(
     { baseUrl: gateway.url, token, ...options },
@@ -72,14 +72,14 @@ async function ideaCount(): Promise<number> {
   return row?.count ?? -1;
 }
 
-describe('what is tried again', () => {
-  test('a read that fails, until it does not', async () => {
+describe('retried requests', () => {
+  test('a failing read is retried until it succeeds', async () => {
     gateway.plan(away, 'break', { status: 502, body: 'Bad gateway' });
     expect((await ideasOf().list().withResponse()).attempts).toBe(4);
     expect(waits).toEqual([250, 500, 1000]);
   });
 
-  test('a write that fails, under one key, so that it is done once', async () => {
+  test('a failing write is retried with one idempotency key and takes effect once', async () => {
     gateway.plan('lose the answer', away);
     const { data, isReplay, attempts } = await ideasOf().create(idea).withResponse();
     expect({ title: data.title, isReplay, attempts }).toEqual({ title: 'Once', isReplay: true, attempts: 3 });
@@ -89,29 +89,29 @@ describe('what is tried again', () => {
     expect(keys[0]).toMatch(/^[0-9a-f]{32}$/);
   });
 
-  test('a write without an answer in time, which the server may have done', async () => {
+  test('a write that timed out is retried and takes effect once', async () => {
     gateway.plan('hang');
-    // With real waits: a server that is slower than the timeout is not asked ten times while it does its work.
+    // With real waits, which give a server that is slower than the timeout time to finish.
     const impatient = new Ideas(new Caller({ baseUrl: gateway.url, token, timeoutMs: 200, maxRetries: 10 }));
     const created = await impatient.create(idea).withResponse();
     expect(created.attempts).toBeGreaterThan(1);
     expect(await ideaCount()).toBe(1);
   });
 
-  test('a write whose first request still runs', async () => {
+  test('a write is retried while its first request still runs', async () => {
     gateway.plan(inUse, inUse);
     expect((await ideasOf().create(idea).withResponse()).attempts).toBe(3);
     expect(waits).toEqual([250, 500]);
   });
 
-  test('a DELETE, which needs no key', async () => {
+  test('a DELETE is retried without an idempotency key', async () => {
     const id = await insertIdea(server, world);
     gateway.plan('lose the answer');
     expect((await ideasOf().removeTag(id, 1).withResponse()).attempts).toBe(2);
     expect(gateway.requests.map(({ headers }) => headers['idempotency-key'])).toEqual([undefined, undefined]);
   });
 
-  test('each call with a key of its own, and a key of the caller in place of it', async () => {
+  test('each call has its own idempotency key unless the caller provides one', async () => {
     const ideas = ideasOf();
     const first = await ideas.create(idea);
     const second = await ideas.create(idea);
@@ -123,8 +123,8 @@ describe('what is tried again', () => {
   });
 });
 
-describe('how long it waits', () => {
-  test('as long as the server asks, in seconds or until a date by its clock, and a little longer by chance', async () => {
+describe('retry delays', () => {
+  test('the client waits for the Retry-After of the server, in seconds or as a date, plus random jitter', async () => {
     gateway.plan(limited('7'), limited('Fri, 01 May 2026 08:00:40 GMT', { date: 'Fri, 01 May 2026 08:00:00 GMT' }));
     await ideasOf().list();
     gateway.plan(limited('7'));
@@ -132,7 +132,7 @@ describe('how long it waits', () => {
     expect(waits).toEqual([7000, 40_000, 7500]);
   });
 
-  test('not at all for longer than the caller would: the error is thrown with what was asked', async () => {
+  test('a Retry-After above the maximum delay throws the error at once, with the requested wait', async () => {
     gateway.plan(limited('61', { 'x-ratelimit-limit': '20', 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '61' }));
     await expect(ideasOf().create(idea)).rejects.toMatchObject({
       key: 'rate_limited',
@@ -144,14 +144,14 @@ describe('how long it waits', () => {
     expect(waits).toEqual([]);
   });
 
-  test('twice as long each time where the server does not say, half of it by chance, and 8 seconds at most', async () => {
+  test('the delay without Retry-After doubles up to 8 seconds, and half of it is random', async () => {
     const reads = ideasOf({ chance: 1, maxRetries: 7 });
     gateway.plan(away, away, away, away, away, away, away);
     await reads.list();
     expect(waits).toEqual([500, 1000, 2000, 4000, 8000, 8000, 8000]);
   });
 
-  test('never past the end of the whole call', async () => {
+  test('the retries end at the total timeout of the call', async () => {
     gateway.plan(away, away);
     await expect(ideasOf({ totalTimeoutMs: 700 }).list()).rejects.toMatchObject({ key: 'service_unavailable' });
     expect(waits).toEqual([250]);
@@ -163,8 +163,8 @@ describe('how long it waits', () => {
   });
 });
 
-describe('what is not tried again', () => {
-  test('a POST that takes no key, once it may have been done', () => {
+describe('requests without a retry', () => {
+  test('a POST without an idempotency key is not retried after a lost connection', () => {
     const delayOf = (error: IdeaBoardError, isRepeatable: boolean) =>
       retryDelayMs(error, {
         request: { ...writeRequest('createIdea', {}, { baseUrl: '', token }, {}), isRepeatable },
@@ -180,7 +180,7 @@ describe('what is not tried again', () => {
     expect(delayOf(refused, false)).toBe(1000);
   });
 
-  test('what the server refuses for good, and its own failures', async () => {
+  test('a permanent error and an internal error of the server are not retried', async () => {
     for (const [status, key] of [[404, 'not_found'] as const, [500, 'internal_error'] as const]) {
       gateway.plan({ status, body: { error: { key, message: 'No.' } } });
       await expect(ideasOf().get(1)).rejects.toMatchObject({ key, attempts: 1 });
@@ -188,14 +188,14 @@ describe('what is not tried again', () => {
     expect(waits).toEqual([]);
   });
 
-  test('what was tried as often as was asked for', async () => {
+  test('the client stops after the maximum number of retries', async () => {
     gateway.plan(away, away, away, away);
     await expect(ideasOf().list()).rejects.toMatchObject({ key: 'service_unavailable', attempts: 4 });
     gateway.plan(away);
     await expect(ideasOf({ maxRetries: 5 }).get(1, { maxRetries: 0 })).rejects.toMatchObject({ attempts: 1 });
   });
 
-  test('what is given up while it waits', async () => {
+  test('a call that is aborted during the wait is not retried', async () => {
     gateway.plan(limited('30'));
     const controller = new AbortController();
     const caller = new Caller({
@@ -208,7 +208,7 @@ describe('what is not tried again', () => {
     expect(gateway.requests).toHaveLength(1);
   });
 
-  test('more than ten failures of one client, until calls are answered again', async () => {
+  test('one client retries at most ten failures until calls succeed again', async () => {
     const ideas = ideasOf();
     const fail = async (failures: number) => {
       gateway.plan(...Array<typeof away>(failures).fill(away));
@@ -226,7 +226,7 @@ describe('what is not tried again', () => {
     expect(await fail(1)).toBe('answered');
   });
 
-  test('does not count where the server asks to wait', async () => {
+  test('retries after a Retry-After do not count against the retry budget', async () => {
     gateway.plan(...Array<ReturnType<typeof limited>>(12).fill(limited('1')));
     await ideasOf({ maxRetries: 12 }).list();
     expect(waits).toHaveLength(12);

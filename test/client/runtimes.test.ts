@@ -23,9 +23,9 @@ const secret = `whsec_${Buffer.alloc(32, 3).toString('base64')}`;
 
 let server: TestServer;
 let project: FreshProject;
-/** The scenario and the client in one file, for where nothing is imported. */
+/** The scenario and the client in one file, for runtimes without imports. */
 let bundle: string;
-/** A page of another origin than the server's. */
+/** A page whose origin differs from the origin of the server. */
 let pageUrl: string;
 const closing: (() => Promise<unknown>)[] = [];
 
@@ -55,7 +55,7 @@ beforeAll(async () => {
     import { runScenario } from './scenario.js';
     globalThis.runScenario = world => runScenario(sdk, world);`,
   );
-  // Neutral: an import of anything that only one runtime has would fail here.
+  // The neutral platform makes the build fail on an import that exists in one runtime only.
   const { outputFiles } = await build({
     entryPoints: [join(project.directory, 'bundled.js')],
     bundle: true,
@@ -71,7 +71,7 @@ afterAll(async () => {
   for (const close of closing.reverse()) await close();
 });
 
-/** A board of its own for each run, behind a gateway on which two things go wrong. */
+/** A separate board for each run, behind a gateway with two faults. */
 async function arrange(): Promise<{ world: ScenarioWorld; end(): Promise<void> }> {
   const world = await createWorld(server);
   for (const title of ['One', 'Two', 'Three']) await insertIdea(server, world, { title });
@@ -104,15 +104,18 @@ const outcome = {
   tampered: 'signature_mismatch',
 };
 
-describe('the packed client does the same', () => {
-  test.concurrent.each(findRuntimes())('on $name', async ({ command, args }) => {
-    const { world, end } = await arrange();
-    const { stdout } = await run(command, [...args, 'main.js', JSON.stringify(world)], { cwd: project.directory });
-    await end();
-    expect(JSON.parse(stdout)).toEqual(outcome);
-  });
+describe('the packed client', () => {
+  test.concurrent.each(findRuntimes())(
+    'the packed client gives the same results on $name',
+    async ({ command, args }) => {
+      const { world, end } = await arrange();
+      const { stdout } = await run(command, [...args, 'main.js', JSON.stringify(world)], { cwd: project.directory });
+      await end();
+      expect(JSON.parse(stdout)).toEqual(outcome);
+    },
+  );
 
-  test.concurrent('in an edge worker, which has the globals of the web and no more', async () => {
+  test.concurrent('the packed client gives the same results in an edge worker that has only web globals', async () => {
     const { world, end } = await arrange();
     const web = { AbortController, Headers, TextDecoder, TextEncoder, URL, URLSearchParams, atob, clearTimeout };
     const context = createContext({ ...web, crypto, fetch, performance, setTimeout });
@@ -124,7 +127,7 @@ describe('the packed client does the same', () => {
 
   const executablePath = findChromium();
   if (executablePath) {
-    test.concurrent('in a browser, on a page of an origin that the server allows, and on no other', async () => {
+    test.concurrent('the packed client works in a browser on pages of an allowed origin only', async () => {
       const { world, end } = await arrange();
       const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
       try {

@@ -4,14 +4,14 @@ import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { repository } from './packed.ts';
 
-/** A program that runs a file of JavaScript. */
+/** A program that runs JavaScript files. */
 export interface Runtime {
   name: string;
   command: string;
   args: string[];
 }
 
-/** The runtimes of the client that this machine has; says in a line each which it has not. */
+/** The supported runtimes on this machine. Prints a warning for each missing one. */
 export function findRuntimes(): Runtime[] {
   return [
     { name: `Node ${process.versions.node}`, command: process.execPath, args: [] },
@@ -26,7 +26,7 @@ export function findRuntimes(): Runtime[] {
   ];
 }
 
-/** Chromium, or undefined where there is none. */
+/** The path of Chromium, or undefined if it is not installed. */
 export function findChromium(): string | undefined {
   const candidates = [
     process.env.CHROMIUM_PATH,
@@ -40,10 +40,10 @@ export function findChromium(): string | undefined {
     ...globSync(join(homedir(), '.cache/ms-playwright/chromium*/chrome-linux*/{chrome,headless_shell}')),
   ];
   const path = candidates.find(candidate => candidate && existsSync(candidate));
-  // Several files of tests ask for it, in several processes: one line says once that it is not there.
+  // Several test files search for it in several processes: only the first one warns.
   if (!path && process.env.IS_CHROMIUM_MISSED === undefined) {
     process.env.IS_CHROMIUM_MISSED = '1';
-    console.warn('No Chromium is installed: nothing is tested in a browser. CHROMIUM_PATH can name one.');
+    console.warn('No Chromium is installed: tests in a browser are skipped. Set CHROMIUM_PATH to use one.');
   }
   return path;
 }
@@ -51,7 +51,7 @@ export function findChromium(): string | undefined {
 function found(name: string, variable: string, paths: string[], version: RegExp, args: string[]): Runtime[] {
   const command = [process.env[variable], ...paths].find(path => path && version.test(versionOf(path)));
   if (command) return [{ name, command, args }];
-  console.warn(`No ${name} is installed: the client is not tested on it. ${variable} can name one.`);
+  console.warn(`No ${name} is installed: tests of the client on it are skipped. Set ${variable} to use one.`);
   return [];
 }
 

@@ -1,14 +1,14 @@
-/** What every runtime is given: a board with three ideas, a gateway before it, and a webhook that was delivered. */
+/** The input of the scenario: a board with three ideas, a gateway in front of it, and a delivered webhook. */
 export interface ScenarioWorld {
-  /** Breaks off in the answer to the fourth request, and answers the sixth with 503. */
+  /** The gateway breaks off the response to the fourth request and answers the sixth with 503. */
   baseUrl: string;
   token: string;
   webhook: { body: string; headers: Record<string, string>; secret: string };
 }
 
 /**
- * What a program does with the client, in every runtime alike. It answers what it saw. It uses nothing of any runtime,
- * and gets the client from whoever runs it.
+ * The program that uses the client, the same for every runtime. It returns its observations. It uses no API of a single
+ * runtime and receives the client as an argument.
  */
 export async function runScenario(
   sdk: typeof import('../../client/main.ts'),

@@ -29,15 +29,15 @@ import { operations } from '../../contract/index.ts';
 import type { RouteMetadata } from '../../contract/routes.ts';
 
 /*
- * The types of the contract, written out, against the contract itself: what this file says holds as long as it
- * compiles, which npm run check sees to.
+ * Compares the generated types of the client with the contract. The type assertions hold if this file compiles, which
+ * `npm run check` verifies.
  */
 
 type Contract = typeof operations;
 type Id = declared.OperationId;
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
-/** Spread out, so that two ways to write one type are one. */
+/** Expands a type, so that two notations of one type are equal. */
 type Plain<T> = T extends object ? { [K in keyof T]: Plain<T[K]> } : T;
 type Same<A, B> = Equal<Plain<A>, Plain<B>>;
 
@@ -50,7 +50,7 @@ type Body<O extends Id> = Contract[O] extends { body: infer Schema extends z.Zod
 type Query<O extends Id> = Contract[O] extends { query: infer Schema } ? Omit<Output<Schema>, 'board'> : never;
 type Wrong<Table extends Record<Id, boolean>> = { [O in Id]: Table[O] extends true ? never : O }[Id];
 
-test('every operation but the probes is there, with its method, its path and what it takes', () => {
+test('the client has every operation except the probes, with its method, path and parameters', () => {
   const known = Object.entries(operations).map(([id, route]) => {
     const { auth } = route.metadata as RouteMetadata;
     const takesKey = 'headers' in route && 'idempotency-key' in (route.headers ?? {});
@@ -63,7 +63,7 @@ test('every operation but the probes is there, with its method, its path and wha
   expectTypeOf<Id>().toEqualTypeOf<Exclude<keyof Contract, 'getHealth' | 'getReadiness'>>();
 });
 
-test('what is answered, refused, sent and asked for has the types of the contract', () => {
+test('the types of results, errors, bodies and queries equal the types of the contract', () => {
   expectTypeOf<Wrong<{ [O in Id]: Same<declared.Operations[O]['result'], Success<O>> }>>().toBeNever();
   expectTypeOf<Wrong<{ [O in Id]: Same<declared.Operations[O]['errorKey'], Refusal<O>> }>>().toBeNever();
   expectTypeOf<Wrong<{ [O in Id]: Same<declared.Operations[O]['body'], Body<O>> }>>().toBeNever();
@@ -76,7 +76,7 @@ test('what is answered, refused, sent and asked for has the types of the contrac
   >().toEqualTypeOf<true>();
 });
 
-test('the client has these operations, with these shapes', () => {
+test('the methods of the client have the expected types', () => {
   expectTypeOf<IdeaBoardOptions>().toExtend<{ baseUrl: string; token: string; board?: string | undefined }>();
   expectTypeOf<Pick<IdeaBoardOptions, 'baseUrl' | 'token'>>().toExtend<IdeaBoardOptions>();
   expectTypeOf<typeof fetch>().toExtend<Fetch>();
@@ -101,7 +101,7 @@ test('the client has these operations, with these shapes', () => {
   expectTypeOf<keyof RawClient>().toEqualTypeOf<keyof Contract>();
 });
 
-test('a list is a page when it is awaited, and its entries when it is gone through', () => {
+test('an awaited list is a page, and iteration over a list returns its entries', () => {
   const walk = async (client: IdeaBoard) => {
     const list = client.ideas.list();
     expectTypeOf(await list).toEqualTypeOf<declared.IdeaList>();
@@ -111,7 +111,7 @@ test('a list is a page when it is awaited, and its entries when it is gone throu
   expectTypeOf(walk).returns.resolves.toEqualTypeOf<void>();
 });
 
-test('the key of an error narrows by operation, and a switch over it is exhaustive', () => {
+test('the error key narrows by operation, and a switch over it is exhaustive', () => {
   const explain = (error: unknown): string => {
     if (!isIdeaBoardError(error, 'getToken')) throw error;
     expectTypeOf(error).toEqualTypeOf<OperationError<'getToken'>>();
@@ -148,7 +148,7 @@ test('the key of an error narrows by operation, and a switch over it is exhausti
   expectTypeOf<IdeaBoardError['issues']>().toEqualTypeOf<readonly ValidationIssue[]>();
 });
 
-test('an event of a webhook is told apart by its type', () => {
+test('a webhook event narrows by its type', () => {
   expectTypeOf(verifyWebhook).returns.resolves.toEqualTypeOf<WebhookEvent>();
   expectTypeOf<WebhookEvent['type']>().toEqualTypeOf<declared.EventBody['type'] | 'unknown'>();
   expectTypeOf<Extract<WebhookEvent, { type: 'idea.voted' }>['data']['vote']['value']>().toEqualTypeOf<

@@ -21,8 +21,8 @@ beforeAll(async () => {
 
 afterAll(() => server.close());
 
-describe('what the server sends', () => {
-  test('is verified and told apart by its type, for every type', async () => {
+describe('webhooks of the server', () => {
+  test('verifyWebhook accepts every event type of the server and narrows it by its type', async () => {
     const receiver = await startReceiverForTest();
     const { id, secret } = await addWebhook(server, world, { url: receiver.url });
     const { token } = await issueToken(server, world, 'moderate');
@@ -37,11 +37,11 @@ describe('what the server sends', () => {
     await administer(server, admin => sendTestEvent(admin, world.accountId, id));
     await runJobs(server);
 
-    const told = new Set<string>();
+    const seen = new Set<string>();
     for (const { body, headers } of await receiver.gets(7)) {
       const event = await verifyWebhook(body, headers, secret);
       expect(event.id).toBe(headers['webhook-id']);
-      told.add(event.type);
+      seen.add(event.type);
       switch (event.type) {
         case 'idea.voted':
           expect(event.data.vote).toEqual({ value: 'up', previous: 'none' });
@@ -64,10 +64,10 @@ describe('what the server sends', () => {
           expect.fail(`${event.type satisfies 'unknown'} was sent`);
       }
     }
-    expect(told.size).toBe(7);
+    expect(seen.size).toBe(7);
   });
 
-  test('is verified with either secret while secrets rotate', async () => {
+  test('verifyWebhook accepts the old and the new secret during a rotation', async () => {
     const receiver = await startReceiverForTest();
     const { id, secret: old } = await addWebhook(server, world, { url: receiver.url });
     const fresh = await administer(server, async admin =>
@@ -90,7 +90,7 @@ function makeSecret(byte: number): string {
 
 const secret = makeSecret(1);
 
-/** A webhook as another maker's library signs it. */
+/** Signs a webhook with an independent library. */
 function sign(body: string, { at = new Date(), by = secret }: { at?: Date; by?: string } = {}) {
   return {
     'webhook-id': 'evt_1',
@@ -111,8 +111,8 @@ async function keyOf(verified: Promise<unknown>): Promise<WebhookErrorKey> {
   throw new Error('It was verified');
 }
 
-describe('a webhook', () => {
-  test('is taken as text or as bytes, with headers of any kind', async () => {
+describe('verifyWebhook', () => {
+  test('verifyWebhook takes the body as text or bytes, and headers of any kind', async () => {
     const signed = sign(body);
     const bytes = new TextEncoder().encode(body);
     const [shouted, listed] = [
@@ -129,7 +129,7 @@ describe('a webhook', () => {
     for (const event of verified) expect(event).toEqual({ id: 'evt_1', ...JSON.parse(body) });
   });
 
-  test('of a type that only a newer server has is genuine, and of the type unknown', async () => {
+  test('verifyWebhook returns a new event type of a newer server as unknown', async () => {
     const newer = JSON.stringify({ type: 'idea.archived', timestamp: '2030-01-01T00:00:00Z', data: { idea: 7 } });
     expect(await verifyWebhook(newer, sign(newer), secret)).toEqual({
       type: 'unknown',
@@ -138,7 +138,7 @@ describe('a webhook', () => {
     });
   });
 
-  test('is refused when a byte of it, its id, its time or its secret is another', async () => {
+  test('verifyWebhook rejects a webhook with another body, id, timestamp or secret', async () => {
     const signed = sign(body);
     expect(await keyOf(verifyWebhook(body.replace('3', '4'), signed, secret))).toBe('signature_mismatch');
     expect(await keyOf(verifyWebhook(body, { ...signed, 'webhook-id': 'evt_2' }, secret))).toBe('signature_mismatch');
@@ -150,50 +150,56 @@ describe('a webhook', () => {
   });
 
   test.each(['v1,', 'v1,AAAA', 'v1,%%%', 'v2,AAAA', ', ,', 'v1a,AAAA'])(
-    'is refused with the signature %j',
+    'verifyWebhook rejects the signature %j',
     async bad => {
       const signed = { ...sign(body), 'webhook-signature': bad };
       expect(await keyOf(verifyWebhook(body, signed, secret))).toBe('signature_mismatch');
     },
   );
 
-  test('is verified when one signature of several fits', async () => {
+  test('verifyWebhook accepts a webhook if one of several signatures matches', async () => {
     const signed = sign(body);
     const several = `v2,AAAA v1,%%% v1,AAAA ${signed['webhook-signature']}`;
     expect(await verifyWebhook(body, { ...signed, 'webhook-signature': several }, secret)).toBeDefined();
   });
 
-  test.each([-400, 400])('is refused %i seconds from now, unless that is tolerated', async seconds => {
-    const signed = sign(body, { at: new Date(Date.now() + seconds * 1000) });
-    expect(await keyOf(verifyWebhook(body, signed, secret))).toBe('timestamp_out_of_tolerance');
-    expect(await verifyWebhook(body, signed, secret, { toleranceSeconds: 600 })).toBeDefined();
-  });
+  test.each([-400, 400])(
+    'verifyWebhook rejects a timestamp %i seconds from now unless the tolerance allows it',
+    async seconds => {
+      const signed = sign(body, { at: new Date(Date.now() + seconds * 1000) });
+      expect(await keyOf(verifyWebhook(body, signed, secret))).toBe('timestamp_out_of_tolerance');
+      expect(await verifyWebhook(body, signed, secret, { toleranceSeconds: 600 })).toBeDefined();
+    },
+  );
 
-  test('is refused with a time that is none', async () => {
+  test('verifyWebhook rejects an invalid timestamp', async () => {
     for (const time of ['soon', '1e9', '-1', 'NaN', '0x1']) {
       const signed = { ...sign(body), 'webhook-timestamp': time };
       expect(await keyOf(verifyWebhook(body, signed, secret))).toBe('timestamp_out_of_tolerance');
     }
   });
 
-  test.each(['webhook-id', 'webhook-timestamp', 'webhook-signature'])('is refused without its %s', async name => {
-    expect(await keyOf(verifyWebhook(body, { ...sign(body), [name]: undefined }, secret))).toBe('missing_header');
-    expect(await keyOf(verifyWebhook(body, { ...sign(body), [name]: '' }, secret))).toBe('missing_header');
-  });
+  test.each(['webhook-id', 'webhook-timestamp', 'webhook-signature'])(
+    'verifyWebhook rejects a webhook without the header %s',
+    async name => {
+      expect(await keyOf(verifyWebhook(body, { ...sign(body), [name]: undefined }, secret))).toBe('missing_header');
+      expect(await keyOf(verifyWebhook(body, { ...sign(body), [name]: '' }, secret))).toBe('missing_header');
+    },
+  );
 
-  test('that was parsed already, or is no event, is refused with the reason', async () => {
+  test('verifyWebhook rejects a parsed body and a body that is not an event', async () => {
     expect(await keyOf(verifyWebhook(JSON.parse(body), sign(body), secret))).toBe('malformed_payload');
     for (const text of ['', '{', 'null', '[]', '{"type":3}']) {
       expect(await keyOf(verifyWebhook(text, sign(text), secret))).toBe('malformed_payload');
     }
   });
 
-  test.each(['', 'whsec_', 'whsec_%%%', undefined])('is not judged by the secret %j', async wrong => {
+  test.each(['', 'whsec_', 'whsec_%%%', undefined])('verifyWebhook rejects the invalid secret %j', async wrong => {
     expect(await keyOf(verifyWebhook(body, sign(body), wrong as string))).toBe('invalid_secret');
     expect(await keyOf(verifyWebhook(body, sign(body), [secret, wrong as string]))).toBe('invalid_secret');
   });
 
-  test('is never verified by no secret', async () => {
+  test('verifyWebhook rejects an empty list of secrets', async () => {
     expect(await keyOf(verifyWebhook(body, sign(body), []))).toBe('invalid_secret');
   });
 });
