@@ -396,28 +396,28 @@ export const eventTypes: readonly EventBody['type'][] = [
 export interface ListIdeasQuery {
   /** Ideas in any status of this category. */
   status?: 'open' | 'planned' | 'in_progress' | 'done' | 'declined' | 'archived' | undefined;
-  /** Ideas in exactly this status; wins over `status`. */
+  /** Ideas in exactly this status. Takes precedence over `status`. */
   status_key?: string | undefined;
-  /** Searches titles: every word must match the beginning of a word of the title; accents are folded. */
+  /** Searches titles. Every word must match the beginning of a word in the title. Accents are ignored. */
   q?: string | undefined;
-  /** `newest` by default; `top` is the highest score first. */
+  /** The order. `newest` is the default; `top` sorts by score, highest first. */
   sort?: 'newest' | 'top' | undefined;
-  /** The approval queue instead of the published list; needs the `moderate` grant. */
+  /** Returns the approval queue instead of the published ideas. Needs the `moderate` grant. */
   moderation_state?: 'pending' | undefined;
-  /** The number of the page, from 1. For reading far, `cursor` is faster. Not together with `cursor`. */
+  /** The page number, from 1. To read many pages, use `cursor`: it is faster. Cannot be combined with `cursor`. */
   page?: number | undefined;
-  /** How many entries a page has; 20 by default. */
+  /** The number of entries per page; 20 by default. */
   per_page?: number | undefined;
-  /** The `next_cursor` of the page before, with the same other parameters. Not together with `page`. */
+  /** The `next_cursor` of the previous page. Repeat the other parameters. Cannot be combined with `page`. */
   cursor?: string | undefined;
 }
 
 export interface ListCommentsQuery {
-  /** The number of the page, from 1. For reading far, `cursor` is faster. Not together with `cursor`. */
+  /** The page number, from 1. To read many pages, use `cursor`: it is faster. Cannot be combined with `cursor`. */
   page?: number | undefined;
-  /** How many entries a page has; 20 by default. */
+  /** The number of entries per page; 20 by default. */
   per_page?: number | undefined;
-  /** The `next_cursor` of the page before, with the same other parameters. Not together with `page`. */
+  /** The `next_cursor` of the previous page. Repeat the other parameters. Cannot be combined with `page`. */
   cursor?: string | undefined;
 }
 
@@ -430,48 +430,48 @@ export interface Actor {
   token_id: number | null;
 }
 
-/** The user to whom an idea or a comment is attributed. */
+/** The author of an idea or a comment. */
 export interface Author {
   id: number;
   /** The user's name. */
   name: string;
 }
 
-/** A board: its settings and its two windows. */
+/** A board with its settings and its two windows, for submissions and for voting. */
 export interface Board {
   id: number;
-  /** What the `board` parameter takes. */
+  /** The value for the `board` parameter. */
   slug: string;
   /** The board's name. */
   name: string;
-  /** What the board is for, in plain text; may be empty. */
+  /** The purpose of the board, in plain text. It can be empty. */
   description: string;
   /** A frozen board accepts no writes. */
   is_frozen: boolean;
   /** New ideas await approval. */
   pre_moderation: boolean;
-  /** No idea is created before; null: no such bound. */
+  /** When the board starts to accept ideas; null: no limit. */
   submissions_open_at: string | null;
-  /** No idea is created from then on; null: no such bound. */
+  /** When the board stops accepting ideas; null: no limit. */
   submissions_close_at: string | null;
-  /** No vote is taken before; null: no such bound. */
+  /** When the board starts to accept votes; null: no limit. */
   voting_open_at: string | null;
-  /** No vote is taken from then on; null: no such bound. */
+  /** When the board stops accepting votes; null: no limit. */
   voting_close_at: string | null;
 }
 
 /** A board with its status registry and its tags. */
 export interface BoardDetails {
   board: Board;
-  /** The status registry, in its order. */
+  /** The status registry, in order. */
   statuses: Status[];
-  /** The tags of the board, by name. */
+  /** The tags of the board, sorted by name. */
   tags: Tag[];
 }
 
-/** Where a token stands in a rate-limit bucket. */
+/** The state of one rate limit of a token. */
 export interface BucketState {
-  /** Requests in a window. */
+  /** Requests allowed per window. */
   limit: number;
   /** Requests left in the current window. */
   remaining: number;
@@ -492,7 +492,7 @@ export interface Change {
 /** A comment on an idea, in plain text. */
 export interface Comment {
   id: number;
-  /** The idea that is commented on. */
+  /** The idea that the comment belongs to. */
   idea_id: number;
   /** The comment, in plain text. */
   body: string;
@@ -504,14 +504,14 @@ export interface Comment {
 /** A comment was added to an idea. */
 export interface CommentCreatedEvent {
   type: 'comment.created';
-  /** When it happened. */
+  /** When the event happened. */
   timestamp: string;
   data: {
     board: EventBoard;
     idea: EventIdea;
     /** Null when the operator of the server acted. */
     actor: Actor | null;
-    /** What the event changed of the idea. */
+    /** The changed fields of the idea. */
     changes: Change[];
     comment: Comment;
   };
@@ -527,43 +527,43 @@ export interface CommentInput {
 export interface CommentList {
   /** The entries of this page. */
   data: Comment[];
-  /** The number of this page; null when it was reached with a cursor. */
+  /** The number of this page; null if the request used a cursor. */
   page: number | null;
-  /** How many entries a page has, except the last. */
+  /** The number of entries per page. The last page can have fewer. */
   per_page: number;
-  /** Whether entries follow this page. */
+  /** Whether there is a next page. */
   has_more: boolean;
-  /** The cursor of the next page; null on the last. */
+  /** The cursor of the next page; null on the last page. */
   next_cursor: string | null;
 }
 
-/** The board on which the event happened. */
+/** The board of the event. */
 export interface EventBoard {
   id: number;
-  /** What the `board` parameter takes. */
+  /** The value for the `board` parameter. */
   slug: string;
   /** The board's name. */
   name: string;
 }
 
-/** The idea as it was right after the event. */
+/** The idea right after the event. */
 export interface EventIdea {
   id: number;
-  /** What is wished for, in a line. */
+  /** A summary of the request, on one line. */
   title: string;
-  /** What it is about, in plain text. */
+  /** The details, in plain text. */
   body: string;
-  /** The status category, in the words of the `status` filter. */
+  /** The status category, as a value of the `status` filter. */
   status: 'open' | 'planned' | 'in_progress' | 'done' | 'declined' | 'archived';
   /** The exact status; equals `status` unless the board defines custom statuses. */
   status_key: string;
-  /** What the status means, whatever the board calls it. */
+  /** The meaning of the status, independent of its label. */
   status_category: 'inbox' | 'planned' | 'active' | 'completed' | 'declined' | 'archived';
   /** The board's label for the status. */
   status_label: string;
   /** `pending` while the idea awaits approval. */
   moderation_state: 'published' | 'pending';
-  /** `up_count` less `down_count`. */
+  /** `up_count` minus `down_count`. */
   score: number;
   /** Votes for the idea. */
   up_count: number;
@@ -571,10 +571,10 @@ export interface EventIdea {
   down_count: number;
   /** Comments on the idea. */
   comment_count: number;
-  /** The tags that are assigned to the idea. */
+  /** The tags of the idea. */
   tags: Tag[];
   author: Author;
-  /** The idea into which this one is merged. */
+  /** The id of the idea that this one is merged into; null: not merged. */
   merged_into_id: number | null;
   /** When the idea was created. */
   created_at: string;
@@ -583,7 +583,7 @@ export interface EventIdea {
 }
 
 /**
- * `read`: the board and its published ideas. `write`: also create ideas, vote and comment. `moderate`: also
+ * `read`: read the board and its published ideas. `write`: also create ideas, vote and comment. `moderate`: also
  * change statuses and tags, merge, and read pending ideas.
  */
 export type Grant = 'read' | 'write' | 'moderate';
@@ -591,21 +591,21 @@ export type Grant = 'read' | 'write' | 'moderate';
 /** An idea on a board. */
 export interface Idea {
   id: number;
-  /** What is wished for, in a line. */
+  /** A summary of the request, on one line. */
   title: string;
-  /** What it is about, in plain text. */
+  /** The details, in plain text. */
   body: string;
-  /** The status category, in the words of the `status` filter. */
+  /** The status category, as a value of the `status` filter. */
   status: 'open' | 'planned' | 'in_progress' | 'done' | 'declined' | 'archived';
   /** The exact status; equals `status` unless the board defines custom statuses. */
   status_key: string;
-  /** What the status means, whatever the board calls it. */
+  /** The meaning of the status, independent of its label. */
   status_category: 'inbox' | 'planned' | 'active' | 'completed' | 'declined' | 'archived';
   /** The board's label for the status. */
   status_label: string;
   /** `pending` while the idea awaits approval. */
   moderation_state: 'published' | 'pending';
-  /** `up_count` less `down_count`. */
+  /** `up_count` minus `down_count`. */
   score: number;
   /** Votes for the idea. */
   up_count: number;
@@ -615,10 +615,10 @@ export interface Idea {
   comment_count: number;
   /** The token's own vote. */
   my_vote: 'up' | 'down' | 'none';
-  /** The tags that are assigned to the idea. */
+  /** The tags of the idea. */
   tags: Tag[];
   author: Author;
-  /** The idea into which this one is merged. */
+  /** The id of the idea that this one is merged into; null: not merged. */
   merged_into_id: number | null;
   /** When the idea was created. */
   created_at: string;
@@ -626,17 +626,17 @@ export interface Idea {
   updated_at: string;
 }
 
-/** An idea was published: at once, or when a pending one was approved. */
+/** An idea was published: on creation, or on approval of a pending idea. */
 export interface IdeaCreatedEvent {
   type: 'idea.created';
-  /** When it happened. */
+  /** When the event happened. */
   timestamp: string;
   data: {
     board: EventBoard;
     idea: EventIdea;
     /** Null when the operator of the server acted. */
     actor: Actor | null;
-    /** What the event changed of the idea. */
+    /** The changed fields of the idea. */
     changes: Change[];
   };
 }
@@ -653,27 +653,27 @@ export interface IdeaInput {
 export interface IdeaList {
   /** The entries of this page. */
   data: Idea[];
-  /** The number of this page; null when it was reached with a cursor. */
+  /** The number of this page; null if the request used a cursor. */
   page: number | null;
-  /** How many entries a page has, except the last. */
+  /** The number of entries per page. The last page can have fewer. */
   per_page: number;
-  /** Whether entries follow this page. */
+  /** Whether there is a next page. */
   has_more: boolean;
-  /** The cursor of the next page; null on the last. */
+  /** The cursor of the next page; null on the last page. */
   next_cursor: string | null;
 }
 
-/** An idea was folded into `target`. */
+/** An idea was merged into `target`. */
 export interface IdeaMergedEvent {
   type: 'idea.merged';
-  /** When it happened. */
+  /** When the event happened. */
   timestamp: string;
   data: {
     board: EventBoard;
     idea: EventIdea;
     /** Null when the operator of the server acted. */
     actor: Actor | null;
-    /** What the event changed of the idea. */
+    /** The changed fields of the idea. */
     changes: Change[];
     target: EventIdea;
   };
@@ -682,14 +682,14 @@ export interface IdeaMergedEvent {
 /** An idea moved to another status; `changes` has the `status_key` before and after. */
 export interface IdeaStatusChangedEvent {
   type: 'idea.status_changed';
-  /** When it happened. */
+  /** When the event happened. */
   timestamp: string;
   data: {
     board: EventBoard;
     idea: EventIdea;
     /** Null when the operator of the server acted. */
     actor: Actor | null;
-    /** What the event changed of the idea. */
+    /** The changed fields of the idea. */
     changes: Change[];
   };
 }
@@ -709,14 +709,14 @@ export interface IdeaTagInput {
 /** The merge of an idea into `target` was undone. */
 export interface IdeaUnmergedEvent {
   type: 'idea.unmerged';
-  /** When it happened. */
+  /** When the event happened. */
   timestamp: string;
   data: {
     board: EventBoard;
     idea: EventIdea;
     /** Null when the operator of the server acted. */
     actor: Actor | null;
-    /** What the event changed of the idea. */
+    /** The changed fields of the idea. */
     changes: Change[];
     target: EventIdea;
   };
@@ -725,14 +725,14 @@ export interface IdeaUnmergedEvent {
 /** A vote on an idea was cast, changed or removed. */
 export interface IdeaVotedEvent {
   type: 'idea.voted';
-  /** When it happened. */
+  /** When the event happened. */
   timestamp: string;
   data: {
     board: EventBoard;
     idea: EventIdea;
     /** Null when the operator of the server acted. */
     actor: Actor | null;
-    /** What the event changed of the idea. */
+    /** The changed fields of the idea. */
     changes: Change[];
     vote: {
       /** The vote now. */
@@ -743,17 +743,14 @@ export interface IdeaVotedEvent {
   };
 }
 
-/**
- * The two ideas of a merge or of its undoing, as they are afterwards. `target` is null when an unmerge had
- * nothing to undo.
- */
+/** The two ideas after a merge or an unmerge. `target` is null if the idea to unmerge was not merged. */
 export interface Merge {
   idea: Idea;
-  /** The idea into which it is, or was, merged. */
+  /** The target of the merge. */
   target: Idea | null;
 }
 
-/** Into which idea to merge. */
+/** The target of the merge. */
 export interface MergeInput {
   /** The id of the idea to merge into. */
   target_id: number;
@@ -761,17 +758,17 @@ export interface MergeInput {
 
 /** An entry of a board's status registry. */
 export interface Status {
-  /** The value for a status change; custom statuses included. */
+  /** The value for a status change. Custom statuses have their own keys. */
   key: string;
-  /** What the status means, whatever the board calls it. */
+  /** The meaning of the status, independent of its label. */
   category: 'inbox' | 'planned' | 'active' | 'completed' | 'declined' | 'archived';
   /** The board's label. */
   label: string;
-  /** Ideas in this status are left out of lists that do not ask for it. */
+  /** Lists leave out ideas in this status unless they filter for it. */
   is_hidden: boolean;
-  /** When false, voting on ideas in this status answers 423. */
+  /** If false, voting on ideas in this status returns 423. */
   allow_votes: boolean;
-  /** When false, commenting on ideas in this status answers 423. */
+  /** If false, commenting on ideas in this status returns 423. */
   allow_comments: boolean;
 }
 
@@ -784,12 +781,12 @@ export interface Tag {
   color: string;
 }
 
-/** Who a token is and what it may do. */
+/** A token with its boards, grants and limits. */
 export interface Token {
   id: number;
-  /** What its issuer called it. */
+  /** The name that the issuer gave the token. */
   name: string;
-  /** The account to which it belongs. */
+  /** The account of the token. */
   account: {
     id: number;
     name: string;
@@ -799,46 +796,46 @@ export interface Token {
     id: number;
     name: string;
   };
-  /** The boards that it grants, each at its level. */
+  /** The boards of the token, each with its grant. */
   boards: {
     id: number;
     slug: string;
     name: string;
     grant: Grant;
-    /** Whether moderator actions are allowed now: the grant is `moderate` and the issuer is a moderator. */
+    /** Whether the token can moderate now: its grant is `moderate`, and its issuer is a moderator. */
     is_moderate_effective: boolean;
   }[];
-  /** When it ends; null: never. */
+  /** When the token expires; null: never. */
   expires_at: string | null;
-  /** Where it stands in its two rate-limit buckets. */
+  /** The state of the two rate limits of the token. */
   buckets: {
     'apitoken:read': BucketState;
     'apitoken:write': BucketState;
   };
 }
 
-/** One reason for which a request does not match its schema. */
+/** One reason why a request does not match its schema. */
 export interface ValidationIssue {
   /**
-   * Where the value stands: `body`, `query` or `headers` first (in the call of a tool `arguments` or `_meta`),
-   * then field names and array positions.
+   * The path of the value: `body`, `query` or `headers` first (`arguments` or `_meta` in a tool call), then field
+   * names and array positions.
    */
   path: (string | number)[];
-  /** What is wrong, as a word for programs. */
+  /** The problem as a code for programs. */
   code: string;
-  /** What is wrong, as a sentence for people. */
+  /** The problem as a sentence for people. */
   message: string;
 }
 
-/** The vote that the token shall have. */
+/** The vote to set. */
 export interface VoteInput {
-  /** The desired end state; `none` removes the vote. */
+  /** The desired state; `none` removes the vote. */
   value: 'up' | 'down' | 'none';
 }
 
 /** The tally of an idea after a vote. */
 export interface VoteTally {
-  /** `up_count` less `down_count`. */
+  /** `up_count` minus `down_count`. */
   score: number;
   /** The token's current vote. */
   my_vote: 'up' | 'down' | 'none';
@@ -848,13 +845,13 @@ export interface VoteTally {
   down_count: number;
 }
 
-/** Sent on request, to try an endpoint out. It tells of nothing. */
+/** Sent on request to test a webhook. It does not report a change. */
 export interface WebhookTestEvent {
   type: 'webhook.test';
-  /** When it was sent. */
+  /** When the event was sent. */
   timestamp: string;
   data: {
-    /** The webhook that is tried out. */
+    /** The webhook under test. */
     endpoint_id: number;
   };
 }

@@ -11,7 +11,7 @@ export const boardExample = {
   id: 1,
   slug: 'web-app',
   name: 'Web app',
-  description: 'What should the web app learn next?',
+  description: 'Tell us how to improve the web app.',
   is_frozen: false,
   pre_moderation: false,
   submissions_open_at: null,
@@ -23,23 +23,27 @@ export const boardExample = {
 export const Board = z
   .object({
     id: Id,
-    slug: z.string().describe('What the `board` parameter takes.'),
+    slug: z.string().describe('The value for the `board` parameter.'),
     name: z.string().describe("The board's name."),
-    description: z.string().describe('What the board is for, in plain text; may be empty.'),
+    description: z.string().describe('The purpose of the board, in plain text. It can be empty.'),
     is_frozen: z.boolean().describe('A frozen board accepts no writes.'),
     pre_moderation: z.boolean().describe('New ideas await approval.'),
-    submissions_open_at: Timestamp.nullable().describe('No idea is created before; null: no such bound.'),
-    submissions_close_at: Timestamp.nullable().describe('No idea is created from then on; null: no such bound.'),
-    voting_open_at: Timestamp.nullable().describe('No vote is taken before; null: no such bound.'),
-    voting_close_at: Timestamp.nullable().describe('No vote is taken from then on; null: no such bound.'),
+    submissions_open_at: Timestamp.nullable().describe('When the board starts to accept ideas; null: no limit.'),
+    submissions_close_at: Timestamp.nullable().describe('When the board stops accepting ideas; null: no limit.'),
+    voting_open_at: Timestamp.nullable().describe('When the board starts to accept votes; null: no limit.'),
+    voting_close_at: Timestamp.nullable().describe('When the board stops accepting votes; null: no limit.'),
   })
-  .meta({ title: 'Board', description: 'A board: its settings and its two windows.', examples: [boardExample] });
+  .meta({
+    title: 'Board',
+    description: 'A board with its settings and its two windows, for submissions and for voting.',
+    examples: [boardExample],
+  });
 
 export const BoardDetails = z
   .object({
     board: Board,
-    statuses: z.array(Status).describe('The status registry, in its order.'),
-    tags: z.array(Tag).describe('The tags of the board, by name.'),
+    statuses: z.array(Status).describe('The status registry, in order.'),
+    tags: z.array(Tag).describe('The tags of the board, sorted by name.'),
   })
   .meta({
     title: 'BoardDetails',
@@ -51,7 +55,7 @@ export const getBoard = c.query({
   method: 'GET',
   path: '/api/v1/board',
   summary: 'Get the board',
-  description: 'Answers the resolved board with its status registry and its tags.',
+  description: 'Returns the board with its status registry and its tags.',
   query: BoardQuery,
   headers: ConditionalHeaders,
   responses: { 200: BoardDetails, ...notModified, ...raises(...raisedBy.onBoard) },
@@ -64,7 +68,7 @@ export const getBoard = c.query({
       name: 'get_board',
       title: 'Get the board',
       description:
-        'Reads one feedback board: its name and purpose, whether it takes ideas and votes now (is_frozen, and the windows of submission and voting), its statuses and its tags. Call it before creating or moderating: set_idea_status takes the keys of these statuses, add_idea_tag and remove_idea_tag the ids of these tags. It has no ideas: list_ideas has them. Which boards there are, get_token says.',
+        'Returns one feedback board: its name and purpose, whether it takes ideas and votes now (is_frozen and the submission and voting windows), its statuses and its tags. Call it before you create or moderate: set_idea_status takes the key of a status, add_idea_tag and remove_idea_tag take the id of a tag. For ideas use list_ideas. get_token lists the boards.',
       isDestructive: false,
       isIdempotent: true,
     },

@@ -1,19 +1,19 @@
 import { z } from 'zod';
 
 /**
- * Every error key of the API, once: its HTTP status and what it means.
- * The status and the key are the contract; the wording of a message is not.
+ * Every error key of the API with its HTTP status and its meaning. The status and the key are the contract. The wording
+ * of a message is not.
  */
 export const errors = {
   malformed_json: { status: 400, meaning: 'The request body is not valid JSON.' },
-  invalid_message: { status: 400, meaning: 'The request is not one message as the Model Context Protocol has it.' },
+  invalid_message: { status: 400, meaning: 'The request is not one valid message of the Model Context Protocol.' },
   bad_request: {
     status: 400,
     meaning: 'The request is not valid HTTP, has no Host header, or ended before it was complete.',
   },
   invalid_content_length: { status: 400, meaning: 'The Content-Length header is invalid.' },
   unknown_method: { status: 400, meaning: 'The request starts with a method that the server does not know.' },
-  board_required: { status: 400, meaning: 'The token grants more than one board: name one with the board parameter.' },
+  board_required: { status: 400, meaning: 'The token grants more than one board. Name one with the board parameter.' },
   unauthorized: { status: 401, meaning: 'The bearer token is missing, malformed, unknown, revoked or expired.' },
   agent_api_unavailable: { status: 403, meaning: "The account's plan does not include the Agent API." },
   board_not_granted: { status: 403, meaning: 'The board parameter names a board that the token does not grant.' },
@@ -23,25 +23,25 @@ export const errors = {
     meaning: 'The user who issued the token no longer holds the role of owner, admin or moderator.',
   },
   user_blocked: { status: 403, meaning: 'The user who issued the token is blocked and may not write.' },
-  origin_not_allowed: { status: 403, meaning: 'The request comes from a web page of an origin that is not allowed.' },
-  not_found: { status: 404, meaning: 'There is no such thing here, or not for this token.' },
-  method_not_allowed: { status: 405, meaning: 'The path exists, but not with this method; see the Allow header.' },
+  origin_not_allowed: { status: 403, meaning: 'The origin of the web page is not allowed.' },
+  not_found: { status: 404, meaning: 'Not found, or not visible to this token.' },
+  method_not_allowed: { status: 405, meaning: 'The path does not support this method. See the Allow header.' },
   request_timeout: { status: 408, meaning: 'The request did not arrive in time.' },
   idempotency_key_in_use: { status: 409, meaning: 'The first request with this Idempotency-Key is still running.' },
   payload_too_large: { status: 413, meaning: 'The request body is larger than 64 KiB.' },
   unsupported_media_type: {
     status: 415,
-    meaning: 'The request body must be sent as application/json, without a Content-Encoding.',
+    meaning: 'The request body must be application/json, without a Content-Encoding.',
   },
-  expectation_failed: { status: 417, meaning: 'The server supports no Expect header but 100-continue.' },
-  validation_failed: { status: 422, meaning: 'The request does not match its schema; see issues.' },
-  invalid_status: { status: 422, meaning: "The status is not a key of the board's status registry." },
+  expectation_failed: { status: 417, meaning: 'The server supports only 100-continue in the Expect header.' },
+  validation_failed: { status: 422, meaning: 'The request does not match its schema. See issues.' },
+  invalid_status: { status: 422, meaning: "The status is not in the board's status registry." },
   invalid_tag: { status: 422, meaning: 'The tag_id is not a tag of the board.' },
   consecutive_comment: { status: 422, meaning: 'The last comment on the idea is by the same user.' },
-  idea_not_published: { status: 422, meaning: 'The idea, or the target of the merge, awaits approval.' },
-  idea_already_merged: { status: 422, meaning: 'The idea, or the target of the merge, is merged into another idea.' },
+  idea_not_published: { status: 422, meaning: 'The idea awaits approval.' },
+  idea_already_merged: { status: 422, meaning: 'The idea is already merged into another idea.' },
   merge_into_self: { status: 422, meaning: 'An idea cannot be merged into itself.' },
-  idempotency_key_reused: { status: 422, meaning: 'This Idempotency-Key was used before for a different request.' },
+  idempotency_key_reused: { status: 422, meaning: 'This Idempotency-Key was already used for a different request.' },
   board_frozen: { status: 423, meaning: 'The board is frozen and accepts no writes.' },
   submissions_not_open_yet: { status: 423, meaning: 'The submission window of the board has not opened yet.' },
   submissions_closed: { status: 423, meaning: 'The submission window of the board has closed.' },
@@ -60,7 +60,20 @@ export const errors = {
 
 export type ErrorKey = keyof typeof errors;
 
-/** Keys of requests that are refused before a route is looked up: no operation lists them. */
+/** What keys mean on one route, where that differs from their meaning on all others. */
+export type ErrorMeanings = { readonly [K in ErrorKey]?: string };
+
+export function meaningOf(key: ErrorKey, meanings: ErrorMeanings = {}): string {
+  return meanings[key] ?? errors[key].meaning;
+}
+
+/** A merge has two ideas. */
+export const mergeMeanings = {
+  idea_not_published: 'The idea or the target awaits approval.',
+  idea_already_merged: 'The idea or the target is already merged into another idea.',
+} as const satisfies ErrorMeanings;
+
+/** Keys of requests that the server refuses before it looks up a route. No operation lists them. */
 export const transportKeys = [
   'bad_request',
   'invalid_content_length',
@@ -79,12 +92,12 @@ export const ValidationIssue = z
     path: z
       .array(z.union([z.string(), z.int()]))
       .describe(
-        'Where the value stands: `body`, `query` or `headers` first (in the call of a tool `arguments` or `_meta`), then field names and array positions.',
+        'The path of the value: `body`, `query` or `headers` first (`arguments` or `_meta` in a tool call), then field names and array positions.',
       ),
-    code: z.string().describe('What is wrong, as a word for programs.'),
-    message: z.string().describe('What is wrong, as a sentence for people.'),
+    code: z.string().describe('The problem as a code for programs.'),
+    message: z.string().describe('The problem as a sentence for people.'),
   })
-  .meta({ title: 'ValidationIssue', description: 'One reason for which a request does not match its schema.' });
+  .meta({ title: 'ValidationIssue', description: 'One reason why a request does not match its schema.' });
 export type ValidationIssue = z.infer<typeof ValidationIssue>;
 
 export interface ErrorBody<K extends ErrorKey = ErrorKey> {
@@ -95,12 +108,12 @@ export type ErrorResponses<K extends ErrorKey> = {
   [S in ErrorStatus<K>]: z.ZodType<ErrorBody<KeysOfStatus<K, S>>, ErrorBody<KeysOfStatus<K, S>>>;
 };
 
-/** The response schemas of an endpoint that can answer with these keys, one schema for each status. */
+/** Returns the response schemas of an endpoint that can answer with these keys, one schema for each status. */
 export function raises<const K extends ErrorKey>(...keys: K[]): ErrorResponses<K> {
   return raisesWithin({ envelope: {}, error: {} }, ...keys) as ErrorResponses<K>;
 }
 
-/** The same where the body of an error has more fields: beside the error, and in it. */
+/** Like raises(), for error bodies with more fields: beside the error, and in it. */
 export function raisesWithin(
   more: { envelope: z.ZodRawShape; error: z.ZodRawShape },
   ...keys: ErrorKey[]
@@ -116,29 +129,21 @@ export function raisesWithin(
 
 function errorBody(keys: ErrorKey[], inEnvelope: z.ZodRawShape, inError: z.ZodRawShape) {
   const issues = { issues: z.array(ValidationIssue).optional().describe('Only with `validation_failed`.') };
-  return z
-    .object({
-      ...inEnvelope,
-      error: z.object({
-        key: z.enum(keys).describe(explain(keys)),
-        message: z.string().describe('For people; its wording may change.'),
-        ...(keys.includes('validation_failed') ? issues : {}),
-        ...inError,
-      }),
-    })
-    .describe(explain(keys));
+  return z.object({
+    ...inEnvelope,
+    error: z.object({
+      key: z.enum(keys),
+      message: z.string().describe('For people. The wording can change.'),
+      ...(keys.includes('validation_failed') ? issues : {}),
+      ...inError,
+    }),
+  });
 }
 
-/** What keys mean, in Markdown: several are a list. */
-function explain(keys: ErrorKey[]): string {
-  const meanings = keys.map(key => `\`${key}\`: ${errors[key].meaning}`);
-  return meanings.length === 1 ? meanings.join() : meanings.map(meaning => `- ${meaning}`).join('\n');
-}
-
-/** What every endpoint can answer: the per-IP limit, a failure, a database that is away. */
+/** Keys that every endpoint can answer with. */
 const universal = ['rate_limited', 'internal_error', 'service_unavailable'] as const;
 
-/** What every authenticated endpoint can answer before its own work begins. */
+/** Keys that every authenticated endpoint can answer with before its own work begins. */
 const authenticated = [...universal, 'unauthorized', 'agent_api_unavailable', 'validation_failed'] as const;
 
 const onBoard = [...authenticated, 'board_required', 'board_not_granted', 'insufficient_scope'] as const;
@@ -150,5 +155,5 @@ const idempotent = ['idempotency_key_in_use', 'idempotency_key_reused'] as const
 
 const moderating = [...writing, 'token_issuer_not_moderator'] as const;
 
-/** The keys that come with a kind of endpoint, so that a route names only its own. */
+/** The keys of each kind of endpoint, so that a route adds only its own. */
 export const raisedBy = { universal, authenticated, onBoard, writing, idempotent, moderating };

@@ -5,20 +5,20 @@ import { Idea, ideaExamples, people, VoteValue } from './idea.ts';
 import { Id } from './identifiers.ts';
 import { Timestamp } from './text.ts';
 
-/** An idea as an event shows it: what everybody sees of it, so without a vote of one's own. */
+/** An idea in an event. It has no my_vote: an event has no single reader. */
 export const EventIdea = Idea.omit({ my_vote: true }).meta({
   title: 'EventIdea',
-  description: 'The idea as it was right after the event.',
+  description: 'The idea right after the event.',
   examples: [seen(ideaExamples.discussed)],
 });
 
 const EventBoard = z
   .object({
     id: Id,
-    slug: z.string().describe('What the `board` parameter takes.'),
+    slug: z.string().describe('The value for the `board` parameter.'),
     name: z.string().describe("The board's name."),
   })
-  .meta({ title: 'EventBoard', description: 'The board on which the event happened.' });
+  .meta({ title: 'EventBoard', description: 'The board of the event.' });
 
 const Actor = z
   .object({
@@ -40,14 +40,14 @@ const about = {
   board: EventBoard,
   idea: EventIdea,
   actor: Actor.nullable().describe('Null when the operator of the server acted.'),
-  changes: z.array(Change).describe('What the event changed of the idea.'),
+  changes: z.array(Change).describe('The changed fields of the idea.'),
 };
 
 const { id, slug, name } = boardExample;
 const actorExample = { ...people.ada, token_id: 5 };
 
-/** What the example of an event says; the board and the actor are the same in all. */
-interface Told {
+/** The parts of an event's example that differ. The board and the actor are the same in all. */
+interface ExampleParts {
   idea: Idea;
   /** When it happened, if not when the idea was last changed. */
   at?: string;
@@ -60,19 +60,19 @@ function event<const T extends string, D extends z.ZodRawShape>(
   title: string,
   description: string,
   data: D,
-  { idea, at = idea.updated_at, changes = [], ...more }: Told,
+  { idea, at = idea.updated_at, changes = [], ...more }: ExampleParts,
 ) {
   const example = { board: { id, slug, name }, idea: seen(idea), actor: actorExample, changes, ...more };
   return z
     .object({
       type: z.literal(type),
-      timestamp: Timestamp.describe('When it happened.'),
+      timestamp: Timestamp.describe('When the event happened.'),
       data: z.object({ ...about, ...data }),
     })
     .meta({ title, description, examples: [{ type, timestamp: at, data: example }] });
 }
 
-/** An idea as everybody sees it. */
+/** The idea without the vote of a reader. */
 function seen({ my_vote: _, ...idea }: Idea) {
   return idea;
 }
@@ -82,7 +82,7 @@ export const events = {
   'idea.created': event(
     'idea.created',
     'IdeaCreatedEvent',
-    'An idea was published: at once, or when a pending one was approved.',
+    'An idea was published: on creation, or on approval of a pending idea.',
     {},
     { idea: ideaExamples.created },
   ),
@@ -96,7 +96,7 @@ export const events = {
   'idea.merged': event(
     'idea.merged',
     'IdeaMergedEvent',
-    'An idea was folded into `target`.',
+    'An idea was merged into `target`.',
     { target: EventIdea },
     {
       idea: ideaExamples.merged,
@@ -145,16 +145,16 @@ export type EventBody<T extends EventType = EventType> = z.infer<(typeof events)
 
 export const eventTypes = Object.keys(events) as EventType[];
 
-/** The event that an operator sends to see whether an endpoint listens. */
+/** The event that an operator sends to test a webhook. */
 export const TestEvent = z
   .object({
     type: z.literal('webhook.test'),
-    timestamp: Timestamp.describe('When it was sent.'),
-    data: z.object({ endpoint_id: Id.describe('The webhook that is tried out.') }),
+    timestamp: Timestamp.describe('When the event was sent.'),
+    data: z.object({ endpoint_id: Id.describe('The webhook under test.') }),
   })
   .meta({
     title: 'WebhookTestEvent',
-    description: 'Sent on request, to try an endpoint out. It tells of nothing.',
+    description: 'Sent on request to test a webhook. It does not report a change.',
     examples: [{ type: 'webhook.test', timestamp: '2026-03-20T09:00:00.000Z', data: { endpoint_id: 9 } }],
   });
 

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 
-/** The levels at which a token grants a board, lowest first; each includes the ones before it. */
+/** The grant levels, lowest first. Each includes the levels before it. */
 export const grants = ['read', 'write', 'moderate'] as const;
 
 export const Grant = z.enum(grants).meta({
   title: 'Grant',
   description:
-    '`read`: the board and its published ideas. `write`: also create ideas, vote and comment. `moderate`: also change statuses and tags, merge, and read pending ideas.',
+    '`read`: read the board and its published ideas. `write`: also create ideas, vote and comment. `moderate`: also change statuses and tags, merge, and read pending ideas.',
 });
 export type Grant = z.infer<typeof Grant>;
 

@@ -7,32 +7,32 @@ import { Timestamp } from './text.ts';
 export const VoteValue = z.enum(['up', 'down', 'none']);
 export type VoteValue = z.infer<typeof VoteValue>;
 
-/** The people of every example: the one who issued the token, and another. */
+/** The people in the examples. Ada issued the token. */
 export const people = { ada: { id: 7, name: 'Ada Osei' }, jun: { id: 12, name: 'Jun Park' } };
 
 export const Author = z.object({ id: Id, name: z.string().describe("The user's name.") }).meta({
   title: 'Author',
-  description: 'The user to whom an idea or a comment is attributed.',
+  description: 'The author of an idea or a comment.',
   examples: [people.ada],
 });
 
 const IdeaFields = z.object({
   id: Id,
-  title: z.string().describe('What is wished for, in a line.'),
-  body: z.string().describe('What it is about, in plain text.'),
-  status: IdeaStatus.describe('The status category, in the words of the `status` filter.'),
+  title: z.string().describe('A summary of the request, on one line.'),
+  body: z.string().describe('The details, in plain text.'),
+  status: IdeaStatus.describe('The status category, as a value of the `status` filter.'),
   status_key: z.string().describe('The exact status; equals `status` unless the board defines custom statuses.'),
-  status_category: StatusCategory.describe('What the status means, whatever the board calls it.'),
+  status_category: StatusCategory.describe('The meaning of the status, independent of its label.'),
   status_label: z.string().describe("The board's label for the status."),
   moderation_state: z.enum(['published', 'pending']).describe('`pending` while the idea awaits approval.'),
-  score: z.int().describe('`up_count` less `down_count`.'),
+  score: z.int().describe('`up_count` minus `down_count`.'),
   up_count: z.int().min(0).describe('Votes for the idea.'),
   down_count: z.int().min(0).describe('Votes against the idea.'),
   comment_count: z.int().min(0).describe('Comments on the idea.'),
   my_vote: VoteValue.describe("The token's own vote."),
-  tags: z.array(Tag).describe('The tags that are assigned to the idea.'),
+  tags: z.array(Tag).describe('The tags of the idea.'),
   author: Author,
-  merged_into_id: Id.nullable().describe('The idea into which this one is merged.'),
+  merged_into_id: Id.nullable().describe('The id of the idea that this one is merged into; null: not merged.'),
   created_at: Timestamp.describe('When the idea was created.'),
   updated_at: Timestamp.describe('When its status, tags, approval or merge last changed.'),
 });
@@ -81,7 +81,7 @@ const duplicate = {
   updated_at: '2026-03-16T08:12:30.250Z',
 } satisfies Idea;
 
-/** One idea as it grows, and another that is merged into it: what every example of the OpenAPI document is about. */
+/** The ideas of every example in the OpenAPI document: one idea over time, and a duplicate that is merged into it. */
 export const ideaExamples = {
   created,
   pending: { ...created, moderation_state: 'pending' },
@@ -97,7 +97,7 @@ export const ideaExamples = {
   },
   duplicate,
   merged: { ...duplicate, merged_into_id: discussed.id, updated_at: '2026-03-17T15:40:05.117Z' },
-  // One of the four who voted for the duplicate had voted for the target too, and counts once.
+  // One of the four voters of the duplicate had also voted for the target, and counts once.
   mergedInto: { ...discussed, score: 20, up_count: 22 },
   unmerged: { ...duplicate, updated_at: '2026-03-17T16:02:59.430Z' },
 } satisfies Record<string, Idea>;

@@ -41,27 +41,27 @@ export const listIdeas = c.query({
   path: '/api/v1/ideas',
   summary: 'List ideas',
   description:
-    'Lists the published ideas of the board. Merged ideas, and ideas in a hidden status that is not asked for by `status` or `status_key`, are left out. With `moderation_state=pending`: the approval queue.',
+    'Returns the published ideas of the board. Leaves out merged ideas, and ideas in a hidden status unless `status` or `status_key` asks for it. With `moderation_state=pending`, returns the approval queue.',
   query: onePlace(
     z.strictObject({
       ...BoardParameter,
       status: IdeaStatus.optional()
         .describe('Ideas in any status of this category.')
         .meta({ examples: ['open'] }),
-      status_key: StatusKey.optional().describe('Ideas in exactly this status; wins over `status`.'),
+      status_key: StatusKey.optional().describe('Ideas in exactly this status. Takes precedence over `status`.'),
       q: text(0, 100)
         .optional()
-        .describe('Searches titles: every word must match the beginning of a word of the title; accents are folded.')
+        .describe('Searches titles. Every word must match the beginning of a word in the title. Accents are ignored.')
         .meta({ examples: ['csv exp'] }),
       sort: z
         .enum(['newest', 'top'])
         .optional()
-        .describe('`newest` by default; `top` is the highest score first.')
+        .describe('The order. `newest` is the default; `top` sorts by score, highest first.')
         .meta({ examples: ['newest'] }),
       moderation_state: z
         .literal('pending')
         .optional()
-        .describe('The approval queue instead of the published list; needs the `moderate` grant.')
+        .describe('Returns the approval queue instead of the published ideas. Needs the `moderate` grant.')
         .meta({ examples: ['pending'] }),
       ...pagination,
     }),
@@ -78,7 +78,7 @@ export const listIdeas = c.query({
       name: 'list_ideas',
       title: 'List and search ideas',
       description:
-        "Lists or searches the ideas of a feedback board, newest first or highest score first, 20 to a page. Search with q before creating an idea: every word of q has to begin a word of the title, bodies are not searched, so use one or two characteristic words and try synonyms. Filter by status (what the board's statuses mean) or status_key (one exact status of the board). Merged ideas are left out, and ideas in hidden statuses unless asked for. For more, pass next_cursor as cursor while has_more is true. With moderation_state pending it lists what awaits approval, which needs the moderate grant. For one idea whose id you know, use get_idea.",
+        'Lists or searches the ideas of a feedback board, newest first or highest score first, 20 per page. Search with q before you create an idea. Every word of q must match the beginning of a word in the title; bodies are not searched. So use one or two characteristic words and try synonyms. Filter by status (a category) or status_key (one exact status of the board). Merged ideas are left out. Ideas in hidden statuses are left out unless you filter for them. While has_more is true, pass next_cursor as cursor for the next page. With moderation_state pending it lists the ideas that await approval, and needs the moderate grant. For one idea with a known id, use get_idea.',
       isDestructive: false,
       isIdempotent: true,
     },
@@ -90,7 +90,7 @@ export const getIdea = c.query({
   path: '/api/v1/ideas/:id',
   summary: 'Get one idea',
   description:
-    'Answers one idea of the board. A merged idea is answered with its `merged_into_id`. A pending idea is there only for a token with the `moderate` grant.',
+    'Returns one idea of the board. A merged idea has a `merged_into_id`. Only a token with the `moderate` grant can read a pending idea.',
   pathParams: z.object(IdeaPath),
   query: BoardQuery,
   headers: ConditionalHeaders,
@@ -104,7 +104,7 @@ export const getIdea = c.query({
       name: 'get_idea',
       title: 'Get one idea',
       description:
-        'Reads one idea by its id: title, full text, status, tags, votes, the vote of this token, and merged_into_id when it was merged into another idea, which is then the one to read, vote and comment on. Its comments are not in it: list_comments has them. To find an id, use list_ideas.',
+        'Returns one idea by its id: title, full text, status, tags, votes and the vote of this token. If merged_into_id is set, read that idea, and vote and comment on it instead. For comments use list_comments. To find an id, use list_ideas.',
       isDestructive: false,
       isIdempotent: true,
     },
@@ -116,7 +116,7 @@ export const createIdea = c.mutation({
   path: '/api/v1/ideas',
   summary: 'Create an idea',
   description:
-    'Creates an idea by the user who issued the token. On a board with pre-moderation it awaits approval (`moderation_state` is `pending`) unless the token has the `moderate` grant.',
+    'Creates an idea by the user who issued the token. On a board with pre-moderation the idea awaits approval (`moderation_state` is `pending`), unless the token has the `moderate` grant.',
   query: BoardQuery,
   headers: IdempotencyHeaders,
   body: IdeaInput,
@@ -139,7 +139,7 @@ export const createIdea = c.mutation({
       name: 'create_idea',
       title: 'Create an idea',
       description:
-        'Submits a new idea to a feedback board, in the name of the user who issued the token; other people see it. First search with list_ideas: where the idea exists already, vote on it or comment on it instead, since duplicates have to be merged by hand. One wish for each idea: a title of at most 200 characters that names it, and a body in plain text (at most 10,000 characters, Markdown is shown as it is typed) that says who needs it and why. The idea may be answered with moderation_state pending: it then awaits approval by a moderator and cannot be seen until then; do not submit it again. An idea cannot be edited or deleted with these tools. Needs the write grant; writes are few in an hour (get_token says how many are left).',
+        'Submits a new idea to a feedback board in the name of the user who issued the token. Other people see it. First search with list_ideas. If the idea exists, vote or comment on it instead: moderators must merge duplicates by hand. Submit one request per idea. The title (at most 200 characters) names it. The body (plain text, at most 10,000 characters; Markdown is not rendered) says who needs it and why. If the result has moderation_state pending, the idea is hidden until a moderator approves it: do not submit it again. These tools cannot edit or delete an idea. Needs the write grant. Writes are limited per hour (get_token shows how many are left).',
       isDestructive: false,
       isIdempotent: false,
     },

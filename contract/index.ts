@@ -10,7 +10,7 @@ import { tokenRoutes } from './token.ts';
 import { useTools } from './tools.ts';
 import { voteRoutes } from './votes.ts';
 
-/** Every operation of the Agent API, which is an endpoint and a tool, and the probes. */
+/** The probes, and every operation of the Agent API. Each operation is an endpoint and a tool. */
 export const operations = c.router(
   {
     ...boardRoutes,

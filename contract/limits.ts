@@ -1,4 +1,4 @@
-/** The rate-limit buckets of a token, with their defaults (Limits). REST and MCP share them. */
+/** The rate limits of a token, with their defaults (Limits). REST and MCP share them. */
 export const buckets = {
   'apitoken:read': { limit: 120, windowSeconds: 60 },
   'apitoken:write': { limit: 20, windowSeconds: 3600 },

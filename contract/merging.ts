@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { raisedBy, raises } from './errors.ts';
+import { mergeMeanings, raisedBy, raises } from './errors.ts';
 import { Idea, ideaExamples } from './idea.ts';
 import { Id, PathId } from './identifiers.ts';
 import { BoardQuery, c, IdempotencyHeaders, noBody, type RouteMetadata } from './routes.ts';
@@ -11,18 +11,17 @@ const metadata = {
   bucket: 'apitoken:write',
 } as const;
 
-/** The path of an idea that is, or was, merged into the one that the other examples are about. */
+/** The path of the duplicate in the examples. */
 const SourcePath = { id: PathId.meta({ description: 'The id of the idea.', examples: [ideaExamples.merged.id] }) };
 
 export const Merge = z
   .object({
     idea: Idea,
-    target: Idea.nullable().describe('The idea into which it is, or was, merged.'),
+    target: Idea.nullable().describe('The target of the merge.'),
   })
   .meta({
     title: 'Merge',
-    description:
-      'The two ideas of a merge or of its undoing, as they are afterwards. `target` is null when an unmerge had nothing to undo.',
+    description: 'The two ideas after a merge or an unmerge. `target` is null if the idea to unmerge was not merged.',
     examples: [{ idea: ideaExamples.merged, target: ideaExamples.mergedInto }],
   });
 
@@ -31,13 +30,13 @@ export const mergeIdea = c.mutation({
   path: '/api/v1/ideas/:id/merge',
   summary: 'Merge an idea into another',
   description:
-    'Folds the idea into `target_id`. Both must be published, on the same board, and neither already merged. Votes are combined with one vote per voter; where a voter voted on both, the vote on the target wins. Merging the same pair again changes nothing.',
+    'Merges the idea into `target_id`. Both must be published, on the same board, and not merged. Votes are combined with one vote per voter. If a voter voted on both, the vote on the target counts. Merging the same pair again changes nothing.',
   pathParams: z.object(SourcePath),
   query: BoardQuery,
   headers: IdempotencyHeaders,
   body: z.strictObject({ target_id: Id.describe('The id of the idea to merge into.') }).meta({
     title: 'MergeInput',
-    description: 'Into which idea to merge.',
+    description: 'The target of the merge.',
     examples: [{ target_id: ideaExamples.mergedInto.id }],
   }),
   responses: {
@@ -54,11 +53,12 @@ export const mergeIdea = c.mutation({
   },
   metadata: {
     ...metadata,
+    meanings: mergeMeanings,
     tool: {
       name: 'merge_ideas',
       title: 'Merge an idea into another',
       description:
-        'Folds a duplicate idea (id) into the one that stays (target_id). The duplicate leaves the lists and takes no more votes; its votes count for the target, once for each voter; webhooks and chats are told. Read both ideas with get_idea first and merge only what asks for the same thing: similar is not the same. Usually the older idea, or the one with more votes, stays. Both must be published, on the same board, and not merged already. unmerge_idea undoes it. Needs the moderate grant, and that the user who issued the token is a moderator. Counts as a write, also when nothing changes; writes are few in an hour (get_token says how many are left).',
+        'Merges a duplicate idea (id) into the idea that stays (target_id). The duplicate leaves the lists and takes no more votes. Its votes count for the target, once per voter. Webhooks and chats are notified. Read both ideas with get_idea first, and merge them only if they ask for the same thing: similar is not the same. Usually the older idea or the one with more votes stays. Both must be published, on the same board, and not merged. unmerge_idea undoes it. Needs the moderate grant, and the user who issued the token must be a moderator. Counts as a write even if nothing changes. Writes are limited per hour (get_token shows how many are left).',
       isDestructive: true,
       isIdempotent: true,
     },
@@ -69,8 +69,7 @@ export const unmergeIdea = c.mutation({
   method: 'POST',
   path: '/api/v1/ideas/:id/unmerge',
   summary: 'Undo the merge of an idea',
-  description:
-    'Undoes the merge of the idea and restores both tallies. Unmerging an idea that is not merged changes nothing.',
+  description: 'Undoes the merge of an idea and restores both tallies. Changes nothing if the idea is not merged.',
   pathParams: z.object(SourcePath),
   query: BoardQuery,
   headers: IdempotencyHeaders,
@@ -85,7 +84,7 @@ export const unmergeIdea = c.mutation({
       name: 'unmerge_idea',
       title: 'Undo the merge of an idea',
       description:
-        'Takes an idea out of the one that it was merged into: it is back in the lists with its own votes, and the other loses them. The id is that of the merged idea, not of the one that it was merged into. An idea that is not merged stays as it is, and target is null then. Needs the moderate grant, and that the user who issued the token is a moderator. Counts as a write, also when nothing changes; writes are few in an hour (get_token says how many are left).',
+        'Undoes a merge: the duplicate returns to the lists with its own votes, and the other idea loses them. Give the id of the duplicate, not of the idea that it was merged into. If the idea is not merged, nothing changes and target is null. Needs the moderate grant, and the user who issued the token must be a moderator. Counts as a write even if nothing changes. Writes are limited per hour (get_token shows how many are left).',
       isDestructive: true,
       isIdempotent: true,
     },

@@ -17,19 +17,21 @@ export const defaultPerPage = 20;
 export const pagination = {
   page: queryInteger(1, Number.MAX_SAFE_INTEGER)
     .optional()
-    .describe('The number of the page, from 1. For reading far, `cursor` is faster. Not together with `cursor`.')
+    .describe(
+      'The page number, from 1. To read many pages, use `cursor`: it is faster. Cannot be combined with `cursor`.',
+    )
     .meta({ examples: [1] }),
   per_page: queryInteger(1, 100)
     .optional()
-    .describe(`How many entries a page has; ${defaultPerPage} by default.`)
+    .describe(`The number of entries per page; ${defaultPerPage} by default.`)
     .meta({ examples: [2] }),
   cursor: word(500)
     .optional()
-    // Without an example: beside the one of page it would make a request that is refused.
-    .describe('The `next_cursor` of the page before, with the same other parameters. Not together with `page`.'),
+    // No example: together with the example of page it would make an invalid request.
+    .describe('The `next_cursor` of the previous page. Repeat the other parameters. Cannot be combined with `page`.'),
 };
 
-/** Page and cursor are two ways to name a place in a list, and one request can have only one. */
+/** Refuses a request with both page and cursor. */
 export function onePlace<T extends z.ZodType<{ page?: unknown; cursor?: unknown }>>(query: T) {
   return query.refine(({ page, cursor }) => page === undefined || cursor === undefined, {
     error: 'Give either page or cursor, not both',
@@ -37,15 +39,15 @@ export function onePlace<T extends z.ZodType<{ page?: unknown; cursor?: unknown 
   });
 }
 
-/** The envelope of every list. There is no total: it would cost a scan. */
+/** The envelope of every list. It has no total, because counting would need a scan. */
 export function listOf<T extends z.ZodType>(entry: T, title: string, description: string, example: unknown) {
   return z
     .object({
       data: z.array(entry).describe('The entries of this page.'),
-      page: z.int().min(1).nullable().describe('The number of this page; null when it was reached with a cursor.'),
-      per_page: z.int().min(1).describe('How many entries a page has, except the last.'),
-      has_more: z.boolean().describe('Whether entries follow this page.'),
-      next_cursor: z.string().nullable().describe('The cursor of the next page; null on the last.'),
+      page: z.int().min(1).nullable().describe('The number of this page; null if the request used a cursor.'),
+      per_page: z.int().min(1).describe('The number of entries per page. The last page can have fewer.'),
+      has_more: z.boolean().describe('Whether there is a next page.'),
+      next_cursor: z.string().nullable().describe('The cursor of the next page; null on the last page.'),
     })
     .meta({ title, description, examples: [example] });
 }

@@ -6,11 +6,11 @@ export const getHealth = c.query({
   method: 'GET',
   path: '/health',
   summary: 'Liveness',
-  description: 'Answers while the process takes requests. Never touches the database and is not rate limited.',
+  description: 'Returns 200 while the process accepts requests. Does not use the database. Not rate limited.',
   responses: {
     200: z
       .object({ ok: z.literal(true) })
-      .meta({ title: 'Healthy', description: 'The process takes requests.', examples: [{ ok: true }] }),
+      .meta({ title: 'Healthy', description: 'The process accepts requests.', examples: [{ ok: true }] }),
   },
   metadata: { tag: 'Probes', auth: 'none', isLimitedPerIp: false } as const satisfies RouteMetadata,
 });
@@ -20,7 +20,7 @@ export const getReadiness = c.query({
   path: '/ready',
   summary: 'Readiness',
   description:
-    'Answers 200 when the database answers, no migration is pending, and the cron recorded a heartbeat lately. The failed check is in the audit log, never in the response.',
+    'Returns 200 if the database answers, no migration is pending, and the cron recorded a recent heartbeat. The audit log names the failed check; the response does not.',
   responses: {
     200: z
       .object({ ok: z.literal(true) })

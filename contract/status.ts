@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { word } from './text.ts';
 
-/** The categories of the status registry, in the order of an idea's life. */
+/** The status categories, in the usual order of an idea's life. */
 export const statusCategories = ['inbox', 'planned', 'active', 'completed', 'declined', 'archived'] as const;
 export const StatusCategory = z.enum(statusCategories);
 export type StatusCategory = z.infer<typeof StatusCategory>;
@@ -23,7 +23,7 @@ export const StatusKey = word(50).meta({ examples: ['planned'] });
 
 const isOpen = { is_hidden: false, allow_votes: true, allow_comments: true };
 
-/** A registry as a board may have it: what is decided takes no more votes, and what is archived is hidden. */
+/** An example registry: decided ideas take no more votes, and archived ideas are hidden. */
 export const statusExamples = [
   { key: 'open', category: 'inbox', label: 'Open', ...isOpen },
   { key: 'planned', category: 'planned', label: 'Planned', ...isOpen },
@@ -42,11 +42,11 @@ export const statusExamples = [
 
 export const Status = z
   .object({
-    key: z.string().describe('The value for a status change; custom statuses included.'),
-    category: StatusCategory.describe('What the status means, whatever the board calls it.'),
+    key: z.string().describe('The value for a status change. Custom statuses have their own keys.'),
+    category: StatusCategory.describe('The meaning of the status, independent of its label.'),
     label: z.string().describe("The board's label."),
-    is_hidden: z.boolean().describe('Ideas in this status are left out of lists that do not ask for it.'),
-    allow_votes: z.boolean().describe('When false, voting on ideas in this status answers 423.'),
-    allow_comments: z.boolean().describe('When false, commenting on ideas in this status answers 423.'),
+    is_hidden: z.boolean().describe('Lists leave out ideas in this status unless they filter for it.'),
+    allow_votes: z.boolean().describe('If false, voting on ideas in this status returns 423.'),
+    allow_comments: z.boolean().describe('If false, commenting on ideas in this status returns 423.'),
   })
   .meta({ title: 'Status', description: "An entry of a board's status registry.", examples: [statusExamples[0]] });

@@ -10,7 +10,7 @@ export const setIdeaStatus = c.mutation({
   path: '/api/v1/ideas/:id/status',
   summary: 'Set the status of an idea',
   description:
-    "Moves a published idea to a status of the board's registry, custom statuses included. Setting the status that the idea has changes nothing and emits no event; otherwise `idea.status_changed` is emitted and followers are notified.",
+    "Moves a published idea to a status of the board's registry, which can be a custom status. Emits `idea.status_changed` and notifies the followers. Changes nothing and emits no event if the idea already has the status.",
   pathParams: z.object(IdeaPath),
   query: BoardQuery,
   headers: IdempotencyHeaders,
@@ -38,7 +38,7 @@ export const setIdeaStatus = c.mutation({
       name: 'set_idea_status',
       title: 'Set the status of an idea',
       description:
-        'Moves an idea to another status of its board, such as planned or done. The followers of the idea are told, and so are the webhooks and chats of the account, so set it only when it was decided. The value is the key of a status, which get_board lists; boards may have statuses of their own. Setting the status that the idea has already changes nothing and tells nobody. Pending and merged ideas are refused. Needs the moderate grant, and that the user who issued the token is a moderator. Counts as a write, also when nothing changes; writes are few in an hour (get_token says how many are left).',
+        'Moves an idea to another status of its board, such as planned or done. The followers of the idea and the webhooks and chats of the account are notified, so set a status only after the decision. The value is the key of a status: get_board lists them, and boards can have custom ones. If the idea already has the status, nothing changes and nobody is notified. Pending and merged ideas are refused. Needs the moderate grant, and the user who issued the token must be a moderator. Counts as a write even if nothing changes. Writes are limited per hour (get_token shows how many are left).',
       isDestructive: true,
       isIdempotent: true,
     },

@@ -15,7 +15,7 @@ export const addIdeaTag = c.mutation({
   method: 'POST',
   path: '/api/v1/ideas/:id/tags',
   summary: 'Assign a tag to an idea',
-  description: 'Assigns a tag of the board to a published idea. Assigning it again changes nothing.',
+  description: 'Assigns a tag of the board to a published idea. Changes nothing if the idea already has the tag.',
   pathParams: z.object(IdeaPath),
   query: BoardQuery,
   headers: IdempotencyHeaders,
@@ -42,7 +42,7 @@ export const addIdeaTag = c.mutation({
       name: 'add_idea_tag',
       title: 'Assign a tag to an idea',
       description:
-        "Assigns one of the board's tags to an idea, beside those that it has. get_board lists the tags with their ids; new tags cannot be made with these tools. Assigning a tag twice changes nothing. Pending and merged ideas are refused. Needs the moderate grant, and that the user who issued the token is a moderator. Counts as a write, also when nothing changes; writes are few in an hour (get_token says how many are left).",
+        "Adds one of the board's tags to an idea and keeps the other tags. get_board lists the tags with their ids; these tools cannot create tags. Adding a tag twice changes nothing. Pending and merged ideas are refused. Needs the moderate grant, and the user who issued the token must be a moderator. Counts as a write even if nothing changes. Writes are limited per hour (get_token shows how many are left).",
       isDestructive: false,
       isIdempotent: true,
     },
@@ -53,7 +53,7 @@ export const removeIdeaTag = c.mutation({
   method: 'DELETE',
   path: '/api/v1/ideas/:id/tags/:tagId',
   summary: 'Remove a tag from an idea',
-  description: 'Removes a tag from a published idea. Removing one that is not assigned changes nothing.',
+  description: 'Removes a tag from a published idea. Changes nothing if the idea does not have the tag.',
   pathParams: z.object({
     ...IdeaPath,
     tagId: PathId.meta({ description: 'The id of a tag of the board.', examples: [3] }),
@@ -70,7 +70,7 @@ export const removeIdeaTag = c.mutation({
       name: 'remove_idea_tag',
       title: 'Remove a tag from an idea',
       description:
-        'Takes a tag away from an idea; the tag itself stays on the board. get_idea shows the tags that an idea has, with their ids. Removing a tag that it does not have changes nothing. Pending and merged ideas are refused. Needs the moderate grant, and that the user who issued the token is a moderator. Counts as a write, also when nothing changes; writes are few in an hour (get_token says how many are left).',
+        'Removes a tag from an idea. The tag itself stays on the board. get_idea shows the tags of an idea with their ids. If the idea does not have the tag, nothing changes. Pending and merged ideas are refused. Needs the moderate grant, and the user who issued the token must be a moderator. Counts as a write even if nothing changes. Writes are limited per hour (get_token shows how many are left).',
       isDestructive: true,
       isIdempotent: true,
     },

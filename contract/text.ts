@@ -1,11 +1,11 @@
 import { z } from 'zod';
 
-/** PostgreSQL stores no NUL, and a lone surrogate is no character: both would be lost or refused further down. */
+/** PostgreSQL cannot store NUL, and a lone surrogate is not a character. */
 const storable = (value: string) => value.isWellFormed() && !value.includes('\0');
 
 const length = (value: string) => [...value].length;
 
-/** Text of min to max characters, counted in code points as JSON Schema and PostgreSQL count them, after trimming. */
+/** Text of min to max characters after trimming. Counts code points, like JSON Schema and PostgreSQL. */
 export function text(min: number, max: number) {
   return bounded(z.string().trim(), min, max);
 }
@@ -27,7 +27,7 @@ function bounded(string: z.ZodString, min: number, max: number) {
     .meta({ openapi: { type: 'string', minLength: min, maxLength: max, ...(min > 0 ? { pattern: '\\S' } : {}) } });
 }
 
-/** A word that stands for something, taken as it is: a slug, a status key. */
+/** An identifier such as a slug or a status key. It is not trimmed. */
 export function word(max: number) {
   return z
     .string()

@@ -8,17 +8,17 @@ import { Timestamp } from './text.ts';
 
 const BucketState = z
   .object({
-    limit: z.int().min(0).describe('Requests in a window.'),
+    limit: z.int().min(0).describe('Requests allowed per window.'),
     remaining: z.int().min(0).describe('Requests left in the current window.'),
     reset: z.int().min(0).describe('Seconds until the window ends.'),
   })
-  .meta({ title: 'BucketState', description: 'Where a token stands in a rate-limit bucket.' });
+  .meta({ title: 'BucketState', description: 'The state of one rate limit of a token.' });
 
 export const Token = z
   .object({
     id: Id,
-    name: z.string().describe('What its issuer called it.'),
-    account: z.object({ id: Id, name: z.string() }).describe('The account to which it belongs.'),
+    name: z.string().describe('The name that the issuer gave the token.'),
+    account: z.object({ id: Id, name: z.string() }).describe('The account of the token.'),
     issuer: z.object({ id: Id, name: z.string() }).describe('The user who issued the token.'),
     boards: z
       .array(
@@ -29,20 +29,18 @@ export const Token = z
           grant: Grant,
           is_moderate_effective: z
             .boolean()
-            .describe(
-              'Whether moderator actions are allowed now: the grant is `moderate` and the issuer is a moderator.',
-            ),
+            .describe('Whether the token can moderate now: its grant is `moderate`, and its issuer is a moderator.'),
         }),
       )
-      .describe('The boards that it grants, each at its level.'),
-    expires_at: Timestamp.nullable().describe('When it ends; null: never.'),
+      .describe('The boards of the token, each with its grant.'),
+    expires_at: Timestamp.nullable().describe('When the token expires; null: never.'),
     buckets: z
       .object({ 'apitoken:read': BucketState, 'apitoken:write': BucketState })
-      .describe('Where it stands in its two rate-limit buckets.'),
+      .describe('The state of the two rate limits of the token.'),
   })
   .meta({
     title: 'Token',
-    description: 'Who a token is and what it may do.',
+    description: 'A token with its boards, grants and limits.',
     examples: [
       {
         id: 5,
@@ -63,7 +61,8 @@ export const getToken = c.query({
   method: 'GET',
   path: '/api/v1/token',
   summary: 'Get the token itself',
-  description: 'Answers who the token is: its boards and levels, and where it stands in its limits. Charges no bucket.',
+  description:
+    'Returns the token: its boards and grants, and the state of its rate limits. Does not count against a rate limit.',
   query: NoQuery,
   responses: { 200: Token, ...raises(...raisedBy.authenticated) },
   metadata: {
@@ -73,7 +72,7 @@ export const getToken = c.query({
       name: 'get_token',
       title: 'See boards, levels and limits',
       description:
-        'Says who you act for and what you may do: the boards that the token grants, by the slugs that the board argument of the other tools takes, each at its level (read, write or moderate); the user in whose name you write; and how many reads and writes are left until the limits reset. Call it first when you do not know the boards, and when a call was refused for its board, its grant or a limit. It counts as neither a read nor a write.',
+        'Returns your identity and permissions: the user you act for; the boards, each with its slug (the board argument of the other tools) and its level (read, write or moderate); and how many reads and writes are left until the limits reset. Call it first if you do not know the boards, and after a call was refused because of its board, its grant or a limit. It counts neither as a read nor as a write.',
       isDestructive: false,
       isIdempotent: true,
     },

@@ -8,9 +8,9 @@ const MessageId = z.union([z.string(), z.number()]);
 const Message = z
   .looseObject({
     jsonrpc,
-    id: MessageId.optional().describe('What the answer repeats; a message without it is a notification.'),
-    method: z.string().describe('Such as `tools/list` or `tools/call`.'),
-    params: z.looseObject({}).optional().describe('What the method takes.'),
+    id: MessageId.optional().describe('The response repeats this id. A message without an id is a notification.'),
+    method: z.string().describe('For example `tools/list` or `tools/call`.'),
+    params: z.looseObject({}).optional().describe('The parameters of the method.'),
   })
   .meta({
     title: 'ToolsMessage',
@@ -30,16 +30,16 @@ const tallyExample = { score: 17, my_vote: 'up', up_count: 19, down_count: 2 };
 const Answer = z
   .looseObject({
     jsonrpc,
-    id: MessageId.nullable().describe('That of the message.'),
-    result: z.looseObject({}).optional().describe('What the method answers, also where the operation was refused.'),
+    id: MessageId.nullable().describe('The id of the message.'),
+    result: z.looseObject({}).optional().describe('The result of the method. A refused operation has a result, too.'),
     error: z
-      .looseObject({ code: z.int().describe('As JSON-RPC has it.'), message: z.string().describe('For people.') })
+      .looseObject({ code: z.int().describe('The JSON-RPC error code.'), message: z.string().describe('For people.') })
       .optional()
-      .describe('Instead of a result: there is no such method or tool, or its parameters have another form.'),
+      .describe('Replaces the result if the method or tool does not exist, or if its parameters are invalid.'),
   })
   .meta({
     title: 'ToolsAnswer',
-    description: 'The answer to one message of the Model Context Protocol.',
+    description: 'The response to one message of the Model Context Protocol.',
     examples: [
       {
         jsonrpc: '2.0',
@@ -52,10 +52,10 @@ const Answer = z
     ],
   });
 
-/** An error of the API in the form of JSON-RPC: whoever knows the API finds its key where it always is. */
+/** An API error in the form of JSON-RPC. The key is at the same place as in REST. */
 export interface JsonRpcError {
   jsonrpc: '2.0';
-  /** That of the message; null where it could not be read. */
+  /** The id of the message; null if the message was unreadable. */
   id: string | number | null;
   error: ErrorBody['error'] & {
     code: number;
@@ -64,10 +64,13 @@ export interface JsonRpcError {
 }
 
 const raisesJsonRpc = raisesWithin.bind(null, {
-  envelope: { jsonrpc, id: MessageId.nullable().describe('That of the message; null where it could not be read.') },
+  envelope: {
+    jsonrpc,
+    id: MessageId.nullable().describe('The id of the message; null if the message was unreadable.'),
+  },
   error: {
-    code: z.int().describe('As JSON-RPC has it.'),
-    data: z.looseObject({ key: z.string() }).describe('The same, for clients that see nothing else of an error.'),
+    code: z.int().describe('The JSON-RPC error code.'),
+    data: z.looseObject({ key: z.string() }).describe('The same facts, for clients that read only `data`.'),
   },
 });
 
@@ -79,7 +82,7 @@ const codes: Partial<Record<ErrorKey, number>> = {
   internal_error: -32_603,
 };
 
-/** The code of JSON-RPC that goes with a key: one of its own, else that of servers. */
+/** Returns the JSON-RPC code of a key. The default is the general server error. */
 export function jsonRpcCode(key: ErrorKey): number {
   return codes[key] ?? -32_000;
 }
@@ -89,7 +92,7 @@ export const useTools = c.mutation({
   path: '/api/v1/mcp',
   summary: 'Use the tools',
   description:
-    'The endpoint of the Model Context Protocol for agents (Streamable HTTP without sessions; revision 2026-07-28, and those of 2025). Its tools are the operations of this document, which `tools/list` describes: a call is admitted, limited and charged as the operation is. Takes API tokens, and access tokens of OAuth 2.1. An operation that is refused is answered with 200 and a result whose `isError` is true and whose text is the error. What goes wrong before is answered with its status, and with the error in the form of JSON-RPC. An array of messages is refused.',
+    'The Model Context Protocol endpoint for agents (Streamable HTTP without sessions; revision 2026-07-28 and the revisions of 2025). Its tools are the operations of this document, and `tools/list` describes them. Each call has the same access rules and rate limits as its operation. Accepts API tokens and OAuth 2.1 access tokens. A refused operation returns 200 and a result with `isError: true` and the error as its text. An earlier failure returns its own status and the error in the form of JSON-RPC. Arrays of messages are refused.',
   query: NoQuery,
   body: Message,
   responses: {

@@ -6,7 +6,7 @@ import { BoardQuery, c, IdempotencyHeaders, type RouteMetadata } from './routes.
 
 const { score, my_vote, up_count, down_count } = ideaExamples.discussed;
 
-/** The tally after a vote for the idea, and after that vote was taken back. */
+/** The tally after a vote for the idea, and after that vote was removed. */
 export const tallyExamples = {
   up: { score, my_vote, up_count, down_count },
   none: { score: score - 1, my_vote: 'none' as const, up_count: up_count - 1, down_count },
@@ -14,7 +14,7 @@ export const tallyExamples = {
 
 export const VoteTally = z
   .object({
-    score: z.int().describe('`up_count` less `down_count`.'),
+    score: z.int().describe('`up_count` minus `down_count`.'),
     my_vote: VoteValue.describe("The token's current vote."),
     up_count: z.int().min(0).describe('Votes for the idea.'),
     down_count: z.int().min(0).describe('Votes against the idea.'),
@@ -30,13 +30,13 @@ export const voteIdea = c.mutation({
   path: '/api/v1/ideas/:id/vote',
   summary: 'Vote on an idea',
   description:
-    "Sets the token's vote. `value` is the desired end state: `up` and `down` cast or change the vote, `none` removes it, repeating a value changes nothing. A token is one voter, separate from the user who issued it.",
+    "Sets the token's vote. `value` is the desired state: `up` and `down` cast or change the vote, and `none` removes it. Repeating a value changes nothing. A token is a voter of its own, separate from the user who issued it.",
   pathParams: z.object(IdeaPath),
   query: BoardQuery,
   headers: IdempotencyHeaders,
-  body: z.strictObject({ value: VoteValue.describe('The desired end state; `none` removes the vote.') }).meta({
+  body: z.strictObject({ value: VoteValue.describe('The desired state; `none` removes the vote.') }).meta({
     title: 'VoteInput',
-    description: 'The vote that the token shall have.',
+    description: 'The vote to set.',
     examples: [{ value: 'up' }],
   }),
   responses: {
@@ -60,7 +60,7 @@ export const voteIdea = c.mutation({
       name: 'vote_idea',
       title: 'Vote on an idea',
       description:
-        "Sets the one vote that this token has on an idea: up, down, or none to take it back. The value is the end state, so repeating it changes nothing. Answers the new tally. The vote is the token's own: it is no vote of the user, and a token cannot vote for several people. Pending and merged ideas take no votes. Needs the write grant and counts as a write, also when nothing changes; writes are few in an hour (get_token says how many are left).",
+        "Sets this token's one vote on an idea: up, down, or none to remove it. Repeating a value changes nothing. Returns the new tally. The vote belongs to the token: it is not the user's vote, and a token cannot vote for several people. Pending and merged ideas take no votes. Needs the write grant. Counts as a write even if nothing changes. Writes are limited per hour (get_token shows how many are left).",
       isDestructive: false,
       isIdempotent: true,
     },

@@ -1,34 +1,48 @@
 import { z } from 'zod';
 import { adviceFor } from '../advice.ts';
-import { type ErrorKey, errors, type ValidationIssue } from '../errors.ts';
+import { type ErrorKey, type ErrorMeanings, errors, meaningOf, type ValidationIssue } from '../errors.ts';
 import { jsonRpcCode } from '../tools.ts';
 import { refer } from './examples.ts';
 import type { Json } from './json-schema.ts';
 
 interface ErrorSchema {
-  properties?: { error?: { properties: { key: { enum: ErrorKey[] } } }; jsonrpc?: unknown };
+  properties?: { error?: { properties: { key: { enum: ErrorKey[]; description?: string } } }; jsonrpc?: unknown };
 }
 
-/** What of a route decides which requests are not valid. */
-interface Inputs {
+/** The parts of a route that decide how its errors look. */
+interface Raising {
   query?: unknown;
   body?: unknown;
+  metadata?: unknown;
+}
+
+function meaningOn(route: Raising, key: ErrorKey): string {
+  return meaningOf(key, (route.metadata as { meanings?: ErrorMeanings }).meanings);
+}
+
+/** Explains keys in Markdown. Several keys become a list. */
+function explain(keys: ErrorKey[], route: Raising): string {
+  const explanations = keys.map(key => `\`${key}\`: ${meaningOn(route, key)}`);
+  return explanations.length === 1 ? explanations.join() : explanations.map(one => `- ${one}`).join('\n');
 }
 
 /**
- * Gives the body of an error a name of its own, by its key where it has one alone, else by operation and status, and
- * an example for each of its keys.
+ * Explains the keys of an error body, names its schema, and adds an example for each key. A body with one key is named
+ * after the key; any other body after its operation and status.
  */
 export function describeError(
   response: Json,
   nameOfSeveral: string,
-  inputs: Inputs,
+  route: Raising,
   components: { errorSchemas: Json; examples: Json },
 ) {
   const mediaType = (response.content as { [type: string]: Json } | undefined)?.['application/json'];
   const schema = mediaType?.schema as ErrorSchema | undefined;
-  const keys = schema?.properties?.error?.properties.key.enum;
-  if (!mediaType || !keys) return;
+  const key = schema?.properties?.error?.properties.key;
+  if (!mediaType || !key) return;
+  const keys = key.enum;
+  key.description = explain(keys, route);
+  response.description = key.description;
   const isJsonRpc = schema.properties?.jsonrpc !== undefined;
   const [first = ''] = keys;
   const nameOfOne = `${first.replace(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase())}Error`;
@@ -37,14 +51,14 @@ export function describeError(
   mediaType.schema = { $ref: `#/components/schemas/${name}` };
   mediaType.examples = Object.assign(
     {},
-    ...keys.map(key => (isJsonRpc ? jsonRpcExample(key, inputs) : errorExample(key, inputs, components.examples))),
+    ...keys.map(one => (isJsonRpc ? jsonRpcExample(one, route) : errorExample(one, route, components.examples))),
   );
 }
 
-/** What is not valid is the query: the body is a message, which the protocol judges. */
-function jsonRpcExample(key: ErrorKey, { query }: Inputs): Json {
-  const { meaning } = errors[key];
-  const found = key === 'validation_failed' ? { issues: issuesOf({ query }) } : {};
+/** Here validation_failed is about the query. The protocol validates the body, which is a message. */
+function jsonRpcExample(key: ErrorKey, route: Raising): Json {
+  const meaning = meaningOn(route, key);
+  const found = key === 'validation_failed' ? { issues: issuesOf({ query: route.query }) } : {};
   const error = {
     key,
     message: meaning,
@@ -55,18 +69,17 @@ function jsonRpcExample(key: ErrorKey, { query }: Inputs): Json {
   return { [key]: { summary: meaning, value: { jsonrpc: '2.0', id: null, error } } };
 }
 
-/** The very body that the server sends with a key. What is not valid differs from one request body to another. */
-function errorExample(key: ErrorKey, inputs: Inputs, components: Json): Json {
-  const { meaning } = errors[key];
-  if (key !== 'validation_failed') {
-    return refer({ [key]: { summary: meaning, value: { error: { key, message: meaning } } } }, components);
-  }
-  const example = { summary: meaning, value: { error: { key, message: meaning, issues: issuesOf(inputs) } } };
-  return inputs.body instanceof z.ZodType ? { [key]: example } : refer({ [key]: example }, components);
+/** The exact body that the server sends with a key. The issues of validation_failed depend on the schema of the body. */
+function errorExample(key: ErrorKey, route: Raising, components: Json): Json {
+  const meaning = meaningOn(route, key);
+  const issues = key === 'validation_failed' ? { issues: issuesOf(route) } : {};
+  const example = { [key]: { summary: meaning, value: { error: { key, message: meaning, ...issues } } } };
+  const hasOwnIssues = key === 'validation_failed' && route.body instanceof z.ZodType;
+  return hasOwnIssues || meaning !== errors[key].meaning ? example : refer(example, components);
 }
 
-/** What the contract says to an empty body, or without a body to a query parameter that does not exist. */
-function issuesOf({ query, body }: Inputs): ValidationIssue[] {
+/** The issues of an empty body. For a route without a body: the issues of an unknown query parameter. */
+function issuesOf({ query, body }: Pick<Raising, 'query' | 'body'>): ValidationIssue[] {
   const part = body instanceof z.ZodType ? 'body' : 'query';
   const schema = body instanceof z.ZodType ? body : (query as z.ZodType);
   const { error } = schema.safeParse(part === 'body' ? {} : { colour: 'blue' });

@@ -5,7 +5,7 @@ import type { contract, OperationId } from '../index.ts';
 import { tallyExamples } from '../votes.ts';
 import type { Json } from './json-schema.ts';
 
-/** Examples by their names, which are their names among the components too. */
+/** Examples by name. The components of the document have the same names. */
 type Examples<T = unknown> = Record<string, { summary: string; value: T }>;
 
 type Responses<Op extends OperationId> = (typeof contract)[Op] extends { responses: infer R } ? R : never;
@@ -14,7 +14,7 @@ type Result<Op extends OperationId> =
 
 const { created, pending, discussed, untagged, planned, merged, unmerged } = ideaExamples;
 
-/** What operations answer that answer more, or something else, than the example of their schema. */
+/** Examples of results that need more than the example of their schema. */
 const results: { [Op in OperationId]?: Examples<Result<Op>> } = {
   listIdeas: {
     IdeaList: { summary: 'The first page of two', value: ideaListExample },
@@ -37,9 +37,9 @@ const results: { [Op in OperationId]?: Examples<Result<Op>> } = {
   },
   setIdeaStatus: { PlannedIdea: { summary: 'The idea is planned', value: planned } },
   addIdeaTag: { Idea: { summary: 'An idea', value: discussed } },
-  removeIdeaTag: { UntaggedIdea: { summary: 'The idea has the tag no more', value: untagged } },
+  removeIdeaTag: { UntaggedIdea: { summary: 'The idea no longer has the tag', value: untagged } },
   unmergeIdea: {
-    UnmergedIdea: { summary: 'The idea is merged no more', value: { idea: unmerged, target: discussed } },
+    UnmergedIdea: { summary: 'The idea is no longer merged', value: { idea: unmerged, target: discussed } },
     NothingUnmerged: { summary: 'The idea was not merged', value: { idea: discussed, target: null } },
   },
 };
@@ -47,27 +47,27 @@ const results: { [Op in OperationId]?: Examples<Result<Op>> } = {
 const requests: { [Op in OperationId]?: Examples } = {
   voteIdea: {
     VoteInput: { summary: 'A vote for the idea', value: { value: 'up' } },
-    WithdrawnVoteInput: { summary: 'No vote any more', value: { value: 'none' } },
+    WithdrawnVoteInput: { summary: 'Remove the vote', value: { value: 'none' } },
   },
 };
 
-/** References to the examples of an operation's success, which join the components. */
+/** Adds the examples of an operation's success to the components, and returns references to them. */
 export function resultExamples(operationId: OperationId, schema: z.ZodType, components: Json): Json {
   return refer(results[operationId] ?? exampleOf(schema), components);
 }
 
-/** References to the examples of an operation's body, which join the components. */
+/** Adds the examples of an operation's request body to the components, and returns references to them. */
 export function requestExamples(operationId: OperationId, schema: z.ZodType, components: Json): Json {
   return refer(requests[operationId] ?? exampleOf(schema), components);
 }
 
-/** The example of a schema, under its title. */
+/** Returns the example of a schema, named by the schema's title. */
 export function exampleOf(schema: z.ZodType): Examples {
   const { title = '', description = '', examples = [] } = z.globalRegistry.get(schema) ?? {};
   return { [title]: { summary: description, value: (examples as unknown[])[0] } };
 }
 
-/** Puts examples among the components, and gives references to them. */
+/** Adds examples to the components, and returns references to them. */
 export function refer(examples: Examples, components: Json): Json {
   for (const [name, example] of Object.entries(examples)) {
     components[name] ??= example;

@@ -5,25 +5,25 @@ import type { Json } from './json-schema.ts';
 const text = { type: 'string' };
 const integer = { type: 'integer' };
 
-/** The headers of answers, as components that each answer refers to. */
+/** The response headers, as components that each response refers to. */
 export const headers = {
   'X-Request-Id': {
-    description: 'Identifies the request in the log of the server.',
+    description: "The id of the request in the server's log.",
     schema: text,
     example: 'b2f7f6a4-3a0c-4d0b-8a70-0d3f3c1f5e92',
   },
   'RateLimit-Policy': {
-    description: "The bucket's name, quota and window in seconds.",
+    description: "The rate limit's name, quota, and window in seconds.",
     schema: text,
     examples: byBucket((name, { limit, windowSeconds }) => `"${name}";q=${limit};w=${windowSeconds}`),
   },
   RateLimit: {
-    description: 'What remains in the bucket, and the seconds until it resets.',
+    description: 'The remaining requests, and the seconds until the rate limit resets.',
     schema: text,
     examples: byBucket((name, { limit, windowSeconds }) => `"${name}";r=${limit - 2};t=${windowSeconds / 2}`),
   },
   'X-RateLimit-Limit': {
-    description: 'Requests in a window.',
+    description: 'Requests allowed per window.',
     schema: integer,
     examples: byBucket((_, { limit }) => limit),
   },
@@ -37,22 +37,22 @@ export const headers = {
     schema: integer,
     examples: byBucket((_, { windowSeconds }) => windowSeconds / 2),
   },
-  'Retry-After': { description: 'Seconds to wait before the next try.', schema: integer, example: 30 },
+  'Retry-After': { description: 'Seconds to wait before a retry.', schema: integer, example: 30 },
   'WWW-Authenticate': {
-    description: 'Where a client finds whom to ask for an access token (RFC 9728).',
+    description: 'The URL of the metadata that names the authorization server (RFC 9728).',
     schema: text,
     example:
       'Bearer resource_metadata="https://ideas.example.com/.well-known/oauth-protected-resource/api/v1/mcp", scope="mcp"',
   },
   ETag: { description: 'A weak validator for `If-None-Match`.', schema: text, example: etagExample },
   'Idempotency-Replayed': {
-    description: '`true` on the repeated answer of an earlier request with the same Idempotency-Key.',
+    description: '`true` if this response repeats the response to an earlier request with the same Idempotency-Key.',
     schema: { type: 'string', const: 'true' },
     example: 'true',
   },
 };
 
-/** Two requests into a window that is half over, for a read and for a write. */
+/** Examples for a read and a write, two requests into a window that is half over. */
 function byBucket(sentFor: (name: string, bucket: { limit: number; windowSeconds: number }) => string | number) {
   const { 'apitoken:read': read, 'apitoken:write': write } = buckets;
   return {
@@ -69,7 +69,7 @@ const rateLimitHeaders = [
   'X-RateLimit-Reset',
 ] as const satisfies (keyof typeof headers)[];
 
-/** The headers that an answer with a status carries. */
+/** Returns the headers of a response with this status. */
 export function headersOf(status: number, method: string, metadata: RouteMetadata): Json {
   const names: (keyof typeof headers)[] = ['X-Request-Id'];
   const isAuthenticated = metadata.auth !== 'none' && ![401, 500, 503].includes(status);

@@ -5,27 +5,44 @@ const description = `Feedback boards for machine clients: read, search and creat
 
 ## Tokens
 
-Every request carries a bearer token, \`Authorization: Bearer ib_<id>_<secret>\`. A token grants boards at \`read\`, \`write\` or \`moderate\`, each including the ones before it. One that grants several boards names one with \`board\` in every request. \`x-grant\` says which grant an operation needs, \`x-grant-by-query\` which parameter needs a higher one.
+Send a bearer token with every request: \`Authorization: Bearer ib_<id>_<secret>\`. A token grants boards at the level \`read\`, \`write\` or \`moderate\`. Each level includes the levels before it. If the token grants several boards, name one with \`board\` in every request. \`x-grant\` is the level that an operation needs. \`x-grant-by-query\` names parameters that need a higher level.
 
 ## Errors
 
-An error is \`{ "error": { "key", "message" } }\`. Rely on the HTTP status and the key; the text of a message may change. Each response lists the keys that it can carry; \`x-error-keys\`, at the root of this document, has every key with its status and meaning. When several apply, the first of these wins: the limit of the client's address, the token, the limit of the token, the plan, the board, the grant, the issuer, the body's format, its fields, what is not there, what is closed, the rules of the domain. A path with a method that it does not have answers 405 \`method_not_allowed\` with \`Allow\`. A request that is not valid HTTP, or that does not arrive in time, gets a key that no operation lists: ${transportKeys.map(key => `\`${key}\``).join(', ')}.
+An error is \`{ "error": { "key", "message" } }\`. Rely on the HTTP status and the key. The text of a message can change. Each response lists its possible keys. \`x-error-keys\`, at the root of this document, has every key with its status and meaning.
+
+If several errors apply, you get the first one in this order:
+
+1. the rate limit of the client's address (429)
+2. the token (401)
+3. the rate limit of the token (429)
+4. the plan (403)
+5. the board (400, 403)
+6. the grant (403)
+7. the role of the issuer (403)
+8. the format of the body (400, 413, 415)
+9. validation (422)
+10. not found (404)
+11. closed (423)
+12. domain rules (422)
+
+An unsupported method on an existing path returns 405 \`method_not_allowed\` with \`Allow\`. A request that is invalid HTTP, or that does not arrive in time, gets a key that no operation lists: ${transportKeys.map(key => `\`${key}\``).join(', ')}.
 
 ## Limits
 
-A token has two buckets, of reads and of writes; \`x-bucket\` says which an operation charges, and \`x-rate-limit\` what it holds by default. Every answer to a valid token says what is left (\`RateLimit\`, \`X-RateLimit-*\`), a 429 when to come back (\`Retry-After\`). Requests of one address are limited as well, whatever they carry. A body has at most ${maxBodyBytes / 1024} KiB.
+A token has two rate limits: one for reads and one for writes. \`x-bucket\` names the limit of an operation, and \`x-rate-limit\` is its default. Every response to a valid token shows the remaining requests (\`RateLimit\`, \`X-RateLimit-*\`). A 429 says when to retry (\`Retry-After\`). Requests from one address are also limited, with or without a token. A body has at most ${maxBodyBytes / 1024} KiB.
 
-## Sending again
+## Retries
 
-A POST with an \`Idempotency-Key\` may be sent again: it is done once and answered twice. A vote and a moderator's action set an end state, so that repeating one changes nothing without a key either. Reads of a board carry an \`ETag\`; with \`If-None-Match\` they answer 304 and charge nothing while it is current.
+You can safely retry a POST with an \`Idempotency-Key\`: the server runs it once and repeats the response. A vote or a moderator's action sets an end state, so repeating one changes nothing even without a key. Reads of a board return an \`ETag\`. Send it as \`If-None-Match\`: while it is current, the response is 304 and does not count against the rate limit.
 
 ## Lists
 
-A list is \`{ data, page, per_page, has_more, next_cursor }\`. Ask for the next page with \`cursor\`, which stays fast however far you read, or by its number with \`page\`.
+A list is \`{ data, page, per_page, has_more, next_cursor }\`. Get the next page with \`cursor\`, which stays fast on far pages, or by its number with \`page\`.
 
-## Growth
+## Compatibility
 
-Within v1 the contract only grows: ignore fields that you do not know, and expect new values where a field has a set of them.`;
+Within v1, the contract only grows. Ignore unknown fields, and expect new values in fields with a set of values.`;
 
 export const info = {
   title: 'Idea-Board Agent API',
@@ -39,27 +56,27 @@ export const info = {
 export const servers = [
   {
     url: '{base_url}',
-    description: 'Wherever your Idea-Board is reached.',
+    description: 'Your Idea-Board server.',
     variables: {
       base_url: {
         default: 'http://localhost:3000',
-        description: 'The address of the server, without a slash at its end.',
+        description: 'The address of the server, without a trailing slash.',
       },
     },
   },
 ];
 
-/** The headings under which the operations stand, in the order of a reader's interest. */
+/** The tags of the operations, the most interesting first. */
 export const tags = [
   { name: 'Board', description: 'The board, its status registry and its tags.' },
-  { name: 'Ideas', description: 'Reading, searching and creating ideas.' },
-  { name: 'Votes', description: 'The vote of the token on an idea.' },
-  { name: 'Comments', description: 'The comments of an idea.' },
-  { name: 'Moderation', description: 'Statuses, tags and merging; the `moderate` grant.' },
-  { name: 'Token', description: 'The token itself and its limits.' },
-  { name: 'Tools', description: 'The same operations as tools, for agents that speak the Model Context Protocol.' },
-  { name: 'Webhooks', description: 'What is posted to the addresses that an account registered for it.' },
-  { name: 'Probes', description: 'For uptime monitors and load balancers; without authentication.' },
+  { name: 'Ideas', description: 'Read, search and create ideas.' },
+  { name: 'Votes', description: 'Vote on ideas.' },
+  { name: 'Comments', description: 'Read and add comments.' },
+  { name: 'Moderation', description: 'Set statuses, tag and merge. Needs the `moderate` grant.' },
+  { name: 'Token', description: 'The token and its rate limits.' },
+  { name: 'Tools', description: 'The same operations as tools for agents, over the Model Context Protocol.' },
+  { name: 'Webhooks', description: 'Events that the server sends to the webhooks of an account.' },
+  { name: 'Probes', description: 'For uptime monitors and load balancers. No authentication.' },
 ];
 
 export const securitySchemes = {

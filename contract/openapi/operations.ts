@@ -13,7 +13,7 @@ interface Content {
   content?: { 'application/json': Json };
 }
 
-/** An operation as ts-rest writes it. */
+/** An operation in the output of ts-rest. */
 export type Operation = Json & {
   parameters: (Json & { schema: Json })[];
   requestBody?: Content;
@@ -21,11 +21,11 @@ export type Operation = Json & {
 };
 
 const emptyResponses: Record<string, string> = {
-  202: 'The message is a notification or a response. The server accepts it and sends no body. Charges no bucket.',
-  304: 'What `If-None-Match` names is still current. Charges no bucket.',
+  202: 'The message is a notification or a response. The server accepts it and sends no body. Does not count against the rate limit.',
+  304: 'Not modified. Does not count against the rate limit.',
 };
 
-/** Adds to an operation what ts-rest does not know of a route: who may call it, its headers, its errors, examples. */
+/** Adds the facts that ts-rest does not know: the access rules, the headers, the errors and the examples. */
 export function describeOperation(
   operation: Operation,
   route: Route,
@@ -37,7 +37,7 @@ export function describeOperation(
   describeRequest(operation, route, operationId, components.examples);
   for (const [status, response] of Object.entries(operation.responses)) {
     const schema = route.responses[Number(status)];
-    // ts-rest describes a response without a body by its status alone.
+    // ts-rest describes a response without a body only by its status.
     if (response.description === status) response.description = emptyResponses[status] ?? status;
     response.headers = headersOf(Number(status), route.method, metadata);
     if (schema instanceof z.ZodType && schema.meta()?.examples && response.content) {
@@ -60,7 +60,7 @@ function describeParameters({ parameters }: Operation, route: Route) {
     const [value] = examples as unknown[];
     if (value === undefined) continue;
     if (parameter.required) parameter.example = value;
-    // The page at /docs would write every parameter that has an example into the request that it shows.
+    // Otherwise the page at /docs adds every parameter with an example to its sample request.
     else parameter.examples = { example: { value, 'x-disabled': true } };
   }
 }
@@ -70,11 +70,11 @@ function describeRequest({ requestBody }: Operation, route: Route, operationId: 
   if (!requestBody?.content || !(schema instanceof z.ZodType)) return;
   requestBody.content['application/json'].examples = requestExamples(operationId, schema, examples);
   requestBody.required = true;
-  // The schema has one of its own.
+  // The schema has its own description.
   delete requestBody.description;
 }
 
-/** How an operation is secured, the grant that it needs and the bucket that it charges. */
+/** The security, the grant and the rate limit of an operation. */
 function accessOf(metadata: RouteMetadata): Json {
   if (metadata.auth === 'none') return { security: [] };
   if (metadata.auth !== 'board') return {};

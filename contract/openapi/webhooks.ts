@@ -3,7 +3,7 @@ import { events, TestEvent } from '../events.ts';
 import { exampleOf, refer } from './examples.ts';
 import { type Json, nameSchemas, toJsonSchema } from './json-schema.ts';
 
-/** The webhooks of the document, by the type of their event. Their schemas and examples join the components. */
+/** Describes the webhooks by event type. Adds their schemas and examples to the components. */
 export function describeWebhooks(schemas: Json, examples: Json): Json {
   const webhooks: Json = {};
   for (const schema of [...Object.values(events), TestEvent]) {
@@ -13,7 +13,7 @@ export function describeWebhooks(schemas: Json, examples: Json): Json {
   return webhooks;
 }
 
-/** A webhook is a request that the server makes: its operation is the receiver's. */
+/** A webhook is a request from the server: the operation describes the receiver. */
 function describeWebhook(type: string, schema: z.ZodType, schemas: Json, examples: Json): Json {
   const { title = '', description = '' } = z.globalRegistry.get(schema) ?? {};
   const jsonSchema = toJsonSchema(schema, 'output') ?? {};
@@ -30,7 +30,7 @@ function describeWebhook(type: string, schema: z.ZodType, schemas: Json, example
     parameters: webhookHeaders,
     requestBody: {
       required: true,
-      description: 'The event. The signature is over these bytes as they are.',
+      description: 'The event. The signature covers exactly these bytes.',
       content: {
         'application/json': {
           schema: { $ref: `#/components/schemas/${title}` },
@@ -54,18 +54,21 @@ const webhookHeader = (name: string, description: string, example: string) => ({
 const webhookHeaders = [
   webhookHeader(
     'webhook-id',
-    'Identifies the event: the same at every try, so that one which came before can be left out.',
+    'The id of the event. It is the same on every attempt: use it to ignore duplicates.',
     'evt_0d9ad1c7-6b3a-4f0c-9c3b-5a1f7a0f3c55',
   ),
-  webhookHeader('webhook-timestamp', 'When this try was made, in seconds since 1970.', '1773480413'),
+  webhookHeader('webhook-timestamp', 'The time of this attempt, in seconds since 1970.', '1773480413'),
   webhookHeader(
     'webhook-signature',
-    'As Standard Webhooks has it: `v1,` and the HMAC-SHA-256 in base64 of `<webhook-id>.<webhook-timestamp>.<body>`; one for each valid secret, with spaces between.',
+    'The Standard Webhooks signature: `v1,` and the base64 HMAC-SHA-256 of `<webhook-id>.<webhook-timestamp>.<body>`. One for each valid secret, separated by spaces.',
     'v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=',
   ),
 ];
 
 const webhookResponses = {
-  '2XX': { description: 'The event was received. Any other answer, and none within 10 seconds, is tried again later.' },
-  '410': { description: 'Nothing more is wanted: the webhook is disabled at once.' },
+  '2XX': {
+    description:
+      'The event was received. After any other response, or none within 10 seconds, the server retries later.',
+  },
+  '410': { description: 'Unsubscribes: the server disables the webhook at once.' },
 };

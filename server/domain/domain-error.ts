@@ -1,12 +1,12 @@
-import { type ErrorKey, errors, type ValidationIssue } from '../../contract/errors.ts';
+import { type ErrorKey, type ErrorMeanings, meaningOf, type ValidationIssue } from '../../contract/errors.ts';
 
 /** A request that the domain or its admission refuses, under one of the contract's error keys. */
 export class DomainError<K extends ErrorKey = ErrorKey> extends Error {
   readonly key: K;
   readonly issues: ValidationIssue[] | undefined;
 
-  constructor(key: K, issues?: ValidationIssue[]) {
-    super(errors[key].meaning);
+  constructor(key: K, issues?: ValidationIssue[], meanings?: ErrorMeanings) {
+    super(meaningOf(key, meanings));
     this.name = 'DomainError';
     this.key = key;
     this.issues = issues;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { type ErrorKey, errors } from '../../contract/errors.ts';
+import { type ErrorKey, type ErrorMeanings, meaningOf } from '../../contract/errors.ts';
 import { events, TestEvent } from '../../contract/events.ts';
 import { contract } from '../../contract/index.ts';
 import type { Route } from '../../contract/routes.ts';
@@ -99,11 +99,12 @@ describe.each(operations)('the examples of $id', documented => {
       const keys: ErrorKey[] | undefined = schema?.properties.error?.properties.key?.enum;
       if (!keys) continue;
       const examples = examplesOf(response);
+      const { meanings } = route.metadata as { meanings?: ErrorMeanings };
       expect(Object.keys(examples)).toEqual(keys);
       for (const key of keys) {
         expect(examples[key]).toMatchObject({
-          summary: errors[key].meaning,
-          value: { error: { key, message: new DomainError(key).message } },
+          summary: meaningOf(key, meanings),
+          value: { error: { key, message: new DomainError(key, undefined, meanings).message } },
         });
       }
     }

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import type { z } from 'zod';
-import { type ErrorKey, errors } from '../../contract/errors.ts';
+import { type ErrorKey, errors, meaningOf } from '../../contract/errors.ts';
 import { eventTypes } from '../../contract/events.ts';
 import { contract } from '../../contract/index.ts';
 import { buildOpenApiDocument } from '../../contract/openapi.ts';
@@ -158,7 +158,7 @@ describe.each(operations)('$operationId', ({ route, metadata, operation }) => {
     for (const response of Object.values<any>(operation.responses)) {
       const schema = response.content && schemaOf(response);
       for (const key of schema?.properties.error?.properties.key?.enum ?? []) {
-        const explanation = `\`${key}\`: ${errors[key as ErrorKey].meaning}`;
+        const explanation = `\`${key}\`: ${meaningOf(key as ErrorKey, 'meanings' in metadata ? metadata.meanings : {})}`;
         expect(response.description.split(/^- |\n- /)).toContain(explanation);
         expect(schema.properties.error.properties.key.description.split(/^- |\n- /)).toContain(explanation);
       }

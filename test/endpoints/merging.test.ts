@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { type ErrorKey, meaningOf, mergeMeanings } from '../../contract/errors.ts';
 import { createBoard, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
 import { expectInvariants } from '../helpers/invariants.ts';
 import { request } from '../helpers/request.ts';
@@ -247,10 +248,11 @@ test('the same pair is still the same pair when the target was merged further', 
 });
 
 describe('refused, and without a trace, is a merge', () => {
-  async function refuses(ideaId: number, targetId: number, status: number, key: string) {
+  async function refuses(ideaId: number, targetId: number, status: number, key: ErrorKey) {
     const before = await snapshot(server);
     const answer = await merge(ideaId, targetId);
     expect([answer.status, answer.key]).toEqual([status, key]);
+    expect(answer.body.error.message).toBe(meaningOf(key, mergeMeanings));
     expect(await snapshot(server)).toEqual(before);
   }
 

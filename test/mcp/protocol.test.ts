@@ -99,7 +99,7 @@ describe('the revisions of 2025', () => {
     const { paths } = JSON.parse(readFileSync('contract/openapi.json', 'utf8'));
     const documented = paths['/api/v1/mcp'].post.responses[202];
     expect(documented.description).toBe(
-      'The message is a notification or a response. The server accepts it and sends no body. Charges no bucket.',
+      'The message is a notification or a response. The server accepts it and sends no body. Does not count against the rate limit.',
     );
     expect(documented).not.toHaveProperty('content');
     const before = await charged();

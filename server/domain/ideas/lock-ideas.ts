@@ -1,3 +1,4 @@
+import type { ErrorMeanings } from '../../../contract/errors.ts';
 import type { Database, Queryable } from '../../database/database.ts';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import { checkNotFrozen } from '../boards/read-board.ts';
@@ -48,9 +49,12 @@ export async function lockIdea(op: WriteOperation, id: number): Promise<LockedId
 }
 
 /** Refuses an idea that awaits approval or is merged into another. */
-export function checkPublished(idea: Pick<LockedIdea, 'moderation_state' | 'merged_into_id'>) {
-  if (idea.moderation_state !== 'published') throw new DomainError('idea_not_published');
-  if (idea.merged_into_id !== null) throw new DomainError('idea_already_merged');
+export function checkPublished(
+  idea: Pick<LockedIdea, 'moderation_state' | 'merged_into_id'>,
+  meanings?: ErrorMeanings,
+) {
+  if (idea.moderation_state !== 'published') throw new DomainError('idea_not_published', undefined, meanings);
+  if (idea.merged_into_id !== null) throw new DomainError('idea_already_merged', undefined, meanings);
 }
 
 /** The key of work that locks an idea. */

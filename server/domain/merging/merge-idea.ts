@@ -1,3 +1,4 @@
+import { mergeMeanings } from '../../../contract/errors.ts';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import { bigint, integer, nullable, sql, time } from '../../database/sql.ts';
 import { DomainError } from '../domain-error.ts';
@@ -87,8 +88,8 @@ export async function mergeIdea(op: WriteOperation, sourceId: number, targetId: 
   if (!source || !target) throw new DomainError('merge_into_self');
   const { accountId } = op.actor;
   if (source.merged_into_id !== targetId) {
-    checkPublished(source);
-    checkPublished(target);
+    checkPublished(source, mergeMeanings);
+    checkPublished(target, mergeMeanings);
     await op.query(callBeginMerge, { accountId, sourceId, targetId, now: op.now });
     const changes = [{ field: 'merged_into_id', from: null, to: targetId }];
     await recordEvent(op, 'idea.merged', sourceId, { targetId, changes });

@@ -1,4 +1,5 @@
 import { type Expression, type SqlBool, sql } from 'kysely';
+import { mergeMeanings } from '../../../contract/errors.ts';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import { DomainError } from '../domain-error.ts';
 import { checkPublished } from '../ideas/lock-ideas.ts';
@@ -66,8 +67,8 @@ export async function previewMerge(op: ReadOperation, sourceId: number, targetId
   const idea = await readIdea(op, sourceId);
   const target = await readIdea(op, targetId);
   if (!idea || !target) throw new DomainError('not_found');
-  checkPublished(idea);
-  checkPublished(target);
+  checkPublished(idea, mergeMeanings);
+  checkPublished(target, mergeMeanings);
   const [combined] = await op.query(selectCombinedTally, { accountId: op.actor.accountId, sourceId, targetId });
   if (!combined) throw new DomainError('not_found');
   return { idea, target, combined };
