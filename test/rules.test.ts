@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 
-/** A row of the table: a rule, and the tests that fail when it is broken, each as a file and the titles in it. */
+/** A row of the table: a rule and its tests, each as a file and the titles of its describe blocks and test. */
 interface Rule {
   id: string;
   tests: { file: string; titles: string[] }[];
@@ -21,7 +21,7 @@ const rules: Rule[] = readFileSync(new URL('RULES.md', import.meta.url), 'utf8')
 
 const titlesByFile = new Map<string, Set<string>>();
 
-/** What stands first in a call of test or describe, or of what their each and runIf made. */
+/** The literal titles of all calls of `test`, `it` and `describe`, also after `each` and `runIf`. */
 function titlesOf(file: string): Set<string> {
   const known = titlesByFile.get(file);
   if (known) return known;
@@ -32,14 +32,14 @@ function titlesOf(file: string): Set<string> {
   return titles;
 }
 
-test('the table has every rule once', () => {
+test('the table lists every rule once', () => {
   const ids = rules.map(({ id }) => id);
   expect(ids.length).toBeGreaterThan(80);
   expect(ids.filter((id, n) => ids.indexOf(id) !== n)).toEqual([]);
 });
 
 describe.each(rules)('the rule $id', ({ tests }) => {
-  test('is held by tests that exist', () => {
+  test('the tests that the table names for a rule exist', () => {
     expect(tests.length).toBeGreaterThan(0);
     for (const { file, titles } of tests) {
       expect(file).toMatch(/\.test\.ts$/);

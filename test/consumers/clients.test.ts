@@ -14,9 +14,9 @@ beforeAll(async () => {
   return () => server.close();
 });
 
-// At the same time: each waits for processes of its own.
+// Concurrent, since each test waits for its own processes.
 test.concurrent.each([openapiFetch, heyApi, orval])(
-  'of the document alone, $name makes a client that strict TypeScript accepts, and that creates, votes, lists and is refused',
+  'a client that $name generates from the document compiles in strict TypeScript and works with the server',
   async consumer => {
     const world = await createWorld(server);
     const [{ token: write }, { token: read }] = await Promise.all([

@@ -9,25 +9,25 @@ import { promisify } from 'node:util';
 const execute = promisify(execFile);
 const require = createRequire(import.meta.url);
 
-/** The document, which is all that a consumer gets. */
+/** The OpenAPI document, the only input of a consumer. */
 export const document = fileURLToPath(new URL('../../contract/openapi.json', import.meta.url));
 
-/** What generators read and write programs with: the API of TypeScript 7 is not the one that they know. */
+/** TypeScript 5 for the generators, since they do not support the compiler API of TypeScript 7. */
 export const compilerApi = require.resolve('typescript');
 
-/** What consumers compile with: TypeScript 7, which takes a fifth of the time for the same judgement. */
+/** TypeScript 7 compiles the programs, since it takes a fifth of the time. */
 const compiler = fileURLToPath(new URL('../../node_modules/typescript/bin/tsc', import.meta.url));
 
-/** A client that a tool of another maker generates, and a program that somebody wrote on top of it. */
+/** A client that a third-party tool generates, and a program that uses it. */
 export interface Consumer {
   name: string;
   /** Writes the client into the directory. */
   generate(directory: string, baseUrl: string): Promise<unknown>;
-  /** What the compiler demands beyond `--strict`, as far as what the tool writes bears it. */
+  /** The strictest compiler flags beyond `--strict` that the generated code passes. */
   flags: string[];
   /**
-   * A module that exports `use(baseUrl, tokens)`, which creates an idea, votes on it, lists the ideas and is refused,
-   * and answers an Outcome. Each line after `@ts-expect-error` has to be one that does not compile.
+   * A module that exports `use(baseUrl, tokens)`. It creates an idea, votes on it, lists the ideas, gets one error, and
+   * returns an Outcome. Each line after `@ts-expect-error` must not compile.
    */
   program: string;
 }
@@ -39,7 +39,7 @@ export interface Outcome {
   refusal: { status: number; key: string };
 }
 
-/** Generates the client, compiles the program with it as a project of its own would, and runs it. */
+/** Generates the client, compiles the program as a separate project, and runs it. */
 export async function consume(
   { generate, flags, program }: Consumer,
   baseUrl: string,
@@ -73,7 +73,7 @@ export async function consume(
   }
 }
 
-/** Runs a Node program in a directory; what it complains about is the message of the error. */
+/** Runs a Node program in a directory. The message of its error is the output of the program. */
 export async function run(args: string[], cwd: string): Promise<string> {
   try {
     return (await execute(process.execPath, args, { cwd })).stdout;

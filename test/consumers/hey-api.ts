@@ -4,10 +4,10 @@ import { pathToFileURL } from 'node:url';
 import { type Consumer, compilerApi, document, run } from './consumer.ts';
 
 const require = createRequire(import.meta.url);
-// What its command starts, as a process of its own.
+// The module that the command of the package starts in a separate process.
 const generator = join(dirname(require.resolve('@hey-api/openapi-ts/package.json')), 'dist/run.mjs');
 
-// npm puts the generator beside the project's own TypeScript 7, whose API it cannot use: it is given that of a consumer.
+// npm installs the generator beside TypeScript 7, whose API it does not support. The hook gives it TypeScript 5.
 const withCompiler = `
   import { registerHooks } from 'node:module';
   const compiler = ${JSON.stringify(pathToFileURL(compilerApi))};
@@ -17,7 +17,7 @@ const withCompiler = `
 /** Types, functions and a client over fetch by @hey-api/openapi-ts. */
 export const heyApi: Consumer = {
   name: '@hey-api/openapi-ts',
-  // Its client does not bear --exactOptionalPropertyTypes.
+  // The generated client does not compile with --exactOptionalPropertyTypes.
   flags: ['--noUncheckedIndexedAccess'],
 
   generate: directory =>
@@ -63,7 +63,7 @@ export const heyApi: Consumer = {
       });
 
       const path = { id: created.id };
-      // @ts-expect-error: no such vote
+      // @ts-expect-error: not a vote
       const sideways: Parameters<typeof voteIdea>[0] = { path, body: { value: 'sideways' } };
       const { data: tally } = await voteIdea({ client: writer, path, body: { value: 'up' }, throwOnError: true });
 

@@ -65,7 +65,7 @@ export const openapiFetch: Consumer = {
       if (!created) throw new Error('not created');
 
       const path = { id: created.id };
-      // @ts-expect-error: no such vote
+      // @ts-expect-error: not a vote
       const sideways: components['schemas']['VoteInput'] = { value: 'sideways' };
       const { data: tally } = await writer.POST('/api/v1/ideas/{id}/vote', { params: { path }, body: { value: 'up' } });
       if (!tally) throw new Error('not counted');
@@ -76,7 +76,7 @@ export const openapiFetch: Consumer = {
       const { error, response } = await clientOf(tokens.read).POST('/api/v1/ideas', { body: input });
       if (!error) throw new Error('not refused');
       const { key } = error.error;
-      // Of all statuses of the operation together: the client does not tell them apart.
+      // The error type joins all statuses of the operation, because the client does not separate them.
       check<Equal<Extract<typeof key, 'insufficient_scope' | 'voting_closed'>, 'insufficient_scope'>>();
 
       return { created, tally, titles: list.data.map(idea => idea.title), refusal: { status: response.status, key } };

@@ -6,7 +6,7 @@ import { type Consumer, document, run } from './consumer.ts';
 const require = createRequire(import.meta.url);
 const generator = require.resolve('orval/bin/orval');
 
-/** Types and functions over fetch by orval, which takes the address from the document's server and its variable. */
+/** Types and functions over fetch by orval. The address is the server of the document with its variable. */
 export const orval: Consumer = {
   name: 'orval',
   flags: ['--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess'],
@@ -40,7 +40,7 @@ export const orval: Consumer = {
       const created = await createIdea(input, undefined, as(tokens.write));
       if (created.status !== 201) throw new Error('not created');
 
-      // @ts-expect-error: no such vote
+      // @ts-expect-error: not a vote
       const sideways: VoteInput = { value: 'sideways' };
       const tally = await voteIdea(created.data.id, { value: 'up' }, undefined, as(tokens.write));
       if (tally.status !== 200) throw new Error('not counted');

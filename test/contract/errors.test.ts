@@ -4,7 +4,7 @@ import { type ErrorKey, errors, raisedBy, raises } from '../../contract/errors.t
 import { contract } from '../../contract/index.ts';
 import type { RouteMetadata } from '../../contract/routes.ts';
 
-/** The keys that the specification names, with its statuses (Errors). */
+/** The keys that the specification defines, with their statuses (section Errors). */
 const specified = {
   token_issuer_not_moderator: 403,
   insufficient_scope: 403,
@@ -18,7 +18,7 @@ const specified = {
   voting_closed: 423,
 } as const;
 
-/** The keys where the specification has a status without a key, or none. */
+/** The keys of our own, for errors without a key in the specification. */
 const decided = {
   malformed_json: 400,
   bad_request: 400,
@@ -52,16 +52,16 @@ const decided = {
 } as const;
 
 describe('the catalogue', () => {
-  test.each(Object.entries(specified))('answers %s with the specification’s %d', (key, status) => {
+  test.each(Object.entries(specified))('the error %s has the status %d of the specification', (key, status) => {
     expect(errors[key as ErrorKey].status).toBe(status);
   });
 
-  test('has these keys and no other, each with one status', () => {
+  test('the error catalogue has exactly the expected keys and statuses', () => {
     const catalogue = Object.fromEntries(Object.entries(errors).map(([key, { status }]) => [key, status]));
     expect(catalogue).toEqual({ ...specified, ...decided });
   });
 
-  test('writes keys in snake case, and gives each a meaning of its own, as a sentence', () => {
+  test('the keys of the error catalogue are in snake case, and each has a unique meaning that is a sentence', () => {
     for (const key of Object.keys(errors)) expect(key).toMatch(/^[a-z]+(_[a-z]+)*$/);
     const meanings = Object.values(errors).map(({ meaning }) => meaning);
     expect(new Set(meanings).size).toBe(meanings.length);
@@ -70,7 +70,7 @@ describe('the catalogue', () => {
 });
 
 describe('raises()', () => {
-  test('puts every key under its own status', () => {
+  test('raises() lists each key under its status', () => {
     const all = Object.keys(errors) as ErrorKey[];
     const responses = raises(...all);
     for (const key of all) expect(keysOf(responses, errors[key].status)).toContain(key);
@@ -78,17 +78,17 @@ describe('raises()', () => {
     expect(listed.sort()).toEqual([...all].sort());
   });
 
-  test('joins keys of one status in one schema, so that a key of a route never replaces one that every route has', () => {
+  test('raises() joins all keys of a status in one schema', () => {
     const responses = raises(...raisedBy.authenticated, 'invalid_status', 'merge_into_self');
     expect(keysOf(responses, 422)).toEqual(['invalid_status', 'merge_into_self', 'validation_failed']);
     expect(keysOf(responses, 429)).toEqual(['rate_limited']);
   });
 
-  test('lists a key once when it is named twice', () => {
+  test('raises() lists a repeated key once', () => {
     expect(keysOf(raises('not_found', 'not_found'), 404)).toEqual(['not_found']);
   });
 
-  test('takes the issues only where validation can fail', () => {
+  test('the schema of an error accepts issues only for validation_failed', () => {
     const issues = [{ path: ['body', 'title'], code: 'custom', message: 'Must not be empty' }];
     const invalid = { error: { key: 'validation_failed' as const, message: 'No.', issues } };
     expect(raises('validation_failed')[422].parse(invalid)).toEqual(invalid);
@@ -96,7 +96,7 @@ describe('raises()', () => {
     expect(raises('not_found')[404].parse(notFound)).toEqual({ error: { key: 'not_found', message: 'No.' } });
   });
 
-  test('refuses a key of another status', () => {
+  test('the schema of a status rejects the key of another status', () => {
     const body = { error: { key: 'unauthorized', message: 'No.' } };
     expect(raises('not_found', 'unauthorized')[404].safeParse(body).success).toBe(false);
   });
@@ -109,7 +109,7 @@ describe.each(Object.entries(contract))('%s', (_operationId, route) => {
     .filter(status => Number(status) >= 400)
     .flatMap(status => keysOf(responses, Number(status)));
 
-  test('declares what every operation of its kind can answer', () => {
+  test('the operation declares all errors that are common to its kind', () => {
     const expected: string[] = [];
     if (metadata.auth === 'none') expected.push(...(metadata.isLimitedPerIp ? ['rate_limited'] : []));
     if (metadata.auth !== 'none') {

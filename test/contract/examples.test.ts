@@ -16,7 +16,7 @@ import { startServer, type TestServer } from '../helpers/server.ts';
 
 const committed = await readFile(new URL('../../contract/openapi.json', import.meta.url), 'utf8');
 
-// biome-ignore lint/suspicious/noExplicitAny: the document is looked into as a reader without its types would.
+// biome-ignore lint/suspicious/noExplicitAny: the document is read as untyped JSON.
 type Any = any;
 const document: Any = JSON.parse(committed);
 
@@ -38,7 +38,7 @@ const operations: DocumentedOperation[] = Object.entries<Any>(document.paths).fl
   })),
 );
 
-/** The examples of a body by their names, each where its reference leads. */
+/** The examples of a body by name, with references resolved. */
 function examplesOf(holder: Any): Record<string, { summary: string; value: Any }> {
   const { examples } = holder.content['application/json'];
   const followed = Object.entries<Any>(examples).map(([name, { $ref, ...inline }]) => {
@@ -48,7 +48,7 @@ function examplesOf(holder: Any): Record<string, { summary: string; value: Any }
   return Object.fromEntries(followed);
 }
 
-/** The values of a place in a request for which the document has an example. */
+/** The examples of the parameters in a part of the request, such as "query". */
 function parametersIn(place: string, { operation }: DocumentedOperation): Record<string, Any> {
   const found = operation.parameters
     .filter((parameter: Any) => parameter.in === place)
@@ -60,7 +60,7 @@ function parametersIn(place: string, { operation }: DocumentedOperation): Record
 describe.each(operations)('the examples of $id', documented => {
   const { operation, route } = documented;
 
-  test('make one request, all together, that the contract takes', () => {
+  test('the examples of an operation form a request that its schemas accept', () => {
     const headers = parametersIn('header', documented);
     for (const [name, value] of Object.entries(headers)) {
       (route.headers as Record<string, z.ZodType>)[name]?.parse(value);
@@ -68,7 +68,7 @@ describe.each(operations)('the examples of $id', documented => {
     (route.pathParams as z.ZodType | undefined)?.parse(parametersIn('path', documented));
     ((route.query as z.ZodType | undefined) ?? z.strictObject({})).parse(parametersIn('query', documented));
     for (const { required, examples } of operation.parameters) {
-      // Else the page at /docs writes it into every request that it shows.
+      // Otherwise the page at /docs includes it in every request that it shows.
       if (!required && examples) expect(examples.example['x-disabled']).toBe(true);
     }
     const without = operation.parameters.filter(({ example, examples }: Any) => (example ?? examples) === undefined);
@@ -80,7 +80,7 @@ describe.each(operations)('the examples of $id', documented => {
     for (const { value } of bodies) expect((route as { body: z.ZodType }).body.parse(value)).toEqual(value);
   });
 
-  test('have for each answer at least one body, with a summary, that the contract has for its status', () => {
+  test('each response of an operation has an example body that matches its schema and has a summary', () => {
     for (const [status, response] of Object.entries<Any>(operation.responses)) {
       if (!response.content) continue;
       const examples = Object.values(examplesOf(response));
@@ -92,7 +92,7 @@ describe.each(operations)('the examples of $id', documented => {
     }
   });
 
-  test('have one for each error key, under its name and with its meaning, in the words of the server', () => {
+  test('each error key has an example with the message of the server', () => {
     for (const response of Object.values<Any>(operation.responses)) {
       const { $ref } = response.content?.['application/json'].schema ?? {};
       const schema = document.components.schemas[$ref?.split('/').at(-1)];
@@ -112,7 +112,7 @@ describe.each(operations)('the examples of $id', documented => {
 });
 
 test.each([...Object.values(events), TestEvent].map(schema => ({ type: schema.shape.type.value, schema })))(
-  'the example of the webhook $type is such an event, whole',
+  'the example of the webhook $type is a complete event',
   ({ type, schema }) => {
     const examples = Object.values(examplesOf(document.webhooks[type].post.requestBody));
     expect(examples).toHaveLength(1);
@@ -120,14 +120,14 @@ test.each([...Object.values(events), TestEvent].map(schema => ({ type: schema.sh
   },
 );
 
-test('every header of an answer has an example of its type', () => {
+test('every response header has an example that matches its schema', () => {
   for (const { schema, example, examples } of Object.values<Any>(document.components.headers)) {
     const values = examples ? Object.values<Any>(examples).map(({ value }) => value) : [example];
     for (const value of values) z.fromJSONSchema(schema).parse(value);
   }
 });
 
-test('the examples tell one story: of two ideas, of which one is merged, on one board, by two people', () => {
+test('the examples agree with each other: two people, one board, and one idea merged into the other', () => {
   const objects = [...nested(document.components.examples)];
   const ideas = objects.filter(({ status_category }) => status_category !== undefined);
   expect(ideas.length).toBeGreaterThan(15);
@@ -151,7 +151,7 @@ function* nested(value: Any): Generator<Any> {
   for (const one of Object.values(value)) yield* nested(one);
 }
 
-test('an example that is wrong, wherever it stands, is found by both linters', async () => {
+test('both linters find a wrong example anywhere in the document', async () => {
   const spoiled: Any = JSON.parse(committed);
   spoiled.components.examples.IdeaInput.value.title = 7;
   spoiled.components.examples.Idea.value.score = 'many';
@@ -174,7 +174,7 @@ test('an example that is wrong, wherever it stands, is found by both linters', a
   }
 });
 
-describe('a server on which the board of the examples is', () => {
+describe('a server with the board of the examples', () => {
   let server: TestServer;
   let token: string;
 
@@ -200,12 +200,12 @@ describe('a server on which the board of the examples is', () => {
   };
   const authenticated = operations.filter(({ operation }) => operation.security?.length !== 0);
 
-  test.each(authenticated)('does what the examples of $id ask for', async documented => {
+  test.each(authenticated)('the server accepts the examples of $id', async documented => {
     const { operation } = documented;
     const bodies = operation.requestBody ? Object.values(examplesOf(operation.requestBody)) : [{ value: undefined }];
     for (const [number, { value: json }] of bodies.entries()) {
       const headers = parametersIn('header', documented);
-      // One key is for one request.
+      // Each request needs its own key.
       if (headers['idempotency-key']) headers['idempotency-key'] += number;
       const answer = await request(server, lineOf(documented, parametersIn('query', documented)), {
         token,
@@ -220,9 +220,9 @@ describe('a server on which the board of the examples is', () => {
     }
   });
 
-  test.each(authenticated)('refuses what $id does not take in the very words of the example', async documented => {
+  test.each(authenticated)('an invalid request to $id gets the error of the example', async documented => {
     const { operation } = documented;
-    // What a message may be is the protocol's to say.
+    // The protocol, not the contract, defines the valid messages of useTools.
     const isBody = operation.requestBody !== undefined && documented.id !== 'useTools';
     const answer = await request(server, lineOf(documented, isBody ? {} : { colour: 'blue' }), {
       token,

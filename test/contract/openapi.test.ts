@@ -16,7 +16,7 @@ const repository = fileURLToPath(new URL('../../', import.meta.url));
 const documentFile = `${repository}contract/openapi.json`;
 const committed = readFileSync(documentFile, 'utf8');
 
-// biome-ignore lint/suspicious/noExplicitAny: the document is looked into as a reader without its types would.
+// biome-ignore lint/suspicious/noExplicitAny: the document is read as untyped JSON.
 const document: any = JSON.parse(committed);
 
 interface DocumentedOperation {
@@ -40,38 +40,38 @@ const operations: DocumentedOperation[] = Object.entries(document.paths as objec
 );
 
 describe('the committed document', () => {
-  test('is what the contract produces, byte for byte', () => {
+  test('the committed document equals the generated document, byte for byte', () => {
     expect(committed).toBe(`${JSON.stringify(buildOpenApiDocument(), null, 2)}\n`);
   });
 
-  test('is the same text when it is built again, in this process and in another', async () => {
+  test('the generation of the document is deterministic', async () => {
     expect(JSON.stringify(buildOpenApiDocument())).toBe(JSON.stringify(buildOpenApiDocument()));
     await run(process.execPath, ['scripts/openapi.ts', '--check'], { cwd: repository });
   });
 
-  test('is OpenAPI 3.1 in which two linters of other makers find nothing that is not explained', async () => {
+  test('two independent linters find no unexplained problem in the OpenAPI 3.1 document', async () => {
     expect(document.openapi).toMatch(/^3\.1\./);
     const [redocly, spectral] = await Promise.all([lintWithRedocly(documentFile), lintWithSpectral(documentFile)]);
     expect(redocly).toEqual([]);
     expect(spectral).toEqual([]);
   });
 
-  test('is small enough for a page that shows it', () => {
+  test('the document is small enough to show on a page', () => {
     expect(committed.length).toBeLessThan(600_000);
   });
 
-  test('has every operation of the contract, once', () => {
+  test('the document contains every operation of the contract once', () => {
     const documented = operations.map(({ operationId }) => operationId).sort();
     expect(documented).toEqual(Object.keys(contract).sort());
   });
 
-  test('resolves every reference within itself, and has no component that nothing uses', () => {
+  test('every reference of the document resolves, and every component is used', () => {
     const used = new Set(
       [...committed.matchAll(/"\$ref": "#\/components\/(\w+)\/([\w-]+)"/g)].map(([, a, b]) => `${a}/${b}`),
     );
     const references = committed.match(/"\$ref"/g) ?? [];
     expect(references.length).toBeGreaterThan(100);
-    // All of them are references to components, and so counted above.
+    // Every reference leads to a component, so `used` has all of them.
     expect([...committed.matchAll(/"\$ref": "#\/components\/\w+\/[\w-]+"/g)]).toHaveLength(references.length);
     const defined = ['schemas', 'headers', 'examples'].flatMap(kind =>
       Object.keys(document.components[kind]).map(name => `${kind}/${name}`),
@@ -79,13 +79,13 @@ describe('the committed document', () => {
     expect([...used].sort()).toEqual(defined.sort());
   });
 
-  test('says null as JSON Schema 2020-12 does, and has none of the bounds that only a double has', () => {
+  test('the document declares null as JSON Schema 2020-12 does and has no bounds of floating-point numbers', () => {
     expect(committed).not.toContain('"nullable"');
     expect(committed).not.toMatch(/9007199254740991/);
     expect(document.components.schemas.Idea.properties.merged_into_id.anyOf).toContainEqual({ type: 'null' });
   });
 
-  test('says whose it is, under which license, and where a server is, which is for its reader to fill in', () => {
+  test('the document names its license, its contact and a server address with variables', () => {
     const { info, servers } = document;
     expect(info.license).toEqual({ name: 'MIT', identifier: 'MIT' });
     expect(info.contact.name).toBe('Idea-Board');
@@ -96,11 +96,11 @@ describe('the committed document', () => {
     }
   });
 
-  test('has every error key with its status and meaning, also those that no operation has of its own', () => {
+  test('the document lists every error key with its status and meaning', () => {
     expect(document['x-error-keys']).toEqual(errors);
   });
 
-  test('describes each webhook: id, summary, description, its tag, and that it carries no token of ours', () => {
+  test('each webhook has an id, a summary, a description and a tag, and no token', () => {
     expect(Object.keys(document.webhooks)).toEqual([...eventTypes, 'webhook.test']);
     for (const { post } of Object.values(document.webhooks as Record<string, { post: object }>)) {
       expect(post).toMatchObject({
@@ -115,18 +115,18 @@ describe('the committed document', () => {
 });
 
 describe.each(operations)('$operationId', ({ route, metadata, operation }) => {
-  test('is described: id, summary, description and a tag that the document has', () => {
+  test('the operation has a summary, a description and a declared tag', () => {
     expect(operation.summary).toMatch(/\S/);
     expect(operation.description).toMatch(/\S/);
     expect(operation.tags).toEqual([metadata.tag]);
     expect(document.tags.map((tag: { name: string }) => tag.name)).toContain(metadata.tag);
   });
 
-  test('says how it is secured, which grant it needs and which bucket it charges', () => {
+  test('the operation declares its security, its grant and its bucket', () => {
     if (metadata.auth === 'none') {
       expect(operation.security).toEqual([]);
     } else {
-      // The document's own requirement holds where the operation has none.
+      // An operation without a requirement inherits the one of the document.
       expect(operation.security ?? document.security).toEqual([{ bearer: [] }]);
       expect(document.components.securitySchemes.bearer).toMatchObject({ type: 'http', scheme: 'bearer' });
     }
@@ -139,7 +139,7 @@ describe.each(operations)('$operationId', ({ route, metadata, operation }) => {
     }
   });
 
-  test('lists for every error status exactly the keys that the contract has for it', () => {
+  test('the operation lists exactly the error keys of the contract for each status', () => {
     const documented = Object.entries(operation.responses as object)
       .filter(([status]) => Number(status) >= 400)
       .map(([status, response]) => [status, keysInDocument(response)]);
@@ -153,7 +153,7 @@ describe.each(operations)('$operationId', ({ route, metadata, operation }) => {
     if (metadata.auth !== 'none') expect(documented.length).toBeGreaterThan(5);
   });
 
-  test('says what each of these keys means, where the answer is described and where the key is', () => {
+  test('the descriptions of each error response and of its key explain every key', () => {
     // biome-ignore lint/suspicious/noExplicitAny: as above.
     for (const response of Object.values<any>(operation.responses)) {
       const schema = response.content && schemaOf(response);

@@ -45,11 +45,11 @@ beforeAll(async () => {
   return () => server.close();
 });
 
-/** What is for people, or as OAuth has it, and no part of the contract. */
+/** Pages and OAuth endpoints, which are not part of the contract. */
 const isPage = (url: string) =>
   ['/', '/unsubscribe'].includes(url) || /^\/(b|admin|assets|oauth|\.well-known)(\/|$)/.test(url);
 
-/** The routes of the API: not its documentation, no pages, not the HEAD that comes with a GET, not the answers of 405. */
+/** The routes of the API, without documentation, pages, automatic HEAD routes and the routes that answer 405. */
 function apiRoutes(): { method: string; path: string; route: Route | undefined }[] {
   return registered
     .filter(({ url }) => !url.startsWith('/docs') && url !== '/api/v1/openapi.json' && !isPage(url))
@@ -66,13 +66,13 @@ function routeOf({ method, path }: Operation): Route {
   return route;
 }
 
-test('what is registered is documented, and what is documented is registered', () => {
+test('the registered routes are exactly the documented routes', () => {
   const lines = (routes: { method: string; path: string }[]) => routes.map(one => `${one.method} ${one.path}`).sort();
   expect(lines(apiRoutes())).toEqual(lines(documented));
   expect(documented.map(({ operationId }) => operationId).sort()).toEqual(Object.keys(contract).sort());
 });
 
-test('every registered route carries its contract, from which admission reads the grant', () => {
+test('every registered route carries its contract, because admission reads the grant from it', () => {
   expect(apiRoutes().filter(({ route }) => route?.metadata === undefined)).toEqual([]);
 });
 
@@ -80,7 +80,7 @@ describe.each(documented)('$method $path', operation => {
   const { parameters } = operation;
   const documentedIn = (place: string) => parameters.filter(one => one.in === place).map(({ name }) => name);
 
-  test('has the same parameters in path, query and headers', () => {
+  test('the document and the route have the same parameters in path, query and headers', () => {
     const route = routeOf(operation);
     expect(documentedIn('path')).toEqual([...operation.path.matchAll(/:(\w+)/g)].map(([, name]) => name));
     expect(documentedIn('query').sort()).toEqual(Object.keys((route.query as z.ZodObject)?.shape ?? {}).sort());
@@ -88,7 +88,7 @@ describe.each(documented)('$method $path', operation => {
     for (const one of parameters) expect(one.required ?? false).toBe(one.in === 'path');
   });
 
-  test('has the same grant and bucket', () => {
+  test('the document and the route have the same grant and bucket', () => {
     const metadata = routeOf(operation).metadata as RouteMetadata;
     const { grant, bucket, grantByQuery } = operation;
     expect(operation.isOpen).toBe(metadata.auth === 'none');
@@ -100,7 +100,7 @@ describe.each(documented)('$method $path', operation => {
     });
   });
 
-  test('has the same statuses', () => {
+  test('the document and the route have the same statuses', () => {
     expect(operation.statuses).toEqual(Object.keys(routeOf(operation).responses).map(Number));
   });
 });
@@ -117,18 +117,18 @@ describe('over HTTP', () => {
 
   const pathOf = (operation: Operation) => operation.path.replace(':id', String(ideaId)).replace(':tagId', '1');
 
-  test.each(documented)('$method $path asks for a token exactly where the document says so', async operation => {
+  test.each(documented)('$method $path requires a token exactly if the document says so', async operation => {
     const answer = await request(server, `${operation.method} ${pathOf(operation)}`);
-    // The probe that is not ready answers 503.
+    // A readiness probe may answer 503.
     if (operation.isOpen) expect([200, 503]).toContain(answer.status);
     else expect(answer).toMatchObject({ status: 401, key: 'unauthorized' });
   });
 
   test.each(documented.filter(({ isOpen }) => !isOpen))(
-    '$method $path knows the query parameters of the document and refuses any other',
+    '$method $path accepts the query parameters of the document and rejects others',
     async operation => {
       const names = operation.parameters.filter(one => one.in === 'query').map(({ name }) => name);
-      // Each value is wrong, so that nothing but the names can be right.
+      // All values are invalid, so that the request never takes effect.
       const query = new URLSearchParams({ not_a_parameter: '?' });
       for (const name of names) if (name !== 'board') query.set(name, '?');
       const body = operation.method === 'POST' ? { json: {} } : {};

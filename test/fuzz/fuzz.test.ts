@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** Boards in every state, an account next door, and tokens of every kind. */
+/** Boards in every state, a second account, and tokens of every kind. */
 async function createFuzzWorld(): Promise<FuzzWorld> {
   const open = await createWorld(server);
   const day = 86_400_000;
@@ -80,7 +80,7 @@ async function createFuzzWorld(): Promise<FuzzWorld> {
   await server.sql(`update memberships set role = 'member' where user_id = $1`, [demoted]);
   await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [open.accountId, blocked]);
   await server.sql('update api_tokens set revoked_at = now() where id = $1', [revoked.id]);
-  // For the readiness probe the cron has run just now.
+  // The readiness probe needs a recent run of the cron.
   await server.sql(`insert into heartbeats (name, recorded_at) values ('cron', now())`);
   const cursors = await Promise.all(
     ['', '&sort=top'].map(async query => {
@@ -92,7 +92,7 @@ async function createFuzzWorld(): Promise<FuzzWorld> {
     tokens,
     badTokens: [revoked.token, 'x', '', 'ib_1_x', `${tokens[1]?.token}x`, `ib_99999_${'A'.repeat(43)}`],
     statusKeys: ['open', 'planned', 'in_progress', 'done', 'declined', 'archived', 'new', 'quiet', 'unknown'],
-    // Ideas that the run creates, and a few that are not there yet, are asked for too.
+    // The requests also name ideas that the run creates and a few that do not exist.
     maxIdeaId: maxIdeaId + 60,
     maxTagId: maxTagId + 2,
     cursors,
@@ -112,14 +112,14 @@ const invalidKeys = new Set<string | undefined>([
   'method_not_allowed',
 ]);
 
-/** What is wrong with an answer, going by the document alone. */
+/** The problem of a response according to the document, or undefined. */
 function problemOf({ method, path, isValid }: FuzzRequest, answer: Answer): string | undefined {
   if (answer.status >= 500) return 'the server failed';
-  if (isValid && invalidKeys.has(answer.key)) return 'what the document allows is not valid';
+  if (isValid && invalidKeys.has(answer.key)) return 'a valid request was rejected as invalid';
   const pathname = path.split('?')[0] ?? '';
   const read = method === 'HEAD' ? 'GET' : method;
   const declared = patterns.find(one => one.method === read && one.pattern.test(pathname));
-  if (!declared) return [404, 405].includes(answer.status) ? undefined : 'a path that is none was answered';
+  if (!declared) return [404, 405].includes(answer.status) ? undefined : 'an unknown path was answered';
   const response = declared.operation.responses[answer.status];
   if (!response) return 'the status is not declared';
   if (method === 'HEAD' || answer.status === 304) return answer.text === '' ? undefined : 'there is a body';
@@ -133,7 +133,7 @@ function problemOf({ method, path, isValid }: FuzzRequest, answer: Answer): stri
   return undefined;
 }
 
-test(`${count} requests, valid and not, end in no failure, in no answer that is not declared, and in sound data`, {
+test(`${count} valid and invalid requests cause no failure, no undeclared response and no inconsistent data`, {
   timeout: 60_000 + count * 20,
 }, async () => {
   const problems: unknown[] = [];
@@ -153,11 +153,11 @@ test(`${count} requests, valid and not, end in no failure, in no answer that is 
   expect(problems.slice(0, 5), `with FUZZ_SEED=${seed}`).toEqual([]);
   await expectInvariants(server);
   expect(server.logLines.filter(line => /"level":(50|60)/.test(line))).toEqual([]);
-  expectToHaveReached(seen);
+  expectCoverage(seen);
 });
 
-/** A run that only bounces off the first check proves nothing: each operation succeeded and was refused many times. */
-function expectToHaveReached(seen: Map<string, Map<number, number>>) {
+/** Checks that each operation both succeeded and failed, since a run of early rejections would prove nothing. */
+function expectCoverage(seen: Map<string, Map<number, number>>) {
   const total = (wanted: (status: number) => boolean) =>
     [...seen.values()]
       .flatMap(statuses => [...statuses])
@@ -176,7 +176,7 @@ function expectToHaveReached(seen: Map<string, Map<number, number>>) {
   }
 }
 
-test('every reference of the document leads to a schema', () => {
+test('every reference of the document resolves to a schema', () => {
   for (const [, name] of JSON.stringify(document).matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
     expect(document.components.schemas).toHaveProperty(name ?? '');
   }

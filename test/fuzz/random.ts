@@ -1,4 +1,4 @@
-/** A source of numbers that a seed determines, and so everything that is drawn from it. */
+/** A pseudorandom generator: the same seed gives the same numbers. */
 export class Random {
   private state: number;
 
@@ -6,7 +6,7 @@ export class Random {
     this.state = seed >>> 0;
   }
 
-  /** From 0 to 1, without 1 (mulberry32). */
+  /** A number from 0 up to but excluding 1 (mulberry32). */
   next(): number {
     this.state = (this.state + 0x6d2b79f5) >>> 0;
     let t = this.state;
@@ -15,7 +15,7 @@ export class Random {
     return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** A whole number from min to max, both included. */
+  /** An integer from min to max, both included. */
   integer(min: number, max: number): number {
     return min + Math.floor(this.next() * (max - min + 1));
   }
@@ -25,7 +25,7 @@ export class Random {
   }
 
   pick<T>(values: readonly T[]): T {
-    if (values.length === 0) throw new Error('There is nothing to pick from');
+    if (values.length === 0) throw new Error('The list is empty');
     return values[this.integer(0, values.length - 1)] as T;
   }
 }

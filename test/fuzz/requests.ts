@@ -49,13 +49,13 @@ export interface FuzzRequest {
   token: string | undefined;
   headers: Record<string, string>;
   body: string | Uint8Array | undefined;
-  /** Whether nothing was done to it that its schema forbids. */
+  /** Whether the request matches its schema. */
   isValid: boolean;
 }
 
-/** What there is to ask for: some of it by one token alone. */
+/** The tokens and resources that the requests use. */
 export interface FuzzWorld {
-  /** Tokens with the slugs that each may name; the first ones may do the most. */
+  /** Tokens with the slugs of their boards. The first two tokens have the highest grants. */
   tokens: { token: string; slugs: string[] }[];
   badTokens: (string | undefined)[];
   statusKeys: string[];
@@ -64,7 +64,7 @@ export interface FuzzWorld {
   cursors: string[];
 }
 
-/** The request of a number, always the same for the same seed and world. */
+/** The request with this number. It depends only on the seed, the number and the world. */
 export function fuzzRequest(seed: number, number: number, world: FuzzWorld): FuzzRequest {
   const random = new Random(seed + Math.imul(number, 0x9e3779b1));
   return new RequestMaker(random, world).make();
@@ -113,7 +113,7 @@ class RequestMaker {
       }
       if (parameter.in === 'header' && random.chance(0.2)) headers[parameter.name] = this.headerValue(parameter.name);
     }
-    // Whether a cursor fits the list, and stands alone, is more than the schema says.
+    // A cursor may belong to another list or clash with a page, which the schema cannot express.
     const hasCursor = query.some(([name]) => name === 'cursor');
 
     const schema = operation.requestBody?.content['application/json']?.schema;
@@ -131,7 +131,7 @@ class RequestMaker {
     return random.chance(0.55) ? request : this.spoil(request, body);
   }
 
-  /** A value of a schema; names say what stands for something in the world. */
+  /** A value that matches the schema. The name of the field selects ids and status keys of the world. */
   private value(given: Schema, name: string): unknown {
     const schema = resolve(given);
     const { random } = this;
@@ -157,7 +157,7 @@ class RequestMaker {
       const letter = random.chance(0.05) ? [...random.pick(rarities)][0] : random.pick(letters);
       text += letter ?? 'x';
     }
-    // A text that must not be empty has something in it that is not white space.
+    // A required text needs a character that is not white space.
     return min > 0 && text.trim() === '' ? `x${text.slice(1)}` : text;
   }
 
@@ -177,7 +177,7 @@ class RequestMaker {
     return this.random.pick(['*', 'W/"x"', '"x"', 'W/"x", "y"', '', ',,,']);
   }
 
-  /** Does to a request what a careless or hostile client might. */
+  /** Changes a request as a careless or hostile client might. */
   private spoil(request: FuzzRequest, body: Json | undefined): FuzzRequest {
     const spoiled = { ...request, headers: { ...request.headers }, isValid: false };
     const ways = body ? [...this.anywhere, ...this.inBody] : this.anywhere;

@@ -11,23 +11,23 @@ afterEach(() => {
   process.exitCode = exitCode;
 });
 
-test('a process that is told to end does so by itself, with the first status, and is made to only where it goes on', () => {
+test('endProcess lets the process end by itself with the first status, and forces it only after a delay', () => {
   vi.useFakeTimers({ toFake: ['setTimeout'] });
   const exit = vi.spyOn(process, 'exit').mockReturnValue(undefined as never);
   process.exitCode = undefined;
   endProcess(1);
   endProcess(0);
   expect(process.exitCode).toBe(1);
-  // At once it might wait for ever for a thread that compiles and waits for the memory that this one would free.
+  // An immediate exit can deadlock: it waits for a compiler thread, which waits for memory of this thread.
   expect(exit).not.toHaveBeenCalled();
   vi.runAllTimers();
   expect(exit).toHaveBeenCalledWith();
 });
 
 test.each([
-  ['does not end', () => new Promise(() => {})],
+  ['hangs', () => new Promise(() => {})],
   ['fails', () => Promise.reject(new Error('It does not close'))],
-])('a start that fails says why, also where what was begun %s', async (_, stop) => {
+])('a failed start reports its own error even if the cleanup %s', async (_, stop) => {
   const listened = ['SIGINT', 'SIGTERM', 'uncaughtException'];
   const before = new Map(listened.map(event => [event, process.listeners(event as 'SIGINT')]));
   const config = { SHUTDOWN_DELAY_MS: 600_000, SHUTDOWN_TIMEOUT_MS: 20 };

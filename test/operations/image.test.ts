@@ -12,7 +12,7 @@ import { createTestDatabase } from '../helpers/database.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** What the Dockerfile copies, and the command that it starts. */
+/** The copied paths, the command and the health check of the Dockerfile. */
 async function readDockerfile() {
   const text = await readFile(join(root, 'Dockerfile'), 'utf8');
   const copies = [...text.matchAll(/^COPY (.+)$/gm)].flatMap(([, line = '']) => line.split(' ').slice(0, -1));
@@ -21,7 +21,7 @@ async function readDockerfile() {
   return { copies, command, healthCheck };
 }
 
-test('what the image holds is all that a server in production needs to start, to be checked, and to stop', async () => {
+test('the image contains everything that a server in production needs to start, report its health and stop', async () => {
   const { copies, command, healthCheck } = await readDockerfile();
   const image = await mkdtemp(join(tmpdir(), 'idea-board-image-'));
   onTestFinished(() => rm(image, { recursive: true, force: true }));
@@ -63,7 +63,7 @@ test('what the image holds is all that a server in production needs to start, to
   expect(await exited).toEqual([0, null]);
 });
 
-test('a server gets the same options of Node from npm, in the image, from compose and from systemd', async () => {
+test('the Node options of a server are the same in npm, the image, compose and systemd', async () => {
   const commands = {
     'package.json': /"node": "(--.+)"/g,
     Dockerfile: /^CMD (.+)$/gm,
@@ -78,12 +78,12 @@ test('a server gets the same options of Node from npm, in the image, from compos
   }
   expect(options.map(([file]) => file)).toEqual(Object.keys(commands));
   const [[, ofNpm] = ['', []]] = options;
-  // Without these, Node has at times no end: it waits for compilers that wait for it.
+  // Without these options, Node sometimes deadlocks at exit with its compiler threads.
   expect(ofNpm).toEqual(expect.arrayContaining(['--no-concurrent-recompilation', '--no-concurrent-sparkplug']));
   for (const [file, ofOther] of options) expect([file, ofOther]).toEqual([file, ofNpm]);
 });
 
-test('what is compiled at installation and in the image leaves a start nothing of TypeScript to read', async () => {
+test('a server starts from the compile cache of the installation without parsing TypeScript', async () => {
   const command = /^RUN (node .* --compile)$/m.exec(await readFile(join(root, 'Dockerfile'), 'utf8'))?.[1] ?? '';
   const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
   expect(scripts.compile).toMatch(new RegExp(`&& ${command}$`));
@@ -91,7 +91,7 @@ test('what is compiled at installation and in the image leaves a start nothing o
   onTestFinished(() => rm(cache, { recursive: true, force: true }));
   const env = { PATH: `${dirname(process.execPath)}:${process.env.PATH}`, NODE_COMPILE_CACHE: cache };
   await promisify(execFile)('sh', ['-c', command], { cwd: root, env });
-  // The program that reads TypeScript, which Node loads when it first needs it.
+  // Node loads the module "amaro" when it first parses TypeScript.
   const tell = `process.on('exit', () => console.log(process.moduleLoadList.some(name => name.includes('amaro'))))`;
   const preload = `--import=data:text/javascript,${encodeURIComponent(tell)}`;
   const readsTypeScript = async (options: NodeJS.ProcessEnv = env) => {
@@ -104,7 +104,7 @@ test('what is compiled at installation and in the image leaves a start nothing o
   expect(await readsTypeScript({ ...env, NODE_COMPILE_CACHE: join(cache, 'none') })).toEqual(['true', 'true']);
 });
 
-test('what the server imports is among the dependencies of production', async () => {
+test('all packages that the server imports are production dependencies', async () => {
   const { dependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
   const missing = new Set<string>();
   for (const directory of ['server', 'contract']) {

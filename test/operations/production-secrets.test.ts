@@ -18,17 +18,29 @@ test.for<[string, Record<string, string>, string]>([
   ['no application key', { APP_KEY: '' }, 'APP_KEY is not set'],
   ['a key of zeros', { APP_KEY: Buffer.alloc(32).toString('base64') }, 'APP_KEY is not random'],
   [
-    'a key that is a phrase',
+    'a phrase as the key',
     { APP_KEY: Buffer.from('please change me before you go!!').toString('base64') },
     'APP_KEY is not random',
   ],
   ['no database', { DATABASE_URL: '' }, 'DATABASE_URL is not set'],
   ['the password of an example', { DATABASE_URL: 'postgresql://ideas:postgres@db/ideas' }, 'DATABASE_URL has a pass'],
-  ['it in capitals', { DATABASE_URL: 'postgresql://ideas:CHANGEME@db/ideas' }, 'DATABASE_URL has a password that'],
-  ['the name of the user', { DATABASE_URL: 'postgresql://idea-board-app:idea-board-app@db/i' }, 'DATABASE_URL has the'],
+  [
+    'the password of an example in capitals',
+    { DATABASE_URL: 'postgresql://ideas:CHANGEME@db/ideas' },
+    'DATABASE_URL has a password that',
+  ],
+  [
+    'a password equal to the user name',
+    { DATABASE_URL: 'postgresql://idea-board-app:idea-board-app@db/i' },
+    'DATABASE_URL has the',
+  ],
   ['a short password', { DATABASE_URL: 'postgresql://ideas:w7Gq2xZ@db/ideas' }, 'DATABASE_URL has a password of fewer'],
-  ['it as a parameter', { DATABASE_URL: 'postgresql://ideas@db/ideas?password=w7Gq2xZ' }, 'DATABASE_URL has a passwor'],
-])('in production, %s is refused by the name of its setting, and without its value', ([, settings, reason]) => {
+  [
+    'a short password as a parameter',
+    { DATABASE_URL: 'postgresql://ideas@db/ideas?password=w7Gq2xZ' },
+    'DATABASE_URL has a passwor',
+  ],
+])('a production server rejects %s and names the setting without its value', ([, settings, reason]) => {
   expect(check(settings)).toThrow(reason);
   for (const secret of Object.values(settings)) {
     if (secret !== '') expect(check(settings)).not.toThrow(secret);
@@ -36,7 +48,7 @@ test.for<[string, Record<string, string>, string]>([
   expect(check({ ...settings, NODE_ENV: '' })).not.toThrow();
 });
 
-test('every weak secret is named at once', () => {
+test('the error names all weak secrets at once', () => {
   expect(check({ APP_KEY: '', DATABASE_URL: '' })).toThrow(/^NODE_ENV is production, and APP_KEY .*; DATABASE_URL /);
 });
 
@@ -44,11 +56,11 @@ test.for([
   'postgresql://ideas@db/ideas',
   'postgresql:///ideas?host=/run/postgresql',
   'postgresql://ideas:nine%20Blue%20Whales@db/ideas',
-])('a random key, with the database %s, may start', DATABASE_URL => {
+])('a production server with a random key accepts the database %s', DATABASE_URL => {
   expect(check({ DATABASE_URL })).not.toThrow();
 });
 
-test('a server in production does not start without them, and says so in one line', async () => {
+test('a production server without secrets does not start and explains it in one line', async () => {
   const failure: unknown = await runServer({ NODE_ENV: 'production', LOG_LEVEL: 'silent' }).catch(error => error);
   expect(explainFailure(failure)).toMatch(
     /^Idea-Board cannot start: NODE_ENV is production, and APP_KEY is not set.*$/,
@@ -56,7 +68,7 @@ test('a server in production does not start without them, and says so in one lin
 });
 
 test.for(['DATABASE_CONNECT_TIMEOUT_MS', 'DATABASE_STATEMENT_TIMEOUT_MS'])(
-  '%s beyond what a timer holds is refused: it would be over at once',
+  '%s above the maximum of a timer is rejected, because such a timer would fire at once',
   name => {
     expect(() => loadConfig({ [name]: '2147483648' })).toThrow(`Settings are wrong: ${name} `);
     expect(loadConfig({ [name]: '86400000' })).toMatchObject({ [name]: 86_400_000 });

@@ -14,18 +14,18 @@ import { startServer, startServerForTest, type TestServer } from '../helpers/ser
 import { eventually } from '../helpers/webhooks.ts';
 import { startTestWorker, startWorkerForTest, type TestWorker } from '../helpers/worker.ts';
 
-// Short, so that a test waits for them.
+// Short, since the tests wait for them.
 const timeoutMs = 800;
 const workerSettings = {
   LOG_LEVEL: 'warn',
   DATABASE_CONNECT_TIMEOUT_MS: String(timeoutMs),
   DATABASE_STATEMENT_TIMEOUT_MS: String(timeoutMs),
 };
-/** What all that was lost may take to be there again, on a machine that is busy. */
+/** The time limit of a recovery on a busy machine. */
 const recoveryMs = 20_000;
 const everyCheck = ['database', 'migrations', 'cron'];
 
-/** One server and one worker live through all that is done to PostgreSQL here. */
+/** One server and one worker run through all faults of PostgreSQL here. */
 let postgres: OwnPostgres;
 let db: TestDatabase;
 let server: TestServer;
@@ -65,7 +65,7 @@ const vote = (value: string, on = server) =>
 const create = (title: string, key?: string, on: Pick<TestServer, 'baseUrl'> = server) =>
   request(on, 'POST /api/v1/ideas', {
     token,
-    json: { title, body: 'Whether it is kept.' },
+    json: { title, body: 'Stored or lost.' },
     headers: key === undefined ? {} : { 'idempotency-key': key },
   });
 
@@ -75,19 +75,19 @@ function expectUnavailable(answer: Answer) {
   expect(Object.keys(answer.body.error).sort()).toEqual(['key', 'message']);
 }
 
-async function expectAway() {
+async function expectAllUnavailable() {
   for (const answer of await Promise.all([read(), vote('up'), create('Into the void')])) expectUnavailable(answer);
 }
 
 async function expectNotReady(failed: string[]) {
   const probe = await request(server, 'GET /ready');
   expect(probe).toMatchObject({ status: 503, text: '{"ok":false}' });
-  const told = readAudit(server.auditLines).filter(({ event }) => event === 'readiness.not_ready');
-  expect(told.at(-1)).toMatchObject({ failed });
+  const entries = readAudit(server.auditLines).filter(({ event }) => event === 'readiness.not_ready');
+  expect(entries.at(-1)).toMatchObject({ failed });
   expect((await request(server, 'GET /health')).status).toBe(200);
 }
 
-/** The pool, the worker and the cron are as they were, and what failed has left nothing behind. */
+/** The pool, the worker and the cron work again, and the failed requests left nothing behind. */
 async function expectRecovered() {
   await eventually(async () => expect((await request(server, 'GET /ready')).status).toBe(200), recoveryMs);
   const reads = await Promise.all(Array.from({ length: 8 }, () => read()));
@@ -97,12 +97,12 @@ async function expectRecovered() {
   expect((await create('Kept')).status).toBe(201);
   expect(await db.sql(`select from ideas where title = 'Into the void'`)).toEqual([]);
   const { pool } = db.database;
-  // A job may use a connection just now.
+  // A job may be using a connection.
   await expect.poll(() => pool.totalCount - pool.idleCount).toBe(0);
   await expectBeat(db);
 }
 
-/** A job of the cron's runs: until then every heartbeat is older than the cron may be. */
+/** Makes all heartbeats stale, then waits until the worker has run a heartbeat job. */
 async function expectBeat({ sql }: Pick<TestDatabase, 'sql'>) {
   await sql(`update heartbeats set recorded_at = now() - interval '1 day'`);
   await sql(`select graphile_worker.add_job('heartbeat')`);
@@ -111,39 +111,39 @@ async function expectBeat({ sql }: Pick<TestDatabase, 'sql'>) {
 }
 
 test.each(['fast', 'immediate'] as const)(
-  'while PostgreSQL is stopped (%s) all is answered with 503, and everything works again when it is back',
+  'the server answers 503 while PostgreSQL is stopped (%s) and recovers after its restart',
   async how => {
     await postgres.stop(how);
-    await expectAway();
+    await expectAllUnavailable();
     await expectNotReady(everyCheck);
     await postgres.start();
     await expectRecovered();
   },
 );
 
-test('while PostgreSQL stands still all is answered with 503 in time, and everything works again when it goes on', async () => {
+test('the server answers 503 in time while PostgreSQL is paused and recovers when it resumes', async () => {
   await read();
   await postgres.pause();
   onTestFinished(() => postgres.resume());
-  // In all, whatever it waits for: the address's limit, a connection, an answer. A busy machine may be late now and then.
+  // The limit covers every wait: for the rate limit, a connection or a result. A busy machine may miss it sometimes.
   await eventually(async () => {
     const asked = performance.now();
     await expectNotReady(everyCheck);
     expect(performance.now() - asked).toBeLessThan(2_500);
   });
-  await expectAway();
-  // New connections meet the same silence.
-  await expectAway();
+  await expectAllUnavailable();
+  // New connections hang, too.
+  await expectAllUnavailable();
   await postgres.resume();
   await expectRecovered();
 });
 
-test('a PostgreSQL that shuts down, and takes no new connection, is one that is away', async () => {
+test('the server answers 503 while PostgreSQL shuts down and rejects connections', async () => {
   const last = await connect(db.url);
   await postgres.signal('SIGTERM');
   await last.query(`select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'idea-board%'`);
   await eventually(async () => expect(await connect(db.url).catch(error => error.code)).toBe('57P03'));
-  await expectAway();
+  await expectAllUnavailable();
   await expectNotReady(everyCheck);
   await last.end();
   await postgres.stop();
@@ -151,7 +151,7 @@ test('a PostgreSQL that shuts down, and takes no new connection, is one that is 
   await expectRecovered();
 });
 
-test('a PostgreSQL whose connections are all taken is one that is away', async () => {
+test('the server answers 503 while all connections of PostgreSQL are taken', async () => {
   const first = await connect(db.url);
   const takers = [first];
   onTestFinished(async () => void (await Promise.all(takers.map(one => one.end()))));
@@ -165,8 +165,8 @@ test('a PostgreSQL whose connections are all taken is one that is away', async (
     }
   };
   await takeAll();
-  // The server's connections end, and the test takes their places. A connection that is still being authenticated has no
-  // name yet, so it may show up in the next round.
+  // Ends the connections of the server and takes their places. A connection has no name before its authentication, so
+  // it may appear only in the next round.
   await eventually(async () => {
     const { rowCount } = await first.query(
       `select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'idea-board%'`,
@@ -175,24 +175,24 @@ test('a PostgreSQL whose connections are all taken is one that is away', async (
     expect(rowCount).toBe(0);
     expectUnavailable(await read());
   });
-  await expectAway();
+  await expectAllUnavailable();
   await expectNotReady(everyCheck);
   for (const taker of takers.splice(0)) await taker.end();
   await expectRecovered();
 });
 
-describe('a PostgreSQL that has become read only', () => {
-  test('as a standby does, is answered with 503 and never 500, and works again as a primary', async () => {
+describe('a read-only PostgreSQL', () => {
+  test('the server answers 503 while PostgreSQL is a standby and recovers when it is a primary again', async () => {
     await postgres.stop();
     await postgres.start({ isStandby: true });
     await eventually(async () => expect((await connectAndEnd()).rows).toEqual([{ is_standby: true }]), recoveryMs);
-    await expectAway();
+    await expectAllUnavailable();
     await postgres.stop();
     await postgres.start();
     await expectRecovered();
   });
 
-  test('keeps none of the connections, so that the next ones go to whoever is the primary by then', async () => {
+  test('the server drops its connections to a read-only PostgreSQL, so that new ones can reach another primary', async () => {
     await Promise.all([read(), read(), read()]);
     const admin = await connect(db.url);
     onTestFinished(() => admin.end());
@@ -202,11 +202,11 @@ describe('a PostgreSQL that has become read only', () => {
       );
     const before = await backends();
     await postgres.configure('default_transaction_read_only', 'on');
-    await eventually(async () => expectUnavailable(await create('As long as it takes writes')));
-    for (let turn = 0; turn < 4; turn++) await expectAway();
+    await eventually(async () => expectUnavailable(await create('While writes are allowed')));
+    for (let turn = 0; turn < 4; turn++) await expectAllUnavailable();
     await eventually(async () => expect((await backends()).filter(pid => before.includes(pid))).toEqual([]));
     await postgres.configure('default_transaction_read_only');
-    // Each process of PostgreSQL takes over the setting when it handles its signal.
+    // Each process of PostgreSQL applies the setting when it handles its signal.
     await eventually(async () => {
       const reads = await Promise.all(Array.from({ length: 8 }, () => read()));
       expect(reads.map(({ status }) => status)).toEqual(Array(8).fill(200));
@@ -224,7 +224,7 @@ async function connectAndEnd() {
   }
 }
 
-test('what is answered with success when PostgreSQL dies is kept, and what is sent again under its key is done once', async () => {
+test('a crash of PostgreSQL loses no acknowledged write, and a retry with an idempotency key takes effect once', async () => {
   const acknowledged: string[] = [];
   const statuses = new Set<number>();
   let isOver = false;
@@ -253,12 +253,12 @@ test('what is answered with success when PostgreSQL dies is kept, and what is se
   await writing;
   const kept = await db.sql<{ title: string }>(`select title from ideas where title like 'Idea % of %'`);
   expect(kept.map(({ title }) => title).sort()).toEqual(acknowledged.sort());
-  // Nothing else than done, away, or still under way where the connection broke.
+  // The only statuses are created, unavailable, and in progress after a broken connection.
   expect([...statuses].filter(status => ![201, 503, 409].includes(status))).toEqual([]);
   await expectRecovered();
 });
 
-test('a write whose commit was done and never confirmed is answered with 503, and sent again it is not done twice', async () => {
+test('a write with an unconfirmed commit gets 503, and its retry takes effect only once', async () => {
   const proxy = await startProxy(db.url);
   onTestFinished(() => proxy.close());
   const far = await open(proxy.url);
@@ -274,23 +274,23 @@ test('a write whose commit was done and never confirmed is answered with 503, an
   expect(await db.sql(`select from ideas where title = 'Committed'`)).toHaveLength(1);
 });
 
-test('a job that was fetched and whose name never arrived is fetched again within seconds', async () => {
+test('a job whose fetch lost its response is fetched again within seconds', async () => {
   await worker.stop();
   const proxy = await startProxy(db.url);
   onTestFinished(() => proxy.close());
   const other = await startWorkerForTest({ ...db, url: proxy.url }, { environment: workerSettings });
   await expectBeat(db);
-  // How the statement that fetches is called.
+  // get_job is the name of the statement that fetches a job.
   let isLost = false;
   void proxy.loseAnswerTo('get_job').then(() => {
     isLost = true;
   });
-  // A fetch that was under way before may still have had the first of these.
+  // An earlier fetch may still receive the first of these jobs.
   while (!isLost) await expectBeat(db);
   await eventually(() => expect(other.logLines.join('')).toContain('lost a connection'));
 });
 
-test('a worker that starts anew because an answer was lost does not wait for a job that never ends', async () => {
+test('a worker that restarts after a lost response does not wait for an endless job', async () => {
   await worker.stop();
   const proxy = await startProxy(db.url);
   onTestFinished(() => proxy.close());
@@ -311,7 +311,7 @@ test('a worker that starts anew because an answer was lost does not wait for a j
   await expectBeat(db);
 });
 
-test('a worker whose connections are silent for good gives them up, and goes on over new ones', async () => {
+test('a worker replaces connections that stay silent', async () => {
   await worker.stop();
   const proxy = await startProxy(db.url);
   onTestFinished(() => proxy.close());
@@ -319,7 +319,7 @@ test('a worker whose connections are silent for good gives them up, and goes on 
   await expectBeat(db);
   proxy.strand();
   await expectBeat(db);
-  // Also one that stops in such a silence stops.
+  // A worker also stops while its connections are silent.
   proxy.strand();
   await stop();
 });

@@ -11,7 +11,7 @@ import { addWebhook, eventually, verify } from '../helpers/webhooks.ts';
 
 const clients = 4;
 
-test('a rolling restart of two servers under load drops no request, and neither loses nor doubles a write', async () => {
+test('a rolling restart of two servers under load drops no request and neither loses nor repeats a write', async () => {
   const db = await createTestDatabase();
   const balancer = await startBalancer();
   onTestFinished(async () => {
@@ -26,7 +26,7 @@ test('a rolling restart of two servers under load drops no request, and neither 
     DATABASE_URL: db.url,
     APP_KEY: testAppKey.toString('base64'),
     LOG_LEVEL: 'warn',
-    // A balancer on a busy machine notices late that a server stops.
+    // On a busy machine the balancer is slow to notice that a server stops.
     SHUTDOWN_DELAY_MS: '2000',
     RATE_LIMIT_READ: '1000000',
     RATE_LIMIT_WRITE: '1000000',
@@ -48,7 +48,7 @@ test('a rolling restart of two servers under load drops no request, and neither 
   const titles: string[] = [];
   const load = Promise.all(Array.from({ length: clients }, (_, client) => send(client)));
 
-  /** Reads, writes and votes in turn, each as soon as the one before is answered. Nothing is sent twice. */
+  /** Reads, writes and votes in turn, each after the response to the one before. Sends no request twice. */
   async function send(client: number) {
     const { token } = await issueToken(db, world, 'write');
     for (let turn = 0; !isOver; turn++) {
@@ -72,16 +72,16 @@ test('a rolling restart of two servers under load drops no request, and neither 
     }
   }
 
-  // Another one takes the place of the first, and then serves alone while the second stops.
+  // A third server replaces the first, and then serves alone while the second stops.
   await start();
   await balancer.has(3);
   for (const server of first) {
-    await busy(asked);
+    await waitForLoad(asked);
     server.signal('SIGTERM');
     expect(await server.ended).toBe(0);
     balancer.remove(server.baseUrl);
   }
-  await busy(asked);
+  await waitForLoad(asked);
   isOver = true;
   await load;
 
@@ -96,13 +96,13 @@ test('a rolling restart of two servers under load drops no request, and neither 
   );
   expect(tally?.up_count).toBe(tally?.votes);
   await eventually(() => {
-    const told = new Set(receiver.received.map(one => verify(one, secret).data.idea.title));
-    expect(told.size).toBe(titles.length);
+    const titlesOfEvents = new Set(receiver.received.map(one => verify(one, secret).data.idea.title));
+    expect(titlesOfEvents.size).toBe(titles.length);
   }, 20_000);
 });
 
-/** Resolves when a good many requests more were answered. */
-async function busy(asked: string[]) {
+/** Resolves after 20 more responses for each client. */
+async function waitForLoad(asked: string[]) {
   const wanted = asked.length + 20 * clients;
   while (asked.length < wanted) await delay(5);
 }

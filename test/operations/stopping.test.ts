@@ -44,8 +44,8 @@ const log = (server: ServerProcess) =>
     .filter(line => line.startsWith('{'))
     .map(line => JSON.parse(line));
 
-/** A vote that waits until it is let go. It waits at a trigger, because a request waits for a lock only a second. */
-async function hold(server: ServerProcess): Promise<{ answer: Promise<Answer>; letGo(): Promise<void> }> {
+/** A vote that waits until its release. It waits in a trigger, because a request waits for a lock only a second. */
+async function hold(server: ServerProcess): Promise<{ answer: Promise<Answer>; release(): Promise<void> }> {
   await db.sql(`
     create table gate (is_open boolean);
     create function wait_at_gate() returns trigger language plpgsql as $$
@@ -54,19 +54,19 @@ async function hold(server: ServerProcess): Promise<{ answer: Promise<Answer>; l
       return new;
     end $$;
     create trigger wait_at_gate before insert on votes for each row execute function wait_at_gate();`);
-  const letGo = async () => void (await db.sql('insert into gate values (true)'));
+  const release = async () => void (await db.sql('insert into gate values (true)'));
   onTestFinished(async () => {
-    await letGo();
+    await release();
     await db.sql('drop function wait_at_gate cascade; drop table gate;');
   });
   const answer = request(server, `POST /api/v1/ideas/${ideaId}/vote`, { token, json: { value: 'up' } });
   answer.catch(() => {});
   const waiting = `select from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`;
   await expect.poll(async () => (await db.sql(waiting)).length, { timeout: 10_000 }).toBe(1);
-  return { answer, letGo };
+  return { answer, release };
 }
 
-/** A connection on which this is sent, and no more. */
+/** Opens a connection and sends only this text. */
 async function open(server: ServerProcess, text = ''): Promise<Socket> {
   const socket = connectSocket(Number(new URL(server.baseUrl).port), '127.0.0.1');
   socket.on('error', () => {});
@@ -76,11 +76,11 @@ async function open(server: ServerProcess, text = ''): Promise<Socket> {
   return socket;
 }
 
-test('on SIGTERM a server is not ready at once, serves on until that was noticed, and finishes what it has begun', async () => {
+test('a server on SIGTERM turns unready at once, serves during the shutdown delay, and finishes running requests', async () => {
   const delayMs = 2_500;
   const server = await start({ SHUTDOWN_DELAY_MS: String(delayMs) });
   await expect.poll(async () => (await request(server, 'GET /ready')).status, { timeout: 10_000 }).toBe(200);
-  const { answer, letGo } = await hold(server);
+  const { answer, release } = await hold(server);
 
   const signalledAt = performance.now();
   const since = new Date().toISOString();
@@ -88,7 +88,7 @@ test('on SIGTERM a server is not ready at once, serves on until that was noticed
   await expect.poll(async () => (await request(server, 'GET /ready')).status, { timeout: delayMs }).toBe(503);
   const ready = await request(server, 'GET /ready');
   expect(ready).toMatchObject({ status: 503, text: '{"ok":false}' });
-  // Whoever is answered is asked to open the next connection elsewhere.
+  // The response asks the client to open a new connection, to another server.
   expect(ready.headers.get('connection')).toBe('close');
   expect((await request(server, 'GET /health')).status).toBe(200);
   const read = await request(server, `GET /api/v1/ideas/${ideaId}`, { token });
@@ -101,17 +101,17 @@ test('on SIGTERM a server is not ready at once, serves on until that was noticed
     );
   await expect.poll(isRefused, { timeout: 20_000 }).toBe(true);
   expect(performance.now() - signalledAt).toBeGreaterThan(delayMs);
-  await letGo();
+  await release();
   expect(await answer).toMatchObject({ status: 200, body: { up_count: 1 } });
   expect(await server.ended).toBe(0);
   expect(await db.sql('select up_count from ideas where id = $1', [ideaId])).toEqual([{ up_count: 1 }]);
-  // No check failed, so none is recorded: that it stops is in the log.
+  // No check failed, so the audit log has no entry. The log of the server says that it stops.
   const recorded = log(server).filter(line => line.event === 'readiness.not_ready' && line.time > since);
   expect(recorded).toEqual([]);
   expect(log(server)).toContainEqual(expect.objectContaining({ msg: 'stopping', signal: 'SIGTERM' }));
 });
 
-test('Ctrl-C waits for no balancer, nor for connections on which nobody has asked for anything', async () => {
+test('Ctrl-C stops a server without the shutdown delay and without waiting for idle connections', async () => {
   const server = await start({ SHUTDOWN_DELAY_MS: '600000', SHUTDOWN_TIMEOUT_MS: '600000' });
   await open(server);
   await open(server, 'GET /health HTTP/1.1\r\nHos');
@@ -121,7 +121,7 @@ test('Ctrl-C waits for no balancer, nor for connections on which nobody has aske
   expect(await server.ended).toBe(0);
 });
 
-test('a stop that takes too long ends with status 1, and says why', async () => {
+test('a stop that takes too long ends with status 1 and logs the reason', async () => {
   const server = await start({ SHUTDOWN_TIMEOUT_MS: '300' });
   await hold(server);
   server.signal('SIGTERM');
@@ -129,7 +129,7 @@ test('a stop that takes too long ends with status 1, and says why', async () => 
   expect(log(server)).toContainEqual(expect.objectContaining({ level: 50, msg: 'stopping took too long' }));
 });
 
-test('a second signal ends a server that is stopping, but not the second half of one Ctrl-C', async () => {
+test('a second signal ends a stopping server, unless it follows the first within milliseconds', async () => {
   const server = await start({ SHUTDOWN_DELAY_MS: '600000', SHUTDOWN_TIMEOUT_MS: '600000' });
   server.signal('SIGTERM');
   await delay(20);
@@ -146,7 +146,7 @@ test.each([
   ['an exception', 'throw fault'],
   ['a rejection', 'Promise.reject(fault)'],
 ])(
-  '%s that nobody caught is logged without secrets and reported, and ends the process with status 1',
+  '%s that is not caught is logged without secrets, is reported, and ends the process with status 1',
   async (_, throwing) => {
     const reports = await startReceiverForTest(200);
     const secret = `ib_7_${'s'.repeat(43)}`;
