@@ -90,7 +90,7 @@ export async function deploy(sampleIntervalMs: number, smtpUrl: string): Promise
   };
   try {
     for (const name of processNames) await start(name);
-    await balancer.has(2);
+    await balancer.waitForReady(2);
   } catch (error) {
     await close();
     throw error;

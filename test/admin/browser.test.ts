@@ -4,7 +4,7 @@ import { findChromium } from '../client/runtimes.ts';
 import { createMember, createWorld, type World } from '../helpers/fixtures.ts';
 import { runJobs } from '../helpers/jobs.ts';
 import { type Receiver, startReceiver } from '../helpers/receiver.ts';
-import { withRoutes } from '../helpers/registered-routes.ts';
+import { collectRoutes } from '../helpers/registered-routes.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
 import { type SmtpReceiver, startSmtpReceiver } from '../helpers/smtp-receiver.ts';
 import { overflowOf, screens, startChromium, violationsOf } from '../pages/in-browser.ts';
@@ -28,7 +28,7 @@ describe.runIf(findChromium())('in a browser', () => {
     mail = await startSmtpReceiver();
     receiver = await startReceiver();
     const environment = { SMTP_URL: mail.url, WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' };
-    const { started, routes: registered } = await withRoutes(() => startServer({ environment }));
+    const { started, routes: registered } = await collectRoutes(() => startServer({ environment }));
     server = started;
     routes = registered
       .filter(({ method, url }) => method === 'GET' && /^\/admin(\/|$)/.test(url))

@@ -25,7 +25,7 @@ beforeEach(async () => {
   formToken = hiddenFields((await visitor.get('/admin')).html, '/admin/sign-out').form_token ?? '';
   server.auditLines.length = 0;
   receiver.received.length = 0;
-  receiver.behave(200);
+  receiver.respondWith(200);
 });
 afterAll(async () => {
   await receiver.close();
@@ -71,15 +71,15 @@ describe('a channel', () => {
     const path = `${list}/${channel?.id}/test`;
     const posted = await visitor.submit(list, path);
     expect([posted.status, posted.location]).toEqual([303, `${list}?notice=tested`]);
-    const [received] = await receiver.gets(1);
+    const [received] = await receiver.waitForRequests(1);
     expect([received?.path, JSON.parse(received?.body ?? '')]).toEqual([
       '/hooks/a-secret-path',
       { text: expect.stringContaining('Web app') },
     ]);
-    receiver.behave(response => response.writeHead(403).end('a-secret-path'));
+    receiver.respondWith(response => response.writeHead(403).end('a-secret-path'));
     const refused = await visitor.submit(list, path);
     expect([refused.status, refused.html.includes('The chat answered 403')]).toEqual([409, true]);
-    receiver.behave(closeEarly);
+    receiver.respondWith(closeEarly);
     const closed = await visitor.submit(list, path);
     expect([closed.status, closed.html.includes('The connection was closed')]).toEqual([409, true]);
     // It was tried again once, on a connection of its own.
@@ -170,7 +170,8 @@ describe('the pages of chats', () => {
     const { html } = await other.get('/admin');
     expect(html).not.toContain(list);
     const { form_token = '' } = hiddenFields(html, '/admin/sign-out');
-    for (const path of [list, ...gets(id)]) expect([path, (await other.get(path)).status]).toEqual([path, 403]);
+    for (const path of [list, ...waitForRequests(id)])
+      expect([path, (await other.get(path)).status]).toEqual([path, 403]);
     for (const path of [list, ...posts(id)]) {
       const answer = await other.post(path, { form_token, kind: 'slack', board: world.boardSlug, url: slackUrl });
       expect([path, answer.status]).toEqual([path, 403]);

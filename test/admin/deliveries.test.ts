@@ -30,7 +30,7 @@ beforeEach(async () => {
   await server.sql('delete from webhook_endpoints where account_id = $1', [world.accountId]);
   ({ id, secret } = await addWebhook(server, world, { url: receiver.url }));
   log = `/admin/webhooks/${id}/deliveries`;
-  receiver.behave(204);
+  receiver.respondWith(204);
   receiver.received.length = 0;
   server.auditLines.length = 0;
 });
@@ -69,14 +69,14 @@ const nextIn = (html: string) => /rel="next" href="([^"]+)"/.exec(html)?.[1]?.re
 describe('what was delivered', () => {
   test('is sent again from its page, under the same webhook-id and with a signature of its own', async () => {
     await visitor.submit(`/admin/webhooks/${id}`, `/admin/webhooks/${id}/test`);
-    await receiver.gets(1);
+    await receiver.waitForRequests(1);
     const [delivery] = await deliveriesOf(server, id);
     const path = `${log}/${delivery?.id}`;
     await eventually(async () => expect((await visitor.get(path)).html).toContain('Answered 204'));
-    receiver.behave(response => response.writeHead(500).end('Not <b>now</b>'));
+    receiver.respondWith(response => response.writeHead(500).end('Not <b>now</b>'));
     const again = await visitor.submit(path, `${path}/redeliver`);
     expect([again.status, again.location]).toEqual([303, `${path}?notice=redelivered`]);
-    const received = await receiver.gets(2);
+    const received = await receiver.waitForRequests(2);
     expect(received.map(one => one.headers['webhook-id'])).toEqual(Array(2).fill(`evt_${delivery?.event_id}`));
     for (const one of received) expect(verify(one, secret).type).toBe('webhook.test');
     await eventually(async () => expect((await visitor.get(path)).html).toContain('Answered 500'));
@@ -192,7 +192,7 @@ describe('the log', () => {
     expect((await visitor.get(again.location ?? '')).html).toContain('2 deliveries are on their way again');
     const ids = async (which: (number | undefined)[]) =>
       (await deliveriesOf(server, id)).filter(one => which.includes(one.id)).map(one => `evt_${one.event_id}`);
-    expect((await receiver.gets(2)).map(one => one.headers['webhook-id']).sort()).toEqual(
+    expect((await receiver.waitForRequests(2)).map(one => one.headers['webhook-id']).sort()).toEqual(
       (await ids([first?.id, third?.id])).sort(),
     );
     await eventually(async () =>

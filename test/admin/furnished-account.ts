@@ -4,9 +4,9 @@ import { mergeIdea } from '../../server/domain/merging/merge-idea.ts';
 import { followIdea } from '../../server/domain/notifications/follow-idea.ts';
 import { setIdeaStatus } from '../../server/domain/statuses/set-idea-status.ts';
 import { blockUser } from '../../server/domain/users/block-user.ts';
-import { act } from '../helpers/act.ts';
 import { createBoard, createMember, createTag, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
 import { runJobs } from '../helpers/jobs.ts';
+import { runAsUser } from '../helpers/run-as-user.ts';
 import type { TestServer } from '../helpers/server.ts';
 import { addWebhook, administer, testSecretBox } from '../helpers/webhooks.ts';
 
@@ -51,8 +51,8 @@ export async function furnishAccount(server: TestServer, receiverUrl: string) {
     });
     await inviteMember(admin, { accountId, email: 'kim@example.com', role: 'moderator' }, { isMailed: true });
   });
-  await act(server, world, benId, op => setIdeaStatus(op, ideaId, 'planned'));
-  await act(server, world, benId, op => mergeIdea(op, mergedId, ideaId));
+  await runAsUser(server, world, benId, op => setIdeaStatus(op, ideaId, 'planned'));
+  await runAsUser(server, world, benId, op => mergeIdea(op, mergedId, ideaId));
   await issueToken(server, world, 'moderate', { issuerId: ownerId, name: 'Triage' });
   await runJobs(server);
   const [first, second] = await server.sql<{ slug: string }>(

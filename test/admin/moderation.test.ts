@@ -120,7 +120,7 @@ describe('the queue', () => {
     expect([answer.status, answer.location]).toEqual([303, '/admin/queue?notice=approved']);
     expect((await ada.get(answer.location ?? '')).html).toContain('The idea is published.');
     expect(await runJobs(server)).toEqual([]);
-    const [received] = await receiver.gets(1);
+    const [received] = await receiver.waitForRequests(1);
     expect(received && verify(received, webhook.secret)).toMatchObject({
       type: 'idea.created',
       data: { idea: { id, title: 'Dark mode', moderation_state: 'published' }, actor: { name: 'Ada', token_id: null } },

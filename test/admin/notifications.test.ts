@@ -2,9 +2,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { commentOnIdea } from '../../server/domain/comments/comments.ts';
 import { followIdea } from '../../server/domain/notifications/follow-idea.ts';
 import { setIdeaStatus } from '../../server/domain/statuses/set-idea-status.ts';
-import { act } from '../helpers/act.ts';
 import { createMember, createUser, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
 import { runJobs } from '../helpers/jobs.ts';
+import { runAsUser } from '../helpers/run-as-user.ts';
 import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
 import { addWebhook, administer } from '../helpers/webhooks.ts';
 import { givePassword, hiddenFields, type Person, signedIn, Visitor } from './visitor.ts';
@@ -39,8 +39,8 @@ async function followed(title: string, by = userId, where = world): Promise<numb
 
 /** Tells the followers of an idea of its new status, and of a comment. */
 async function tell(ideaId: number, comment = 'Soon.') {
-  await act(server, world, actorId, op => setIdeaStatus(op, ideaId, 'planned'));
-  await act(server, world, actorId, op => commentOnIdea(op, ideaId, comment));
+  await runAsUser(server, world, actorId, op => setIdeaStatus(op, ideaId, 'planned'));
+  await runAsUser(server, world, actorId, op => commentOnIdea(op, ideaId, comment));
   expect(await runJobs(server)).toEqual([]);
 }
 

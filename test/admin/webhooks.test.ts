@@ -69,7 +69,7 @@ describe('a webhook', () => {
     const log = `${path}/deliveries/${delivery?.id}`;
     expect([sent.status, sent.location]).toEqual([303, `${log}?notice=tested`]);
     expect((await visitor.get(sent.location ?? '')).html).toContain('The test event is on its way');
-    const [received] = await receiver.gets(1);
+    const [received] = await receiver.waitForRequests(1);
     expect(verify(received as never, secret)).toMatchObject({ type: 'webhook.test', data: { endpoint_id: id } });
     await eventually(async () => expect((await visitor.get(log)).html).toContain('Thank you'));
     const { html } = await visitor.get(log);
@@ -155,11 +155,11 @@ describe('a webhook', () => {
     expect([rotated.status, rotated.html.includes('the secret before signs, too')]).toEqual([200, true]);
     expect((await visitor.get(path)).html).toContain('A rotation is under way');
     await sendTest(id);
-    const [during] = await receiver.gets(1);
+    const [during] = await receiver.waitForRequests(1);
     expect(verify(during as never, second)).toEqual(verify(during as never, first));
     const third = secretIn((await rotate('0')).html);
     await sendTest(id);
-    const [, after] = await receiver.gets(2);
+    const [, after] = await receiver.waitForRequests(2);
     expect(verify(after as never, third).type).toBe('webhook.test');
     for (const old of [first, second]) expect(() => verify(after as never, old)).toThrow('No matching signature');
     expect(told().filter(({ event }) => event === 'webhook.secret_rotated')).toEqual(
@@ -194,7 +194,7 @@ describe('a webhook', () => {
     expect(await deliveriesOf(server, id)).toEqual([]);
     expect((await visitor.submit(path, `${path}/enable`)).location).toBe(`${path}?notice=enabled`);
     await move('done');
-    expect((await receiver.gets(1)).map(one => JSON.parse(one.body).data.idea.status_key)).toEqual(['done']);
+    expect((await receiver.waitForRequests(1)).map(one => JSON.parse(one.body).data.idea.status_key)).toEqual(['done']);
     expect(told()).toEqual([
       { event: 'webhook.disabled', ...byOwner(), webhook_id: id, reason: 'administrator' },
       { event: 'webhook.enabled', ...byOwner(), webhook_id: id },

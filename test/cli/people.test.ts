@@ -103,7 +103,7 @@ test.concurrent('a message is posted to try a channel out, and the answer is tol
   expect(chat.received.map(({ body }) => JSON.parse(body))).toEqual([
     { text: 'Idea-Board posts here what happens on the board **Web app**' },
   ]);
-  chat.behave(404);
+  chat.respondWith(404);
   expect(await cli.refusal('chat', 'test', id)).toBe('The message was not posted: The chat answered 404');
   await chat.close();
 });

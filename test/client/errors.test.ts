@@ -146,7 +146,7 @@ describe('calls without a response of the API', () => {
     gateway.plan('hang');
     const call = aborting.board.get({ signal: controller.signal });
     const failure = errorOf(call);
-    await gateway.gets(1);
+    await gateway.waitForRequests(1);
     controller.abort('The user left');
     expect(await failure).toBeInstanceOf(AbortError);
     expect(await failure).toMatchObject({ name: 'AbortError', key: 'aborted', cause: 'The user left', attempts: 1 });

@@ -37,7 +37,7 @@ export interface Gateway {
   /** Applies the faults to the next requests, in order. Later requests pass. */
   plan(...faults: (Fault | 'pass')[]): void;
   /** Resolves when `count` requests have arrived in total. */
-  gets(count: number): Promise<void>;
+  waitForRequests(count: number): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -67,7 +67,7 @@ export async function startGateway(upstream: string): Promise<Gateway> {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
     plan: (...faults) => void planned.push(...faults),
-    gets: count =>
+    waitForRequests: count =>
       new Promise(resolve => {
         const check = () => {
           if (requests.length >= count && waiting.delete(check)) resolve();

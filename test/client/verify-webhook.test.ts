@@ -38,7 +38,7 @@ describe('webhooks of the server', () => {
     await runJobs(server);
 
     const seen = new Set<string>();
-    for (const { body, headers } of await receiver.gets(7)) {
+    for (const { body, headers } of await receiver.waitForRequests(7)) {
       const event = await verifyWebhook(body, headers, secret);
       expect(event.id).toBe(headers['webhook-id']);
       seen.add(event.type);
@@ -75,7 +75,7 @@ describe('webhooks of the server', () => {
     );
     await administer(server, admin => sendTestEvent(admin, world.accountId, id));
     await runJobs(server);
-    const [{ body, headers } = {} as Received] = await receiver.gets(1);
+    const [{ body, headers } = {} as Received] = await receiver.waitForRequests(1);
     const other = makeSecret(9);
     for (const secrets of [old, fresh, [other, fresh], [old, other]]) {
       expect(await verifyWebhook(body, headers, secrets)).toMatchObject({ type: 'webhook.test' });

@@ -5,7 +5,7 @@ import type { z } from 'zod';
 import { contract } from '../../contract/index.ts';
 import type { Route, RouteMetadata } from '../../contract/routes.ts';
 import { createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
-import { withRoutes } from '../helpers/registered-routes.ts';
+import { collectRoutes } from '../helpers/registered-routes.ts';
 import { request } from '../helpers/request.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
 
@@ -41,7 +41,7 @@ let server: TestServer;
 let registered: RouteOptions[];
 
 beforeAll(async () => {
-  ({ started: server, routes: registered } = await withRoutes(() => startServer()));
+  ({ started: server, routes: registered } = await collectRoutes(() => startServer()));
   return () => server.close();
 });
 

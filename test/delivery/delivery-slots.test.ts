@@ -54,9 +54,9 @@ function startPatientWorker(environment: Record<string, string> = {}, quickMs = 
 /** Makes a receiver keep its requests unanswered until they are let go. */
 function hold(receiver: Receiver): () => void {
   const held: ServerResponse[] = [];
-  receiver.behave(response => held.push(response));
+  receiver.respondWith(response => held.push(response));
   return () => {
-    receiver.behave(204);
+    receiver.respondWith(204);
     for (const response of held.splice(0)) response.writeHead(204).end();
   };
 }
@@ -76,19 +76,19 @@ test('an endpoint gets one delivery until it has answered quickly, and eight at 
   await startPatientWorker();
   const release = hold(receiver);
   await record(ideas);
-  await receiver.gets(1);
+  await receiver.waitForRequests(1);
   // Jobs start in their order: the neighbour's last delivery shows that every lane of the first endpoint was looked at.
-  await neighbour.gets(lanes);
-  expect(receiver.mostAtOnce()).toBe(1);
+  await neighbour.waitForRequests(lanes);
+  expect(receiver.maxConcurrent()).toBe(1);
   expect((await deliveriesOf(db, id)).map(one => one.state)).toEqual(Array(lanes).fill('pending'));
   release();
-  await receiver.gets(lanes);
+  await receiver.waitForRequests(lanes);
   await delivered(id);
 
   const releaseAll = hold(receiver);
   await record(ideas);
-  await receiver.gets(2 * lanes);
-  expect(receiver.mostAtOnce()).toBe(lanes);
+  await receiver.waitForRequests(2 * lanes);
+  expect(receiver.maxConcurrent()).toBe(lanes);
   releaseAll();
   await delivered(id);
 });
@@ -114,7 +114,7 @@ test('deliveries that waited for a slot in a killed process are sent by another 
   const child = loadChildServer(db.url, { WITHOUT_HTTP: '1' });
   await child.begin();
   await record(ideas);
-  await receiver.gets(1);
+  await receiver.waitForRequests(1);
   // One job is left: those of the other lanes have ended, and the process remembers their lanes.
   await eventually(async () => {
     const jobs = await db.sql(`select id from graphile_worker._private_jobs where payload->>'endpoint_id' = $1`, [
@@ -123,7 +123,7 @@ test('deliveries that waited for a slot in a killed process are sent by another 
     expect(jobs).toHaveLength(1);
   });
   await child.kill();
-  receiver.behave(204);
+  receiver.respondWith(204);
   await startWorkerForTest(db, { timing: { recoveryIntervalMs: 100 } });
   await delivered(id);
   expect(receiver.received).toHaveLength(1 + lanes);
@@ -139,7 +139,7 @@ test('an endpoint that answers 200 late gets one delivery at a time', async () =
   await record(ideas.slice(0, 4));
   await delivered(id);
   expect(receiver.received).toHaveLength(4);
-  expect(receiver.mostAtOnce()).toBe(1);
+  expect(receiver.maxConcurrent()).toBe(1);
 });
 
 test('an account gets half of the webhook slots, though its endpoints were quick, and another account has the rest', async () => {
@@ -154,7 +154,7 @@ test('an account gets half of the webhook slots, though its endpoints were quick
 
   const release = hold(receiver);
   await record(ideas);
-  await receiver.gets(before + 12);
+  await receiver.waitForRequests(before + 12);
   const stranger = await createAccount();
   const elsewhere = await startReceiverForTest();
   const { id } = await addWebhook(db, stranger.world, { url: elsewhere.url });
@@ -162,7 +162,7 @@ test('an account gets half of the webhook slots, though its endpoints were quick
   await delivered(id);
   // Everything of the other account has come, and the first one's slots are still taken.
   expect(receiver.received).toHaveLength(before + 12);
-  expect(receiver.mostAtOnce()).toBe(12);
+  expect(receiver.maxConcurrent()).toBe(12);
   release();
   for (const endpoint of endpoints) await delivered(endpoint.id);
   expect(receiver.received).toHaveLength(before + 3 * lanes);
@@ -180,9 +180,9 @@ test('twenty endpoints that hang take four slots of their account, and leave eig
 
   const release = hold(quick);
   await record(ideas);
-  await hanging.gets(4);
-  await quick.gets(1 + lanes);
-  expect(quick.mostAtOnce()).toBe(lanes);
+  await hanging.waitForRequests(4);
+  await quick.waitForRequests(1 + lanes);
+  expect(quick.maxConcurrent()).toBe(lanes);
   release();
   await record(ideas);
   await delivered(id);
@@ -208,7 +208,7 @@ test('a mail goes out while receivers that never answer have every slot of webho
   // A single slot for each of the two accounts.
   await startPatientWorker({ WORKER_CONCURRENCY: '1', SMTP_URL: smtp.url });
   for (const { ideas } of accounts) await record(ideas.slice(0, 1));
-  await hanging.gets(2 + 2 * channels);
+  await hanging.waitForRequests(2 + 2 * channels);
   await record(last.ideas.slice(0, 1));
   await db.sql(`select graphile_worker.add_job('mail_password_link', json_build_object('user_id', $1::bigint))`, [
     last.world.ownerId,
@@ -228,12 +228,12 @@ test('channels that hang take at most half of the chat slots for their account, 
   for (let n = 0; n < 12; n++) await addChannel(world, `${hanging.url}/hooks/${n}`);
   await startPatientWorker();
   await record(ideas);
-  await hanging.gets(4);
+  await hanging.waitForRequests(4);
   const stranger = await createAccount();
   await addChannel(stranger.world, `${well.url}/hooks/1`);
   await record(stranger.ideas);
-  await well.gets(lanes);
-  expect(hanging.mostAtOnce()).toBe(4);
+  await well.waitForRequests(lanes);
+  expect(hanging.maxConcurrent()).toBe(4);
   const [queues] = await db.sql<{ count: number }>(
     `select count(distinct queue_name)::int as count from graphile_worker._private_job_queues
     where queue_name like format('chats:%s:%%', $1::bigint)`,
@@ -253,16 +253,16 @@ test('a slow channel gets one post at a time, and does not delay the other chann
   for (let n = 0; n < 4; n++) await addChannel(world, `${well.url}/hooks/${n}`);
   await startPatientWorker({}, 500);
   await record(ideas.slice(0, 1));
-  await well.gets(4);
-  await slow.gets(1);
+  await well.waitForRequests(4);
+  await slow.waitForRequests(1);
   const release = hold(slow);
   await record(ideas);
-  await well.gets(4 + 4 * lanes);
-  expect(slow.mostAtOnce()).toBe(1);
-  await slow.gets(2);
+  await well.waitForRequests(4 + 4 * lanes);
+  expect(slow.maxConcurrent()).toBe(1);
+  await slow.waitForRequests(2);
   release();
-  await slow.gets(1 + lanes);
-  expect(slow.mostAtOnce()).toBe(1);
+  await slow.waitForRequests(1 + lanes);
+  expect(slow.maxConcurrent()).toBe(1);
 });
 
 /** A channel whose URL is a receiver's. */

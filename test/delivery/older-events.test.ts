@@ -6,10 +6,10 @@ import { listNotifications } from '../../server/domain/notifications/list-notifi
 import type { ExtensionEvent } from '../../server/extensions/extension.ts';
 import { renewSubscriptions } from '../../server/extensions/subscriptions.ts';
 import { extensionOf } from '../extensions/with-extensions.ts';
-import { act } from '../helpers/act.ts';
 import { createMember, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
 import { runJobs, waitingJobs } from '../helpers/jobs.ts';
 import { type Receiver, startReceiver } from '../helpers/receiver.ts';
+import { runAsUser } from '../helpers/run-as-user.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
 import { type SmtpReceiver, startSmtpReceiver } from '../helpers/smtp-receiver.ts';
 import { addWebhook, administer, type TestWebhook, testSecretBox, verify } from '../helpers/webhooks.ts';
@@ -60,7 +60,7 @@ beforeEach(async () => {
   userId = await createMember(server, world.accountId, 'member', 'Grace');
   await server.sql(`update users set notification_email = 'grace@example.com' where id = $1`, [userId]);
   await administer(server, admin => followIdea(admin, world.accountId, { ideaId: targetId, userId }));
-  await act(server, world, world.ownerId, op => mergeIdea(op, ideaId, targetId));
+  await runAsUser(server, world, world.ownerId, op => mergeIdea(op, ideaId, targetId));
   await server.sql('delete from graphile_worker._private_jobs');
   const rows = await server.sql<typeof event>('select id, data, body from events where account_id = $1', [
     world.accountId,

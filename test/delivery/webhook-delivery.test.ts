@@ -83,7 +83,7 @@ describe('what is delivered', () => {
     const testId = await administer(server, admin => sendTestEvent(admin, world.accountId, id));
 
     await startWorkerForTest(server);
-    const received = await receiver.gets(7);
+    const received = await receiver.waitForRequests(7);
 
     const schemas: Record<string, z.ZodType> = { ...events, 'webhook.test': TestEvent };
     for (const one of received) {
@@ -131,7 +131,7 @@ describe('what is delivered', () => {
       }
     }
     await startWorkerForTest(server);
-    const received = await receiver.gets(9);
+    const received = await receiver.waitForRequests(9);
     for (const [index, { accountId }] of worlds.entries()) {
       const { id, secret } = webhooks[index] as TestWebhook;
       const own = received.filter(one => one.path === `/${accountId}`);
@@ -154,7 +154,7 @@ describe('signing while secrets rotate', () => {
     );
     await startWorkerForTest(server);
     await administer(server, admin => sendTestEvent(admin, world.accountId, id));
-    const [first] = await receiver.gets(1);
+    const [first] = await receiver.waitForRequests(1);
     expect(verify(first as Received, newSecret)).toEqual(verify(first as Received, oldSecret));
     expect(first?.headers['webhook-signature']?.split(' ')).toHaveLength(2);
 
@@ -165,7 +165,7 @@ describe('signing while secrets rotate', () => {
     expect(Number(endpoint?.hours)).toBeCloseTo(24, 1);
     await server.sql('update webhook_endpoints set previous_secret_expires_at = now() where id = $1', [id]);
     await administer(server, admin => sendTestEvent(admin, world.accountId, id));
-    const [, second] = await receiver.gets(2);
+    const [, second] = await receiver.waitForRequests(2);
     expect(verify(second as Received, newSecret).type).toBe('webhook.test');
     expect(() => verify(second as Received, oldSecret)).toThrow('No matching signature');
 
@@ -175,7 +175,7 @@ describe('signing while secrets rotate', () => {
     const change = 'update webhook_endpoints set previous_secret = $2, previous_secret_expires_at = $3 where id = $1';
     await server.sql(change, [id, lost, end]);
     await administer(server, admin => sendTestEvent(admin, world.accountId, id));
-    const [, , third] = await receiver.gets(3);
+    const [, , third] = await receiver.waitForRequests(3);
     expect(verify(third as Received, newSecret).type).toBe('webhook.test');
   });
 
@@ -185,7 +185,7 @@ describe('signing while secrets rotate', () => {
     const { id, secret } = await addWebhook(server, world, { url: receiver.url });
     const worker = await startWorkerForTest(server, { environment: { LOG_LEVEL: 'trace' } });
     await administer(server, admin => sendTestEvent(admin, world.accountId, id));
-    await receiver.gets(1);
+    await receiver.waitForRequests(1);
     await eventually(async () => expect((await deliveriesOf(server, id))[0]?.attempt_count).toBe(1));
     await worker.stop();
 
@@ -220,7 +220,7 @@ describe('what is not received', () => {
     const { receiver, id } = await deliverTo(500);
     await startWorkerForTest(server);
     for (const [index, delayS] of delaysS.entries()) {
-      await receiver.gets(index + 1);
+      await receiver.waitForRequests(index + 1);
       await eventually(async () => {
         // On a slow machine the first pause, of some five seconds, may be over by now.
         const [delivery] = await deliveriesOf(server, id);
@@ -240,7 +240,7 @@ describe('what is not received', () => {
       expect(next.seconds).toBeLessThan(delayS * 1.2 + 10);
       await fastForward(server);
     }
-    await receiver.gets(10);
+    await receiver.waitForRequests(10);
     await eventually(async () => {
       const [delivery] = await deliveriesOf(server, id);
       expect(delivery).toMatchObject({ state: 'dead', attempt_count: 10, next_attempt_at: null });
@@ -293,7 +293,7 @@ describe('what is not received', () => {
     const inside = await startReceiverForTest();
     const { id, receiver } = await deliverTo(redirectTo(`${inside.url}/private`));
     await startWorkerForTest(server);
-    await receiver.gets(1);
+    await receiver.waitForRequests(1);
     await eventually(async () => expect((await deliveriesOf(server, id))[0]?.attempt_count).toBe(1));
     await delay(100);
     expect(inside.received).toEqual([]);
@@ -313,7 +313,7 @@ describe('what is not received', () => {
     await createMember(server, world.accountId, 'moderator');
     await createMember(server, world.accountId, 'member');
     const { auditLines } = await startWorkerForTest(server);
-    await receiver.gets(1);
+    await receiver.waitForRequests(1);
     await eventually(async () => {
       const [endpoint] = await server.sql('select disabled_at, disabled_reason from webhook_endpoints where id = $1', [
         id,
@@ -386,7 +386,7 @@ describe('what is not received', () => {
       (await server.sql('select failing_since from webhook_endpoints where id = $1', [id]))[0]?.failing_since;
     await startWorkerForTest(server);
     await eventually(async () => expect(await failingSince()).not.toBeNull());
-    receiver.behave(200);
+    receiver.respondWith(200);
     await fastForward(server);
     await eventually(async () =>
       expect(await deliveriesOf(server, id)).toMatchObject([{ state: 'delivered', attempt_count: 2 }]),
@@ -409,7 +409,7 @@ describe('what is not received', () => {
     );
     expect(accounts).toEqual([{ id: String(world.accountId) }]);
     await server.sql(`update graphile_worker._private_jobs set payload = payload::jsonb - 'account_id' ${ofEndpoint}`);
-    receiver.behave(200);
+    receiver.respondWith(200);
     await startWorkerForTest(server);
     await fastForward(server);
     await eventually(async () => expect(await deliveriesOf(server, id)).toMatchObject([{ state: 'delivered' }]));
@@ -422,19 +422,19 @@ describe('what is not received', () => {
     await eventually(async () =>
       expect((await deliveriesOf(server, id)).map(one => one.state)).toEqual(['dead', 'dead']),
     );
-    receiver.behave(200);
+    receiver.respondWith(200);
     const before = receiver.received.length;
     await administer(server, async admin => enableWebhook(admin, await requireWebhook(admin, world.accountId, id)));
     expect(await administer(server, admin => redeliverDeadSince(admin, world.accountId, id, new Date()))).toBe(0);
     const hourAgo = new Date(Date.now() - 3_600_000);
     expect(await administer(server, admin => redeliverDeadSince(admin, world.accountId, id, hourAgo))).toBe(2);
-    await receiver.gets(before + 2);
+    await receiver.waitForRequests(before + 2);
     await eventually(async () =>
       expect((await deliveriesOf(server, id)).map(one => one.state)).toEqual(['delivered', 'delivered']),
     );
     const deliveries = await deliveriesOf(server, id);
     await administer(server, admin => redeliver(admin, world.accountId, id, deliveries[0]?.id ?? 0));
-    const received = await receiver.gets(before + 3);
+    const received = await receiver.waitForRequests(before + 3);
     expect(received.slice(before).map(one => one.headers['webhook-id'])).toEqual(
       [0, 1, 0].map(index => `evt_${deliveries[index]?.event_id}`),
     );
@@ -457,11 +457,11 @@ describe('what is not received', () => {
       answers.push(() => response.writeHead(answers.length > 1 ? 204 : status).end());
     });
     await startWorkerForTest(server);
-    await receiver.gets(1);
+    await receiver.waitForRequests(1);
     const [delivery] = await deliveriesOf(server, id);
     await administer(server, admin => redeliver(admin, world.accountId, id, delivery?.id ?? 0));
     answers[0]?.();
-    const received = await receiver.gets(2);
+    const received = await receiver.waitForRequests(2);
     expect(new Set(received.map(one => one.headers['webhook-id'])).size).toBe(1);
     answers[1]?.();
     await eventually(async () => {
@@ -539,7 +539,7 @@ describe('who is told, and when', () => {
     const { token } = await issueToken(server, world, 'moderate');
     const statuses = ['planned', 'in_progress', 'done', 'declined', 'open'];
     // Answers take their time, so that a second worker would overtake if it could.
-    receiver.behave(response => setTimeout(() => response.writeHead(204).end(), Math.random() * 15));
+    receiver.respondWith(response => setTimeout(() => response.writeHead(204).end(), Math.random() * 15));
     await startWorkerForTest(server);
     await startWorkerForTest(server);
     // A transaction that begins before the others and is last to have the idea's lock.
@@ -563,7 +563,7 @@ describe('who is told, and when', () => {
     await late.query('commit');
     await late.end();
     // The idea's first status is open, so that the round ends as it began.
-    await receiver.gets(121);
+    await receiver.waitForRequests(121);
     await eventually(async () =>
       expect(new Set((await deliveriesOf(server, id)).map(one => one.state))).toEqual(new Set(['delivered'])),
     );
@@ -596,11 +596,11 @@ describe('who is told, and when', () => {
     await startWorkerForTest(server, { timing, requests });
     const submit = () => request(server, 'POST /api/v1/ideas', { token, json: { title: 'One', body: 'Two' } });
     await Promise.all(Array.from({ length: 40 }, submit));
-    await healthy.gets(40);
+    await healthy.waitForRequests(40);
     // All of them, while every try of the other one hangs.
     expect((await deliveriesOf(server, slow.id)).map(one => one.attempt_count)).toEqual(Array(40).fill(0));
-    await hanging.gets(2);
-    expect(hanging.mostAtOnce()).toBe(2);
+    await hanging.waitForRequests(2);
+    expect(hanging.maxConcurrent()).toBe(2);
     await worker.stop();
 
     // It is known to fail now: one try in all, whoever makes it.
@@ -611,10 +611,10 @@ describe('who is told, and when', () => {
     await startWorkerForTest(server, { timing, requests });
     await fastForward(server);
     await Promise.all(Array.from({ length: 40 }, submit));
-    await healthy.gets(80);
-    await again.gets(1);
+    await healthy.waitForRequests(80);
+    await again.waitForRequests(1);
     await delay(300);
-    expect(again.mostAtOnce()).toBe(1);
+    expect(again.maxConcurrent()).toBe(1);
     // However much waits, one job stands for each lane, and one for each try that failed.
     await eventually(async () => {
       const jobs = await server.sql<{ key: string | null }>(
@@ -634,7 +634,7 @@ describe('who is told, and when', () => {
     await startWorkerForTest(server);
     const submit = () => request(server, 'POST /api/v1/ideas', { token, json: { title: 'One', body: 'Two' } });
     await Promise.all(Array.from({ length: 8 }, submit));
-    await receiver.gets(1);
+    await receiver.waitForRequests(1);
     await Promise.all(Array.from({ length: 40 }, submit));
     await delay(300);
     // Whatever is planned for later is hours away.
@@ -643,7 +643,7 @@ describe('who is told, and when', () => {
     );
     const untried = async () => (await deliveriesOf(server, id)).filter(one => one.attempt_count === 0).length;
     expect(await untried()).toBeGreaterThan(8);
-    receiver.behave(204);
+    receiver.respondWith(204);
     await administer(server, admin => sendTestEvent(admin, world.accountId, id));
     await eventually(async () => expect(await untried()).toBe(0));
   });

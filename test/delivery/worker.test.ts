@@ -27,7 +27,7 @@ test('two workers share the work, and what is done once is not done twice', asyn
   const held: (() => void)[] = [];
   const receiver = await startReceiverForTest(response => {
     held.push(() => response.writeHead(204).end());
-    if (receiver.mostAtOnce() > 1) for (const answer of held.splice(0)) answer();
+    if (receiver.maxConcurrent() > 1) for (const answer of held.splice(0)) answer();
   });
   const world = await createWorld(db);
   const { id } = await addWebhook(db, world, { url: receiver.url });
@@ -35,7 +35,7 @@ test('two workers share the work, and what is done once is not done twice', asyn
   const workers = [await startWorkerForTest(db, { environment: { WORKER_CONCURRENCY: '4' } })];
   workers.push(await startWorkerForTest(db, { environment: { WORKER_CONCURRENCY: '4' } }));
   for (let round = 0; round < 8; round++) await Promise.all(ideas.map(record));
-  await receiver.gets(128);
+  await receiver.waitForRequests(128);
   await eventually(async () => {
     expect(new Set((await deliveriesOf(db, id)).map(one => one.state))).toEqual(new Set(['delivered']));
   });
@@ -49,15 +49,15 @@ test('what a killed worker had begun, another takes over within seconds', async 
   const child = loadChildServer(db.url, { WITHOUT_HTTP: '1' });
   await child.begin();
   await administer(db, admin => sendTestEvent(admin, world.accountId, id));
-  await receiver.gets(1);
-  receiver.behave(204);
+  await receiver.waitForRequests(1);
+  receiver.respondWith(204);
   await startWorkerForTest(db, { timing: { recoveryIntervalMs: 100 } });
   await delay(300);
   // It lives: its job is its own.
   expect(receiver.received).toHaveLength(1);
   await child.kill();
   // By itself the queue would wait for four hours.
-  await receiver.gets(2);
+  await receiver.waitForRequests(2);
   expect(new Set(receiver.received.map(one => one.headers['webhook-id'])).size).toBe(1);
 });
 
@@ -70,16 +70,16 @@ test('a stop lets what is being sent finish, and leaves the rest to others', asy
   const { id } = await addWebhook(db, world, { url: receiver.url });
   for (let event = 0; event < 3; event++) await administer(db, admin => sendTestEvent(admin, world.accountId, id));
   const worker = await startWorkerForTest(db);
-  await receiver.gets(1);
+  await receiver.waitForRequests(1);
   const stopped = worker.stop();
   answer();
   await stopped;
   expect((await deliveriesOf(db, id)).map(one => one.state)).toEqual(['delivered', 'pending', 'pending']);
   expect(receiver.received).toHaveLength(1);
   expect(await db.sql(`select locked_by from graphile_worker.jobs where locked_by is not null`)).toEqual([]);
-  receiver.behave(204);
+  receiver.respondWith(204);
   await startWorkerForTest(db);
-  await receiver.gets(3);
+  await receiver.waitForRequests(3);
 });
 
 test('a stop does not wait for an endpoint that hangs, and what was cut off is no failure of it', async () => {
@@ -88,7 +88,7 @@ test('a stop does not wait for an endpoint that hangs, and what was cut off is n
   const { id } = await addWebhook(db, world, { url: receiver.url });
   const worker = await startWorkerForTest(db, { timing: { stopPatienceMs: 300 } });
   await administer(db, admin => sendTestEvent(admin, world.accountId, id));
-  await receiver.gets(1);
+  await receiver.waitForRequests(1);
   await worker.stop();
   // When the endpoint's time is over, the try would be one that failed.
   expect(await deliveriesOf(db, id)).toMatchObject([{ state: 'pending', attempt_count: 0 }]);
@@ -102,7 +102,7 @@ test('a worker that lost every connection to PostgreSQL goes on', async () => {
   await db.sql(`select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and application_name like 'idea-board worker%'`);
   await administer(db, admin => sendTestEvent(admin, world.accountId, id));
-  await receiver.gets(1);
+  await receiver.waitForRequests(1);
 });
 
 test('a lane whose job was lost is woken', async () => {
@@ -116,7 +116,7 @@ test('a lane whose job was lost is woken', async () => {
   ]);
   await startWorkerForTest(db);
   await db.sql(`select graphile_worker.add_job('wake_overdue_webhooks')`);
-  await receiver.gets(1);
+  await receiver.waitForRequests(1);
 });
 
 test('events are kept for thirty days, and until they are delivered', async () => {

@@ -14,7 +14,7 @@ export interface Balancer {
   add(baseUrl: string): void;
   remove(baseUrl: string): void;
   /** Resolves when so many servers are ready. */
-  has(count: number, timeoutMs?: number): Promise<void>;
+  waitForReady(count: number, timeoutMs?: number): Promise<void>;
   /** Requests that a server left without an answer, and why. */
   failures: string[];
   close(): Promise<void>;
@@ -88,7 +88,7 @@ export async function startBalancer(probeIntervalMs = 25): Promise<Balancer> {
       void watch(server);
     },
     remove: baseUrl => void servers.delete(baseUrl),
-    async has(count, timeoutMs = 20_000) {
+    async waitForReady(count, timeoutMs = 20_000) {
       const deadline = performance.now() + timeoutMs;
       while ([...servers.values()].filter(one => one.isReady).length !== count) {
         if (performance.now() > deadline)

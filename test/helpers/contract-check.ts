@@ -22,7 +22,7 @@ const outside = raises('not_found', 'method_not_allowed', 'rate_limited', 'servi
  * Watches every answer that a server sends, whoever asked, and notes each status and each field that the contract
  * does not declare.
  */
-export function watchAnswers(server: Server): string[] {
+export function watchResponses(server: Server): string[] {
   const violations: string[] = [];
   server.prependListener('request', (request, response) => {
     const method = request.method === 'HEAD' ? 'GET' : (request.method ?? '');

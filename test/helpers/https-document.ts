@@ -10,7 +10,7 @@ export interface DocumentServer {
   /** What is answered from now on: JSON with 200, or a status. */
   serve(answer: object | number): void;
   /** How often it was asked. */
-  asked(): number;
+  requestCount(): number;
   close(): Promise<void>;
 }
 
@@ -33,7 +33,7 @@ export async function serveDocument(): Promise<DocumentServer> {
     serve(next) {
       answer = next;
     },
-    asked: () => asked,
+    requestCount: () => asked,
     async close() {
       setDefaultCACertificates(believed);
       server.closeAllConnections();

@@ -11,7 +11,7 @@ export interface DatabaseProxy {
   /** Forwards again what comes, and what came meanwhile. */
   resume(): void;
   /** Leaves every connection that is open in silence for good; new ones work. */
-  strand(): void;
+  freezeConnections(): void;
   /**
    * Breaks the connection on which this is next sent, once PostgreSQL has answered it, and lets no answer through.
    * Resolves when it has done so.
@@ -25,7 +25,7 @@ export interface DatabaseProxy {
 
 export async function startProxy(databaseUrl: string): Promise<DatabaseProxy> {
   const sockets = new Set<Socket>();
-  const stranded = new Set<Socket>();
+  const frozen = new Set<Socket>();
   let isSilent = false;
   let isSevered = false;
   let losing: { text: string; done(): void } | undefined;
@@ -73,8 +73,8 @@ export async function startProxy(databaseUrl: string): Promise<DatabaseProxy> {
       isSilent = false;
       for (const socket of sockets) socket.resume();
     },
-    strand() {
-      for (const socket of sockets) stranded.add(socket.pause());
+    freezeConnections() {
+      for (const socket of sockets) frozen.add(socket.pause());
       sockets.clear();
     },
     loseAnswerTo(text) {
@@ -90,7 +90,7 @@ export async function startProxy(databaseUrl: string): Promise<DatabaseProxy> {
       isSevered = false;
     },
     async close() {
-      for (const socket of [...sockets, ...stranded]) socket.destroy();
+      for (const socket of [...sockets, ...frozen]) socket.destroy();
       server.close();
       await once(server, 'close');
     },

@@ -9,7 +9,7 @@ import { startServer, type TestServer, type TestServerOptions } from './server.t
 export async function startPublicServer({ environment, ...options }: TestServerOptions = {}): Promise<TestServer> {
   const relay = await startRelay();
   const server = await startServer({ ...options, environment: { BASE_URL: relay.url, ...environment } });
-  relay.leadTo(server.baseUrl);
+  relay.forwardTo(server.baseUrl);
   server.beforeClose(relay.close);
   return { ...server, baseUrl: relay.url };
 }
@@ -36,7 +36,7 @@ async function startRelay() {
   await once(relay, 'listening');
   return {
     url: `http://127.0.0.1:${(relay.address() as AddressInfo).port}`,
-    leadTo(url: string) {
+    forwardTo(url: string) {
       const { hostname, port } = new URL(url);
       target = { host: hostname, port: Number(port) };
     },

@@ -18,11 +18,11 @@ export interface Receiver {
   url: string;
   received: Received[];
   /** From now on. */
-  behave(behavior: Behavior): void;
+  respondWith(behavior: Behavior): void;
   /** The most requests that were unanswered at one time. */
-  mostAtOnce(): number;
+  maxConcurrent(): number;
   /** Resolves when it has got so many requests in all. */
-  gets(count: number, timeoutMs?: number): Promise<Received[]>;
+  waitForRequests(count: number, timeoutMs?: number): Promise<Received[]>;
   close(): Promise<void>;
 }
 
@@ -77,11 +77,11 @@ export async function startReceiver(behavior: Behavior = 204): Promise<Receiver>
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     received,
-    behave(next) {
+    respondWith(next) {
       current = next;
     },
-    mostAtOnce: () => most,
-    gets(count, timeoutMs = 30_000) {
+    maxConcurrent: () => most,
+    waitForRequests(count, timeoutMs = 30_000) {
       return new Promise((resolve, reject) => {
         const check = () => {
           if (received.length < count) return;

@@ -8,7 +8,7 @@ import { buildAuditLog } from '../../server/observability/audit-log.ts';
 import { silentReporter } from '../../server/observability/error-reporter.ts';
 import { buildLogger } from '../../server/observability/logger.ts';
 import { buildRedactor } from '../../server/observability/redactor.ts';
-import { watchAnswers } from './contract-check.ts';
+import { watchResponses } from './contract-check.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 
 export interface TestServer extends TestDatabase {
@@ -66,7 +66,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   };
   const app = await buildApp(dependencies);
   const undoing: (() => Promise<unknown>)[] = [];
-  const violations = watchAnswers(app.server);
+  const violations = watchResponses(app.server);
   const baseUrl = await app.listen({ host: '127.0.0.1', port: 0 });
   return {
     ...testDatabase,

@@ -2,14 +2,14 @@ import { METHODS } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { testClock } from '../helpers/clock.ts';
 import { rawRequest } from '../helpers/raw-request.ts';
-import { withRoutes } from '../helpers/registered-routes.ts';
+import { collectRoutes } from '../helpers/registered-routes.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
 
 let server: TestServer;
 let allowed: Map<string, string[]>;
 
 beforeAll(async () => {
-  const { started, routes } = await withRoutes(() => startServer({ clock: testClock() }));
+  const { started, routes } = await collectRoutes(() => startServer({ clock: testClock() }));
   server = started;
   allowed = new Map();
   for (const { url, method, config } of routes) {

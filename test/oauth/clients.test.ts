@@ -201,7 +201,7 @@ describe('a client that is known by the document at its URL', () => {
     expect((await callTool(server, tokens.access_token)).status).toBe(200);
     expect((await program.refresh(tokens.refresh_token)).status).toBe(200);
     // It is not fetched for each request.
-    expect(documents.asked()).toBe(1);
+    expect(documents.requestCount()).toBe(1);
   });
 
   test('may name there what other servers have, as that of VS Code does: it is for all of them', async () => {
@@ -273,7 +273,7 @@ describe('a client that is known by the document at its URL', () => {
       environment: { BASE_URL: server.config.BASE_URL, RATE_LIMIT_OAUTH_CLIENT: '1000' },
     });
     const inside = await startReceiverForTest();
-    const before = documents.asked();
+    const before = documents.requestCount();
     documents.serve(documentOf(`${documents.url}/inside`));
     for (const clientId of [
       `${documents.url}/inside`,
@@ -289,7 +289,7 @@ describe('a client that is known by the document at its URL', () => {
       expect(text).toContain('invalid_client');
       expect(text).not.toMatch(/ECONN|special|refused|public internet/);
     }
-    expect(documents.asked()).toBe(before);
+    expect(documents.requestCount()).toBe(before);
     expect(inside.received).toEqual([]);
   });
 
@@ -302,12 +302,12 @@ describe('a client that is known by the document at its URL', () => {
         WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
       },
     });
-    const before = documents.asked();
+    const before = documents.requestCount();
     const program = new Program({ ...server, baseUrl: own.baseUrl }, `${documents.url}/limited`);
     const token = await program.refresh('ibr_x');
     expect([token.status, token.body.error]).toEqual([429, 'temporarily_unavailable']);
     expect(Number(token.headers.get('retry-after'))).toBeGreaterThan(0);
-    expect(documents.asked()).toBe(before);
+    expect(documents.requestCount()).toBe(before);
   });
 });
 

@@ -48,7 +48,6 @@ import { Board } from '../../server/entities/board.ts';
 import { User } from '../../server/entities/user.ts';
 import { administrationEvents } from '../../server/observability/administration-events.ts';
 import type { AdministrationEvent } from '../../server/observability/audit-events.ts';
-import { act } from '../helpers/act.ts';
 import { readAudit } from '../helpers/audit.ts';
 import {
   createMember,
@@ -59,6 +58,7 @@ import {
   issueToken,
   type World,
 } from '../helpers/fixtures.ts';
+import { runAsUser } from '../helpers/run-as-user.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
 import { addWebhook, testSecretBox } from '../helpers/webhooks.ts';
 
@@ -214,7 +214,7 @@ const onMerged =
       (op, ideaId) => change(op, ideaId, targetId),
       { target_id: targetId },
       async ({ ideaId }) => {
-        if (isMerged) await act(server, world, world.ownerId, op => mergeIdea(op, ideaId, targetId));
+        if (isMerged) await runAsUser(server, world, world.ownerId, op => mergeIdea(op, ideaId, targetId));
       },
     )();
   };
@@ -435,7 +435,7 @@ const cases: Cases = {
     removeIdeaTag,
     ({ tagId }) => ({ tag_id: tagId }),
     async ({ ideaId, tagId }) => {
-      await act(server, world, world.ownerId, op => addIdeaTag(op, ideaId, tagId));
+      await runAsUser(server, world, world.ownerId, op => addIdeaTag(op, ideaId, tagId));
     },
   ),
   'idea.merged': onMerged(mergeIdea),

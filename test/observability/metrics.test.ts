@@ -76,7 +76,7 @@ test('jobs and deliveries are counted with what came of them, and what waits is 
   expect(before.get('idea_board_database_up')).toBe(1);
 
   await startWorkerForTest(server, { metrics });
-  await receiver.gets(1);
+  await receiver.waitForRequests(1);
   await eventually(async () => {
     const counted = await scrape();
     expect(counted.get('idea_board_deliveries_total{channel="webhook",outcome="failed"}')).toBe(1);
@@ -87,7 +87,7 @@ test('jobs and deliveries are counted with what came of them, and what waits is 
     expect(counted.get('idea_board_webhook_deliveries_pending')).toBe(1);
   });
 
-  receiver.behave(204);
+  receiver.respondWith(204);
   await server.sql('update webhook_deliveries set next_attempt_at = now()');
   await server.sql('update webhook_endpoints set probed_until = null');
   await server.sql(

@@ -317,9 +317,9 @@ test('a worker replaces connections that stay silent', async () => {
   onTestFinished(() => proxy.close());
   const { stop } = await startWorkerForTest({ ...db, url: proxy.url }, { environment: workerSettings });
   await expectBeat(db);
-  proxy.strand();
+  proxy.freezeConnections();
   await expectBeat(db);
   // A worker also stops while its connections are silent.
-  proxy.strand();
+  proxy.freezeConnections();
   await stop();
 });

@@ -41,7 +41,7 @@ test('a rolling restart of two servers under load drops no request and neither l
     return server;
   };
   const first = await Promise.all([start(), start()]);
-  await balancer.has(2);
+  await balancer.waitForReady(2);
 
   let isOver = false;
   const asked: string[] = [];
@@ -74,7 +74,7 @@ test('a rolling restart of two servers under load drops no request and neither l
 
   // A third server replaces the first, and then serves alone while the second stops.
   await start();
-  await balancer.has(3);
+  await balancer.waitForReady(3);
   for (const server of first) {
     await waitForLoad(asked);
     server.signal('SIGTERM');

@@ -149,7 +149,7 @@ test('a request that is cut off rejects with the reason', async () => {
   const receiver = await startReceiverForTest(hang);
   const stopping = new AbortController();
   const answer = buildRequests(5_000).post(receiver.url, { ...request, signal: stopping.signal });
-  await receiver.gets(1);
+  await receiver.waitForRequests(1);
   stopping.abort(new Error('the worker stops'));
   await expect(answer).rejects.toThrow('the worker stops');
 });

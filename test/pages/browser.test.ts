@@ -2,8 +2,8 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { mergeIdea } from '../../server/domain/merging/merge-idea.ts';
 import { buildUnsubscribeTokens } from '../../server/domain/notifications/unsubscribe-token.ts';
-import { act } from '../helpers/act.ts';
 import { createTag, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
+import { runAsUser } from '../helpers/run-as-user.ts';
 import { startServer, type TestServer, testAppKey } from '../helpers/server.ts';
 import { openPage, overflowOf, screens, startChromium, violationsOf } from './in-browser.ts';
 
@@ -35,7 +35,7 @@ beforeAll(async () => {
     `insert into comments (account_id, idea_id, author_id, body) select $1, $2, $3, 'Comment ' || n from generate_series(1, 25) n`,
     [world.accountId, discussedId, world.ownerId],
   );
-  await act(server, world, world.ownerId, op => mergeIdea(op, mergedId, discussedId));
+  await runAsUser(server, world, world.ownerId, op => mergeIdea(op, mergedId, discussedId));
   await server.sql('update boards set is_frozen = true');
 });
 afterAll(async () => {

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { ideaUrl } from '../../server/domain/ideas/present-idea.ts';
 import { mergeIdea } from '../../server/domain/merging/merge-idea.ts';
 import { iconPath, stylesheetPath } from '../../server/pages/shell/assets.ts';
-import { act } from '../helpers/act.ts';
 import { type BoardInput, createBoard, createTag, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
 import { rawRequest } from '../helpers/raw-request.ts';
 import { request } from '../helpers/request.ts';
+import { runAsUser } from '../helpers/run-as-user.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
 import { snapshot } from '../helpers/snapshot.ts';
 
@@ -219,7 +219,7 @@ describe('an idea', () => {
   test('that is merged is in no list, and says into which', async () => {
     const source = await put('Night mode');
     const target = await put('Dark mode');
-    await act(server, world, world.ownerId, op => mergeIdea(op, source, target));
+    await runAsUser(server, world, world.ownerId, op => mergeIdea(op, source, target));
     expect(titlesIn((await get(boardPath())).text)).toEqual(['Dark mode']);
     const { text } = await get(ideaPath(source));
     expect(text).toContain('This idea is merged into');

@@ -7,12 +7,12 @@ import { approveIdea, rejectIdea } from '../../../server/domain/moderation/moder
 import { buildSecretBox } from '../../../server/domain/secret-box.ts';
 import { setIdeaStatus } from '../../../server/domain/statuses/set-idea-status.ts';
 import { type ChatKind, chatKinds } from '../../../server/entities/chat-channel.ts';
-import { act } from '../../helpers/act.ts';
 import { readAudit } from '../../helpers/audit.ts';
 import { createBoard, createMember, createWorld, insertIdea, issueToken, type World } from '../../helpers/fixtures.ts';
 import { makeJobsDue, runJobs, waitingJobs } from '../../helpers/jobs.ts';
 import { type Receiver, startReceiver } from '../../helpers/receiver.ts';
 import { request } from '../../helpers/request.ts';
+import { runAsUser } from '../../helpers/run-as-user.ts';
 import { startServer, type TestServer } from '../../helpers/server.ts';
 import { addWebhook, administer, testSecretBox } from '../../helpers/webhooks.ts';
 
@@ -53,7 +53,8 @@ async function insertChannel(
   return row?.id ?? 0;
 }
 
-const setStatus = (status = 'planned') => act(server, world, world.ownerId, op => setIdeaStatus(op, ideaId, status));
+const setStatus = (status = 'planned') =>
+  runAsUser(server, world, world.ownerId, op => setIdeaStatus(op, ideaId, status));
 const bodies = () => chat.received.map(({ body }) => JSON.parse(body));
 const texts = () => bodies().map(body => body.text);
 
@@ -92,15 +93,17 @@ describe('a channel', () => {
     await addWebhook(server, world, { url: `${chat.url}/webhook`, eventTypes: ['idea.voted'] });
     const { token } = await issueToken(server, world, 'write');
     const targetId = await insertIdea(server, world, { title: 'Themes' });
-    const created = await act(server, world, world.ownerId, op => createIdea(op, { title: 'Export', body: 'CSV' }));
+    const created = await runAsUser(server, world, world.ownerId, op =>
+      createIdea(op, { title: 'Export', body: 'CSV' }),
+    );
     ideaId = created.id;
     await setStatus();
-    await act(server, world, world.ownerId, op => commentOnIdea(op, ideaId, 'Soon.'));
+    await runAsUser(server, world, world.ownerId, op => commentOnIdea(op, ideaId, 'Soon.'));
     expect((await request(server, `POST /api/v1/ideas/${ideaId}/vote`, { token, json: { value: 'up' } })).status).toBe(
       200,
     );
-    await act(server, world, world.ownerId, op => mergeIdea(op, ideaId, targetId));
-    await act(server, world, world.ownerId, op => unmergeIdea(op, ideaId));
+    await runAsUser(server, world, world.ownerId, op => mergeIdea(op, ideaId, targetId));
+    await runAsUser(server, world, world.ownerId, op => unmergeIdea(op, ideaId));
     expect(await server.sql(`select from events where type = 'idea.voted'`)).toHaveLength(1);
     await runJobs(server);
 
@@ -130,7 +133,7 @@ describe('a channel', () => {
   test('that names types is told of those alone', async () => {
     await insertChannel('slack', { eventTypes: ['comment.created'] as never[] });
     await setStatus();
-    await act(server, world, world.ownerId, op => commentOnIdea(op, ideaId, 'Soon.'));
+    await runAsUser(server, world, world.ownerId, op => commentOnIdea(op, ideaId, 'Soon.'));
     await runJobs(server);
 
     expect(texts()).toEqual(['The owner commented on Dark mode · A board']);
@@ -151,7 +154,8 @@ describe('a channel', () => {
     const author = await createMember(server, world.accountId, 'member', 'Grace');
     await server.sql('update boards set pre_moderation = true where id = $1', [world.boardId]);
     await insertChannel('slack');
-    const submit = (title: string) => act(server, world, author, op => createIdea(op, { title, body: 'x' }), false);
+    const submit = (title: string) =>
+      runAsUser(server, world, author, op => createIdea(op, { title, body: 'x' }), false);
     const [good, bad] = [await submit('Good'), await submit('Bad')];
     await runJobs(server);
     expect(chat.received).toEqual([]);
@@ -166,7 +170,7 @@ describe('a channel', () => {
 describe('a post that fails', () => {
   test.each([404, 410])('with %i disables the channel, and what waits for it is dropped', async status => {
     const channelId = await insertChannel('slack');
-    chat.behave(status);
+    chat.respondWith(status);
     await setStatus('planned');
     await setStatus('done');
     expect(await runJobs(server)).toEqual([]);
@@ -187,7 +191,7 @@ describe('a post that fails', () => {
 
   test('with 429 is tried again after the time that the chat asks for', async () => {
     const channelId = await insertChannel('discord');
-    chat.behave(response => response.writeHead(429, { 'retry-after': '2.5' }).end());
+    chat.respondWith(response => response.writeHead(429, { 'retry-after': '2.5' }).end());
     await setStatus();
     const before = Date.now();
     await runJobs(server);
@@ -198,7 +202,7 @@ describe('a post that fails', () => {
     expect(waitMs).toBeGreaterThanOrEqual(2500);
     expect(waitMs).toBeLessThan(60_000);
 
-    chat.behave(200);
+    chat.respondWith(200);
     await makeJobsDue(server);
     await runJobs(server);
     expect(chat.received).toHaveLength(2);
@@ -207,7 +211,7 @@ describe('a post that fails', () => {
 
   test.each([400, 401, 500, 302])('with %i is tried again later, and the channel stays', async status => {
     const channelId = await insertChannel('slack');
-    chat.behave(status);
+    chat.respondWith(status);
     await setStatus();
     expect(await runJobs(server)).toEqual([]);
     await makeJobsDue(server);
@@ -229,7 +233,7 @@ describe('a post that fails', () => {
 
   test('is given up a day after its event', async () => {
     await insertChannel('slack');
-    chat.behave(500);
+    chat.respondWith(500);
     await setStatus();
     await runJobs(server);
     await server.sql(`update events set occurred_at = now() - interval '25 hours'`);
@@ -266,7 +270,7 @@ describe('a post that fails', () => {
 
 test('no log line has the URL of a channel', async () => {
   await insertChannel('slack', { url: `${chat.url}/services/T0/B0/secret` });
-  chat.behave(410);
+  chat.respondWith(410);
   await setStatus();
   await runJobs(server);
 

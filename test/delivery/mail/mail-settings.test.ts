@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { followIdea } from '../../../server/domain/notifications/follow-idea.ts';
 import { setIdeaStatus } from '../../../server/domain/statuses/set-idea-status.ts';
-import { act } from '../../helpers/act.ts';
 import { createMember, createWorld, insertIdea } from '../../helpers/fixtures.ts';
 import { makeJobsDue, runJobs, waitingJobs } from '../../helpers/jobs.ts';
+import { runAsUser } from '../../helpers/run-as-user.ts';
 import { startServerForTest, type TestServerOptions } from '../../helpers/server.ts';
 import { startSmtpReceiver } from '../../helpers/smtp-receiver.ts';
 import { administer } from '../../helpers/webhooks.ts';
@@ -16,7 +16,7 @@ async function arrange(options: TestServerOptions) {
   const userId = await createMember(server, world.accountId, 'member', 'Grace');
   await server.sql(`update users set notification_email = 'grace@example.com' where id = $1`, [userId]);
   await administer(server, admin => followIdea(admin, world.accountId, { ideaId, userId }));
-  const setStatus = (key: string) => act(server, world, world.ownerId, op => setIdeaStatus(op, ideaId, key));
+  const setStatus = (key: string) => runAsUser(server, world, world.ownerId, op => setIdeaStatus(op, ideaId, key));
   const countRows = () =>
     server.sql('select count(*)::int as told, count(mailed_at)::int as mailed from notifications');
   return { server, setStatus, countRows };

@@ -9,9 +9,9 @@ import { setPassword } from '../../../server/domain/sign-in/set-password.ts';
 import { setIdeaStatus } from '../../../server/domain/statuses/set-idea-status.ts';
 import { disableEndpoint } from '../../../server/domain/webhooks/disable-webhook.ts';
 import { emailOf } from '../../admin/visitor.ts';
-import { act } from '../../helpers/act.ts';
 import { createMember, createWorld, insertIdea, type World } from '../../helpers/fixtures.ts';
 import { makeJobsDue, runJobs, waitingJobs } from '../../helpers/jobs.ts';
+import { runAsUser } from '../../helpers/run-as-user.ts';
 import { startServer, type TestServer } from '../../helpers/server.ts';
 import { type SmtpReceiver, startSmtpReceiver } from '../../helpers/smtp-receiver.ts';
 import { addWebhook, administer } from '../../helpers/webhooks.ts';
@@ -62,7 +62,8 @@ async function createFollower(name: string, id = ideaId) {
   return userId;
 }
 
-const setStatus = (status = 'planned') => act(server, world, world.ownerId, op => setIdeaStatus(op, ideaId, status));
+const setStatus = (status = 'planned') =>
+  runAsUser(server, world, world.ownerId, op => setIdeaStatus(op, ideaId, status));
 const recipients = () => smtp.received.map(({ to }) => to);
 const unmailed = () =>
   server.sql<{ name: string }>(
@@ -113,7 +114,7 @@ describe('a mail', () => {
 
   test('of a comment has the comment', async () => {
     await createFollower('grace');
-    await act(server, world, world.ownerId, op => commentOnIdea(op, ideaId, 'We will do this\nsoon.'));
+    await runAsUser(server, world, world.ownerId, op => commentOnIdea(op, ideaId, 'We will do this\nsoon.'));
     await runJobs(server);
 
     const { mail } = smtp.received[0] ?? {};
@@ -124,7 +125,7 @@ describe('a mail', () => {
   test('of a merge leads to the idea that it was merged into', async () => {
     const targetId = await insertIdea(server, world, { title: 'Themes' });
     await createFollower('grace');
-    await act(server, world, world.ownerId, op => mergeIdea(op, ideaId, targetId));
+    await runAsUser(server, world, world.ownerId, op => mergeIdea(op, ideaId, targetId));
     await runJobs(server);
 
     const { mail } = smtp.received[0] ?? {};
@@ -136,7 +137,8 @@ describe('a mail', () => {
     await server.sql('update boards set pre_moderation = true where id = $1', [world.boardId]);
     const author = await createReader('author');
     await createReader('moderator', 'moderator');
-    const submit = () => act(server, world, author, op => createIdea(op, { title: 'Export', body: 'As CSV.' }), false);
+    const submit = () =>
+      runAsUser(server, world, author, op => createIdea(op, { title: 'Export', body: 'As CSV.' }), false);
     const [good, bad] = [await submit(), await submit()];
     await administer(server, admin => approveIdea(admin, world.accountId, good.id));
     await administer(server, admin => rejectIdea(admin, world.accountId, bad.id, 'A duplicate.'));
@@ -180,7 +182,7 @@ describe('what people write', () => {
     ]);
     await server.sql('update users set name = $2 where id = $1', [world.ownerId, `Eve\r\nX-Evil: 1 ${hostile}`]);
     await createFollower('grace');
-    await act(server, world, world.ownerId, op =>
+    await runAsUser(server, world, world.ownerId, op =>
       commentOnIdea(op, ideaId, `</blockquote><script>x</script>\n.\n${hostile}`),
     );
     await runJobs(server);

@@ -6,10 +6,10 @@ import { approveIdea, rejectIdea } from '../../../server/domain/moderation/moder
 import { followIdea } from '../../../server/domain/notifications/follow-idea.ts';
 import type { NotificationToMail } from '../../../server/domain/notifications/notification-to-mail.ts';
 import { setIdeaStatus } from '../../../server/domain/statuses/set-idea-status.ts';
-import { act } from '../../helpers/act.ts';
 import { asUser } from '../../helpers/administration.ts';
 import { createMember, createUser, createWorld, insertIdea, type World } from '../../helpers/fixtures.ts';
 import { runJobs, waitingJobs } from '../../helpers/jobs.ts';
+import { runAsUser } from '../../helpers/run-as-user.ts';
 import { startServer, type TestServer } from '../../helpers/server.ts';
 import { logStatements } from '../../helpers/statement-log.ts';
 import { administer } from '../../helpers/webhooks.ts';
@@ -50,7 +50,7 @@ async function createFollower(id = ideaId, name = 'A follower') {
 }
 
 const setStatus = (userId: number, status = 'planned') =>
-  act(server, world, userId, op => setIdeaStatus(op, ideaId, status));
+  runAsUser(server, world, userId, op => setIdeaStatus(op, ideaId, status));
 
 describe('followers', () => {
   test('are told of a new status, a comment, a merge and its end, each once', async () => {
@@ -58,9 +58,9 @@ describe('followers', () => {
     const targetId = await insertIdea(server, world, { title: 'Themes' });
 
     await setStatus(world.ownerId);
-    await act(server, world, world.ownerId, op => commentOnIdea(op, ideaId, 'Soon.'));
-    await act(server, world, world.ownerId, op => mergeIdea(op, ideaId, targetId));
-    await act(server, world, world.ownerId, op => unmergeIdea(op, ideaId));
+    await runAsUser(server, world, world.ownerId, op => commentOnIdea(op, ideaId, 'Soon.'));
+    await runAsUser(server, world, world.ownerId, op => mergeIdea(op, ideaId, targetId));
+    await runAsUser(server, world, world.ownerId, op => unmergeIdea(op, ideaId));
 
     expect(await tell()).toEqual({
       'idea.status_changed': [follower],
@@ -77,7 +77,7 @@ describe('followers', () => {
     const ofBoth = await createFollower(ideaId);
     await administer(server, admin => followIdea(admin, world.accountId, { ideaId: targetId, userId: ofBoth }));
 
-    await act(server, world, world.ownerId, op => mergeIdea(op, ideaId, targetId));
+    await runAsUser(server, world, world.ownerId, op => mergeIdea(op, ideaId, targetId));
 
     expect(await tell()).toEqual({ 'idea.merged': [ofSource, ofTarget, ofBoth] });
   });
@@ -85,9 +85,15 @@ describe('followers', () => {
   test('the author and those who comment follow', async () => {
     const author = await createMember(server, world.accountId, 'member', 'Author');
     const commenter = await createMember(server, world.accountId, 'member', 'Commenter');
-    const idea = await act(server, world, author, op => createIdea(op, { title: 'Export', body: 'As CSV.' }), false);
+    const idea = await runAsUser(
+      server,
+      world,
+      author,
+      op => createIdea(op, { title: 'Export', body: 'As CSV.' }),
+      false,
+    );
     ideaId = idea.id;
-    await act(server, world, commenter, op => commentOnIdea(op, ideaId, 'Yes!'), false);
+    await runAsUser(server, world, commenter, op => commentOnIdea(op, ideaId, 'Yes!'), false);
     await tell();
     await setStatus(world.ownerId);
 
@@ -99,7 +105,7 @@ describe('followers', () => {
     await administer(server, admin => followIdea(admin, world.accountId, { ideaId, userId: world.ownerId }));
 
     await setStatus(world.ownerId);
-    await act(server, world, world.ownerId, op =>
+    await runAsUser(server, world, world.ownerId, op =>
       setIdeaStatus({ ...op, actor: { ...op.actor, tokenId: 1 } }, ideaId, 'done'),
     );
 
@@ -159,7 +165,13 @@ describe('a board with pre-moderation', () => {
       await createMember(server, world.accountId, 'admin'),
       await createMember(server, world.accountId, 'moderator'),
     ];
-    const idea = await act(server, world, author, op => createIdea(op, { title: 'Export', body: 'As CSV.' }), false);
+    const idea = await runAsUser(
+      server,
+      world,
+      author,
+      op => createIdea(op, { title: 'Export', body: 'As CSV.' }),
+      false,
+    );
     ideaId = idea.id;
   });
 
@@ -170,7 +182,7 @@ describe('a board with pre-moderation', () => {
   test('does not tell a moderator of an idea of his own', async () => {
     const [, admin = 0] = moderators;
     await server.sql(`delete from notifications; delete from graphile_worker._private_jobs`);
-    await act(server, world, admin, op => createIdea(op, { title: 'Mine', body: 'Through a token.' }), false);
+    await runAsUser(server, world, admin, op => createIdea(op, { title: 'Mine', body: 'Through a token.' }), false);
 
     expect(await tell()).toEqual({ 'idea.pending': moderators.filter(one => one !== admin) });
   });
@@ -232,7 +244,7 @@ describe('a board with pre-moderation', () => {
 });
 
 test('an idea that is published at once is no news to its author', async () => {
-  await act(server, world, world.ownerId, op => createIdea(op, { title: 'Export', body: 'As CSV.' }));
+  await runAsUser(server, world, world.ownerId, op => createIdea(op, { title: 'Export', body: 'As CSV.' }));
 
   expect(await tell()).toEqual({});
 });

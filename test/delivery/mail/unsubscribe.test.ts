@@ -4,12 +4,12 @@ import { mergeIdea } from '../../../server/domain/merging/merge-idea.ts';
 import { followIdea } from '../../../server/domain/notifications/follow-idea.ts';
 import { buildUnsubscribeTokens } from '../../../server/domain/notifications/unsubscribe-token.ts';
 import { setIdeaStatus } from '../../../server/domain/statuses/set-idea-status.ts';
-import { act } from '../../helpers/act.ts';
 import { testClock } from '../../helpers/clock.ts';
 import { createMember, createWorld, insertIdea, type World } from '../../helpers/fixtures.ts';
 import { runJobs } from '../../helpers/jobs.ts';
 import { rawRequest } from '../../helpers/raw-request.ts';
 import { request } from '../../helpers/request.ts';
+import { runAsUser } from '../../helpers/run-as-user.ts';
 import { startServer, startServerForTest, type TestServer, testAppKey } from '../../helpers/server.ts';
 import { type SmtpReceiver, startSmtpReceiver } from '../../helpers/smtp-receiver.ts';
 import { snapshot } from '../../helpers/snapshot.ts';
@@ -42,7 +42,7 @@ beforeEach(async () => {
 
 const follow = (id: number) => administer(server, admin => followIdea(admin, world.accountId, { ideaId: id, userId }));
 
-const setStatus = (key: string) => act(server, world, world.ownerId, op => setIdeaStatus(op, ideaId, key));
+const setStatus = (key: string) => runAsUser(server, world, world.ownerId, op => setIdeaStatus(op, ideaId, key));
 
 async function followed() {
   const rows = await server.sql<{ idea_id: number }>(
@@ -118,7 +118,7 @@ describe('one click', () => {
     const targetId = await insertIdea(server, world, { title: 'Themes' });
     await server.sql('delete from followers where user_id = $1', [userId]);
     await follow(targetId);
-    await act(server, world, world.ownerId, op => mergeIdea(op, ideaId, targetId));
+    await runAsUser(server, world, world.ownerId, op => mergeIdea(op, ideaId, targetId));
     await runJobs(server);
     await oneClick(pathInMail());
 
@@ -129,7 +129,7 @@ describe('one click', () => {
     await server.sql('update boards set pre_moderation = true where id = $1', [world.boardId]);
     const moderator = await createMember(server, world.accountId, 'moderator');
     await server.sql(`update users set notification_email = 'moderator@example.com' where id = $1`, [moderator]);
-    await act(server, world, userId, op => createIdea(op, { title: 'Export', body: 'CSV' }), false);
+    await runAsUser(server, world, userId, op => createIdea(op, { title: 'Export', body: 'CSV' }), false);
     await runJobs(server);
     expect(smtp.received.map(({ to }) => to)).toEqual(['moderator@example.com']);
     expect((await oneClick(pathInMail())).status).toBe(200);

@@ -2,10 +2,10 @@ import { expect, onTestFinished, test } from 'vitest';
 import { chatUrlPurpose } from '../../../server/domain/chat/chat-url.ts';
 import { commentOnIdea } from '../../../server/domain/comments/comments.ts';
 import { followIdea } from '../../../server/domain/notifications/follow-idea.ts';
-import { act } from '../../helpers/act.ts';
 import { createMember, createWorld, insertIdea } from '../../helpers/fixtures.ts';
 import { waitingJobs } from '../../helpers/jobs.ts';
 import { startReceiverForTest } from '../../helpers/receiver.ts';
+import { runAsUser } from '../../helpers/run-as-user.ts';
 import { startServerForTest } from '../../helpers/server.ts';
 import { startSmtpReceiver } from '../../helpers/smtp-receiver.ts';
 import { administer, eventually, testSecretBox } from '../../helpers/webhooks.ts';
@@ -31,9 +31,9 @@ test('a worker tells the app, the mail server and the chat of what commits', asy
   smtp.refuse('later@example.com', 450);
   await startWorkerForTest(server, { environment: { SMTP_URL: smtp.url } });
 
-  await act(server, world, world.ownerId, op => commentOnIdea(op, ideaId, 'Soon.'));
+  await runAsUser(server, world, world.ownerId, op => commentOnIdea(op, ideaId, 'Soon.'));
 
-  await chat.gets(1);
+  await chat.waitForRequests(1);
   await eventually(async () => {
     expect(smtp.received.map(({ to }) => to)).toEqual(['grace@example.com']);
     // What the mail server deferred waits by itself.

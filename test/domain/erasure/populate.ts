@@ -82,7 +82,7 @@ export async function populate(server: TestServer): Promise<Populated> {
 
   expect(await runJobs(server)).toEqual([]);
   // What comes now is on its way, and fails.
-  receiver.behave((response, { body }) => response.writeHead(500).end(body));
+  receiver.respondWith((response, { body }) => response.writeHead(500).end(body));
   await by(ownToken, `POST /api/v1/ideas/${ideaId}/status`, { status: 'in_progress' });
   await by(personToken, `POST /api/v1/ideas/${otherIdeaId}/vote`, { value: 'up' });
   await runJobs(server);

@@ -167,7 +167,7 @@ test('what a receiver repeats of a message that was on its way is not kept', asy
   const { id: webhookId } = await addWebhook(server, world, { url: receiver.url });
   await startWorkerForTest(server);
   await request(server, `POST /api/v1/ideas/${ideaId}/status`, { token: ownToken, json: { status: 'planned' } });
-  await receiver.gets(1);
+  await receiver.waitForRequests(1);
   expect(receiver.received[0]?.body).toContain('Zabriskie');
   expect(await runCleanUp(server)).toMatchObject({ users: [{ id: userId }], failed: [] });
   const attempts = () =>
@@ -187,7 +187,7 @@ test('what a receiver repeats of a message that was on its way is not kept', asy
     from webhook_deliveries where endpoint_id = $1`,
     [webhookId],
   );
-  await receiver.gets(2);
+  await receiver.waitForRequests(2);
   expect(receiver.received[1]?.body).toContain('Deleted user');
   expect(receiver.received[1]?.body).not.toContain('Zabriskie');
   answers[1]?.();

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { moveIdeas } from '../../../server/domain/erasure/move-ideas.ts';
 import { redactActed } from '../../../server/domain/erasure/redact-events.ts';
 import { mergeIdea } from '../../../server/domain/merging/merge-idea.ts';
-import { act } from '../../helpers/act.ts';
 import { createMember, createUser, createWorld, insertIdea, type World } from '../../helpers/fixtures.ts';
+import { runAsUser } from '../../helpers/run-as-user.ts';
 import { startServer, type TestServer } from '../../helpers/server.ts';
 
 interface Shown {
@@ -27,7 +27,7 @@ afterAll(() => server.close());
 async function recordMerge(userId: number, targetAuthorId: number): Promise<string> {
   const ideaId = await insertIdea(server, world, { authorId: userId });
   const targetId = await insertIdea(server, world, { authorId: targetAuthorId });
-  await act(server, world, userId, op => mergeIdea(op, ideaId, targetId));
+  await runAsUser(server, world, userId, op => mergeIdea(op, ideaId, targetId));
   const [event] = await server.sql<{ id: string }>('select id from events where idea_id = $1', [ideaId]);
   return event?.id ?? '';
 }
