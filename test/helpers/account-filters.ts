@@ -16,9 +16,9 @@ import {
 export type AccountColumns = ReadonlyMap<string, string>;
 
 /**
- * Checks that each tenant table in a statement has a filter of its own, `alias.account_id = $n`, with the same parameter
+ * Checks that each tenant table in a statement has its own filter, `alias.account_id = $n`, with the same parameter
  * everywhere. A filter counts in `where`, or in the `on` of a join that it limits, but not below `or`. An equation with
- * the account_id of another table does not count. An insert must name the column, and so must its conflict target.
+ * the account_id of another table does not count. An insert and its conflict target must name the column.
  *
  * @returns one sentence for each problem
  */
@@ -28,7 +28,7 @@ export async function findFilterProblems(statement: string, columns: AccountColu
   return finder.problems();
 }
 
-/** The same for the statements in a function. The parameter is one of the function's. */
+/** The same for the statements in a function. The account is a parameter of the function. */
 export async function findFunctionProblems(definition: string, columns: AccountColumns): Promise<string[]> {
   const [created] = (await parse(definition)).stmts ?? [];
   if (!created?.stmt || !('CreateFunctionStmt' in created.stmt)) throw new Error('This creates no function');
@@ -48,7 +48,7 @@ export async function findFunctionProblems(definition: string, columns: AccountC
   return finder.problems();
 }
 
-/** A table in the `from` of a statement. Anything else there has no column. */
+/** An item in the `from` of a statement. `column` is undefined unless the item is a tenant table. */
 interface Relation {
   alias: string;
   column?: string | undefined;
@@ -82,7 +82,7 @@ class FilterFinder {
     return [...this.#problems, `compares accounts with ${parameters.join(' and ')}`];
   }
 
-  /** Visits a tree in which the names of CTEs hide tables of the same name. */
+  /** Visits a tree. The names of CTEs hide tables of the same name. */
   visit(tree: unknown, ctes: readonly string[] = []) {
     if (Array.isArray(tree)) {
       for (const one of tree) this.visit(one, ctes);
@@ -109,7 +109,7 @@ class FilterFinder {
   }
 
   #visitLevel(statement: Statement, ctes: readonly string[]) {
-    // lockingClause names relations that stand in `from`.
+    // lockingClause repeats relations of `from`.
     const { withClause, relation, fromClause, usingClause, sourceRelation, lockingClause, ...rest } = statement;
     const visible = this.#visitCtes(withClause, ctes);
     const conditions: Condition[] = [];
@@ -134,7 +134,7 @@ class FilterFinder {
     const visible = this.#visitCtes(withClause, ctes);
     const table = relation?.relname ?? '';
     const column = this.#columns.get(table);
-    // Nothing filters a new account: PostgreSQL makes its id.
+    // A new account has no filter, because PostgreSQL generates its id.
     if (column !== undefined && column !== 'id') {
       const place = cols.findIndex(node => 'ResTarget' in node && node.ResTarget.name === column);
       if (place < 0) this.#problems.push(`inserts into ${table} without ${column}`);
@@ -172,7 +172,7 @@ class FilterFinder {
   #relationsOfJoin(join: JoinExpr, ctes: readonly string[], conditions: Condition[]): Relation[] {
     const left = join.larg ? this.#relationsOf(join.larg, ctes, conditions) : [];
     const right = join.rarg ? this.#relationsOf(join.rarg, ctes, conditions) : [];
-    // The `on` of an outer join keeps the rows of the other side whatever it says of them.
+    // The `on` of an outer join never removes rows of the other side.
     const limits = {
       JOIN_INNER: [...left, ...right],
       JOIN_LEFT: right,
@@ -184,7 +184,7 @@ class FilterFinder {
   }
 
   #requireFilter(relation: Relation, column: string, level: readonly Relation[], conditions: readonly Condition[]) {
-    // A column without an alias is that of the only relation that can have it.
+    // A column without an alias belongs to the only relation with this column.
     const isAlone = level.filter(other => column === 'id' || other.column === column).length === 1;
     for (const { node, limits } of conditions) {
       if (!limits.includes(relation)) continue;
@@ -223,7 +223,7 @@ function conjunctsOf(node: Node | undefined): Node[] {
   return [node];
 }
 
-/** The sides of `a = b` in both orders. Nothing for another expression. */
+/** The sides of `a = b` in both orders. Empty for other expressions. */
 function sidesOfEquation(node: Node): [Node, Node][] {
   if (!('A_Expr' in node)) return [];
   const { kind, name, lexpr, rexpr } = node.A_Expr;
@@ -248,7 +248,7 @@ function aliasOf(node: Node): string {
   return item?.alias?.aliasname ?? '';
 }
 
-/** The values that an insert has for one of its columns. */
+/** The values that an insert writes to the column at this position. */
 function valuesAt({ selectStmt }: InsertStmt, place: number): (Node | undefined)[] {
   if (!selectStmt || !('SelectStmt' in selectStmt)) return [];
   const { valuesLists, targetList } = selectStmt.SelectStmt;
@@ -271,18 +271,18 @@ function readFunction({ funcname, parameters = [], options = [], sql_body }: Cre
     name,
     language: textOf(values.get('language')),
     body: sql_body ?? textOf(as && 'List' in as ? as.List.items?.[0] : undefined),
-    // PostgreSQL writes a parameter with the function's name before it where a column could have the same name.
+    // PostgreSQL allows the prefix of the function's name, which separates a parameter from a column of the same name.
     parameters: new Map(inputs.flatMap(input => [input, `${name}.${input}`].map(written => [written, input]))),
   };
 }
 
-/** Where PL/pgSQL runs a text that it makes at run time. */
+/** The nodes of dynamic SQL in PL/pgSQL. */
 const dynamicParts = ['PLpgSQL_stmt_dynexecute', 'PLpgSQL_stmt_dynfors', 'dynquery'];
 
 /** How the parser read the text of an expression in PL/pgSQL. Other values are assignments. */
 const parseModes = { statement: 0, expression: 2 };
 
-/** Everything that a function in PL/pgSQL hands to SQL, as statements. */
+/** All SQL statements and expressions of a PL/pgSQL function, as statements. */
 function statementsOf(tree: unknown): string[] {
   if (typeof tree !== 'object' || tree === null) return [];
   if (!('PLpgSQL_expr' in tree)) return Object.values(tree).flatMap(statementsOf);

@@ -5,11 +5,11 @@ import { type AuditEvent, auditEvents } from '../../server/observability/audit-e
 export interface AuditLine {
   event: AuditEvent;
   time: string;
-  /** What the event tells, but for who did it, and for the client. */
+  /** The fields of the event, the actor and the client. */
   [field: string]: unknown;
 }
 
-/** The lines of an audit log, each of which must be what the catalogue says, to the field. */
+/** Parses the lines of an audit log and checks each against the catalogue of audit events. */
 export function readAudit(lines: readonly string[]): AuditLine[] {
   return lines.map(line => {
     expect(line).toMatch(/^\{.*\}\n$/);
@@ -18,8 +18,8 @@ export function readAudit(lines: readonly string[]): AuditLine[] {
     expect(z.iso.datetime().safeParse(time).success, time).toBe(true);
     const definition = auditEvents[event as AuditEvent];
     expect(definition, `${event} is in the catalogue`).toBeDefined();
-    const { repeated, ...told } = fields;
-    const { error } = repeated === undefined ? definition.fields.safeParse(told) : {};
+    const { repeated, ...described } = fields;
+    const { error } = repeated === undefined ? definition.fields.safeParse(described) : {};
     expect(error, `${event} ${JSON.stringify(fields)}`).toBeUndefined();
     return { event, time, ...fields };
   });

@@ -4,18 +4,18 @@ import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
- * A balancer as HAProxy and nginx are: it asks every server's /ready, sends requests by turns to those that answer 200,
- * over connections that it keeps, and tries none twice. When no server is ready it asks those that were last.
+ * A load balancer like HAProxy and nginx. It polls /ready of every server and distributes requests in turn to the ready
+ * ones over persistent connections. It retries no request. If no server is ready, it sends requests to all of them.
  */
 export interface Balancer {
   /** http://127.0.0.1:<port> */
   url: string;
-  /** Takes a server into its rounds as soon as that is ready. */
+  /** Adds a server, which gets requests as soon as it is ready. */
   add(baseUrl: string): void;
   remove(baseUrl: string): void;
-  /** Resolves when so many servers are ready. */
+  /** Resolves when `count` servers are ready. */
   waitForReady(count: number, timeoutMs?: number): Promise<void>;
-  /** Requests that a server left without an answer, and why. */
+  /** Requests without a response, with the reason. */
   failures: string[];
   close(): Promise<void>;
 }
@@ -92,7 +92,7 @@ export async function startBalancer(probeIntervalMs = 25): Promise<Balancer> {
       const deadline = performance.now() + timeoutMs;
       while ([...servers.values()].filter(one => one.isReady).length !== count) {
         if (performance.now() > deadline)
-          throw new Error(`The balancer has not ${count} servers after ${timeoutMs} ms`);
+          throw new Error(`The balancer does not have ${count} ready servers after ${timeoutMs} ms`);
         await delay(5);
       }
     },

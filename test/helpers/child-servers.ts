@@ -4,26 +4,26 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { testAppKey } from './server.ts';
 
-/** What a child runs, unless it is given a bundle of it. */
+/** The default program of a child, not bundled. */
 export const childProgram = join(import.meta.dirname, 'killable-server.ts');
 
 export interface ChildServer {
-  /** Resolves when all is loaded, and it would begin at once. */
+  /** Resolves when all modules are loaded. */
   readonly isLoaded: Promise<unknown>;
-  /** Starts it and answers http://127.0.0.1:<port>, or 'works' without HTTP. */
+  /** Starts the server and returns http://127.0.0.1:<port>, or 'works' without HTTP. */
   begin(): Promise<string>;
-  /** SIGKILL: nothing is finished, nothing is tidied up. */
+  /** Kills the child with SIGKILL, so that it finishes and cleans up nothing. */
   kill(): Promise<void>;
 }
 
-/** Loads a server in a process of its own; it begins when it is told to. */
+/** Loads a server in a separate process. It starts when the test calls `begin`. */
 export function loadChildServer(
   databaseUrl: string,
   environment: Record<string, string> = {},
   program = childProgram,
 ): ChildServer {
   const child = fork(program, {
-    // What the tests' own process was started with is not what a server is.
+    // The Node options of the test process do not apply to a server.
     execArgv: [],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     env: {

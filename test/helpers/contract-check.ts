@@ -7,36 +7,33 @@ import { noBody } from '../../contract/routes.ts';
 
 const routes = Object.values(contract).map(route => ({
   method: route.method,
-  // The router takes nothing at all for an id too: one that names nothing.
+  // The router also matches an empty id.
   pattern: new RegExp(`^${route.path.replace(/:\w+/g, '[^/]*')}$`),
   responses: route.responses as Record<number, unknown>,
 }));
 
-/** The refusals of invalid HTTP, which no operation lists. */
+/** The errors for invalid HTTP, which no operation declares. */
 const ofTransport: Record<number, unknown> = raises(...transportKeys);
 
-/** What a path or a method that is no operation is answered with. */
+/** The errors for requests that match no operation. */
 const outside = raises('not_found', 'method_not_allowed', 'rate_limited', 'service_unavailable', 'internal_error');
 
-/**
- * Watches every answer that a server sends, whoever asked, and notes each status and each field that the contract
- * does not declare.
- */
+/** Watches all responses of a server. The returned list grows with each status or field that the contract lacks. */
 export function watchResponses(server: Server): string[] {
   const violations: string[] = [];
   server.prependListener('request', (request, response) => {
     const method = request.method === 'HEAD' ? 'GET' : (request.method ?? '');
     const path = (request.url ?? '').split('?', 1)[0] ?? '';
     if (path.startsWith('/docs') || path === '/api/v1/openapi.json' || path === '/unsubscribe') return;
-    // Pages are for people, and no part of the contract.
+    // Pages are not part of the contract.
     if (/^\/((b|admin|assets)(\/|$)|$)/.test(path)) return;
-    // OAuth has shapes of its own.
+    // The OAuth standards define these responses.
     if (/^(https?:\/\/[^/]+)?\/(oauth|\.well-known)(\/|$)/.test(path)) return;
-    // What an extension answers is its own.
+    // Extensions define their own responses.
     if (path.startsWith('/ext/')) return;
     collectBody(response, body => {
       const { statusCode } = response;
-      // A preflight is the browser's own affair, and no operation.
+      // A CORS preflight is not an operation.
       if (method === 'OPTIONS' && statusCode === 204) return;
       const problem = violationOf(method, path, statusCode, lastMessageOf(body), request.method === 'HEAD');
       if (problem) violations.push(`${request.method} ${path} ${statusCode}: ${problem}: ${body.slice(0, 500)}`);
@@ -45,12 +42,12 @@ export function watchResponses(server: Server): string[] {
   return violations;
 }
 
-/** A subscription of the tools' protocol, which ends at once since nothing is told, is a stream: its answer is the last. */
+/** A subscription of the tools' protocol ends at once, as an event stream. Its response is the last message. */
 function lastMessageOf(body: string): string {
   return body.startsWith('event: message\n') ? (body.split('data: ').at(-1) ?? '') : body;
 }
 
-/** What is wrong with an answer, as the contract has it. */
+/** Returns how a response violates the contract, or undefined. */
 export function violationOf(
   method: string,
   path: string,
@@ -76,7 +73,7 @@ function problemOf(schema: unknown, body: string, isHead: boolean): string | und
   }
   const parsed = (schema as z.ZodType).safeParse(json);
   if (!parsed.success) return z.prettifyError(parsed.error);
-  // Parsing drops what the schema does not declare, so a field too many makes a difference.
+  // Parsing drops undeclared fields, so an extra field makes a difference.
   if (!isDeepStrictEqual(parsed.data, json)) return 'a field is not declared';
   const key = (json as { error?: { key: keyof typeof errors } }).error?.key;
   return key && errors[key] === undefined ? `the key ${key} is not in the catalogue` : undefined;

@@ -8,12 +8,12 @@ import { templateDatabase } from './postgres.ts';
 export interface TestDatabase {
   url: string;
   database: Database;
-  /** Runs SQL outside the server, to look at what is left behind or to arrange a state. */
+  /** Runs SQL outside the server, to inspect or prepare the state. */
   sql<Row = Record<string, unknown>>(text: string, values?: unknown[]): Promise<Row[]>;
   drop(): Promise<void>;
 }
 
-/** A database of the test file's own, cloned from the migrated template, or from one that nothing is connected to. */
+/** A separate database for a test file. The template is the migrated one or another database without connections. */
 export async function createTestDatabase(template = templateDatabase): Promise<TestDatabase> {
   const { url, drop } = await createBareDatabase(template);
   const database = await openDatabase({
@@ -34,20 +34,20 @@ export async function createTestDatabase(template = templateDatabase): Promise<T
   };
 }
 
-/** A database that nothing is connected to yet: an empty one, unless a template is named. */
+/** A database without a connection pool, empty by default. */
 export async function createBareDatabase(template = 'template1'): Promise<{ url: string; drop(): Promise<void> }> {
   const name = `test_${randomBytes(8).toString('hex')}`;
   await maintain(`create database ${name} template ${template}`);
   const url = new URL(inject('postgresUrl'));
   url.pathname = `/${name}`;
-  // A test may have dropped it, to see what is then answered.
+  // A test may have dropped it already.
   return { url: url.href, drop: () => maintain(`drop database if exists ${name} with (force)`) };
 }
 
 /** A connection outside every pool, for a test that holds a lock or ends the connections of others. */
 export async function connect(url: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: url, application_name: 'test' });
-  // The test may end this one too, with the database.
+  // The connection may break when the test drops the database.
   client.on('error', () => {});
   await client.connect();
   return client;

@@ -1,7 +1,7 @@
 import type { EventEmitter } from 'node:events';
 import type pg from 'pg';
 
-/** What PostgreSQL says about a statement without running it. Types are as format_type() names them. */
+/** The types of a statement according to PostgreSQL, which does not run it. format_type() gives their names. */
 export interface StatementDescription {
   parameterTypes: string[];
   columns: { name: string; type: string }[];
@@ -12,14 +12,14 @@ interface Field {
   dataTypeID: number;
 }
 
-/** The messages of the protocol that pg's published types leave out. */
+/** The protocol messages that are missing in the published types of pg. */
 interface Connection extends EventEmitter {
   parse(message: { text: string }): void;
   describe(message: { type: 'S' }): void;
   sync(): void;
 }
 
-/** Has PostgreSQL parse and describe a statement. Rejects with PostgreSQL's error if it is not valid. */
+/** Lets PostgreSQL parse and describe a statement. Rejects with the error of PostgreSQL if it is invalid. */
 export async function describeStatement(client: pg.Client, text: string): Promise<StatementDescription> {
   const { parameters, fields } = await new Promise<{ parameters: number[]; fields: Field[] }>((resolve, reject) => {
     let parameters: number[] = [];

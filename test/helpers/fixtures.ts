@@ -27,7 +27,7 @@ const defaultStatuses = Object.entries(statusOfCategory).map(([category, key]) =
   label: key,
 }));
 
-/** An account with an owner and one board that has the six default statuses. */
+/** Creates an account with an owner and one board with the six default statuses. */
 export async function createWorld(db: Db, board: Partial<BoardInput> = {}): Promise<World> {
   const { accountId } = await createAccount(db);
   const ownerId = await createMember(db, accountId, 'owner');
@@ -102,7 +102,7 @@ export async function createTag({ database }: Db, accountId: number, boardId: nu
   });
 }
 
-/** A token's plaintext and id; of the owner of the world and for its board unless told otherwise. */
+/** Issues a token and returns its plaintext and id. By default the issuer is the owner of the world. */
 export async function issueToken(
   { database }: Db,
   world: World,
@@ -122,7 +122,7 @@ export async function issueToken(
   return { token: plaintext, id: token.id };
 }
 
-/** An idea put straight into the database, in the status of the key. */
+/** Inserts an idea directly into the database, in the status with this key. */
 export async function insertIdea(
   db: Db,
   world: World,
@@ -139,7 +139,7 @@ export async function insertIdea(
     });
     const idea = em.create(Idea, {
       title: 'An idea',
-      body: 'What it is about.',
+      body: 'Its description.',
       moderationState: 'published',
       authorId: world.ownerId,
       ...rest,

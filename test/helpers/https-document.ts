@@ -7,18 +7,18 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 export interface DocumentServer {
   /** https://127.0.0.1:<port> */
   url: string;
-  /** What is answered from now on: JSON with 200, or a status. */
+  /** Sets the response: JSON with 200, or a status. */
   serve(answer: object | number): void;
-  /** How often it was asked. */
+  /** The number of received requests. */
   requestCount(): number;
   close(): Promise<void>;
 }
 
-/** A server of one document over HTTPS on the loopback, whose certificate this process believes until it is closed. */
+/** Serves one document over HTTPS on the loopback. This process trusts its certificate until the server closes. */
 export async function serveDocument(): Promise<DocumentServer> {
   const { key, certificate } = makeCertificate();
-  const believed = getCACertificates('default');
-  setDefaultCACertificates([...believed, certificate]);
+  const trusted = getCACertificates('default');
+  setDefaultCACertificates([...trusted, certificate]);
   let answer: object | number = 404;
   let asked = 0;
   const server = createServer({ key, cert: certificate }, (_request, response) => {
@@ -35,7 +35,7 @@ export async function serveDocument(): Promise<DocumentServer> {
     },
     requestCount: () => asked,
     async close() {
-      setDefaultCACertificates(believed);
+      setDefaultCACertificates(trusted);
       server.closeAllConnections();
       server.close();
       await once(server, 'close');
@@ -43,7 +43,7 @@ export async function serveDocument(): Promise<DocumentServer> {
   };
 }
 
-/** A certificate for 127.0.0.1 that is signed by itself: DER by hand, which nothing in Node writes. */
+/** Creates a self-signed certificate for 127.0.0.1. It encodes DER by hand, because Node cannot create certificates. */
 function makeCertificate(): { key: string; certificate: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const algorithm = sequence(oid('2a8648ce3d040302')); // ecdsa-with-SHA256

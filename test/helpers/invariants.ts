@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { TestDatabase } from './database.ts';
 
-/** A vote that was copied ahead of a merge counts from the moment of the merge. */
+/** The SQL condition for a vote that counts. A vote that was copied ahead of a merge counts once the merge is in force. */
 const countsAsVote = (vote: string) =>
   `(${vote}.carried_from_id is null or exists (
     select from ideas origin
@@ -9,7 +9,7 @@ const countsAsVote = (vote: string) =>
       and origin.merged_into_id = ${vote}.idea_id
   ))`;
 
-/** What must hold in the database at any time, each as a query for the rows that break it. */
+/** Rules that the data satisfies at any time, each with a query for the rows that violate it. */
 const invariants: Record<string, string> = {
   'a tally is the sum of the votes': `
     select i.id, i.up_count, i.down_count, count(*) filter (where v.value = 1) as ups,
@@ -18,20 +18,20 @@ const invariants: Record<string, string> = {
     group by i.account_id, i.id
     having i.up_count <> count(*) filter (where v.value = 1) or i.down_count <> count(*) filter (where v.value = -1)
       or i.score <> i.up_count - i.down_count`,
-  'a voter votes once on an idea': `
+  'a voter has at most one vote on an idea': `
     select idea_id, voter_id, count(*) from votes group by idea_id, voter_id having count(*) > 1`,
   'a comment count is the number of comments': `
     select i.id, i.comment_count from ideas i
     where i.comment_count <> (
       select count(*) from comments c where c.account_id = i.account_id and c.idea_id = i.id
     )`,
-  'no two comments in a row are by the same user': `
+  'two consecutive comments have different authors': `
     select id from (
       select id, author_id, lag(author_id) over (partition by idea_id order by id) as previous from comments
     ) c where author_id = previous
-      -- Two erased users may have commented one after the other.
+      -- Two different erased users may have commented one after the other.
       and author_id not in (select id from users where is_placeholder)`,
-  'who wrote follows the idea': `
+  'the author of a comment follows the idea': `
     select c.idea_id, c.author_id from comments c
     where not exists (
         select from followers f
@@ -44,7 +44,7 @@ const invariants: Record<string, string> = {
       select m.target_id from merges m
       where m.account_id = i.account_id and m.source_id = i.id and m.unmerged_at is null
     )`,
-  'merged ideas form no circle': `
+  'merged ideas form no cycle': `
     with recursive chain as (
       select id as start, merged_into_id as next, 1 as depth from ideas where merged_into_id is not null
       union all
@@ -52,17 +52,17 @@ const invariants: Record<string, string> = {
       where c.next is not null and c.depth < 100
     )
     select start from chain where next = start or depth >= 100`,
-  'ideas are merged within a board, and published': `
+  'a merge joins two published ideas of one board': `
     select s.id from ideas s join ideas t on t.id = s.merged_into_id
     where s.board_id <> t.board_id or s.moderation_state <> 'published' or t.moderation_state <> 'published'`,
-  'a carried vote comes from an idea that is merged into the one that has it': `
+  'a carried vote equals the vote on the merged idea': `
     select v.idea_id, v.voter_id from votes v
     left join votes source
       on source.idea_id = v.carried_from_id and source.voter_id = v.voter_id and ${countsAsVote('source')}
-    -- A copy that was made ahead of a merge does not count.
+    -- Skips copies that were made ahead of a merge and do not count yet.
     where v.carried_from_id is not null and ${countsAsVote('v')}
       and (source.value is distinct from v.value or v.value = 0)`,
-  'a vote on a merged idea reaches the idea into which it is merged': `
+  'a vote on a merged idea has a vote of the same voter on the target': `
     select v.idea_id, v.voter_id from votes v join ideas i on i.id = v.idea_id
     where i.merged_into_id is not null and v.value <> 0 and ${countsAsVote('v')}
       and not exists (
@@ -70,12 +70,12 @@ const invariants: Record<string, string> = {
         where w.account_id = v.account_id and w.idea_id = i.merged_into_id and w.voter_id = v.voter_id
           and ${countsAsVote('w')}
       )`,
-  'a withdrawn vote is kept only where others are merged': `
+  'a withdrawn vote exists only on the target of a merge': `
     select v.idea_id, v.voter_id from votes v
     where v.value = 0 and not exists (
       select from ideas i where i.account_id = v.account_id and i.merged_into_id = v.idea_id
     )`,
-  'everything about an idea belongs to its account': `
+  'all rows of an idea belong to its account': `
     select 'votes' as what, v.idea_id from votes v join ideas i on i.id = v.idea_id where v.account_id <> i.account_id
     union all
     select 'comments', c.idea_id from comments c join ideas i on i.id = c.idea_id where c.account_id <> i.account_id
@@ -85,11 +85,11 @@ const invariants: Record<string, string> = {
     select 'merges', m.source_id from merges m join ideas i on i.id = m.source_id where m.account_id <> i.account_id
     union all
     select 'ideas', i.id from ideas i join boards b on b.id = i.board_id where i.account_id <> b.account_id`,
-  'an idea has tags of its own board alone': `
+  'the tags of an idea belong to its board': `
     select it.idea_id, it.tag_id from idea_tags it
     join ideas i on i.id = it.idea_id join tags t on t.id = it.tag_id
     where t.board_id <> i.board_id or it.account_id <> i.account_id`,
-  'no row refers to one that is gone': `
+  'no row refers to a deleted row': `
     select 'votes' as what, idea_id from votes where idea_id not in (select id from ideas)
       or voter_id not in (select id from voters)
     union all
@@ -104,7 +104,7 @@ const invariants: Record<string, string> = {
     select 'tokens', id from api_tokens where voter_id not in (select id from voters)`,
 };
 
-/** Every invariant that does not hold, with the rows that break it. */
+/** Returns the violated invariants with up to ten rows each. */
 export async function brokenInvariants({ sql }: Pick<TestDatabase, 'sql'>): Promise<Record<string, unknown[]>> {
   const broken: Record<string, unknown[]> = {};
   for (const [name, query] of Object.entries(invariants)) {
@@ -114,7 +114,7 @@ export async function brokenInvariants({ sql }: Pick<TestDatabase, 'sql'>): Prom
   return broken;
 }
 
-/** Fails when what the database holds contradicts itself. */
+/** Fails if the database violates an invariant. */
 export async function expectInvariants(db: Pick<TestDatabase, 'sql'>) {
   expect(await brokenInvariants(db)).toEqual({});
 }

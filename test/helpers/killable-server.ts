@@ -1,6 +1,6 @@
 /**
- * A server with a worker on an existing database, in a process of its own that a test can kill at any moment. It loads
- * everything first and begins when it is told to, so that little time passes between one that is killed and the next.
+ * A process with a server and a worker on an existing database, which a test can kill at any moment. It loads all modules
+ * first and starts on a message, so that it can replace a killed process quickly.
  */
 import { flushCompileCache } from 'node:module';
 import { buildApp } from '../../server/app.ts';
@@ -16,9 +16,9 @@ const extensions = await loadExtensions(config.EXTENSIONS, process.env);
 const { server } = await openDependencies(url, config, buildLogger(config), extensions);
 const app = process.env.WITHOUT_HTTP === '1' ? undefined : await buildApp(server);
 await app?.ready();
-// What is killed at its end saves no compiled code for the next ones.
+// A killed process does not save the compile cache at its exit.
 flushCompileCache();
-// Connections are made before it counts, too.
+// Opens connections before the start, too.
 await Promise.all(Array.from({ length: 4 }, () => server.database.pool.query('select 1')));
 
 process.once('message', async () => {

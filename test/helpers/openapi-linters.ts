@@ -5,13 +5,14 @@ import { fileURLToPath } from 'node:url';
 const require = createRequire(import.meta.url);
 const repository = fileURLToPath(new URL('../../', import.meta.url));
 
-/** What a linter finds in an OpenAPI document: where, as a path of keys, and by which rule. */
+/** A problem that a linter found in an OpenAPI document. */
 export interface Finding {
   rule: string;
+  /** The keys that lead to the place, joined by dots. */
   path: string;
 }
 
-/** What Redocly finds with the project's configuration, of whatever severity. */
+/** The findings of Redocly with the configuration of the project, of every severity. */
 export async function lintWithRedocly(file: string): Promise<Finding[]> {
   const cli = require.resolve('@redocly/cli/bin/cli.js');
   const output = await run([cli, 'lint', file, '--config=redocly.yaml', '--format=json', '--max-problems=1000']);
@@ -19,13 +20,13 @@ export async function lintWithRedocly(file: string): Promise<Finding[]> {
   return problems.map(({ ruleId, location }) => ({ rule: ruleId, path: keysOf(location[0]?.pointer ?? '') }));
 }
 
-/** A JSON Pointer in the way in which Spectral writes paths. */
+/** Converts a JSON Pointer to the path notation of Spectral. */
 function keysOf(pointer: string): string {
   const keys = pointer.replace(/^#?\//, '').split('/');
   return keys.map(key => key.replaceAll('~1', '/').replaceAll('~0', '~')).join('.');
 }
 
-/** What Spectral finds with the project's ruleset, of whatever severity. */
+/** The findings of Spectral with the ruleset of the project, of every severity. */
 export async function lintWithSpectral(file: string): Promise<Finding[]> {
   const cli = require.resolve('@stoplight/spectral-cli/dist/index.js');
   const output = await run([cli, 'lint', file, '--ruleset=.spectral.yaml', '--format=json', '--quiet']);
@@ -33,7 +34,7 @@ export async function lintWithSpectral(file: string): Promise<Finding[]> {
   return findings.map(({ code, path }) => ({ rule: code, path: path.join('.') }));
 }
 
-/** The output of a linter, which fails when it finds something. */
+/** Returns the output of a linter, whose process fails if it finds a problem. */
 function run(args: string[]): Promise<string> {
   const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
   return new Promise((resolve, reject) => {

@@ -4,12 +4,12 @@ import type { RouteMetadata } from '../../contract/routes.ts';
 import type { TestDatabase } from './database.ts';
 import { createTag, insertIdea, type World } from './fixtures.ts';
 
-/** An endpoint of the contract, for tests that go through all of them. */
+/** An endpoint of the contract, for tests of all endpoints. */
 export interface ApiOperation {
   id: OperationId;
   method: string;
   path: string;
-  /** The lowest grant that suffices; null for an endpoint that is not for a board. */
+  /** The required grant. Null for an endpoint without a board. */
   grant: Grant | null;
   isWrite: boolean;
   isPost: boolean;
@@ -27,7 +27,7 @@ const bodies: Partial<Record<OperationId, (targets: Targets) => Record<string, u
   mergeIdea: ({ targetId }) => ({ target_id: targetId }),
 };
 
-/** Every endpoint of the Agent API: those that take a token. */
+/** All endpoints that require a token. */
 export const operations: ApiOperation[] = Object.entries(operationsOfContract).flatMap(([id, route]) => {
   const metadata = route.metadata as RouteMetadata;
   if (metadata.auth === 'none') return [];
@@ -48,7 +48,7 @@ export const writes = operations.filter(({ isWrite }) => isWrite);
 export const reads = boardOperations.filter(({ isWrite }) => !isWrite);
 export const posts = operations.filter(({ isPost }) => isPost);
 
-/** Ideas and tags on which each operation of the contract has an effect. */
+/** Ideas and tags that let every operation of the contract take effect. */
 export interface Targets {
   ideaId: number;
   targetId: number;
@@ -61,7 +61,7 @@ export async function createTargets(db: Pick<TestDatabase, 'database' | 'sql'>, 
   const ideaId = await insertIdea(db, world, { title: 'The idea' });
   const targetId = await insertIdea(db, world, { title: 'The target' });
   const mergedId = await insertIdea(db, world, { title: 'The merged idea' });
-  const mergedIntoId = await insertIdea(db, world, { title: 'What it is merged into' });
+  const mergedIntoId = await insertIdea(db, world, { title: 'The target of the merged idea' });
   const tagId = await createTag(db, world.accountId, world.boardId);
   const assignedTagId = await createTag(db, world.accountId, world.boardId);
   await db.sql('insert into idea_tags (idea_id, tag_id, account_id) values ($1, $2, $3)', [
@@ -83,7 +83,7 @@ export interface ArrangedRequest {
   json?: Record<string, unknown>;
 }
 
-/** A valid request of an operation, which has an effect the first time. */
+/** A valid request of an operation. It has an effect the first time. */
 export function requestOf(
   { id, method, path }: Pick<ApiOperation, 'id' | 'method' | 'path'>,
   targets: Targets,

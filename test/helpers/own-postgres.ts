@@ -6,24 +6,24 @@ import { promisify } from 'node:util';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../server/database/embedded/embedded-postgres.ts';
 import { makeScratchDirectory } from './scratch-directory.ts';
 
-/** A PostgreSQL that may be harmed: nobody else uses it, and it keeps every commit as one in production does. */
+/** A separate PostgreSQL that a test may stop or kill. It writes every commit to the disk, as in production. */
 export interface OwnPostgres {
-  /** Its application's database; the same after every restart. */
+  /** The URL of the application's database. It stays the same after a restart. */
   url: string;
-  /** fast: as an operator stops it. immediate: it ends at once, and recovers when it starts. kill: kill -9. */
+  /** fast: a regular stop. immediate: a stop without a checkpoint, with recovery at the next start. kill: SIGKILL. */
   stop(how?: 'fast' | 'immediate' | 'kill'): Promise<void>;
   start(options?: { isStandby?: boolean }): Promise<void>;
-  /** Sets or resets a setting for every session, as an operator does in the configuration. */
+  /** Sets or resets a setting in the configuration, for all sessions. */
   configure(setting: string, value?: string): Promise<void>;
-  /** Sends a signal to PostgreSQL's first process. */
+  /** Sends a signal to the postmaster, the parent of all PostgreSQL processes. */
   signal(signal: NodeJS.Signals): Promise<void>;
-  /** Stands still, with every connection open and nobody answering, until it is resumed. */
+  /** Pauses all processes until `resume`. Connections stay open without a response. */
   pause(): Promise<void>;
   resume(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** What a killed PostgreSQL's processes take to notice that they are orphans: until then no other one starts. */
+/** The time limit for the orphans of a killed PostgreSQL to exit. Until then it cannot start again. */
 const orphansLimitMs = 15_000;
 
 export async function startOwnPostgres(settings: Record<string, string> = {}, dataDir?: string): Promise<OwnPostgres> {
@@ -49,7 +49,7 @@ export async function startOwnPostgres(settings: Record<string, string> = {}, da
         await delay(50);
       }
     }
-    // Every start has a socket directory of its own; the name that clients know leads to the latest.
+    // Every start has a new socket directory. The symbolic link in the URL points to the latest one.
     await symlink(running.connection.host, `${socket}.new`);
     await rename(`${socket}.new`, socket);
   }
@@ -64,12 +64,12 @@ export async function startOwnPostgres(settings: Record<string, string> = {}, da
       try {
         process.kill(pid, 'SIGCONT');
       } catch {
-        // It ended meanwhile, killed by somebody else.
+        // The process has ended in the meantime.
       }
     }
   }
 
-  // The first start makes the cluster that a mark could be put into.
+  // The first start creates the cluster.
   running = await startEmbeddedPostgres({ dataDir: directory, settings });
   await symlink(running.connection.host, socket);
   const url = new URL(running.url());
@@ -79,14 +79,14 @@ export async function startOwnPostgres(settings: Record<string, string> = {}, da
     start,
     stop,
     async configure(setting, value) {
-      // `alter system` would do the same, but only for a superuser.
+      // `alter system` needs a superuser.
       await writeFile(join(cluster, 'postgresql.auto.conf'), value === undefined ? '' : `${setting} = '${value}'\n`);
       process.kill(await postmaster(), 'SIGHUP');
     },
     signal: async signal => void process.kill(await postmaster(), signal),
     async pause() {
       const first = await postmaster();
-      // First of all, so that it makes no child that is missed.
+      // Stops the postmaster first, so that it starts no new child.
       process.kill(first, 'SIGSTOP');
       paused = [first, ...(await childrenOf(first))];
       for (const pid of paused.slice(1)) process.kill(pid, 'SIGSTOP');

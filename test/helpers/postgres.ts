@@ -10,26 +10,26 @@ export const templateDatabase = 'migrated_template';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The URL of the PostgreSQL that the test files share, to its maintenance database. */
+    /** The URL of the maintenance database of the shared PostgreSQL. */
     postgresUrl: string;
   }
 }
 
-/** Starts one PostgreSQL for the whole run, with a migrated database that each test file clones. */
+/** Starts one PostgreSQL for the whole run, with a migrated template database that each test file clones. */
 export default async function setup(project: TestProject) {
-  // Before there are workers, which take over that it was said.
+  // Runs before the workers start, so that they inherit the note that the warning was printed.
   findChromium();
   const dataDir = await makeScratchDirectory();
-  // What a server needs that lives for long, or reads from a disk, costs here without being of use.
+  // Turns off features that only a long-lived server needs.
   const savings = { max_connections: '300', max_wal_size: '256MB', autovacuum: 'off', io_method: 'sync' };
-  // A test of deadlocks would wait a second for each, and a session may not set this for itself.
+  // Tests of deadlocks would wait a second for each one. Only a superuser may change this setting in a session.
   const settings = { ...savings, deadlock_timeout: '100ms' };
   const postgres = await startEmbeddedPostgres({ dataDir, durable: false, settings });
   const stop = async () => {
     await postgres.stop();
     await rm(dataDir, { recursive: true, force: true });
   };
-  // A run that cannot begin leaves no PostgreSQL behind: such as with a migration that is being written.
+  // A failed setup, for example with an unfinished migration, must not leave PostgreSQL running.
   await makeTemplate(postgres).catch(async error => {
     await stop();
     throw error;

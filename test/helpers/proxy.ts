@@ -2,22 +2,22 @@ import { once } from 'node:events';
 import { createConnection, createServer, type Socket } from 'node:net';
 import pg from 'pg';
 
-/** A way to a PostgreSQL that can go silent, as a network does that loses packets, or break. */
+/** A proxy in front of PostgreSQL that simulates packet loss and broken connections. */
 export interface DatabaseProxy {
-  /** The database's URL, by way of the proxy. */
+  /** The URL of the database through the proxy. */
   url: string;
-  /** Forwards nothing more, in either direction, and keeps every connection open: also new ones. */
+  /** Stops forwarding in both directions but keeps all connections open. New connections open, too. */
   silence(): void;
-  /** Forwards again what comes, and what came meanwhile. */
+  /** Forwards the pending and the new data. */
   resume(): void;
-  /** Leaves every connection that is open in silence for good; new ones work. */
+  /** Stops forwarding on all open connections for good. New connections work. */
   freezeConnections(): void;
   /**
-   * Breaks the connection on which this is next sent, once PostgreSQL has answered it, and lets no answer through.
-   * Resolves when it has done so.
+   * Waits for the next message with this text, and for its response from PostgreSQL. Then drops the response, breaks the
+   * connection and resolves.
    */
   loseAnswerTo(text: string): Promise<void>;
-  /** Breaks every connection and refuses new ones, until restored. */
+  /** Breaks all connections and rejects new ones until `restore`. */
   sever(): void;
   restore(): void;
   close(): Promise<void>;
@@ -55,7 +55,7 @@ export async function startProxy(databaseUrl: string): Promise<DatabaseProxy> {
         other.destroy();
       });
     }
-    // Listening for data started the flow; a connection that is opened in the silence goes without.
+    // The data listeners started the flow. Pause it again for connections that open during the silence.
     if (isSilent) for (const socket of [client, upstream]) socket.pause();
   });
   server.listen(0, '127.0.0.1');
@@ -97,7 +97,7 @@ export async function startProxy(databaseUrl: string): Promise<DatabaseProxy> {
   };
 }
 
-/** The tests' PostgreSQL listens on a socket in the file system. */
+/** The PostgreSQL of the tests listens on a Unix socket. */
 function addressOf(databaseUrl: string) {
   const { host, port } = new pg.Client({ connectionString: databaseUrl });
   return host.startsWith('/') ? { path: `${host}/.s.PGSQL.${port}` } : { host, port };

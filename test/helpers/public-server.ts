@@ -3,8 +3,8 @@ import { type AddressInfo, createConnection, createServer, type Socket } from 'n
 import { startServer, type TestServer, type TestServerOptions } from './server.ts';
 
 /**
- * A server whose BASE_URL is the address at which it is reached, as clients of OAuth need it: the address of a relay before
- * it, which is known before the server is made.
+ * Starts a server whose BASE_URL is its real address, which OAuth clients require. It is the address of a relay in front
+ * of the server, which is known before the server starts.
  */
 export async function startPublicServer({ environment, ...options }: TestServerOptions = {}): Promise<TestServer> {
   const relay = await startRelay();

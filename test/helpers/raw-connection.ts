@@ -3,12 +3,12 @@ import { connect, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import type { TestServer } from './server.ts';
 
-/** A connection to a server, for what no HTTP client sends. */
+/** A TCP connection to a server, for requests that HTTP clients cannot send. */
 export interface RawConnection {
   socket: Socket;
-  /** Sends bytes, and resolves when the kernel has them. */
+  /** Sends text and resolves when the kernel has taken it. */
   send(text: string): Promise<void>;
-  /** Resolves when the server has closed the connection, with everything that it sent. */
+  /** Resolves with all received text when the server has closed the connection. */
   closed: Promise<string>;
 }
 
@@ -31,7 +31,7 @@ export async function openConnection({ baseUrl }: Pick<TestServer, 'baseUrl'>): 
   };
 }
 
-/** Sends bytes on a connection of their own, and reads until the server closes it. */
+/** Sends text on a new connection and reads until the server closes it. */
 export async function exchangeRaw(server: Pick<TestServer, 'baseUrl'>, text: string): Promise<RawAnswer> {
   const connection = await openConnection(server);
   await connection.send(text);
@@ -41,7 +41,7 @@ export async function exchangeRaw(server: Pick<TestServer, 'baseUrl'>, text: str
 export interface RawAnswer {
   status: number;
   headers: Headers;
-  // biome-ignore lint/suspicious/noExplicitAny: a test says what it expects of a body by looking into it.
+  // biome-ignore lint/suspicious/noExplicitAny: tests access arbitrary fields of the body.
   body: any;
 }
 

@@ -8,13 +8,13 @@ export interface RawRequestOptions {
   token?: string | undefined;
   headers?: Record<string, string | string[]>;
   body?: string | Uint8Array | undefined;
-  /** Sends the body in chunks, without saying how long it is. */
+  /** Sends the body in chunks, without a Content-Length. */
   isChunked?: boolean;
-  /** Runs when the head of the request is on its way and its body is not. */
+  /** Runs after the headers and before the body. */
   beforeBody?: () => Promise<void>;
 }
 
-/** Sends what fetch refuses or mends: a path as it is written, a GET with a body, a header twice. */
+/** Sends requests that fetch rejects or changes: an unnormalized path, a GET with a body, a repeated header. */
 export function rawRequest(
   server: Pick<TestServer, 'baseUrl'>,
   method: string,

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo, Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** A request that a receiver got. */
+/** A received request. */
 export interface Received {
   path: string;
   headers: Record<string, string>;
@@ -10,18 +10,18 @@ export interface Received {
   receivedAt: number;
 }
 
-/** What a receiver does with a request: a status, or anything. */
+/** The response of a receiver: a status or a function. */
 export type Behavior = number | ((response: ServerResponse, received: Received, request: IncomingMessage) => void);
 
 export interface Receiver {
   /** http://127.0.0.1:<port> */
   url: string;
   received: Received[];
-  /** From now on. */
+  /** Changes the response to later requests. */
   respondWith(behavior: Behavior): void;
-  /** The most requests that were unanswered at one time. */
+  /** The maximum number of requests that were open at the same time. */
   maxConcurrent(): number;
-  /** Resolves when it has got so many requests in all. */
+  /** Resolves when `count` requests have arrived in total. */
   waitForRequests(count: number, timeoutMs?: number): Promise<Received[]>;
   close(): Promise<void>;
 }
@@ -29,7 +29,7 @@ export interface Receiver {
 /** Never answers. */
 export const hang: Behavior = () => {};
 
-/** Closes the connection without an answer. */
+/** Closes the connection without a response. */
 export const closeEarly: Behavior = response => {
   response.socket?.destroy();
 };
@@ -40,7 +40,7 @@ export const redirectTo =
     response.writeHead(302, { location }).end();
   };
 
-/** An HTTP server on the loopback that keeps what it gets. */
+/** An HTTP server on the loopback that records its requests. */
 export async function startReceiver(behavior: Behavior = 204): Promise<Receiver> {
   let current = behavior;
   let open = 0;
@@ -104,7 +104,7 @@ export async function startReceiver(behavior: Behavior = 204): Promise<Receiver>
   };
 }
 
-/** The same, for one test. */
+/** A receiver that closes at the end of the test. */
 export async function startReceiverForTest(behavior?: Behavior): Promise<Receiver> {
   const receiver = await startReceiver(behavior);
   onTestFinished(() => receiver.close());

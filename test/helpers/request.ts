@@ -3,18 +3,18 @@ import type { TestServer } from './server.ts';
 export interface Answer {
   status: number;
   headers: Headers;
-  /** The parsed JSON body; null when there is none. */
-  // biome-ignore lint/suspicious/noExplicitAny: a test says what it expects of a body by looking into it.
+  /** The parsed JSON body, or null. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests access arbitrary fields of the body.
   body: any;
   text: string;
-  /** The error key of a refusal. */
+  /** The key of an error response. */
   key: string | undefined;
 }
 
 export interface RequestOptions {
   token?: string | undefined;
   json?: unknown;
-  /** A body as it is, instead of json. */
+  /** A raw body in place of `json`. */
   raw?: RequestInit['body'];
   headers?: Record<string, string>;
 }

@@ -1,29 +1,29 @@
 /**
- * The command line in a process that runs one command after the other, each as if the process were its own: with its
- * settings, parameters and output alone. Nearly all that a short command takes is the start of its process.
+ * Runs commands of the command line one after the other in one process, because the start of a process takes most of the
+ * time of a short command. Each command has its own settings, parameters and output.
  */
 import { Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { runProgram } from '../../server/cli/program.ts';
 
-/** What runCli asks for. */
+/** A command that runCli sends. */
 export interface Command {
   settings: Record<string, string>;
   parameters: string[];
 }
 
-/** What came of it. What it left open would have kept a process of its own from ending. */
+/** The result of a command. `leftOpen` lists resources that would keep a separate process from ending. */
 export type Outcome = { exitCode: number; stdout: string; stderr: string } | { leftOpen: string[] };
 
 const main = fileURLToPath(new URL('../../server/cli/main.ts', import.meta.url));
 
-// Node would print a warning past the stream that stands in for standard error.
+// Node prints warnings to the real standard error, not to the captured one.
 process.removeAllListeners('warning');
 process.on('warning', warning => process.stderr.write(`${warning.stack}\n`));
 process.on('message', async (command: Command) => process.send?.(await run(command)));
 process.on('disconnect', () => process.exit());
-/** What keeps this process alive by itself. */
+/** The number of resources that are open without a command. */
 const own = process.getActiveResourcesInfo().length;
 
 async function run({ settings, parameters }: Command): Promise<Outcome> {
@@ -39,7 +39,7 @@ async function run({ settings, parameters }: Command): Promise<Outcome> {
   return { exitCode: Number(process.exitCode ?? 0), stdout: stdout(), stderr: stderr() };
 }
 
-/** Puts a stream in the place of the process's own, and answers how to read what was written to it. */
+/** Replaces a standard stream of the process and returns a function that reads the captured output. */
 function capture(name: 'stdout' | 'stderr'): () => string {
   const chunks: Buffer[] = [];
   const stream = new Writable({
@@ -52,14 +52,14 @@ function capture(name: 'stdout' | 'stderr'): () => string {
   return () => Buffer.concat(chunks).toString();
 }
 
-/** Waits as a process does for all that is open, such as connections, and answers what is open after seconds still. */
+/** Waits until all resources such as connections are closed. Returns those that are still open after ten seconds. */
 async function untilClosed(): Promise<string[]> {
   const deadline = performance.now() + 10_000;
   for (;;) {
     const open = process.getActiveResourcesInfo();
     if (open.length <= own) return [];
     if (performance.now() > deadline) return open;
-    // A timer that counts as nothing open.
+    // This timer does not count as an open resource.
     await delay(1, undefined, { ref: false });
   }
 }

@@ -4,7 +4,7 @@ import type { TestServer } from './server.ts';
 
 type Acting = Pick<TestServer, 'database' | 'dependencies'>;
 
-/** Runs an operation as a user in person, as the pages of a web front end do; as a moderator unless told otherwise. */
+/** Runs an operation as a signed-in user without a token. The user is a moderator by default. */
 export function runAsUser<T>(
   { database, dependencies }: Acting,
   { accountId, boardId }: Pick<World, 'accountId' | 'boardId'>,

@@ -3,16 +3,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const memory = '/dev/shm';
-/** What the clusters of a run may take, generously. A container that was given little memory to share has less. */
+/** An upper limit for the clusters of a run. Containers often have a smaller /dev/shm. */
 const enoughBytes = 2 * 2 ** 30;
 
 /**
- * A new directory for a PostgreSQL that need not survive: in memory where there is enough, because a database is a
- * thousand files, which many a disk takes longer to make than a test to run.
+ * A new directory for a temporary PostgreSQL. It is in memory if there is enough, because a database has a thousand files
+ * and a slow disk takes longer to create them than a test takes to run.
  */
 export async function makeScratchDirectory(): Promise<string> {
   const directory = await mkdtemp(join((await isRoomy(memory)) ? memory : tmpdir(), 'idea-board-test-'));
-  // As root, PostgreSQL runs as another user, who must be able to enter: else the cluster would live elsewhere.
+  // If the tests run as root, PostgreSQL runs as another user, who needs access to the directory.
   await chmod(directory, 0o755);
   return directory;
 }

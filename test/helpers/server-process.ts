@@ -5,15 +5,15 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** A server or a worker, as its npm script runs it, in a process of its own. */
+/** A server or a worker in a separate process, started by its npm script. */
 export interface ServerProcess {
   pid: number;
-  /** http://127.0.0.1:<port>; empty for a worker. */
+  /** http://127.0.0.1:<port>, or empty for a worker. */
   baseUrl: string;
-  /** All that it wrote, to both. */
+  /** The text of standard output and standard error. */
   output(): string;
   signal(signal: NodeJS.Signals): void;
-  /** Its status or the signal that killed it, once it has ended. */
+  /** Resolves with the exit status or the signal at the end of the process. */
   ended: Promise<number | NodeJS.Signals>;
   kill(): Promise<void>;
 }
@@ -26,14 +26,14 @@ const { scripts, config } = JSON.parse(readFileSync(join(root, 'package.json'), 
 
 const started = { start: /listens on (http:\S+),/, worker: /worker runs up to (?:)/ };
 
-/** Starts one and resolves when it says that it works. */
+/** Starts the process and resolves when it logs that it is ready. */
 export async function startProcess(
   script: 'start' | 'worker',
   environment: Record<string, string>,
   nodeOptions: string[] = [],
 ): Promise<ServerProcess> {
   const command = scripts[script] ?? '';
-  // Signals that are sent to npm's child reach the server because it takes the shell's place.
+  // A signal to the shell reaches the server only if `exec` replaces the shell.
   if (!command.includes(' exec node ')) throw new Error(`npm run ${script} does not exec node`);
   const child = spawn('sh', ['-c', command], {
     cwd: root,
@@ -47,7 +47,7 @@ export async function startProcess(
     },
   });
   let output = '';
-  // Not when it exits: what it wrote last may come after that.
+  // Waits for "close" rather than "exit", since output may still arrive after the exit.
   const ended = once(child, 'close').then(([status, signal]) => status ?? signal);
   const baseUrl = await new Promise<string>((resolve, reject) => {
     const onData = (data: Buffer) => {

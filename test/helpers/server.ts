@@ -15,37 +15,37 @@ export interface TestServer extends TestDatabase {
   /** http://127.0.0.1:<port> */
   baseUrl: string;
   config: Config;
-  /** What the server was built from, for a worker beside it. */
+  /** The dependencies of the server, for a worker beside it. */
   dependencies: ServerDependencies;
-  /** Every line that the server logged. */
+  /** All lines of the log. */
   logLines: string[];
-  /** Every line of its audit log. */
+  /** All lines of the audit log. */
   auditLines: string[];
-  /** Has something undone when the server stops, the last first. */
-  beforeClose(undo: () => Promise<unknown>): void;
-  /** Stops the server, drops its database, and fails when an answer was not what the contract declares. */
+  /** Adds a cleanup function for the close of the server. The last one runs first. */
+  beforeClose(cleanUp: () => Promise<unknown>): void;
+  /** Stops the server and drops its database. Fails if a response did not match the contract. */
   close(): Promise<void>;
 }
 
 export interface TestServerOptions {
   clock?: Clock;
-  /** Settings by their variables. The limits are far away unless they are given. */
+  /** Environment variables. The default rate limits are too high to matter. */
   environment?: Record<string, string>;
-  /** What stands in for what the server would have by itself. */
+  /** Replaces dependencies of the server. */
   dependencies?: Partial<ServerDependencies>;
-  /** A database to serve, such as another server's, which is left there; else the server has its own. */
+  /** An existing database, which the server does not drop. By default the server creates its own. */
   on?: TestDatabase;
 }
 
 /** The application key of every test. */
 export const testAppKey = Buffer.alloc(32, 7);
 
-const farLimits = { RATE_LIMIT_READ: '1000000', RATE_LIMIT_WRITE: '1000000', RATE_LIMIT_IP: '1000000' };
+const highLimits = { RATE_LIMIT_READ: '1000000', RATE_LIMIT_WRITE: '1000000', RATE_LIMIT_IP: '1000000' };
 
-/** Starts a server on a free port of the loopback, with a database of its own. */
+/** Starts a server on a free port of the loopback. */
 export async function startServer(options: TestServerOptions = {}): Promise<TestServer> {
   const testDatabase = options.on ?? (await createTestDatabase());
-  const config = loadConfig({ ...farLimits, ...options.environment });
+  const config = loadConfig({ ...highLimits, ...options.environment });
   const logLines: string[] = [];
   const logger = buildLogger({ ...config, APP_KEY: testAppKey }, { write: line => logLines.push(line) });
   const { database } = testDatabase;
@@ -59,13 +59,13 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
     appKey: testAppKey,
     audit: buildAuditLog({ destination: { write: line => auditLines.push(line) }, redactor }),
     reporter: silentReporter,
-    // Of the production's costs, a test of signing in would take seconds.
+    // The hashing cost of production would take seconds in each test of signing in.
     passwords: buildPasswords({ memoryKib: 8, passes: 1 }),
     extensions: [],
     ...options.dependencies,
   };
   const app = await buildApp(dependencies);
-  const undoing: (() => Promise<unknown>)[] = [];
+  const cleanUps: (() => Promise<unknown>)[] = [];
   const violations = watchResponses(app.server);
   const baseUrl = await app.listen({ host: '127.0.0.1', port: 0 });
   return {
@@ -75,17 +75,17 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
     dependencies,
     logLines,
     auditLines,
-    beforeClose: undo => undoing.push(undo),
+    beforeClose: cleanUp => cleanUps.push(cleanUp),
     async close() {
-      for (const undo of undoing.splice(0).reverse()) await undo();
+      for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
       await app.close();
       if (!options.on) await testDatabase.drop();
-      expect(violations, 'answers that the contract does not declare').toEqual([]);
+      expect(violations, 'responses that violate the contract').toEqual([]);
     },
   };
 }
 
-/** The same, for one test. */
+/** Starts a server that closes at the end of the test. */
 export async function startServerForTest(options: TestServerOptions = {}): Promise<TestServer> {
   const server = await startServer(options);
   onTestFinished(() => server.close());

@@ -1,6 +1,6 @@
 /**
- * Imported before anything else, it puts the clock of a process off by the milliseconds that the file CLOCK_SHIFT_FILE
- * says, once it is there: so a test need not wait for the end of a minute.
+ * Shifts the clock of a process, so that a test need not wait for the end of a minute. The file CLOCK_SHIFT_FILE has the
+ * milliseconds and takes effect once it exists. A process imports this module before all others.
  */
 import { readFileSync } from 'node:fs';
 
@@ -11,7 +11,7 @@ function now(): number {
   try {
     shiftMs ??= Number(readFileSync(process.env.CLOCK_SHIFT_FILE ?? '', 'utf8'));
   } catch {
-    // Not yet.
+    // The file does not exist yet.
   }
   return RealDate.now() + (shiftMs ?? 0);
 }

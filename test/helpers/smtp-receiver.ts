@@ -5,7 +5,7 @@ import { SMTPServer, type SMTPServerAddress, type SMTPServerSession } from 'smtp
 export interface ReceivedMail {
   to: string;
   from: string;
-  /** As it came, with CRLF. */
+  /** The unparsed mail, with CRLF. */
   raw: string;
   mail: Email;
 }
@@ -13,16 +13,16 @@ export interface ReceivedMail {
 export interface SmtpReceiver {
   url: string;
   received: ReceivedMail[];
-  /** How many connections were made. */
+  /** The number of connections so far. */
   connections: number;
-  /** Answers a recipient with an error code instead of taking mail for it. */
+  /** Rejects mail for a recipient with an error code. */
   refuse(address: string, code: number): void;
-  /** Takes mail for every recipient again. */
+  /** Accepts mail for all recipients again. */
   accept(): void;
   close(): Promise<void>;
 }
 
-/** A mail server on a free port of the loopback, which keeps what it is sent. */
+/** A mail server on a free port of the loopback that records its mail. */
 export async function startSmtpReceiver(): Promise<SmtpReceiver> {
   const refused = new Map<string, number>();
   const server = new SMTPServer({
@@ -35,7 +35,7 @@ export async function startSmtpReceiver(): Promise<SmtpReceiver> {
     },
     onRcptTo({ address }: SMTPServerAddress, _session: SMTPServerSession, callback) {
       const responseCode = refused.get(address);
-      callback(responseCode === undefined ? null : Object.assign(new Error('Not taken'), { responseCode }));
+      callback(responseCode === undefined ? null : Object.assign(new Error('Rejected'), { responseCode }));
     },
     onData(stream, { envelope }, callback) {
       const chunks: Buffer[] = [];
@@ -51,7 +51,7 @@ export async function startSmtpReceiver(): Promise<SmtpReceiver> {
       });
     },
   });
-  // A client that goes away in the middle is no failure of the test.
+  // A client may disconnect at any time.
   server.on('error', () => {});
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.server.address() as AddressInfo;

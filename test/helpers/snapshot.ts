@@ -1,13 +1,13 @@
 import type { TestDatabase } from './database.ts';
 
-/** Counters come and go with every request, refused or not, and are no data of anybody's. */
-const leftOut = new Set(['rate_limits', 'schema_migrations']);
+/** Rate limit counters change with every request. */
+const ignoredTables = new Set(['rate_limits', 'schema_migrations']);
 
 const statements = new WeakMap<object, string>();
 
 /**
- * The number of rows of every table and a hash of what they hold: two equal snapshots mean that nothing was written
- * between them. When a token was last used is left out, since a request may note it after its answer.
+ * The number of rows and a hash of every table. Two equal snapshots mean that the data did not change between them.
+ * Ignores the last use of a token, because the server may store it after the response.
  */
 export async function snapshot({ sql }: Pick<TestDatabase, 'sql'>): Promise<Record<string, string>> {
   let statement = statements.get(sql);
@@ -17,7 +17,7 @@ export async function snapshot({ sql }: Pick<TestDatabase, 'sql'>): Promise<Reco
       where table_schema = 'public' and table_type = 'BASE TABLE' order by 1`,
     );
     statement = tables
-      .filter(({ name }) => !leftOut.has(name))
+      .filter(({ name }) => !ignoredTables.has(name))
       .map(
         ({
           name,

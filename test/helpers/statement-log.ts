@@ -1,12 +1,12 @@
 import { WaryClient } from '../../server/database/client.ts';
 
 export interface LoggedStatement {
-  /** Which connection ran it, by the order of their first statements. */
+  /** The number of the connection, in the order of their first statements. */
   connection: number;
   text: string;
 }
 
-/** Notes every statement that the server sends to PostgreSQL while work runs. The statements run as ever. */
+/** Records every statement that the server sends to PostgreSQL during `work`. */
 export async function logStatements<T>(work: () => Promise<T>): Promise<{ result: T; statements: LoggedStatement[] }> {
   const statements: LoggedStatement[] = [];
   const connections = new Map<object, number>();

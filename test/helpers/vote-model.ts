@@ -1,4 +1,4 @@
-/** What votes and merges mean, in the plainest words: no tallies are kept and no vote is carried; all is looked up. */
+/** A command for the model of votes and merges. The model stores no tallies and no copied votes, but computes them. */
 export type Command =
   | { kind: 'vote'; voter: number; idea: number; value: VoteWord }
   | { kind: 'merge'; idea: number; target: number }
@@ -6,7 +6,7 @@ export type Command =
 
 export type VoteWord = 'up' | 'down' | 'none';
 
-/** What an idea shows to a voter. */
+/** The state of an idea as a voter sees it. */
 export interface IdeaState {
   up_count: number;
   down_count: number;
@@ -22,9 +22,9 @@ export type Outcome =
 export class VoteModel {
   readonly ideas: number;
   readonly voters: number;
-  /** For each idea, what voters said there themselves; 'none' is a vote withdrawn while others were merged into it. */
+  /** The direct votes on each idea by voter. 'none' is a vote that was withdrawn while other ideas were merged into it. */
   private readonly own: Map<number, VoteWord>[];
-  /** Merges in force, the first one first. */
+  /** The merges in force, oldest first. */
   private merges: { source: number; target: number }[] = [];
 
   constructor(ideas: number, voters: number) {
@@ -42,7 +42,7 @@ export class VoteModel {
     return copy;
   }
 
-  /** Runs a command as moderator, who votes as that voter, would see it answered. */
+  /** Runs a command and returns its result as the moderator sees it, who is the voter of that number. */
   run(command: Command, moderator: number): Outcome {
     if (command.kind === 'vote') return this.vote(command.idea, command.voter, command.value);
     if (command.kind === 'merge') return this.merge(command.idea, command.target, moderator);
@@ -75,14 +75,14 @@ export class VoteModel {
     const target = this.mergedInto(idea);
     if (target === null) return { status: 200, idea: this.state(idea, moderator), target: null };
     this.merges = this.merges.filter(({ source }) => source !== idea);
-    // A withdrawn vote has nothing left to keep away.
+    // Without merged ideas, a withdrawn vote has no other vote to override.
     if (this.sourcesOf(target).length === 0) {
       for (const [voter, value] of this.ownOf(target)) if (value === 'none') this.ownOf(target).delete(voter);
     }
     return { status: 200, idea: this.state(idea, moderator), target: this.state(target, moderator) };
   }
 
-  /** The own vote wins, a withdrawn one included; then the first merged idea on which the voter has one. */
+  /** A direct vote wins, even if it was withdrawn. Otherwise the first merged idea with a vote of the voter decides. */
   private voteOf(idea: number, voter: number): VoteWord {
     const own = this.ownOf(idea).get(voter);
     if (own !== undefined) return own;

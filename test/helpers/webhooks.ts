@@ -11,7 +11,7 @@ import { testAppKey } from './server.ts';
 
 export const testSecretBox = buildSecretBox(testAppKey);
 
-/** Runs an administrative operation as the command line does. */
+/** Runs an administrative operation as the operator. */
 export function administer<T>(
   { database }: Pick<TestDatabase, 'database'>,
   work: (admin: Administration) => Promise<T>,
@@ -24,7 +24,7 @@ export interface TestWebhook {
   secret: string;
 }
 
-/** An endpoint of the world's account for every board and type, unless told otherwise. */
+/** Creates a webhook endpoint in the account of the world, by default for all boards and event types. */
 export async function addWebhook(
   db: Pick<TestDatabase, 'database'>,
   world: Pick<World, 'accountId'>,
@@ -36,13 +36,13 @@ export async function addWebhook(
   return { id: endpoint.id, secret };
 }
 
-/** The body of a webhook as a receiver that trusts nobody reads it. */
-// biome-ignore lint/suspicious/noExplicitAny: a test says what it expects of a body by looking into it.
+/** Verifies the signature of a webhook and returns its body. */
+// biome-ignore lint/suspicious/noExplicitAny: tests access arbitrary fields of the body.
 export function verify(received: Received, secret: string): any {
   return new Webhook(secret).verify(received.body, received.headers);
 }
 
-/** Everything that waits for a later time is due now. What is being tried is left alone: it would be sent once more. */
+/** Makes all waiting deliveries and jobs due now. Skips running jobs, because they would run twice. */
 export async function fastForward({ sql }: Pick<TestDatabase, 'sql'>) {
   await sql(
     `update webhook_deliveries set next_attempt_at = now() where state = 'pending' and next_attempt_at > now()`,
@@ -51,7 +51,7 @@ export async function fastForward({ sql }: Pick<TestDatabase, 'sql'>) {
   await sql(`select pg_notify('jobs:insert', '{"count":100}')`);
 }
 
-/** Deliveries in the order in which they were made. */
+/** The deliveries of an endpoint, oldest first. */
 export function deliveriesOf({ sql }: Pick<TestDatabase, 'sql'>, endpointId: number) {
   return sql<{ id: number; state: string; attempt_count: number; next_attempt_at: string | null; event_id: string }>(
     'select id, state, attempt_count, next_attempt_at, event_id from webhook_deliveries where endpoint_id = $1 order by id',
@@ -59,7 +59,7 @@ export function deliveriesOf({ sql }: Pick<TestDatabase, 'sql'>, endpointId: num
   );
 }
 
-/** Waits until something holds. */
+/** Repeats the check until it passes. */
 export async function eventually(check: () => Promise<void> | void, timeoutMs = 30_000) {
   await expect
     .poll(

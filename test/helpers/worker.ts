@@ -18,12 +18,12 @@ export interface TestWorkerOptions extends Partial<Omit<WorkerOptions, 'url' | '
   environment?: Record<string, string>;
 }
 
-/** Settings under which a worker reaches the loopback. */
+/** Settings that let a worker send requests to the loopback. */
 export function workerConfig(environment: Record<string, string> = {}): Config {
   return loadConfig({ WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8', ...environment });
 }
 
-/** Starts a worker on a test's database, for as long as the test takes. */
+/** Starts a worker that stops at the end of the test. */
 export async function startWorkerForTest(
   db: Pick<TestDatabase, 'url' | 'database'>,
   options: TestWorkerOptions = {},
@@ -34,7 +34,7 @@ export async function startWorkerForTest(
   return worker;
 }
 
-/** The same, until it is stopped. */
+/** Starts a worker that the caller stops. */
 export async function startTestWorker(
   { url, database }: Pick<TestDatabase, 'url' | 'database'>,
   { environment = {}, ...options }: TestWorkerOptions = {},
