@@ -89,6 +89,8 @@ describe('connections that PostgreSQL ends', () => {
     const server = await serve();
     const { pool } = server.database;
     await Promise.all([...Array(8)].map(() => read(server)));
+    // A connection can still be on its way after the last answer.
+    await vi.waitFor(() => expect(pool.idleCount).toBe(pool.totalCount), patience);
     const idle = pool.idleCount;
     expect(idle).toBeGreaterThan(1);
     const lost: Error[] = [];
@@ -113,7 +115,7 @@ describe('connections that PostgreSQL ends', () => {
     const answers = await Promise.all([...Array(2 * poolSize)].map((_, n) => create(server, `Kept ${n}`)));
     expect(answers.map(({ status }) => status)).toEqual(Array(2 * poolSize).fill(201));
     const { pool } = server.database;
-    expect(pool.idleCount).toBe(pool.totalCount);
+    await vi.waitFor(() => expect(pool.idleCount).toBe(pool.totalCount), patience);
   });
 
   test('in the middle of a vote leave the tally as it was', async () => {
