@@ -226,7 +226,7 @@ describe('the list of the tools', () => {
       expect(tool.description.length, tool.name).toBeGreaterThan(150);
       if (operation?.metadata.auth === 'board' && operation.metadata.bucket === 'apitoken:write') {
         expect(tool.description).toContain(`Needs the ${operation.metadata.grant} grant`);
-        expect(tool.description).toContain('writes are few in an hour');
+        expect(tool.description).toContain('Writes are limited per hour');
       }
       expect(tool.annotations).toEqual({
         title: tool.title,
