@@ -3,16 +3,16 @@ import type { CallResult } from './call.ts';
 import type { ErrorKey, ValidationIssue } from './contract.ts';
 import { ApiError, type IdeaBoardError, UnexpectedAnswerError } from './errors.ts';
 import { readRateLimit, readRetryAfter } from './rate-limit.ts';
-import type { WrittenRequest } from './request.ts';
+import type { PreparedRequest } from './request.ts';
 
-/** How much of an answer that is none of the API's an error carries. */
+/** The maximum length of the text in an UnexpectedAnswerError. */
 const shownLength = 500;
 
-/** Reads an answer: the result of a success, or throws what the answer says went wrong. */
-export function readAnswer<T>(request: WrittenRequest, answer: Answer, attempts: number): CallResult<T> {
+/** Returns the result of a successful response, or throws its error. */
+export function readAnswer<T>(request: PreparedRequest, answer: Answer, attempts: number): CallResult<T> {
   const { status, headers } = answer;
   const body = parseJson(answer.text);
-  // Unknown fields and values pass: within v1 a server may answer with more than these types know.
+  // Unknown fields and values are kept, because a newer server of v1 may send them.
   if (status < 200 || status > 299 || !isObject(body)) throw errorOf(request, answer, body, attempts);
   return {
     data: body as T,
@@ -29,7 +29,7 @@ export function requestIdOf(headers: Headers): string | undefined {
   return headers.get('x-request-id') ?? undefined;
 }
 
-function errorOf(request: WrittenRequest, answer: Answer, body: unknown, attempts: number): IdeaBoardError {
+function errorOf(request: PreparedRequest, answer: Answer, body: unknown, attempts: number): IdeaBoardError {
   const { status, headers, text } = answer;
   const { operation } = request;
   const details = {
@@ -53,13 +53,13 @@ function errorOf(request: WrittenRequest, answer: Answer, body: unknown, attempt
   });
 }
 
-/** In a browser a redirect that is not followed shows no more of itself than a status of 0. */
+/** A browser shows a redirect that it does not follow only as status 0. */
 function unexpectedMessage({ status, headers }: Answer): string {
   if (status !== 0 && (status < 300 || status > 399)) {
-    return `The answer ${status} is not one of the Agent API: is baseUrl the address of the server?`;
+    return `The response with status ${status} did not come from the Agent API. Check baseUrl.`;
   }
   const location = headers.get('location');
-  return `The server redirects${location === null ? '' : ` to ${location}`}: set baseUrl to the address where it ends`;
+  return `The server redirects${location === null ? '' : ` to ${location}`}. Set baseUrl to the final address.`;
 }
 
 function parseJson(text: string): unknown {

@@ -1,27 +1,27 @@
 import { AbortError, ConnectionError, type ErrorDetails, TimeoutError } from './errors.ts';
 import type { Fetch } from './options.ts';
-import type { WrittenRequest } from './request.ts';
+import type { PreparedRequest } from './request.ts';
 
-/** An answer that was read to its end. */
+/** A completely received response. */
 export interface Answer {
   status: number;
   headers: Headers;
   text: string;
 }
 
-/** The longest that a timer can be set to. */
+/** The maximum delay of a timer. */
 const longestTimerMs = 2 ** 31 - 1;
 
-/** Sends a request once. Whatever keeps it from being answered becomes one of the errors of this package. */
+/** Sends a request once. Throws an error of this package if no complete response arrives. */
 export async function sendOnce(
   fetch: Fetch,
-  request: WrittenRequest,
+  request: PreparedRequest,
   { timeoutMs, signal, attempts }: { timeoutMs: number; signal: AbortSignal | undefined; attempts: number },
 ): Promise<Answer> {
   const { operation } = request;
   if (signal?.aborted) throw abortError(signal, { operation, attempts: attempts - 1 });
   const controller = new AbortController();
-  // A fetch of somebody's own may not heed its signal, so it is raced against it.
+  // A custom fetch may ignore its signal.
   const stopped = new Promise<never>((_, reject) => {
     controller.signal.addEventListener('abort', () => reject(controller.signal.reason), { once: true });
   });
@@ -33,7 +33,7 @@ export async function sendOnce(
   };
   const timer = timeoutMs <= longestTimerMs ? setTimeout(onTimeout, timeoutMs) : undefined;
   try {
-    return await Promise.race([exchange(fetch, request, controller.signal), stopped]);
+    return await Promise.race([send(fetch, request, controller.signal), stopped]);
   } catch (error) {
     if (controller.signal.aborted) throw controller.signal.reason;
     throw new ConnectionError({ message: connectionMessage(request, error), operation, attempts, cause: error });
@@ -47,21 +47,21 @@ function abortError(signal: AbortSignal | undefined, details: Omit<ErrorDetails,
   return new AbortError({ message: 'The call was aborted', ...details, cause: signal?.reason });
 }
 
-async function exchange(fetch: Fetch, request: WrittenRequest, signal: AbortSignal): Promise<Answer> {
+async function send(fetch: Fetch, request: PreparedRequest, signal: AbortSignal): Promise<Answer> {
   const { method, url, headers, body } = request;
   const response = await fetch(url, {
     method,
     headers,
     signal,
-    // A redirect that is followed turns a POST into a GET, and a creation into a list.
+    // Following a redirect can turn a POST into a GET, and a creation into a list.
     redirect: 'manual',
     ...(body === undefined ? {} : { body }),
   });
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
-/** Runtimes say "fetch failed" and keep the reason in the cause. */
-function connectionMessage({ url }: WrittenRequest, error: unknown): string {
+/** The error of fetch often says only "fetch failed" and has the reason in its cause. */
+function connectionMessage({ url }: PreparedRequest, error: unknown): string {
   const reasons: string[] = [];
   for (let one = error; one instanceof Error && reasons.length < 3; one = one.cause) {
     if (one.message !== '') reasons.push(one.message);

@@ -1,19 +1,19 @@
 import type { RateLimit } from './rate-limit.ts';
 
-/** A success, with what the answer said beside its body. */
+/** A successful result with the metadata of its response. */
 export interface CallResult<T> {
   data: T;
   status: number;
   headers: Headers;
   requestId: string | undefined;
   rateLimit: RateLimit | undefined;
-  /** Whether the server had done this before, under the same idempotency key, and answered as it did then. */
+  /** Whether the server repeated the stored response of an earlier request with the same idempotency key. */
   isReplay: boolean;
-  /** How many requests were sent. */
+  /** The number of sent requests. */
   attempts: number;
 }
 
-/** A call on its way: await it for its result, or `withResponse()` for what came with it. */
+/** A running call. Await it for its result, or await `withResponse()` for the result and its metadata. */
 export class Call<T> implements Promise<T> {
   readonly [Symbol.toStringTag] = 'Call';
   readonly #result: Promise<CallResult<T>>;
@@ -28,7 +28,7 @@ export class Call<T> implements Promise<T> {
     return this.#result;
   }
 
-  // biome-ignore lint/suspicious/noThenProperty: it is a promise, with one method more.
+  // biome-ignore lint/suspicious/noThenProperty: a Call is a promise with one more method.
   then<A = T, B = never>(
     onFulfilled?: ((data: T) => A | PromiseLike<A>) | null,
     onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null,

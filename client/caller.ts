@@ -3,15 +3,15 @@ import { sendOnce } from './attempt.ts';
 import { Call, type CallResult } from './call.ts';
 import type { OperationId, Operations } from './contract.ts';
 import { IdeaBoardError } from './errors.ts';
-import { tell } from './hooks.ts';
+import { callHook } from './hooks.ts';
 import { defaultLimits, type Fetch, type IdeaBoardOptions, type Limits, type WriteOptions } from './options.ts';
 import { readRateLimit } from './rate-limit.ts';
-import { type CallInput, type RequestDefaults, type WrittenRequest, writeRequest } from './request.ts';
+import { type CallInput, type PreparedRequest, prepareRequest, type RequestDefaults } from './request.ts';
 import { RetryBudget, retryDelayMs } from './retry.ts';
 
-/** What a caller has of the world, so that a test can have another one. */
-export interface World {
-  /** A clock that is never set, in milliseconds. */
+/** The functions of the runtime that a test replaces. */
+export interface Environment {
+  /** A monotonic clock, in milliseconds. */
   now(): number;
   /** From 0 up to 1. */
   random(): number;
@@ -20,21 +20,21 @@ export interface World {
 
 type ResolvedLimits = typeof defaultLimits;
 
-/** Calls operations: sends their requests, again where that is safe and of use, and reads the answers. */
+/** Calls operations: sends their requests, retries them when that is safe and useful, and reads the responses. */
 export class Caller {
   readonly #options: IdeaBoardOptions;
   readonly #defaults: RequestDefaults;
   readonly #fetch: Fetch;
-  readonly #world: World;
+  readonly #environment: Environment;
   readonly #budget = new RetryBudget();
 
-  constructor(options: IdeaBoardOptions, world: World = realWorld) {
+  constructor(options: IdeaBoardOptions, environment: Environment = defaultEnvironment) {
     const { baseUrl, token, board, headers, validate, fetch } = options;
     this.#options = options;
     this.#defaults = { baseUrl: addressOf(baseUrl), token: bearerOf(token), board, headers, validate };
-    // Taken at each call, so that a fetch which is instrumented later is used too. A browser's insists on its window.
+    // Reads the global fetch at each call, so that later instrumentation applies. Browsers require its window as `this`.
     this.#fetch = fetch ?? ((url, init) => globalThis.fetch(url, init));
-    this.#world = world;
+    this.#environment = environment;
   }
 
   call<O extends OperationId>(
@@ -50,10 +50,10 @@ export class Caller {
     input: CallInput<O>,
     options: WriteOptions,
   ): Promise<CallResult<Operations[O]['result']>> {
-    const { now, random, sleep } = this.#world;
+    const { now, random, sleep } = this.#environment;
     const limits = resolveLimits(this.#options, options);
     const endsAt = now() + limits.totalTimeoutMs;
-    const request = writeRequest(operation, input, this.#defaults, options);
+    const request = prepareRequest(operation, input, this.#defaults, options);
     for (let attempts = 1; ; attempts += 1) {
       try {
         const timeoutMs = Math.min(limits.timeoutMs, endsAt - now());
@@ -63,31 +63,31 @@ export class Caller {
       } catch (error) {
         if (!(error instanceof IdeaBoardError)) throw error;
         if (error.status !== undefined && error.status < 500) this.#budget.earn();
-        const situation = { request, limits, budget: this.#budget, leftMs: endsAt - now(), random };
-        const delayMs = retryDelayMs(error, situation);
+        const context = { request, limits, budget: this.#budget, leftMs: endsAt - now(), random };
+        const delayMs = retryDelayMs(error, context);
         if (delayMs === undefined) throw error;
-        tell(this.#options.hooks, 'onRetry', { ...eventOf(request, attempts), error, delayMs });
+        callHook(this.#options.hooks, 'onRetry', { ...eventOf(request, attempts), error, delayMs });
         await sleep(delayMs, options.signal);
       }
     }
   }
 
   async #attempt<O extends OperationId>(
-    request: WrittenRequest,
+    request: PreparedRequest,
     attempts: number,
     timeoutMs: number,
     signal: AbortSignal | undefined,
   ): Promise<CallResult<Operations[O]['result']>> {
     const { hooks } = this.#options;
     const event = eventOf(request, attempts);
-    const sentAt = this.#world.now();
-    tell(hooks, 'onRequest', event);
+    const sentAt = this.#environment.now();
+    callHook(hooks, 'onRequest', event);
     const answer = await sendOnce(this.#fetch, request, { timeoutMs, signal, attempts });
     const { status, headers } = answer;
-    tell(hooks, 'onResponse', {
+    callHook(hooks, 'onResponse', {
       ...event,
       status,
-      durationMs: this.#world.now() - sentAt,
+      durationMs: this.#environment.now() - sentAt,
       requestId: requestIdOf(headers),
       rateLimit: readRateLimit(headers),
     });
@@ -95,7 +95,7 @@ export class Caller {
   }
 }
 
-function eventOf({ operation, method, url, idempotencyKey }: WrittenRequest, attempt: number) {
+function eventOf({ operation, method, url, idempotencyKey }: PreparedRequest, attempt: number) {
   return { operation, method, url, attempt, idempotencyKey };
 }
 
@@ -107,26 +107,26 @@ function resolveLimits(...given: Limits[]): ResolvedLimits {
   return limits;
 }
 
-/** The address before each path. fetch takes none with credentials, and a query or a fragment would take the path in. */
+/** The prefix of each path. fetch rejects credentials, and a query or fragment would swallow the path. */
 function addressOf(baseUrl: unknown): string {
   try {
     const { protocol, origin, pathname, username, password, search, hash } = new URL(String(baseUrl));
     const isBare = `${username}${password}${search}${hash}` === '';
     if (/^https?:$/.test(protocol) && isBare) return `${origin}${pathname}`.replace(/\/+$/, '');
   } catch {
-    // It is no address at all.
+    // Not an address.
   }
   throw new TypeError('baseUrl must be an address such as https://ideas.example.com, without credentials or a query');
 }
 
-/** A token that is read from a file ends in a line break. No message says what was given: it may be most of a token. */
+/** Trims the line break of a token from a file. The error does not show the value, because it may be part of a token. */
 function bearerOf(token: unknown): string {
   const bearer = typeof token === 'string' ? token.trim() : '';
   if (!/^[\x21-\x7e]+$/.test(bearer)) throw new TypeError('token must be an API token');
   return bearer;
 }
 
-const realWorld: World = {
+const defaultEnvironment: Environment = {
   now: () => performance.now(),
   random: Math.random,
   sleep: (milliseconds, signal) =>

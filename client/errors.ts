@@ -1,12 +1,12 @@
 import type { ErrorKey, OperationId, Operations, ValidationIssue } from './contract.ts';
 import type { RateLimit } from './rate-limit.ts';
 
-/** Shared by all copies of this package that a program may have loaded. */
+/** All loaded copies of this package share this symbol. */
 const mark = Symbol.for('@idea-board/client: error');
 
 /**
- * Tells the errors of this package from all others. With the name of an operation, only what a call of that operation
- * throws, so that a `switch` over its `key` can be exhaustive:
+ * Returns whether an error is an error of this package. With an operation, it also narrows the type to the errors of that
+ * operation, so that a `switch` over its `key` can be exhaustive:
  *
  * ```ts
  * if (isIdeaBoardError(error, 'createIdea') && error.key === 'board_frozen') await saveForLater(input);
@@ -19,10 +19,10 @@ export function isIdeaBoardError(error: unknown, operation?: OperationId): boole
   return operation === undefined || ('operation' in error && error.operation === operation);
 }
 
-/** The keys of the API's errors that an operation can end in. */
+/** The keys of the API errors of an operation. */
 export type ErrorKeyOf<O extends OperationId> = Operations[O]['errorKey'];
 
-/** Everything that a call of an operation can throw, told apart by `key`. */
+/** All errors that a call of an operation can throw. They differ by `key`. */
 export type OperationError<O extends OperationId = OperationId> =
   | ApiError<O>
   | UnexpectedAnswerError
@@ -38,7 +38,7 @@ export type WebhookErrorKey =
   | 'signature_mismatch'
   | 'malformed_payload';
 
-/** What is known of a failure; which of it there is depends on how far the call got. */
+/** The details of an error. Errors before the response lack some of them. */
 export interface ErrorDetails {
   message: string;
   operation?: OperationId | undefined;
@@ -51,22 +51,22 @@ export interface ErrorDetails {
   cause?: unknown;
 }
 
-/** What every error of this package is. */
+/** The base class of all errors of this package. */
 export abstract class IdeaBoardError extends Error {
-  /** What went wrong: the API's error key, or one of this package's own where the API did not answer. */
+  /** The error key of the API, or a key of this package if the API did not respond. */
   abstract readonly key: ErrorKey | OperationError['key'] | WebhookErrorKey;
-  /** The operation that was called, by its `operationId` in the OpenAPI document. */
+  /** The `operationId` of the called operation in the OpenAPI document. */
   readonly operation: OperationId | undefined;
-  /** The HTTP status of the last answer, if there was one. */
+  /** The HTTP status of the last response, if any. */
   readonly status: number | undefined;
-  /** What of the request does not match its schema. Empty for every other reason. */
+  /** The parts of the request that do not match its schema. Empty for other errors. */
   readonly issues: readonly ValidationIssue[];
   /** Identifies the last request in the log of the server. */
   readonly requestId: string | undefined;
   readonly rateLimit: RateLimit | undefined;
-  /** How long the server asks to wait, in milliseconds. */
+  /** The wait before a retry that the server requests, in milliseconds. */
   readonly retryAfterMs: number | undefined;
-  /** How many requests were sent. */
+  /** The number of sent requests. */
   readonly attempts: number;
 
   constructor(details: ErrorDetails) {
@@ -82,7 +82,7 @@ export abstract class IdeaBoardError extends Error {
   }
 }
 
-/** The API refused, or failed. A newer server may answer with a `key` that these types do not know. */
+/** An error response of the API. A newer server may send a `key` that these types do not have. */
 export class ApiError<O extends OperationId = OperationId> extends IdeaBoardError {
   override readonly key: ErrorKeyOf<O>;
   declare readonly operation: O;
@@ -94,12 +94,12 @@ export class ApiError<O extends OperationId = OperationId> extends IdeaBoardErro
   }
 }
 
-/** Something answered that is not the API: a proxy, a sign-in page, a server at another address. */
+/** A response that did not come from the API, for example from a proxy or a sign-in page. */
 export class UnexpectedAnswerError extends IdeaBoardError {
   override readonly key = 'unexpected_answer';
   declare readonly operation: OperationId;
   declare readonly status: number;
-  /** The beginning of what was answered. */
+  /** The beginning of the response body. */
   readonly text: string;
 
   constructor(details: ErrorDetails & { operation: OperationId; status: number; text: string }) {
@@ -108,31 +108,31 @@ export class UnexpectedAnswerError extends IdeaBoardError {
   }
 }
 
-/** No answer arrived; `cause` is what the runtime says of it. */
+/** No complete response arrived. `cause` is the error of the runtime. */
 export class ConnectionError extends IdeaBoardError {
   override readonly key = 'connection_failed';
   declare readonly operation: OperationId;
 }
 
-/** No answer arrived in time. */
+/** No complete response arrived in time. */
 export class TimeoutError extends IdeaBoardError {
   override readonly key = 'timed_out';
   declare readonly operation: OperationId;
 }
 
-/** The call was given up through its signal; `cause` is the reason of the signal. */
+/** The signal aborted the call. `cause` is the reason of the signal. */
 export class AbortError extends IdeaBoardError {
   override readonly key = 'aborted';
   declare readonly operation: OperationId;
 }
 
-/** Nothing was sent, because it could not be right; `issues` say why. */
+/** The request was invalid and was not sent. `issues` has the reasons. */
 export class InvalidRequestError extends IdeaBoardError {
   override readonly key = 'invalid_request';
   declare readonly operation: OperationId;
 }
 
-/** A webhook is not what it claims to be, or cannot be read. */
+/** A webhook is not authentic or cannot be read. */
 export class WebhookVerificationError extends IdeaBoardError {
   override readonly key: WebhookErrorKey;
 
@@ -152,5 +152,5 @@ const names = {
   WebhookVerificationError,
 };
 
-// A bundler renames classes, and then an error would be printed under a name that says nothing.
+// A bundler may rename classes, which would print errors under meaningless names.
 for (const [name, type] of Object.entries(names)) type.prototype.name = name;

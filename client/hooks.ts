@@ -3,15 +3,15 @@ import type { IdeaBoardError } from './errors.ts';
 import type { RateLimit } from './rate-limit.ts';
 
 /**
- * Functions that are told what a client does. They change nothing, and what they throw is dropped: a log that fails must
- * not fail a write that was done. None of them sees the token or a body.
+ * Functions that observe a client, for example for logs. They cannot change a call, and their errors are ignored, because
+ * a failing log must not fail a completed write. They never receive the token or a body.
  */
 export interface Hooks {
-  /** Before each request is sent. */
+  /** Called before each request. */
   onRequest?(event: RequestEvent): unknown;
-  /** After each answer, whatever its status. */
+  /** Called after each response with any status. */
   onResponse?(event: ResponseEvent): unknown;
-  /** Before each wait for another try. */
+  /** Called before the wait for each retry. */
   onRetry?(event: RetryEvent): unknown;
 }
 
@@ -32,14 +32,14 @@ export interface ResponseEvent extends RequestEvent {
 }
 
 export interface RetryEvent extends RequestEvent {
-  /** Why there is another try. */
+  /** The reason for the retry. */
   error: IdeaBoardError;
-  /** How long it is waited for, in milliseconds. */
+  /** The wait before the retry, in milliseconds. */
   delayMs: number;
 }
 
-/** Tells a hook, and goes on whatever it does. */
-export function tell<Name extends keyof Hooks>(
+/** Calls a hook and ignores its errors. */
+export function callHook<Name extends keyof Hooks>(
   hooks: Hooks | undefined,
   name: Name,
   event: Parameters<NonNullable<Hooks[Name]>>[0],
@@ -49,6 +49,6 @@ export function tell<Name extends keyof Hooks>(
   try {
     Promise.resolve(hook.call(hooks, event)).catch(() => {});
   } catch {
-    // What a log throws is its own affair.
+    // A failing hook must not fail the call.
   }
 }

@@ -16,10 +16,10 @@ export class IdeaBoard {
   readonly ideas: Ideas;
   /** The board, with its statuses and its tags. */
   readonly board: { get(options?: CallOptions): Call<BoardDetails> };
-  /** The token itself: what it may do, and where it stands in its limits. */
+  /** The token itself: its grants and the state of its rate limits. */
   readonly token: { get(options?: CallOptions): Call<Token> };
 
-  /** Sends nothing. Throws a TypeError when an option cannot be right. */
+  /** Sends no request. Throws a TypeError if an option is invalid. */
   constructor(options: IdeaBoardOptions) {
     const caller = new Caller(options);
     this.ideas = new Ideas(caller);

@@ -19,7 +19,7 @@ import type {
 import { List } from './list.ts';
 import type { CallOptions, WriteOptions } from './options.ts';
 
-/** The ideas of a board. What is sent and answered has the names of the API. */
+/** The ideas of a board. Requests and results have the field names of the API. */
 export class Ideas {
   readonly #caller: Caller;
 
@@ -28,7 +28,7 @@ export class Ideas {
     this.#caller = caller;
   }
 
-  /** The published ideas, newest first unless `sort` says otherwise. Await it for a page, or go through all of them. */
+  /** The published ideas, newest first by default. Await the list for one page, or iterate over it for all ideas. */
   list(query: ListIdeasQuery = {}, options?: CallOptions): List<Idea, IdeaList> {
     return new List(page => this.#caller.call('listIdeas', { query: page }, options), query);
   }
@@ -37,17 +37,17 @@ export class Ideas {
     return this.#caller.call('getIdea', { params: { id } }, options);
   }
 
-  /** On a board with pre-moderation the idea awaits approval, unless the token may moderate. */
+  /** Creates an idea. On a board with pre-moderation it is pending, unless the token may moderate. */
   create(idea: IdeaInput, options?: WriteOptions): Call<Idea> {
     return this.#caller.call('createIdea', { body: idea }, options);
   }
 
-  /** Sets the vote of the token. Voting again changes it, the same value again changes nothing. */
+  /** Sets the vote of the token. Repeating the same value changes nothing. */
   vote(id: number, vote: VoteInput, options?: WriteOptions): Call<VoteTally> {
     return this.#caller.call('voteIdea', { params: { id }, body: vote }, options);
   }
 
-  /** Comments as the user who issued the token. */
+  /** Adds a comment by the user who issued the token. */
   comment(id: number, comment: CommentInput, options?: WriteOptions): Call<Comment> {
     return this.#caller.call('commentOnIdea', { params: { id }, body: comment }, options);
   }
@@ -57,17 +57,17 @@ export class Ideas {
     return new List(page => this.#caller.call('listComments', { params: { id }, query: page }, options), query);
   }
 
-  /** Needs the `moderate` grant. */
+  /** Sets the status. Needs the `moderate` grant. */
   setStatus(id: number, status: IdeaStatusInput, options?: WriteOptions): Call<Idea> {
     return this.#caller.call('setIdeaStatus', { params: { id }, body: status }, options);
   }
 
-  /** Needs the `moderate` grant. */
+  /** Assigns a tag. Needs the `moderate` grant. */
   addTag(id: number, tag: IdeaTagInput, options?: WriteOptions): Call<Idea> {
     return this.#caller.call('addIdeaTag', { params: { id }, body: tag }, options);
   }
 
-  /** Needs the `moderate` grant. */
+  /** Removes a tag. Needs the `moderate` grant. */
   removeTag(id: number, tagId: number, options?: CallOptions): Call<Idea> {
     return this.#caller.call('removeIdeaTag', { params: { id, tagId } }, options);
   }

@@ -6,51 +6,51 @@ export interface PageOf<Item> {
   next_cursor: string | null;
 }
 
-/** The part of a list's query that says where in the list; whatever else the query has goes along. */
-interface Place {
+/** The pagination fields of a query. The other fields of the query are kept. */
+interface Position {
   page?: number | undefined;
   per_page?: number | undefined;
   cursor?: string | undefined;
 }
 
-/** The largest page that the server gives: who reads all entries wants few requests. */
+/** The maximum page size of the server, which keeps the number of requests low. */
 const largestPage = 100;
 
 /**
- * A list that is not asked for yet. Await it for one page; go through it with `for await` for all entries, which asks
- * for page after page as far as you go.
+ * A list that sends its first request on use. Await it for one page. Iterate over it with `for await` for all entries,
+ * which requests the pages one by one as needed.
  */
 export class List<Item, Page extends PageOf<Item>> implements Promise<Page>, AsyncIterable<Item> {
   readonly [Symbol.toStringTag] = 'List';
-  readonly #fetch: (place: Place) => Call<Page>;
-  readonly #start: Place;
+  readonly #fetch: (position: Position) => Call<Page>;
+  readonly #start: Position;
   #page: Call<Page> | undefined;
 
   /** @internal */
-  constructor(fetch: (place: Place) => Call<Page>, start: Place) {
+  constructor(fetch: (position: Position) => Call<Page>, start: Position) {
     this.#fetch = fetch;
     this.#start = start;
   }
 
-  /** The entries of this page and of all that follow, in pages of 100 unless `per_page` says otherwise. */
+  /** Iterates over the entries of this page and all following pages. The default page size is 100. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined> {
     for await (const { data } of this.#pagesFrom({ ...this.#start, per_page: this.#start.per_page ?? largestPage })) {
       yield* data;
     }
   }
 
-  /** This page and all that follow. */
+  /** Iterates over this page and all following pages. */
   pages(): AsyncGenerator<Page, void, undefined> {
     return this.#pagesFrom(this.#start);
   }
 
-  async *#pagesFrom(start: Place): AsyncGenerator<Page, void, undefined> {
-    for (let place: Place | undefined = start; place; ) {
-      const page: Page = await this.#fetch(place);
+  async *#pagesFrom(start: Position): AsyncGenerator<Page, void, undefined> {
+    for (let position: Position | undefined = start; position; ) {
+      const page: Page = await this.#fetch(position);
       yield page;
-      // A cursor and the number of a page are two ways to say where.
-      const { page: _, ...rest }: Place = place;
-      place = page.next_cursor ? { ...rest, cursor: page.next_cursor } : undefined;
+      // A request may have a cursor or a page number, not both.
+      const { page: _, ...rest }: Position = position;
+      position = page.next_cursor ? { ...rest, cursor: page.next_cursor } : undefined;
     }
   }
 
@@ -60,7 +60,7 @@ export class List<Item, Page extends PageOf<Item>> implements Promise<Page>, Asy
     return this.#page.withResponse();
   }
 
-  // biome-ignore lint/suspicious/noThenProperty: it is a promise of a page, which is asked for when it is awaited.
+  // biome-ignore lint/suspicious/noThenProperty: a List is a promise of a page that sends its request when it is awaited.
   then<A = Page, B = never>(
     onFulfilled?: ((page: Page) => A | PromiseLike<A>) | null,
     onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null,

@@ -1,54 +1,54 @@
 import type { OperationId, ValidationIssue } from './contract.ts';
 import type { Hooks } from './hooks.ts';
 
-/** What a client is made of. */
+/** The options of a client. */
 export interface IdeaBoardOptions extends Limits {
-  /** Where the server is, such as `https://ideas.example.com`. */
+  /** The address of the server, such as `https://ideas.example.com`. */
   baseUrl: string;
   /** An API token: `ib_<id>_<secret>`. */
   token: string;
-  /** The slug of the board. Needed for a token that grants more than one, unless each call names its board. */
+  /** The slug of the board. Required for a token with several boards, unless each call names its board. */
   board?: string | undefined;
-  /** Headers of every request, such as for a proxy in between. */
+  /** Extra headers of every request, for example for a proxy. */
   headers?: HeadersInput | undefined;
-  /** Told of requests, answers and retries, for logs and measurements. */
+  /** Functions that observe requests, responses and retries, for logs and metrics. */
   hooks?: Hooks | undefined;
-  /** Sends the requests, instead of the `fetch` of the runtime. */
+  /** A replacement for the `fetch` of the runtime. */
   fetch?: Fetch | undefined;
   /**
-   * Looks at each request before it is sent: `validateRequest` of `@idea-board/client/validation`. Without it the server
-   * alone judges.
+   * Validates each request before it is sent, for example `validateRequest` of `@idea-board/client/validation`. By default
+   * only the server validates requests.
    */
   validate?: RequestValidator | undefined;
 }
 
-/** Options of one call; they win over the client's. */
+/** Options of one call. They override the options of the client. */
 export interface CallOptions extends Limits {
   /** The slug of the board. */
   board?: string | undefined;
-  /** Gives the call up, wherever it is: also while it waits for its next try. */
+  /** Aborts the call, also during the wait for a retry. */
   signal?: AbortSignal | undefined;
   headers?: HeadersInput | undefined;
 }
 
-/** Options of one call that changes something. */
+/** Options of one call that writes. */
 export interface WriteOptions extends CallOptions {
   /**
-   * The key under which the server does this once, however often it is asked within 24 hours. By default each call has
-   * a new one, which its retries share. Give one of your own to be safe across calls, and across restarts.
+   * The server executes requests with the same key only once within 24 hours. By default each call has a new key, which
+   * its retries share. Set your own key to deduplicate across calls and restarts.
    */
   idempotencyKey?: string | undefined;
 }
 
-/** How long, and how often. */
+/** Timeouts and retries. */
 export interface Limits {
-  /** How long one request may take, in milliseconds; 30,000 by default. */
+  /** The timeout of one request, in milliseconds. The default is 30,000. */
   timeoutMs?: number | undefined;
-  /** How long a call may take with its retries and the waits between them, in milliseconds; 120,000 by default. */
+  /** The timeout of a call with its retries and waits, in milliseconds. The default is 120,000. */
   totalTimeoutMs?: number | undefined;
-  /** How often a request is sent again at most; 3 by default, 0 for never. */
+  /** The maximum number of retries. The default is 3, and 0 turns retries off. */
   maxRetries?: number | undefined;
-  /** The longest wait for a retry, in milliseconds; 60,000 by default. Whoever is asked to wait longer gets the error. */
+  /** The maximum wait for a retry, in milliseconds. The default is 60,000. A longer Retry-After throws the error at once. */
   maxRetryDelayMs?: number | undefined;
 }
 
@@ -58,7 +58,7 @@ export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 export type HeadersInput = Readonly<Record<string, string>>;
 
-/** What a request consists of, before it is written. */
+/** The parts of a request before serialization. */
 export interface RequestParts {
   params: Readonly<Record<string, unknown>>;
   query: Readonly<Record<string, unknown>>;
@@ -66,5 +66,5 @@ export interface RequestParts {
   body: unknown;
 }
 
-/** Answers what of a request does not match the contract. */
+/** Returns the parts of a request that do not match the contract. */
 export type RequestValidator = (operation: OperationId, request: RequestParts) => readonly ValidationIssue[];

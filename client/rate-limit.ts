@@ -1,16 +1,16 @@
-/** Where the token, or the address, stands in the bucket that a request was charged to. */
+/** The state of the rate limit that counted a request. */
 export interface RateLimit {
-  /** `apitoken:read`, `apitoken:write`, or `ip` for the limit of the client's address. */
+  /** `apitoken:read`, `apitoken:write`, or `ip` for the limit of the client's IP address. */
   bucket: string | undefined;
-  /** Requests in a window. */
+  /** The number of allowed requests in a window. */
   limit: number;
-  /** Requests left in the current window. */
+  /** The number of remaining requests in the current window. */
   remaining: number;
   /** Seconds until the window ends. */
   resetSeconds: number;
 }
 
-/** Reads what an answer says of the limit. Nothing in a browser whose server does not expose its headers. */
+/** Reads the rate limit of a response. Undefined in a browser if the server does not expose the headers. */
 export function readRateLimit(headers: Headers): RateLimit | undefined {
   const [limit, remaining, resetSeconds] = ['limit', 'remaining', 'reset'].map(name =>
     wholeNumber(headers.get(`x-ratelimit-${name}`)),
@@ -20,14 +20,14 @@ export function readRateLimit(headers: Headers): RateLimit | undefined {
   return { bucket, limit, remaining, resetSeconds };
 }
 
-/** How long the server asks to wait, in milliseconds: Retry-After has seconds, or a date. */
+/** Reads Retry-After, which has seconds or a date, as milliseconds. */
 export function readRetryAfter(headers: Headers): number | undefined {
   const value = headers.get('retry-after');
   if (value === null) return undefined;
   const seconds = wholeNumber(value);
   if (seconds !== undefined) return seconds * 1000;
   const until = Date.parse(value);
-  // By the clock of the server, if it can be seen: this one's may be minutes off.
+  // Uses the clock of the server if its Date header is visible, because the local clock may be minutes off.
   const now = Date.parse(headers.get('date') ?? '') || Date.now();
   return Number.isNaN(until) ? undefined : Math.max(0, until - now);
 }

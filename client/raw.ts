@@ -4,17 +4,17 @@ import { operations } from '../contract/index.ts';
 export { operations as contract };
 
 export interface RawClientOptions {
-  /** Where the server is, such as `https://ideas.example.com`. */
+  /** The address of the server, such as `https://ideas.example.com`. */
   baseUrl: string;
   /** An API token: `ib_<id>_<secret>`. */
   token: string;
-  /** The slug of the board, for a token that grants more than one. A request's own `board` wins. */
+  /** The slug of the board, for a token with several boards. The `board` of a request overrides it. */
   board?: string | undefined;
 }
 
 /**
- * The client of ts-rest, for those who want no more than the contract: a function for each operation, probes included,
- * that sends one request and answers what came, typed by its status. It does not retry, and throws nothing of its own.
+ * A thin ts-rest client: one function for each operation, including the probes. Each function sends one request and
+ * returns the response, typed by its status. It does not retry and adds no errors.
  *
  * ```ts
  * const client = createClient({ baseUrl: 'http://localhost:3000', token: process.env.IDEA_BOARD_TOKEN ?? '' });
@@ -41,7 +41,7 @@ interface ClientArgs {
 
 export type RawClient = InitClientReturn<typeof operations, ClientArgs>;
 
-/** The probes and the token itself are of no board, and take no parameter that they do not know. */
+/** Adds the board. The probes and the token endpoint do not take it, because they reject unknown parameters. */
 function onBoard({ path, route }: ApiFetcherArgs, board: string): string {
   const url = new URL(path);
   const { auth } = route.metadata as { auth?: string };

@@ -2,14 +2,14 @@ import { type OperationId, type Operations, routes, type ValidationIssue } from 
 import { InvalidRequestError } from './errors.ts';
 import type { HeadersInput, RequestParts, RequestValidator, WriteOptions } from './options.ts';
 
-/** What a call of an operation is given. */
+/** The arguments of a call. */
 export interface CallInput<O extends OperationId = OperationId> {
   params?: Readonly<Record<string, number>>;
   query?: Operations[O]['query'];
   body?: Operations[O]['body'];
 }
 
-/** What a request has of the client that sends it. */
+/** The options of the client that apply to every request. */
 export interface RequestDefaults {
   baseUrl: string;
   token: string;
@@ -18,30 +18,30 @@ export interface RequestDefaults {
   validate?: RequestValidator | undefined;
 }
 
-/** A request that can be sent, and sent again. */
-export interface WrittenRequest {
+/** A serialized request, ready to send and to resend. */
+export interface PreparedRequest {
   operation: OperationId;
   method: string;
   url: string;
   headers: Headers;
   body: string | undefined;
   idempotencyKey: string | undefined;
-  /** Whether the server does it once, however often it is sent. */
+  /** Whether the server executes the request only once even if it arrives several times. */
   isRepeatable: boolean;
 }
 
-/** Writes the request of a call. What cannot be right is refused here, before anything is sent. */
-export function writeRequest(
+/** Builds the request of a call. Throws InvalidRequestError if it is invalid. */
+export function prepareRequest(
   operation: OperationId,
   input: CallInput,
   defaults: RequestDefaults,
   options: WriteOptions,
-): WrittenRequest {
+): PreparedRequest {
   const route = routes[operation];
   const idempotencyKey = route.takesKey ? (options.idempotencyKey ?? randomKey()) : undefined;
   const parts: RequestParts = {
     params: input.params ?? {},
-    query: definedOf({ ...(route.isOnBoard ? { board: options.board ?? defaults.board } : {}), ...input.query }),
+    query: omitMissing({ ...(route.isOnBoard ? { board: options.board ?? defaults.board } : {}), ...input.query }),
     headers: idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey },
     body: input.body,
   };
@@ -68,30 +68,30 @@ export function writeRequest(
     headers,
     body: body.text,
     idempotencyKey,
-    // The other methods set an end state, and so may be repeated as they are.
+    // Methods other than POST are idempotent.
     isRepeatable: route.method !== 'POST' || idempotencyKey !== undefined,
   };
 }
 
-/** An id stands in the path, where anything but digits could make it another path. */
+/** An id is part of the path, and other characters than digits could change the path. */
 function idIssues(params: RequestParts['params']): ValidationIssue[] {
   return Object.entries(params)
     .filter(([, id]) => !/^\d+$/.test(String(id)))
     .map(([name, id]) => ({
       path: ['params', name],
       code: 'invalid_id',
-      message: `Must be the number of an id, and is ${JSON.stringify(String(id))}`,
+      message: `Must be a numeric id, but is ${JSON.stringify(String(id))}`,
     }));
 }
 
-/** Puts headers with others, in place of those of the same names; answers why they cannot be sent. */
+/** Sets headers. Returns an issue if one is invalid. */
 function putHeaders(headers: Headers, some: HeadersInput | undefined): ValidationIssue[] {
   try {
     for (const [name, value] of new Headers(some)) headers.set(name, value);
     return [];
   } catch {
-    // Without what the runtime says: that has the value in it, which may be a secret.
-    return [{ path: ['headers'], code: 'invalid_header', message: 'A name or a value cannot be sent' }];
+    // Omits the message of the runtime, because it contains the value, which may be a secret.
+    return [{ path: ['headers'], code: 'invalid_header', message: 'A name or a value is invalid' }];
   }
 }
 
@@ -99,7 +99,7 @@ function bodyOf(body: unknown): { text?: string; issue?: ValidationIssue } {
   try {
     return body === undefined ? {} : { text: JSON.stringify(body) };
   } catch (error) {
-    return { issue: { path: ['body'], code: 'invalid_json', message: `Cannot be written as JSON: ${error}` } };
+    return { issue: { path: ['body'], code: 'invalid_json', message: `Cannot be serialized as JSON: ${error}` } };
   }
 }
 
@@ -108,11 +108,11 @@ function invalidRequest(operation: OperationId, issues: readonly ValidationIssue
   return new InvalidRequestError({ message: `Nothing was sent. ${reasons.join('; ')}`, operation, issues });
 }
 
-function definedOf(values: object): Record<string, unknown> {
+function omitMissing(values: object): Record<string, unknown> {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined && value !== null));
 }
 
-/** 128 random bits. crypto.randomUUID would do, but browsers have it on pages of HTTPS alone. */
+/** 128 random bits. crypto.randomUUID is missing on browser pages without HTTPS. */
 function randomKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), byte => byte.toString(16).padStart(2, '0')).join('');
 }

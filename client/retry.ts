@@ -1,34 +1,34 @@
 import type { IdeaBoardError } from './errors.ts';
 import type { defaultLimits } from './options.ts';
-import type { WrittenRequest } from './request.ts';
+import type { PreparedRequest } from './request.ts';
 
-/** The first wait for a server that does not say how long, and the longest; each is twice the one before. */
+/** The first and the longest delay without Retry-After. Each delay is twice the one before. */
 const firstBackoffMs = 500;
 const longestBackoffMs = 8_000;
 
-/** Clients that were told the same moment do not all come back in it. */
-const spreadMs = 1_000;
+/** Random jitter, so that clients with the same Retry-After do not return at the same moment. */
+const jitterMs = 1_000;
 
-/** What a retry is decided by. */
-export interface RetrySituation {
-  request: WrittenRequest;
+/** The input of the decision about a retry. */
+export interface RetryContext {
+  request: PreparedRequest;
   limits: typeof defaultLimits;
   budget: RetryBudget;
-  /** How much of the call's whole time is left, in milliseconds. */
+  /** The rest of the total timeout of the call, in milliseconds. */
   leftMs: number;
   /** From 0 up to 1. */
   random(): number;
 }
 
-/** How long to wait before the request is sent again, in milliseconds; undefined when the error is final. */
-export function retryDelayMs(error: IdeaBoardError, situation: RetrySituation): number | undefined {
-  const { limits, budget, request, leftMs, random } = situation;
+/** The delay before the retry, in milliseconds. Undefined if the error is final. */
+export function retryDelayMs(error: IdeaBoardError, context: RetryContext): number | undefined {
+  const { limits, budget, request, leftMs, random } = context;
   const reason = retryReason(error);
   if (!reason || error.attempts > limits.maxRetries) return undefined;
-  // What was refused was not done, and can be sent again. Of a failure nobody knows, unless the server can tell.
+  // A rejected request was not executed. A failed one may have been, so it must be repeatable.
   if (reason === 'failed' && !request.isRepeatable) return undefined;
   const delayMs = error.retryAfterMs
-    ? error.retryAfterMs + random() * spreadMs
+    ? error.retryAfterMs + random() * jitterMs
     : backoffMs(error.attempts, limits.maxRetryDelayMs) * (0.5 + random() / 2);
   if ((error.retryAfterMs ?? 0) > limits.maxRetryDelayMs || delayMs >= leftMs) return undefined;
   if (reason === 'failed' && !budget.take()) return undefined;
@@ -37,7 +37,7 @@ export function retryDelayMs(error: IdeaBoardError, situation: RetrySituation): 
 
 function retryReason({ key, status }: IdeaBoardError): 'refused' | 'failed' | undefined {
   if (status === 429 || key === 'idempotency_key_in_use') return 'refused';
-  // 502 and 504 are what a gateway answers for a server that it cannot reach.
+  // A gateway answers 502 and 504 if it cannot reach the server.
   if (status === 502 || status === 503 || status === 504) return 'failed';
   return key === 'connection_failed' || key === 'timed_out' ? 'failed' : undefined;
 }
@@ -47,11 +47,11 @@ function backoffMs(attempts: number, longestMs: number): number {
 }
 
 /**
- * How many failures a client answers with a retry: ten, and then one for every ten calls that were answered. While a
- * server is down, the retries of its clients would only keep it there.
+ * Limits the retries after failures: at most ten, plus one for every ten answered calls. Otherwise the retries of all
+ * clients could keep an overloaded server down.
  */
 export class RetryBudget {
-  /** In tenths of a retry, so that ten of them are one. */
+  /** In tenths of a retry. */
   #left = budgetCapacity;
 
   take(): boolean {
@@ -60,7 +60,7 @@ export class RetryBudget {
     return true;
   }
 
-  /** For a call that was answered. */
+  /** Counts an answered call. */
   earn() {
     this.#left = Math.min(budgetCapacity, this.#left + 1);
   }

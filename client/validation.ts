@@ -5,8 +5,8 @@ import type { ValidationIssue } from './contract.ts';
 import type { RequestValidator } from './options.ts';
 
 /**
- * Judges requests by the contract's own schemas, before they are sent: the `validate` of an IdeaBoard. What it refuses,
- * the server would refuse with `validation_failed`, after it had charged the limit.
+ * Validates requests with the schemas of the contract, for the option `validate` of IdeaBoard. The server would reject the
+ * same requests with `validation_failed` and count them against the rate limit.
  */
 export const validateRequest: RequestValidator = (operation, { query, headers, body }) => {
   const route: Route = contract[operation];
@@ -29,7 +29,7 @@ function issuesIn(place: string[], schema: unknown, value: unknown): ValidationI
   }));
 }
 
-/** What takes no body has a symbol for it, and what takes no query nothing. */
+/** A route without a body has a symbol here, and a route without a query has undefined. */
 function isSchema(schema: unknown): schema is z.ZodType {
   return typeof schema === 'object' && schema !== null && 'safeParse' in schema;
 }

@@ -1,40 +1,40 @@
 import { type EventBody, eventTypes } from './contract.ts';
 import { type WebhookErrorKey, WebhookVerificationError } from './errors.ts';
 
-/** An event that a webhook tells of, told apart by `type`. */
+/** The event of a webhook. The types differ by `type`. */
 export type WebhookEvent = Identified<EventBody> | UnknownWebhookEvent;
 
 type Identified<Body> = Body extends unknown ? Body & WebhookId : never;
 
 interface WebhookId {
-  /** The `webhook-id`: the same at every try, so that an event which came before can be left out. */
+  /** The `webhook-id`. It is the same at every retry, so that a receiver can skip duplicates. */
   id: string;
 }
 
-/** An event of a type that only a newer server has. It is as genuine as the others. */
+/** A verified event whose type only a newer server has. */
 export interface UnknownWebhookEvent extends WebhookId {
   type: 'unknown';
-  /** What was sent. */
+  /** The parsed body. */
   body: { type: string; [field: string]: unknown };
 }
 
-/** Headers as the web's `Headers`, as Node has them, or as a plain object in any case. */
+/** Headers as a `Headers` object, as Node's headers, or as a plain object with names in any case. */
 export type WebhookHeaders =
   | { get(name: string): string | null }
   | Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export interface VerifyOptions {
-  /** How old, or ahead of this clock, a webhook may be, in seconds; 300 by default. */
+  /** The maximum difference between the timestamp and the clock, in seconds. The default is 300. */
   toleranceSeconds?: number | undefined;
 }
 
 const defaultToleranceSeconds = 300;
 
 /**
- * Verifies a webhook as Standard Webhooks specifies it, and answers its event. Give it the body as it arrived, before
- * anything parsed it: the signature is over those bytes. While secrets rotate, give both.
+ * Verifies a webhook according to Standard Webhooks and returns its event. Pass the unparsed body, because the signature
+ * covers its bytes. Pass both secrets during a rotation.
  *
- * Throws a WebhookVerificationError, whose `key` says why.
+ * Throws a WebhookVerificationError whose `key` names the reason.
  */
 export async function verifyWebhook(
   payload: string | Uint8Array | ArrayBuffer,
@@ -44,41 +44,46 @@ export async function verifyWebhook(
 ): Promise<WebhookEvent> {
   const bytes = bytesOf(payload);
   const keys = [secret].flat().map(signingKey);
-  if (keys.length === 0) throw refusal('invalid_secret', 'No secret was given');
+  if (keys.length === 0) throw verificationError('invalid_secret', 'The list of secrets is empty');
   const id = requireHeader(headers, 'webhook-id');
   const timestamp = requireHeader(headers, 'webhook-timestamp');
   const signatures = requireHeader(headers, 'webhook-signature');
 
   const ageSeconds = Date.now() / 1000 - (/^\d+$/.test(timestamp) ? Number(timestamp) : Number.NaN);
   if (!(Math.abs(ageSeconds) <= toleranceSeconds)) {
-    throw refusal('timestamp_out_of_tolerance', `The webhook-timestamp is not within ${toleranceSeconds} s of now`);
+    throw verificationError(
+      'timestamp_out_of_tolerance',
+      `The webhook-timestamp differs from now by more than ${toleranceSeconds} s`,
+    );
   }
   const message = concat(new TextEncoder().encode(`${id}.${timestamp}.`), bytes);
   if (!(await isSigned(message, signatures, keys))) {
-    throw refusal('signature_mismatch', 'No signature fits: the secret is another, or the body is not as it was sent');
+    throw verificationError('signature_mismatch', 'No signature matches: the secret is wrong, or the body was changed');
   }
   return eventOf(id, bytes);
 }
 
-/** By what it can do and not by its class: a test runner or a worker may have its own of each class. */
+/** Avoids `instanceof`, because test runners and workers may have their own copies of these classes. */
 function bytesOf(payload: unknown): Uint8Array {
   if (typeof payload === 'string') return new TextEncoder().encode(payload);
   if (ArrayBuffer.isView(payload)) return new Uint8Array(payload.buffer, payload.byteOffset, payload.byteLength);
   if (String(payload) === '[object ArrayBuffer]') return new Uint8Array(payload as ArrayBuffer);
-  throw refusal('malformed_payload', 'The payload must be the body as it arrived, as text or bytes: it was parsed');
+  throw verificationError('malformed_payload', 'The payload must be the unparsed body, as text or bytes');
 }
 
 const secretPrefix = 'whsec_';
 
 function signingKey(secret: string): Uint8Array<ArrayBuffer> {
   const key = typeof secret === 'string' ? decodeBase64(secret.replace(secretPrefix, '')) : undefined;
-  if (!key || key.length === 0) throw refusal('invalid_secret', `A secret must be ${secretPrefix} and base64`);
+  if (!key || key.length === 0)
+    throw verificationError('invalid_secret', `A secret must be ${secretPrefix} followed by base64`);
   return key;
 }
 
 function requireHeader(headers: WebhookHeaders, name: string): string {
   const value = typeof headers.get === 'function' ? headers.get(name) : fieldOf(headers as PlainHeaders, name);
-  if (typeof value !== 'string' || value === '') throw refusal('missing_header', `The header ${name} is missing`);
+  if (typeof value !== 'string' || value === '')
+    throw verificationError('missing_header', `The header ${name} is missing`);
   return value;
 }
 
@@ -109,14 +114,14 @@ function eventOf(id: string, bytes: Uint8Array): WebhookEvent {
   try {
     body = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch (cause) {
-    throw refusal('malformed_payload', 'The body is signed, and is not JSON', cause);
+    throw verificationError('malformed_payload', 'The signed body is not JSON', cause);
   }
-  if (typeof body?.type !== 'string') throw refusal('malformed_payload', 'The body is signed, and is no event');
+  if (typeof body?.type !== 'string') throw verificationError('malformed_payload', 'The signed body is not an event');
   const isKnown = (eventTypes as readonly string[]).includes(body.type);
   return isKnown ? { ...(body as unknown as EventBody), id } : { type: 'unknown', id, body };
 }
 
-function refusal(key: WebhookErrorKey, message: string, ...cause: unknown[]): WebhookVerificationError {
+function verificationError(key: WebhookErrorKey, message: string, ...cause: unknown[]): WebhookVerificationError {
   return new WebhookVerificationError({ key, message, ...(cause.length > 0 ? { cause: cause[0] } : {}) });
 }
 

@@ -118,7 +118,7 @@ describe('calls without a response of the API', () => {
     const error = await errorOf(moved.ideas.create({ title: 'Moved', body: 'Or not.' }));
     expect(error).toMatchObject({ key: 'unexpected_answer', status: 301 });
     expect(error.message).toBe(
-      `The server redirects to ${elsewhere.url}/api/v1/ideas: set baseUrl to the address where it ends`,
+      `The server redirects to ${elsewhere.url}/api/v1/ideas. Set baseUrl to the final address.`,
     );
     expect(elsewhere.requests).toEqual([]);
   });

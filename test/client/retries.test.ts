@@ -9,7 +9,7 @@ import {
   TimeoutError,
 } from '../../client/main.ts';
 import { defaultLimits } from '../../client/options.ts';
-import { writeRequest } from '../../client/request.ts';
+import { prepareRequest } from '../../client/request.ts';
 import { RetryBudget, retryDelayMs } from '../../client/retry.ts';
 import { createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
@@ -167,7 +167,7 @@ describe('requests without a retry', () => {
   test('a POST without an idempotency key is not retried after a lost connection', () => {
     const delayOf = (error: IdeaBoardError, isRepeatable: boolean) =>
       retryDelayMs(error, {
-        request: { ...writeRequest('createIdea', {}, { baseUrl: '', token }, {}), isRepeatable },
+        request: { ...prepareRequest('createIdea', {}, { baseUrl: '', token }, {}), isRepeatable },
         limits: defaultLimits,
         budget: new RetryBudget(),
         leftMs: 60_000,
