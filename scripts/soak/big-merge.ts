@@ -135,5 +135,5 @@ async function readWhile({ client }: Actor, work: Promise<unknown>): Promise<num
 
 /** One sentence for the results. */
 export function describeBigMerge({ votes, mergeMs, votesDuring, refused, reads }: BigMerge): string {
-  return `Merge of ${votes} votes: ${(mergeMs / 1000).toFixed(1)} s, with ${votesDuring} votes on the target, of which ${refused} were asked to try again. Reads of another board, 99 of 100 within: ${reads.before.toFixed(0)} ms before, ${reads.during.toFixed(0)} ms during the merge (${reads.count} reads)`;
+  return `Merge of ${votes} votes: ${(mergeMs / 1000).toFixed(1)} s, with ${votesDuring} concurrent votes on the target, ${refused} of them retried. Reads of another board, 99th percentile: ${reads.before.toFixed(0)} ms before, ${reads.during.toFixed(0)} ms during the merge (${reads.count} reads)`;
 }

@@ -8,41 +8,41 @@ import type { SoakReport } from './run-soak.ts';
 const heading = '## Soak';
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
 
-/** The figures, for people. */
+/** The results as Markdown. */
 export function describeSoak(report: SoakReport): string {
   const { observations, ledger, memory, harms, bigMerge, faults } = report;
   const answers = [...observations.answers.values()].reduce((sum, count) => sum + count, 0);
   return `${heading}
 
-\`npm run soak -- --minutes ${report.minutes}\`, on ${report.startedAt.toISOString().slice(0, 10)}: two servers behind a balancer and a worker, each as \`npm start\` and
-\`npm run worker\` start them, a PostgreSQL that writes every commit to the disk, and 12 clients that send one request after
-the other and repeat under its \`Idempotency-Key\` what was answered with 503.
+\`npm run soak -- --minutes ${report.minutes}\`, on ${report.startedAt.toISOString().slice(0, 10)}: two servers behind a balancer and a worker, started by
+\`npm start\` and \`npm run worker\`, a PostgreSQL that writes every commit to the disk, and 12 clients. Each client sends one
+request after the other and retries a 503 with the same \`Idempotency-Key\`.
 ${describeMachine(report)}
 
 ${describeFaults(Object.values(faults).flat())}
 
-| what | figure |
+| measure | value |
 |---|---|
 | Requests answered | ${answers} |
-| Answers outside the contract, unexpected, or not what had been written before | ${faults.answers.length} |
-| Requests that a server left without an answer | ${faults.unanswered.length} |
+| Responses that violate the contract, are unexpected, or contradict an earlier write | ${faults.answers.length} |
+| Requests without a response | ${faults.unanswered.length} |
 | 500 \`internal_error\` | ${countOf(observations.answers, 500)} |
-| 503 \`service_unavailable\`, while PostgreSQL was away | ${countOf(observations.answers, 503)} |
-| Requests sent again; of these, already done | ${observations.repeated}; ${observations.replayed} |
-| Ideas, comments and standing votes acknowledged | ${ledger.ideas.size}, ${ledger.comments.size}, ${standing(ledger)} |
-| Lost, doubled, or otherwise not in the database as acknowledged; tallies that do not match | ${faults.database.length} |
+| 503 \`service_unavailable\`, while PostgreSQL was stopped | ${countOf(observations.answers, 503)} |
+| Retried requests; already executed ones among them | ${observations.repeated}; ${observations.replayed} |
+| Acknowledged ideas, comments and votes | ${ledger.ideas.size}, ${ledger.comments.size}, ${standing(ledger)} |
+| Lost, repeated or different rows in the database, and wrong tallies | ${faults.database.length} |
 | Events recorded | ${report.events} |
-| Events never told, told for nothing, or wrongly signed | ${faults.events.length} |
-| Webhooks that arrived once more | ${report.deliveries - report.events} |
-| Answers: half within, 99 of 100 within, all within | ${latencies(observations.latenciesMs)} |
+| Events without a delivery, deliveries without an event, and wrong signatures | ${faults.events.length} |
+| Webhooks that arrived twice | ${report.deliveries - report.events} |
+| Response times: median, 99th percentile, maximum | ${latencies(observations.latenciesMs)} |
 ${harms.map(hangingRows).join('')}
 ${describeBigMerge(bigMerge)}.
 
-| minute | what was done | every server answers again after | an event is told again after |
+| minute | fault | all servers respond again after | an event is delivered again after |
 |---|---|---|---|
 ${harms.map(harmRow).join('\n')}
 
-| process | minutes | MB at first | MB at last | MB at most | MB a minute | flat |
+| process | minutes | first MB | last MB | maximum MB | MB per minute | flat |
 |---|---|---|---|---|---|---|
 ${memory
   .map(
@@ -51,15 +51,15 @@ ${memory
   )
   .join('\n')}
 
-Resident memory, measured every two seconds, without each process's first minute, in which the heap takes the room that
-it lives in. Flat: the straight line that fits best grows by less than 10 % or 15 MB over the time that was measured.
+The table shows resident memory, measured every two seconds. It omits the first minute of each process, because the heap
+still grows to its working size. "Flat" means that the best-fitting line grows by less than 10 % or 15 MB in total.
 `;
 }
 
 function describeFaults(faults: string[]): string {
-  if (faults.length === 0) return '**Nothing was wrong.**';
+  if (faults.length === 0) return '**No problem was found.**';
   const first = faults.slice(0, 20).map(fault => `- ${fault}`);
-  return [`**${faults.length} things were wrong**, the first of them:`, '', ...first].join('\n');
+  return [`**${faults.length} problems were found.** The first ones:`, '', ...first].join('\n');
 }
 
 function standing({ votes }: SoakReport['ledger']): number {
@@ -69,7 +69,7 @@ function standing({ votes }: SoakReport['ledger']): number {
     .toArray().length;
 }
 
-/** Puts the section in the place of the one that is there, or at the end. */
+/** Replaces the section, or appends it if it is missing. */
 export function replaceSection(text: string, section: string): string {
   const start = text.indexOf(`${heading}\n`);
   if (start < 0) return `${text.trimEnd()}\n\n${section}`;
@@ -80,8 +80,8 @@ export function replaceSection(text: string, section: string): string {
 function describeMachine({ postgresVersion, loadBefore }: SoakReport): string {
   const memoryGb = Math.round(totalmem() / 2 ** 30);
   const model = cpus()[0]?.model ?? 'unknown processor';
-  return `Idea-Board ${version}, Node ${process.versions.node}, PostgreSQL ${postgresVersion}, ${platform()}; ${cpus().length} cores (${model}) and ${memoryGb} GB, which clients, balancer,
-receiver and PostgreSQL share. Before the soak began, the load of the machine was ${loadBefore.toFixed(1)}, of other programs.`;
+  return `Idea-Board ${version}, Node ${process.versions.node}, PostgreSQL ${postgresVersion}, ${platform()}; ${cpus().length} cores (${model}) and ${memoryGb} GB.
+Clients, balancer, receiver and PostgreSQL run on the same machine. Its load before the soak was ${loadBefore.toFixed(1)}.`;
 }
 
 function countOf(answers: Map<string, number>, status: number): number {
@@ -96,8 +96,8 @@ function latencies(values: number[]): string {
 
 function hangingRows({ hanging }: Harm): string {
   if (!hanging) return '';
-  return `| While 100 endpoints of one account hang: another account's webhook arrives within | ${hanging.webhookMs.toFixed(0)} ms |
-| While they hang: a mail arrives within | ${hanging.mailMs.toFixed(0)} ms |
+  return `| Delivery of a webhook while 100 endpoints of another account hang | ${hanging.webhookMs.toFixed(0)} ms |
+| Delivery of a mail while they hang | ${hanging.mailMs.toFixed(0)} ms |
 `;
 }
 
