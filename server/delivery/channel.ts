@@ -2,21 +2,21 @@ import { SecretBoxError } from '../domain/secret-box.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { type OutgoingAnswer, OutgoingRequestError, type OutgoingRequests } from '../outgoing/outgoing-request.ts';
 
-/** The outcome of one try. The reason is for the person who set the receiver up. */
+/** The outcome of one try. The person who set the receiver up reads the reason. */
 export type Outcome = (
   | { result: 'delivered' }
   /** The receiver will never take it. */
   | { result: 'refused'; reason: string }
   | { result: 'failed'; reason: string; retryAfterMs?: number | undefined }
 ) & {
-  /** The answer of a receiver that is posted to; undefined if there was none. */
+  /** The answer to a post; undefined if there was none. */
   answer?: OutgoingAnswer;
 };
 
 /** One way to deliver items: webhook, chat or mail. */
 export interface Channel<Item> {
   readonly name: Parameters<Metrics['countDelivery']>[0];
-  /** Makes one try. Throws if no item can be delivered now, such as when the worker stops or the mail server is away. */
+  /** Makes one try. Throws if no item can be delivered now: the worker stops, or the mail server is unavailable. */
   send(item: Item, signal?: AbortSignal): Promise<Outcome>;
 }
 
@@ -50,9 +50,9 @@ interface Post {
   url: string;
   headers: Record<string, string>;
   body: string;
-  /** What the reason calls the receiver, such as `The chat`. */
+  /** The subject of the reason, such as `The chat`. */
   receiver: string;
-  /** The statuses by which the receiver says that it is gone for good. */
+  /** With these statuses the receiver says that it is gone for good. */
   goneStatuses: readonly number[];
   now: Date;
 }
@@ -71,7 +71,7 @@ export async function post(
   return { result: 'failed', reason, retryAfterMs: parseRetryAfter(retryAfter, now), answer };
 }
 
-/** Returns the milliseconds of a Retry-After header: seconds, with fractions by Discord, or a date (RFC 9110, 10.2.3). */
+/** Returns the milliseconds of a Retry-After header: a date, or seconds, in which Discord uses fractions (RFC 9110, 10.2.3). */
 function parseRetryAfter(value: string | undefined, now: Date): number | undefined {
   if (value === undefined) return undefined;
   if (/^\d{1,9}(\.\d+)?$/.test(value)) return Math.ceil(Number(value) * 1000);

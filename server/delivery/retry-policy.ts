@@ -4,17 +4,17 @@ const hourMs = 60 * minuteMs;
 interface RetryPolicy {
   /** The delay after each failed try. */
   delaysMs: readonly number[];
-  /** Delays vary by up to this share, so that items which failed together are not retried together. */
+  /** Delays vary by up to this share, so that items that failed together are not retried together. */
   jitter: number;
-  /** If the next try would be later than this after the event, the item is given up. Until then the last delay repeats. */
+  /** The item is given up if its next try would be later than this after the event. Until then the last delay repeats. */
   maxAgeMs?: number;
-  /** A Retry-After header of the receiver replaces the delay, but is never shorter than this. By default it is ignored. */
+  /** The least delay that a Retry-After header can ask for. Without it the header is ignored. */
   minRetryAfterMs?: number;
 }
 
 /**
- * How each channel retries. A mail has no policy here: its job fails, and graphile-worker retries a failed job after
- * e, e², … up to e¹⁰ seconds, 25 times by default. The domain sets fewer tries for mails with a link that expires.
+ * The retry policy of each channel. Mail has none here: its job fails, and graphile-worker retries a failed job after
+ * e, e², … up to e¹⁰ seconds, 25 times by default. A mail with a link that expires gets fewer tries from the domain.
  */
 export const retryPolicies = {
   /** Ten tries in about three days. */
@@ -32,7 +32,7 @@ export const retryPolicies = {
     ],
     jitter: 0.2,
   },
-  /** A chat shows news, so a post is worth nothing after a day. */
+  /** A post is of no use to a chat after a day. */
   chat: {
     delaysMs: [10_000, minuteMs, 5 * minuteMs, 15 * minuteMs, hourMs, 2 * hourMs, 4 * hourMs],
     jitter: 0,
@@ -44,7 +44,7 @@ export const retryPolicies = {
 interface FailedTry {
   /** Including this one. */
   failedTries: number;
-  /** The time that the receiver asked for. */
+  /** The delay that the receiver asked for. */
   retryAfterMs?: number | undefined;
   /** The time since the event. */
   ageMs?: number;
@@ -63,7 +63,7 @@ export function nextTry(policy: RetryPolicy, { failedTries, retryAfterMs, ageMs 
 const shortestPauseMs = 5_000;
 const longestPauseMs = 5 * minuteMs;
 
-/** Returns how long the lanes of a failing endpoint wait between two single tries: as long as it has been failing. */
+/** Returns the pause between two single tries of a failing endpoint: the time for which it has been failing. */
 export function pauseMs(failingForMs: number): number {
   const pause = Math.min(Math.max(failingForMs, shortestPauseMs), longestPauseMs);
   return withJitter(pause, retryPolicies.webhook.jitter);

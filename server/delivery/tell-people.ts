@@ -13,17 +13,17 @@ import type { TaskDependencies } from './dependencies.ts';
 
 /** The payload of a tell_people job. */
 interface TellPeople {
-  /** Missing in jobs of the version before this one. */
+  /** Missing in jobs of an older version. */
   account_id?: number;
   event_id: string;
-  /** The last user whom the job before told. */
+  /** The last user of the batch before. */
   after?: number;
 }
 
-/** How many users one job tells, so that no job takes long. An event with more followers makes another job. */
+/** The most users that one job notifies, so that no job takes long. For further followers it adds another job. */
 const batchSize = 1000;
 
-/** How many messages one mail job sends. */
+/** The most mails that one job sends. */
 const mailBatchSize = 100;
 
 interface AccountEvent {
@@ -51,7 +51,7 @@ const markTold = query('mark_event_told', (db, $: Arguments<AccountEvent & { now
     .returning('e.id'),
 );
 
-/** One job for each channel that subscribed to the event. */
+/** Adds a job for each channel that subscribed to the event. */
 const addChatJobs = query('add_chat_jobs', (db, $: Arguments<AccountEvent & { boardId: number; type: EventType }>) =>
   db
     .selectFrom('chat_channels as c')
@@ -67,7 +67,7 @@ const addChatJobs = query('add_chat_jobs', (db, $: Arguments<AccountEvent & { bo
     .where(c => c.or([c('c.event_types', '=', sql<never>`'{}'`), c($.type, '=', c.fn.any('c.event_types'))])),
 );
 
-/** A batch of the users to tell, in the order of their ids. */
+/** A batch of the users to notify, in the order of their ids. */
 interface Batch {
   accountId: number;
   /** The idea, and the target of a merge. */
@@ -76,7 +76,7 @@ interface Batch {
   actorId: number | null;
 }
 
-/** Selects the next batch of the candidates who are members, but not the actor, blocked or the placeholder of erased users. */
+/** Selects the next batch of candidates. Skips the actor, blocked users, the placeholder of erased users and non-members. */
 function selectRecipients(
   name: string,
   candidatesOf: (db: Kysely<Tables>, $: Arguments<Batch>) => AliasableExpression<{ user_id: number }>,
@@ -84,7 +84,7 @@ function selectRecipients(
   return query(name, (db, $: Arguments<Batch>) =>
     db
       .selectFrom(candidatesOf(db, $).as('c'))
-      // One by one: a plan that was made while the account was small must not join all members.
+      // Looks members up one by one: a plan that was made for a small account must not join all members.
       .innerJoinLateral(
         from =>
           from
@@ -141,8 +141,8 @@ const selectAuthor = selectRecipients('select_author_to_tell', (db, $) =>
 );
 
 /**
- * The users whom each type of event is told to. The author is told the result of a submission; an author who published
- * it without approval is the actor.
+ * The users whom each type of event notifies. Authors learn the result of their submission. Authors who may publish
+ * without approval are the actor of idea.created, so they get no notification.
  */
 const recipientsOfType: Record<string, typeof selectFollowers> = {
   'idea.status_changed': selectFollowers,
@@ -179,8 +179,8 @@ const addMailJobs = query('add_mail_people_jobs', (db, $: Arguments<{ payloads: 
 );
 
 /**
- * Tells people of an event: jobs for its chats, then notifications and mail jobs for one batch of users, then the job for
- * the next batch. All of it commits together. A second run adds nothing.
+ * Builds the task that notifies people of an event. In one transaction it adds jobs for the event's chats, notifications
+ * and mail jobs for a batch of users, and a job for the next batch. A second run adds nothing.
  */
 export function tellPeople({ database, queue, clock }: Pick<TaskDependencies, 'database' | 'queue' | 'clock'>) {
   return async (payload: unknown) => {

@@ -5,12 +5,12 @@ import { ExtensionError, reasonOf } from './extension-error.ts';
 
 const Name = z
   .string()
-  .regex(/^[a-z][a-z0-9-]{0,39}$/, 'must be lower-case letters, digits and hyphens, 40 at most')
-  .refine(name => name !== 'core', "must not be core, which is the server's own stream of migrations");
+  .regex(/^[a-z][a-z0-9-]{0,39}$/, 'must have at most 40 lower-case letters, digits and hyphens')
+  .refine(name => name !== 'core', 'must not be core: the migrations of the server have this name');
 
 const Code = z.custom<(...parameters: never[]) => unknown>(value => typeof value === 'function', 'must be a function');
 
-const Task = z.string().regex(/^[a-z][a-z0-9_]{0,59}$/, 'must be lower-case letters, digits and underscores');
+const Task = z.string().regex(/^[a-z][a-z0-9_]{0,59}$/, 'must have lower-case letters, digits and underscores');
 
 const Times = z.string().refine(isCrontab, 'must be the five fields of a crontab, such as 17 3 * * *');
 
@@ -44,7 +44,7 @@ function isCrontab(times: string): boolean {
   }
 }
 
-/** Refuses a definition that could not be used as a whole. Most of it the types refuse before. */
+/** Refuses an invalid definition. The types refuse most invalid definitions earlier. */
 export function checkDefinition(definition: unknown): void {
   const { error } = Definition.safeParse(definition);
   if (!error) return;
@@ -52,6 +52,6 @@ export function checkDefinition(definition: unknown): void {
   const problems = error.issues.map(({ path, message }) => `${path.map(String).join('.')} ${reasonOf(message)}`.trim());
   throw new ExtensionError(
     typeof name === 'string' ? name : 'without a name',
-    `is not well defined: ${problems.join('; ')}`,
+    `has an invalid definition: ${problems.join('; ')}`,
   );
 }

@@ -5,7 +5,7 @@ import { operationsIn, queriesOn } from './operations.ts';
 
 export type ContextDependencies = Pick<ServerDependencies, 'database' | 'clock' | 'logger' | 'audit'>;
 
-/** What an extension works with: everything here is its own, or bound to its name. */
+/** Builds the context of an extension. Everything in it is bound to the extension's name. */
 export function buildContext(
   { database, clock, logger, audit }: ContextDependencies,
   { name, settings = {} }: Extension,

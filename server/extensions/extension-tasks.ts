@@ -22,12 +22,12 @@ export interface ExtensionTaskDependencies extends ContextDependencies {
   stopping: AbortSignal;
 }
 
-/** What hangs would keep its place among the worker's jobs for ever. */
+/** A job that hangs would keep its slot of the worker for ever. */
 const jobTimeoutMs = 300_000;
 
 type Handler = (payload: unknown, context: JobContext<Record<string, unknown>>) => Promise<unknown>;
 
-/** The jobs of all extensions, and the one that clears up after those that are gone. */
+/** Builds the tasks of all extensions, and the task that cleans up after removed extensions. */
 export function buildExtensionTasks(deps: ExtensionTaskDependencies, timeoutMs = jobTimeoutMs): TaskList {
   const { database, stopping } = deps;
   const tasks: TaskList = { clear_left_extensions: () => clearLeftSubscriptions(database, stopping) };
@@ -43,13 +43,13 @@ export function buildExtensionTasks(deps: ExtensionTaskDependencies, timeoutMs =
     for (const [task, handle] of Object.entries(extension.tasks ?? {})) {
       tasks[taskIdentifier(name, task)] = run(taskIdentifier(name, task), handle);
     }
-    tasks[eventIdentifier(name)] = run(eventIdentifier(name), tellExtension(extension, database));
+    tasks[eventIdentifier(name)] = run(eventIdentifier(name), handleEvent(extension, database));
     tasks[renewalIdentifier(name)] = () => renewSubscriptions(database, [extension]);
   }
   return tasks;
 }
 
-/** When the tasks of extensions run. One that fails is tried again until its next time, and never runs twice at once. */
+/** Returns the crontab of the extensions. A failed task is retried until its next time, and never runs twice at once. */
 export function extensionCrontab(extensions: readonly Extension[]): string {
   const lines = ['23 * * * * clear_left_extensions ?max=1'];
   for (const { name, on = {}, cron = {} } of extensions) {
@@ -62,7 +62,7 @@ export function extensionCrontab(extensions: readonly Extension[]): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** Jobs of the version before this one have no account_id. */
+/** Jobs of an older version have no account_id. */
 const Payload = z.object({ account_id: z.int().optional(), event_id: z.string() });
 
 const selectEvent = query('select_event_for_extension', (db, $: Arguments<{ accountId: number; eventId: string }>) =>
@@ -75,8 +75,8 @@ const selectEvent = query('select_event_for_extension', (db, $: Arguments<{ acco
 
 type EventHandler = (event: ExtensionEvent, context: JobContext<Record<string, unknown>>) => Promise<unknown>;
 
-/** Tells an extension of an event. One whose idea is gone meanwhile is told to nobody, as with webhooks. */
-function tellExtension({ on = {} }: Extension, database: Queryable): Handler {
+/** Passes an event to an extension. Drops the event if its idea was deleted in the meantime, as webhooks do. */
+function handleEvent({ on = {} }: Extension, database: Queryable): Handler {
   return async (payload, context) => {
     const { account_id, event_id: eventId } = Payload.parse(payload);
     const accountId = account_id ?? (await findAccountOfEvent(database, eventId));
@@ -84,7 +84,7 @@ function tellExtension({ on = {} }: Extension, database: Queryable): Handler {
     const [recorded] = await database.query(selectEvent, { accountId, eventId });
     if (!recorded) return;
     const event = presentEvent(recorded);
-    // What the last version of the extension asked for may interest this one no more.
+    // Another version of the extension may have subscribed to this type.
     const handle = on[event.type] as EventHandler | undefined;
     await handle?.({ ...event, id: `evt_${eventId}` }, context);
   };

@@ -10,9 +10,8 @@ import { queriesOn } from './operations.ts';
 const importTimeoutMs = 10_000;
 
 /**
- * Loads the modules that EXTENSIONS lists: paths of files from the working directory, and packages of the server's own
- * installation. With an environment their settings are read, which whoever only wants their migrations does without.
- * Any that cannot be used is refused, and with it all of them.
+ * Loads the modules in EXTENSIONS: paths from the working directory, and installed packages. Reads their settings only if
+ * it gets an environment, because migrations need no settings. Refuses all modules if one of them cannot be used.
  */
 export async function loadExtensions(
   modules: readonly string[],
@@ -22,7 +21,7 @@ export async function loadExtensions(
   for (const module of modules) {
     const definition = await importDefinition(module);
     if (extensions.some(({ name }) => name === definition.name)) {
-      throw new ExtensionError(definition.name, 'is in EXTENSIONS twice, or two have its name');
+      throw new ExtensionError(definition.name, 'is in EXTENSIONS twice, or another has the same name');
     }
     extensions.push(buildExtension(definition, environment));
   }
@@ -42,7 +41,7 @@ async function importDefinition(module: string): Promise<ExtensionDefinition> {
   if (isExtension(loaded.default)) return loaded.default;
   throw new ExtensionError(
     module,
-    'cannot be used: its default export is not what defineExtension() of this server returns',
+    'cannot be used: its default export is not a result of defineExtension() of this server',
   );
 }
 
@@ -76,7 +75,7 @@ function readSettings(
   const problems = error.issues.map(({ path, message }) =>
     `${variableOf(extension, path.map(String).join('_'))} ${reasonOf(message)}`.trim(),
   );
-  throw new ExtensionError(extension, `has wrong settings: ${problems.join('; ')}`);
+  throw new ExtensionError(extension, `has invalid settings: ${problems.join('; ')}`);
 }
 
 /** EXT_FORM_INBOX_SECRET is the setting SECRET of form-inbox. */

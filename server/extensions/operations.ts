@@ -20,31 +20,31 @@ import { castVote, type Tally } from '../domain/votes/cast-vote.ts';
 import { taskIdentifier } from './subscriptions.ts';
 
 export interface ExtensionQueries {
-  /** Runs one statement, with its values as $1, $2 and so on. Times arrive as text, ids as numbers. */
+  /** Runs one statement with values for $1, $2 and so on. Returns times as text and ids as numbers. */
   query<Row>(sql: string, values?: readonly unknown[]): Promise<Row[]>;
 }
 
 export interface JobOptions {
-  /** Not before then; by default at once. */
+  /** The earliest time; by default at once. */
   readonly runAt?: Date;
-  /** Of the jobs under one key at most one waits: the last that was asked for. */
+  /** A new job replaces one that waits under the same key. */
   readonly key?: string;
 }
 
 /**
- * What an extension does on a board, on behalf of a member, by the same rules as everybody: what is frozen, closed or
- * to be approved is so for an extension too, and what it does is told to webhooks, chats and people. A refusal is a
- * DomainError with the Agent API's key. Ideas and comments are as the Agent API answers them.
+ * Operations on a board on behalf of a member, with the rules and results of the Agent API. Frozen boards, closed ideas and
+ * approval apply to extensions too. Webhooks, chats and people are notified. A refusal is a DomainError with the key of
+ * the Agent API.
  */
 export interface ExtensionOperations extends ExtensionQueries {
   createIdea(by: ActingUser, idea: { title: string; body: string }): Promise<z.output<typeof Idea>>;
-  /** Undefined where the board has none of that id, or it awaits approval and the member is no moderator. */
+  /** Undefined if the board has no such idea, or the idea awaits approval and the member is not a moderator. */
   readIdea(by: ActingUser, ideaId: number): Promise<z.output<typeof Idea> | undefined>;
   commentOnIdea(by: ActingUser, ideaId: number, body: string): Promise<z.output<typeof Comment>>;
-  /** For moderators. */
+  /** Only for moderators. */
   setIdeaStatus(by: ActingUser, ideaId: number, status: string): Promise<z.output<typeof Idea>>;
   castVote(by: ActingUser, ideaId: number, value: VoteValue): Promise<Tally>;
-  /** Has one of the extension's tasks run by a worker, with the payload as JSON. */
+  /** Adds a job for one of the extension's tasks. The payload is stored as JSON. */
   addJob(task: string, payload?: unknown, options?: JobOptions): Promise<void>;
 }
 
@@ -52,7 +52,7 @@ interface ExtensionOperation extends WriteOperation {
   readonly actor: ExtensionActor;
 }
 
-/** The operations of an extension in one transaction. */
+/** Builds the operations of an extension in one transaction. */
 export function operationsIn(transaction: Transaction, extension: string, clock: Clock): ExtensionOperations {
   const operate = async <T>(by: ActingUser, work: (op: ExtensionOperation) => Promise<T>) => {
     const actor = await findActor(transaction, by);
@@ -94,12 +94,12 @@ export function operationsIn(transaction: Transaction, extension: string, clock:
   };
 }
 
-/** Statements of an extension as plain text. They are not prepared: their names would be everybody's. */
+/** Runs statements as plain text. They are not prepared, because the names of prepared statements could collide. */
 export function queriesOn(queryable: Queryable): ExtensionQueries {
   return { query: (text, values = []) => queryable.query(queryOfText(text, values.length), values) };
 }
 
-/** What the Agent API would refuse is refused, with its issues. */
+/** Validates input. Throws the validation error of the Agent API. */
 function valid<Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> {
   const { data, error } = schema.safeParse(input);
   if (!error) return data as z.output<Schema>;
@@ -111,13 +111,13 @@ function valid<Schema extends z.ZodType>(schema: Schema, input: unknown): z.outp
   throw new DomainError('validation_failed', issues);
 }
 
-/** A member of an account, and the board on which they act. */
+/** A member of an account, and a board. */
 export interface ActingUser {
   /** The account's slug. */
   readonly account: string;
   /** The board's slug. */
   readonly board: string;
-  /** The member's address, whatever its spelling. */
+  /** The member's address, in any spelling. */
   readonly user: string;
 }
 
@@ -125,7 +125,7 @@ interface ExtensionActor extends Actor {
   readonly isBlocked: boolean;
 }
 
-/** It looks up the account by its slug, so it takes the id of the account from the row. */
+/** Looks up the account by its slug, so it takes the id of the account from the row. */
 const selectActor = query(
   'select_acting_user',
   (db, $: Arguments<{ account: string; board: string; address: string }>) =>
@@ -149,10 +149,10 @@ const selectActor = query(
       .where('u.canonical_email', '=', $.address),
 );
 
-/** Who acts, as a person: in the role that they have now, and with a vote of their own. */
+/** Finds the member with their current role and their voter. */
 async function findActor(queryable: Queryable, { account, board, user }: ActingUser): Promise<ExtensionActor> {
   const [row] = await queryable.query(selectActor, { account, board, address: canonicalAddress(user) });
-  // Not a refusal that a client is told: whoever configured the extension has to know.
+  // Not a DomainError: the cause is the configuration of the extension, not a request.
   if (!row) throw new Error(`The account ${account} has no board ${board}, or no such member to act on it`);
   return {
     accountId: row.account_id,
@@ -175,10 +175,10 @@ const insertVoter = query('insert_voter_of_user', (db, $: Arguments<{ accountId:
     .returning('id'),
 );
 
-/** The voter of a person, who has none before the first vote. */
+/** Finds or creates the voter of a person. Before the first vote there is none. */
 async function requireVoter(queryable: Queryable, actor: Actor): Promise<number> {
   if (actor.voterId !== noVoter) return actor.voterId;
   const [voter] = await queryable.query(insertVoter, { accountId: actor.accountId, userId: actor.userId });
-  if (!voter) throw new Error('The voter was not made');
+  if (!voter) throw new Error('The insert returned no voter');
   return voter.id;
 }

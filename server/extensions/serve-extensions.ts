@@ -7,14 +7,13 @@ import { buildContext } from './context.ts';
 import type { Extension } from './extension.ts';
 import { ExtensionError, reasonOf } from './extension-error.ts';
 
-/** Shorter than the time that Fastify gives a plugin, whose message would not name the extension. */
+/** Shorter than the timeout of Fastify's plugins, because its message would not name the extension. */
 const registrationTimeoutMs = 8_000;
 
 /**
- * Registers the routes of each extension under /ext/<name>. They are outside the Agent API: without its authentication,
- * its document and its schemas, but with the limit by address, the request id, the log and the shape of errors. What an
- * extension does to its part of the server, such as another body parser, stays there. Call it before the paths are
- * closed to other methods.
+ * Registers the routes of each extension under /ext/<name>. They have the rate limit by address, the request id, the log
+ * and the error format of the Agent API, but not its authentication, document or schemas. Changes of an extension to its
+ * part of the server, such as a body parser, stay there. Call this function before refuseOtherMethods.
  */
 export async function serveExtensions(
   app: FastifyInstance,
@@ -46,7 +45,7 @@ function routesOf(extension: Extension, server: ServerDependencies) {
   };
 }
 
-/** A route may bring a schema, as Fastify's do: what does not match it is told as everywhere else. */
+/** Translates a mismatch with a route's Fastify schema to the validation error of the Agent API. */
 function translate(error: FastifyError): unknown {
   if (error.code !== 'FST_ERR_VALIDATION' || !error.validation) return error;
   const { validation, validationContext = 'body' } = error;

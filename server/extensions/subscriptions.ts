@@ -3,22 +3,21 @@ import type { Queryable } from '../database/database.ts';
 import { type Arguments, query } from '../database/query.ts';
 import { integer, sql } from '../database/sql.ts';
 
-/** The name of an extension's own job in the queue, and of its keys there. */
+/** Returns the name of an extension's own task, or of a key of its jobs, in the queue. */
 export function taskIdentifier(extension: string, task: string): string {
   return `ext:${extension}:${task}`;
 }
 
-/** The job that tells an extension of an event; record_event() in the database names it too. */
+/** Returns the name of the task for an extension's events. record_event() in the database adds jobs with this name. */
 export function eventIdentifier(extension: string): string {
   return `extension_event:${extension}`;
 }
 
-/** The job that renews what an extension wants to be told of. */
+/** Returns the name of the task that renews an extension's subscriptions. */
 export function renewalIdentifier(extension: string): string {
   return `renew_subscriptions:${extension}`;
 }
 
-/** The jobs of extensions, by the beginnings of their names. */
 const identifierPattern = '^(ext|extension_event|renew_subscriptions):';
 
 const renew = query(
@@ -41,8 +40,8 @@ const renew = query(
 );
 
 /**
- * Has extensions told of the events that they want, from the next one on. Every process does it when it starts, and a
- * worker each hour: what nobody renews any more ends by itself, see clearLeftSubscriptions.
+ * Subscribes extensions to the events that they handle, from the next event on. Every process does this when it starts,
+ * and a worker each hour. Subscriptions that nobody renews end, see clearLeftSubscriptions.
  */
 export async function renewSubscriptions(
   database: Queryable,
@@ -54,9 +53,9 @@ export async function renewSubscriptions(
   }
 }
 
-/** Long enough for a version without the extension to be tried and taken back, and no event is missed. */
+/** A version without the extension can be tried and rolled back within this time, without missed events. */
 const keptHours = 24;
-/** A job is tried for some four days. One that is still there after a week is given up, or has no worker. */
+/** A job is retried for about four days. After a week it has used all its tries, or no worker knows its task. */
 const overdueDays = 7;
 const batchSize = 1_000;
 
@@ -81,7 +80,7 @@ const deleteOverdueJobs = sql(
   { isPrepared: false },
 );
 
-/** Ends what extensions have left that are not in EXTENSIONS any more: their subscriptions, and jobs without a worker. */
+/** Deletes the subscriptions and waiting jobs of extensions that are no longer in EXTENSIONS. */
 export async function clearLeftSubscriptions(queue: Queryable, stopping: AbortSignal): Promise<void> {
   await queue.query(deleteLeft, {});
   while (!stopping.aborted) {

@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import type { Queryable } from '../database/database.ts';
-import { query } from '../database/query.ts';
+import { type Query, query } from '../database/query.ts';
 import { primaryKeyOf } from '../database/tables.ts';
 
-/** The tables whose rows end at their expires_at: counters, stored answers, sign-ins, links, and what OAuth keeps. */
+/** The tables with a column expires_at: counters, stored answers, sessions, links and OAuth records. */
 export const expiringTables = [
   'rate_limits',
   'idempotency_keys',
@@ -13,7 +13,7 @@ export const expiringTables = [
   'oauth_records',
 ] as const;
 
-const batchSize = 5_000;
+const expiredBatchSize = 5_000;
 
 /** A periodic scan over all accounts. It skips rows that requests have locked, so that neither waits for the other. */
 const deleteExpired = expiringTables.map(table => {
@@ -30,7 +30,7 @@ const deleteExpired = expiringTables.map(table => {
               .selectFrom(table)
               .select(key.map(column => sql.ref(column).as(column)))
               .where('expires_at', '<', sql<string>`now()`)
-              .limit(batchSize)
+              .limit(expiredBatchSize)
               .forUpdate()
               .skipLocked(),
         )
@@ -47,12 +47,67 @@ const deleteExpired = expiringTables.map(table => {
   );
 });
 
-/** Deletes expired rows, in batches that hold their locks briefly. */
+/** How long events are kept. */
+const keptDays = 30;
+/** A smaller batch, because each event takes its deliveries and notifications with it. */
+const eventBatchSize = 1_000;
+
+/** An event with a pending delivery stays until the delivery ends. A periodic scan over all accounts. */
+const deleteOldEvents = query(
+  'delete_old_events',
+  db =>
+    db
+      .with('old', cte =>
+        cte
+          .selectFrom('events as e')
+          .select(['e.account_id', 'e.id'])
+          .where('e.occurred_at', '<', sql<string>`now() - ${keptDays} * interval '1 day'`)
+          .where(e =>
+            e.not(
+              e.exists(
+                e
+                  .selectFrom('webhook_deliveries as d')
+                  .whereRef('d.account_id', '=', 'e.account_id')
+                  .whereRef('d.event_id', '=', 'e.id')
+                  .where('d.state', '=', 'pending'),
+              ),
+            ),
+          )
+          .orderBy('e.occurred_at')
+          .limit(eventBatchSize),
+      )
+      .with('deleted', cte =>
+        cte
+          .deleteFrom('events as e')
+          .using('old')
+          .whereRef('e.account_id', '=', 'old.account_id')
+          .whereRef('e.id', '=', 'old.id')
+          .returning('e.id'),
+      )
+      .selectFrom('deleted')
+      .select(deleted => deleted.fn.countAll<number>().as('count')),
+  { isPrepared: false },
+);
+
+/** Deletes expired rows. */
 export async function clearExpired(queue: Queryable, stopping: AbortSignal): Promise<void> {
-  for (const deletion of deleteExpired) {
-    while (!stopping.aborted) {
-      const [deleted] = await queue.query(deletion, {});
-      if ((deleted?.count ?? 0) < batchSize) break;
-    }
+  for (const deletion of deleteExpired) await deleteInBatches(queue, deletion, expiredBatchSize, stopping);
+}
+
+/** Deletes old events with their deliveries and notifications. */
+export function clearOldEvents(queue: Queryable, stopping: AbortSignal): Promise<void> {
+  return deleteInBatches(queue, deleteOldEvents, eventBatchSize, stopping);
+}
+
+/** Repeats a deletion until nothing is left. Each batch holds its locks briefly. */
+async function deleteInBatches(
+  queue: Queryable,
+  deletion: Query<object, { count: number }>,
+  batchSize: number,
+  stopping: AbortSignal,
+): Promise<void> {
+  while (!stopping.aborted) {
+    const [deleted] = await queue.query(deletion, {});
+    if ((deleted?.count ?? 0) < batchSize) return;
   }
 }

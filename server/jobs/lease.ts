@@ -7,22 +7,22 @@ import { array, boolean, sql, text } from '../database/sql.ts';
 import type { WorkerLocks } from '../delivery/dependencies.ts';
 
 /**
- * What a worker process holds while it lives: advisory locks of a session of its own. PostgreSQL frees them the moment
- * the process dies, so that others take its jobs over at once, where graphile-worker alone would wait four hours.
+ * The advisory locks of a worker process, in their own session. When the process dies, PostgreSQL releases them at once.
+ * Then other processes take over its jobs, for which graphile-worker alone would wait four hours.
  */
 export interface Lease extends WorkerLocks {
-  /** Marks the jobs that are locked by this pool as those of a living process. */
+  /** Shows other processes that the owner of this pool's jobs is alive. */
   holdPool(poolId: string): Promise<void>;
-  /** Frees the jobs of processes that died, and answers whose they were. */
+  /** Frees the jobs of dead processes. Returns the ids of their pools. */
   recoverJobs(): Promise<string[]>;
-  /** Resolves when the session ends without having been released: the locks are gone. */
+  /** Resolves when the session ends before it is released. Then the locks are gone. */
   readonly lost: Promise<Error>;
   release(): Promise<void>;
 }
 
 /**
- * A machine that vanishes says no farewell: after about 11 silent seconds PostgreSQL takes the session for dead. Over a
- * socket of the same machine these settings mean nothing.
+ * A machine may disappear without closing its connections. PostgreSQL ends its session after about 11 silent seconds.
+ * These settings have no effect on a Unix socket.
  */
 const keepAlive = `set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 2; set tcp_keepalives_count = 3;
   set idle_session_timeout = 0; set synchronous_commit = off`;
@@ -48,7 +48,7 @@ const unlockAll = sql(
   `select pg_advisory_unlock(${hashOf('key')}) as was_locked from unnest($keys::text[]) as k(key)`,
 );
 
-/** Every process hears of the jobs that are free again. The locks that are tried here end with the statement. */
+/** Notifies all processes of the freed jobs. The locks that it tries end with the statement. */
 const recover = sql(
   'recover_jobs',
   { arguments: { pools: array(text()) }, row: { locked_by: text() } },
@@ -76,7 +76,7 @@ export async function takeLease(connection: pg.ClientConfig): Promise<Lease> {
     });
   });
   let last: Promise<unknown> = Promise.resolve();
-  /** One statement after the other, as the session runs them. */
+  /** Runs one statement at a time: the session cannot run more. */
   const run = <Values, Row>(statement: Query<Values, Row>, values: NoInfer<Values>): Promise<Row[]> => {
     const rows = last.then(() => runOn(client, statement, values));
     last = rows.catch(() => {});
@@ -85,9 +85,9 @@ export async function takeLease(connection: pg.ClientConfig): Promise<Lease> {
   try {
     await client.connect();
     await client.query(keepAlive);
-    // Processes on the primary do not see the locks of a standby.
+    // A standby does not share its locks with the primary.
     const [session] = await run(selectIsReadOnly, {});
-    if (session?.is_read_only) throw new Error('PostgreSQL is read only, as a standby is');
+    if (session?.is_read_only) throw new Error('PostgreSQL is read-only, perhaps a standby');
   } catch (error) {
     await client.leave();
     throw error;

@@ -15,12 +15,12 @@ export function countJobs(events: WorkerEvents, metrics: Metrics) {
   });
 }
 
-/** What graphile-worker says, in the log of the server. Of what goes well it tells only who debugs. */
+/** Writes the messages of graphile-worker to the server's log. Successes are logged at the level debug. */
 export function logJobs(logger: Logger): GraphileLogger {
   return new GraphileLogger(() => (level, message, meta) => {
     const { failure, job, error } = (meta ?? {}) as { failure?: boolean; job?: Job; error?: unknown };
     if (failure && job) {
-      // Its own words repeat the error's, in which PostgreSQL may quote a value: ours leave that out.
+      // Its message repeats the error's, in which PostgreSQL may quote a value. The log must not contain values.
       const { id, task_identifier: task, attempts: attempt } = job;
       logger.error({ err: error, task, jobId: id, attempt }, 'a job failed');
       return;
@@ -30,12 +30,12 @@ export function logJobs(logger: Logger): GraphileLogger {
   });
 }
 
-/** A moment in which the end of a job is surely written, and one for when PostgreSQL is busy. */
+/** After the first delay PostgreSQL has usually recorded the end of a job. The second is for a busy PostgreSQL. */
 const queueDelaysMs = [5, 50];
 
 /**
- * Looks for the next job of a named queue when one of its jobs has ended: nothing else tells that the queue is free,
- * and the next look on its own is seconds away.
+ * Looks for the next job of a named queue when one of its jobs has ended. graphile-worker does not announce a free queue
+ * and would find the job seconds later.
  */
 export function followQueues(events: WorkerEvents) {
   let pool: WorkerPool | undefined;

@@ -1,23 +1,23 @@
 import type { TaskList } from 'graphile-worker';
 import { chatQueuesOfAccount } from '../delivery/chat/chat-queues.ts';
 
-/** Jobs that share slots. A job never waits for a slot of another pool. */
+/** Jobs that share slots. They never wait for the slots of another pool. */
 export interface JobPool {
   taskList: TaskList;
-  /** Its slots: how many of its jobs a process runs at once. */
+  /** The slots of the pool: a process runs this many of its jobs at once. */
   concurrency: number;
   hasCron: boolean;
 }
 
-/** One account fills half of the slots for chats and for webhooks at most. */
+/** One account takes at most half of the slots for chats and for webhooks. */
 const accountsAtOnce = 2;
 
-/** How many webhooks run at once where one account may have `concurrency` of them. No other pool is larger. */
+/** The slots for webhooks, of which one account may take `concurrency`. No other pool is larger. */
 export const webhookSlots = (concurrency: number) => accountsAtOnce * concurrency;
 
 /**
- * Gives webhooks and chats pools of their own. Their jobs wait for receivers that customers chose, and receivers that
- * hang fill a pool. Mail, cron and everything else run in the first pool, which no receiver can fill.
+ * Gives webhooks and chats their own pools, which hanging receivers of customers may fill. Mail, cron and everything else
+ * run in the first pool, which no receiver can fill.
  */
 export function buildPools(tasks: TaskList, concurrency: number): JobPool[] {
   const { deliver_webhooks, post_to_chat, ...others } = tasks;

@@ -15,11 +15,11 @@ import { buildPools, type JobPool } from './pools.ts';
 import { buildCrontab, buildTasks } from './tasks.ts';
 import { patienceOf, queryOn, WorkerConnections } from './worker-connections.ts';
 
-/** What runs jobs from when PostgreSQL is there until it goes away. */
+/** Runs jobs while PostgreSQL is available. */
 export interface Runner {
-  /** Settles when it runs none any more; rejects when that was not asked for. */
+  /** Resolves when the runner has stopped. Rejects if it failed. */
   readonly ended: Promise<void>;
-  /** Lets running jobs finish, while PostgreSQL is there to note it, and then resolves. */
+  /** Lets running jobs finish if PostgreSQL is available, and then resolves. */
   stop(): Promise<void>;
 }
 
@@ -32,23 +32,23 @@ export interface RunnerOptions extends Omit<ServerDependencies, 'passwords'> {
 }
 
 export interface RunnerTiming {
-  /** How often it looks for jobs that nobody told it of. */
+  /** The interval of looking for jobs that were not announced. */
   pollIntervalMs: number;
-  /** How often it looks for jobs of processes that died. */
+  /** The interval of looking for jobs of dead processes. */
   recoveryIntervalMs: number;
-  /** How long a stop waits for jobs before it tells them to end. Another process does them again. */
+  /** How long a stop waits for jobs before it aborts them. Another process repeats them. */
   stopPatienceMs: number;
-  /** How long such a job then has to note how far it came. A job that takes longer is cut off. */
+  /** How long an aborted job may take to record its progress. Then its connections are closed. */
   settlingMs: number;
 }
 
-/** A job that was fetched ahead and found no hand free goes back for other processes to take. */
-const fetchedAheadMs = 1_000;
+/** Prefetched jobs that have not started after this time return to the queue. */
+const prefetchMs = 1_000;
 
 /**
- * Starts the pools that run jobs, on connections of its own and with the lease that shows others that it lives. When the lease is
- * lost, others take its jobs for those of a dead process: from then on nothing that it still does may count, nor is
- * anything waited for that cannot come. So its connections are cut, and whoever comes after it begins with new ones.
+ * Starts the pools that run jobs, with their own connections and a lease. When the lease is lost, other processes take
+ * over the jobs. So the runner closes its connections at once: none of its later results may count. The next runner opens
+ * new connections.
  */
 export async function startRunner({ url, appKey, timing, ...deps }: RunnerOptions): Promise<Runner> {
   const { config, logger, stopping } = deps;
@@ -69,8 +69,8 @@ export async function startRunner({ url, appKey, timing, ...deps }: RunnerOption
   const cutOff = Promise.withResolvers<never>();
   cutOff.promise.catch(() => {});
   let cutOffTimer: NodeJS.Timeout | undefined;
-  // A pool can wait for ever: for a job that ignores its signal, and in graphile-worker 0.18 also after a batch of
-  // finished jobs could not be noted (https://github.com/graphile/worker/issues/636).
+  // A pool may never end: because of a job that ignores its signal, or in graphile-worker 0.18 after it failed to record
+  // a batch of finished jobs (https://github.com/graphile/worker/issues/636).
   const finish = (reason: string) => {
     cutOffTimer ??= setTimeout(
       () => cutOff.reject(new Error(`the worker took too long to end: ${reason}`)),
@@ -83,7 +83,7 @@ export async function startRunner({ url, appKey, timing, ...deps }: RunnerOption
   try {
     for (const pool of buildPools(tasks, config.WORKER_CONCURRENCY)) {
       const runner = await startPool(pool);
-      // It may fail while the next one starts.
+      // The pool may fail while the next one starts.
       runner.promise.catch(() => {});
       running.push(runner);
     }
@@ -110,14 +110,14 @@ export async function startRunner({ url, appKey, timing, ...deps }: RunnerOption
       clearTimeout(cutOffTimer);
       return lease.release();
     });
-  // Whoever waits for the end is told; before somebody does, a rejection must not end the process.
+  // A rejection before anybody awaits `ended` must not end the process.
   ended.catch(() => {});
   recoverJobs({ lease, queue, ended, logger, intervalMs: timing.recoveryIntervalMs });
-  // Jobs may have been fetched whose names never arrived. They are this runner's until another runs in its place.
+  // Jobs may be locked whose rows never arrived. They stay locked until another runner replaces this one.
   connections.once('answer lost', () => finish('an answer of PostgreSQL was lost'));
-  // So that readiness does not wait for the next full minute.
+  // Readiness must not wait for the next full minute.
   await running[0]?.addJob('heartbeat', {}, { jobKey: 'heartbeat at start' }).catch(error => {
-    logger.warn({ err: error }, 'no heartbeat could be asked for');
+    logger.warn({ err: error }, 'could not add the job of the first heartbeat');
   });
   return {
     ended,
@@ -129,18 +129,18 @@ export async function startRunner({ url, appKey, timing, ...deps }: RunnerOption
 
   function startPool({ taskList, concurrency, hasCron }: JobPool): Promise<GraphileRunner> {
     const events: WorkerEvents = new EventEmitter();
-    // No job is fetched before others can see whose it is.
+    // Fetches no job before other processes can see its owner.
     events.once('pool:create', ({ workerPool }) => connections.waitFor(lease.holdPool(workerPool.id)));
     followQueues(events);
     if (deps.metrics) countJobs(events, deps.metrics);
-    // A job that fails is tried again; one that has failed for good is a failure that nobody expected.
+    // Reports only a job that has used all its tries.
     events.on('job:failed', ({ job, error }) => deps.reporter.report(error, { task: job.task_identifier }));
     return run({
       pgPool: connections,
       events,
       taskList,
       ...(hasCron ? { crontab: buildCrontab(deps.extensions) } : { parsedCronItems: [] }),
-      // The server stops it in its turn.
+      // The server handles signals itself.
       noHandleSignals: true,
       logger: logJobs(logger),
       preset: {
@@ -148,8 +148,8 @@ export async function startRunner({ url, appKey, timing, ...deps }: RunnerOption
           concurrentJobs: concurrency,
           pollInterval: timing.pollIntervalMs,
           gracefulShutdownAbortTimeout: timing.stopPatienceMs,
-          // Jobs are fetched, completed and failed several at a time.
-          localQueue: { size: concurrency, ttl: fetchedAheadMs },
+          // Fetches, completes and fails jobs in batches.
+          localQueue: { size: concurrency, ttl: prefetchMs },
           completeJobBatchDelay: 0,
           failJobBatchDelay: 0,
         },
@@ -166,7 +166,7 @@ interface RecoveryOptions {
   intervalMs: number;
 }
 
-/** Frees the jobs of dead processes now and again while the runner runs, and wakes the lanes that waited in their memory. */
+/** Periodically frees the jobs of dead processes, and wakes the lanes that waited in their memory. */
 function recoverJobs({ lease, queue, ended, logger, intervalMs }: RecoveryOptions) {
   let isOver = false;
   const over = () => {
@@ -182,7 +182,7 @@ function recoverJobs({ lease, queue, ended, logger, intervalMs }: RecoveryOption
         await wakeOverdueLanes(queue, 0);
       }
     } catch (error) {
-      if (!isOver) logger.warn({ err: error }, 'the jobs of dead workers could not be looked for');
+      if (!isOver) logger.warn({ err: error }, 'could not look for the jobs of dead workers');
     }
     if (!isOver) setTimeout(recover, intervalMs * (0.75 + Math.random() / 2)).unref();
   };

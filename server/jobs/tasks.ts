@@ -2,7 +2,6 @@ import type { TaskList } from 'graphile-worker';
 import { sql } from 'kysely';
 import { query } from '../database/query.ts';
 import { postToChat } from '../delivery/chat/post-to-chat.ts';
-import { clearOldEvents } from '../delivery/clear-old-events.ts';
 import type { TaskDependencies } from '../delivery/dependencies.ts';
 import { buildAccountMailTasks } from '../delivery/mail/account-mails.ts';
 import { mailNotifications } from '../delivery/mail/mail-notifications.ts';
@@ -13,7 +12,7 @@ import { wakeOverdueLanes } from '../domain/webhooks/wake-lanes.ts';
 import type { Extension } from '../extensions/extension.ts';
 import { buildExtensionTasks, extensionCrontab } from '../extensions/extension-tasks.ts';
 import { recordAuditEvent } from './audit-outbox.ts';
-import { clearExpired } from './clear-expired.ts';
+import { clearExpired, clearOldEvents } from './clear-expired.ts';
 
 const recordHeartbeat = query('record_heartbeat', db =>
   db
@@ -24,10 +23,10 @@ const recordHeartbeat = query('record_heartbeat', db =>
     ),
 );
 
-/** What the worker does, by the name of the job. A task may run again after a crash, so each can. */
+/** Builds the tasks of the worker. Each can run again, because a crash may repeat it. */
 export function buildTasks(deps: TaskDependencies): TaskList {
   return {
-    /** Tells the readiness probe that the cron runs. */
+    /** Shows the readiness probe that the cron runs. */
     heartbeat: async () => {
       await deps.queue.query(recordHeartbeat, {});
     },
@@ -54,7 +53,7 @@ const coreCrontab = `
 17 * * * * clear_old_events ?max=1
 `;
 
-/** When each periodic task runs, in UTC. */
+/** Returns the times of the periodic tasks, in UTC. */
 export function buildCrontab(extensions: readonly Extension[]): string {
   return `${coreCrontab}${extensionCrontab(extensions)}`;
 }

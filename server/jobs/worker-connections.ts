@@ -12,7 +12,7 @@ type ConnectionConfig = Pick<
   'DATABASE_CONNECT_TIMEOUT_MS' | 'DATABASE_STATEMENT_TIMEOUT_MS' | 'WORKER_CONCURRENCY'
 >;
 
-/** How long the worker waits for PostgreSQL, which may have gone silent without having gone away: no longer than others. */
+/** Applies the timeouts of the server's other connections. PostgreSQL may stop answering without closing a connection. */
 export function patienceOf(
   config: Pick<Config, 'DATABASE_CONNECT_TIMEOUT_MS' | 'DATABASE_STATEMENT_TIMEOUT_MS'>,
 ): pg.ClientConfig {
@@ -24,15 +24,14 @@ export function patienceOf(
   };
 }
 
-/** How long a connection may take to be given back when everything has ended. */
+/** How long the pool waits for connections to be returned at its end. */
 const farewellMs = 1_000;
 
-/** For what the worker does beside its jobs, such as listening for jobs in each pool. Connections are made when they are needed, which few are at a time. */
+/** For work beside jobs, such as listening in each pool. Connections are opened on demand, and few are in use at once. */
 const spareConnections = 6;
 
 /**
- * The connections of a runner, which can be held back until something that they depend on is there. Emits 'answer lost'
- * when one broke while a statement was under way that may have been carried out.
+ * The connections of a runner. Emits 'answer lost' when a connection broke during a statement that may have succeeded.
  */
 export class WorkerConnections extends pg.Pool {
   #gate: Promise<void> | undefined;
@@ -45,7 +44,7 @@ export class WorkerConnections extends pg.Pool {
       Client: WaryClient,
       max: webhookSlots(config.WORKER_CONCURRENCY) + spareConnections,
       ...patienceOf(config),
-      // The work of a job is done again when its end was lost; see TaskDependencies.
+      // A job whose end was lost runs again; see TaskDependencies.
       onConnect: async client => {
         await client.query('set synchronous_commit = off');
       },
@@ -60,7 +59,7 @@ export class WorkerConnections extends pg.Pool {
     });
   }
 
-  /** Gives out no connection until the gate is open; fails where the gate fails. */
+  /** Hands out no connection until the gate resolves. If the gate rejects, connecting fails. */
   waitFor(gate: Promise<void>) {
     this.#gate = gate;
     const open = () => {
@@ -72,8 +71,8 @@ export class WorkerConnections extends pg.Pool {
   // biome-ignore lint/suspicious/noExplicitAny: pg overloads connect in ways that no single signature can state.
   override connect(...args: any[]): any {
     const [callback] = args as [ConnectCallback?];
-    // graphile-worker gives the connection on which it listens back twice when that breaks as it stops, and the pool
-    // throws at the second time where nobody catches it. Of a pool that has ended there is none to give back.
+    // If its listening connection breaks during a stop, graphile-worker releases it twice, and the pool throws an error
+    // that nobody catches. A pool that has ended returns no client to release.
     const take: ConnectCallback | undefined =
       callback && ((error, client, release) => callback(error, client, once(release ?? (() => {}))));
     if (!this.#gate) return take ? super.connect(take) : super.connect();
@@ -85,13 +84,13 @@ export class WorkerConnections extends pg.Pool {
     );
   }
 
-  /** Breaks every connection, whoever uses it, and makes no new one. */
+  /** Closes all connections at once, even those in use, and opens no new ones. */
   cut() {
     for (const client of this.#clients) client.cut();
     if (!this.ending) this.end().catch(() => {});
   }
 
-  /** Ends every connection as it is given back, and breaks those that are not given back soon. */
+  /** Closes each connection when it is returned, and those that are not returned soon. */
   async close(): Promise<void> {
     const over = new AbortController();
     await Promise.race([this.end(), delay(farewellMs, undefined, over).catch(() => {})]);
@@ -112,7 +111,6 @@ function once(release: Release): Release {
   };
 }
 
-/** Our own statements on such connections, with rows as everywhere else. */
 export function queryOn(pool: pg.Pool): Queryable {
   return { query: (query, values) => runOn(pool, query, values) };
 }

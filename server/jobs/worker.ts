@@ -12,14 +12,14 @@ export interface Worker {
 
 export interface WorkerOptions extends Omit<ServerDependencies, 'passwords'> {
   url: string;
-  /** What posts to addresses that others chose; by default with the guard that the settings ask for. */
+  /** By default with an address guard from the settings. */
   requests?: OutgoingRequests;
-  /** Where a test waits less than people can. */
+  /** For tests. */
   timing?: Partial<WorkerTiming>;
 }
 
 interface WorkerTiming extends RunnerTiming {
-  /** What it waits before it starts anew what PostgreSQL's absence ended. */
+  /** The delay before a failed runner is restarted. */
   restartDelayMs: number;
 }
 
@@ -32,8 +32,8 @@ const defaultTiming: WorkerTiming = {
 };
 
 /**
- * Starts the worker of jobs and cron. Any number of processes share the work. When PostgreSQL goes away, so does what
- * runs jobs: it is started anew, every second, until PostgreSQL is back or the worker is stopped.
+ * Starts the worker of jobs and cron. Any number of processes share the work. When PostgreSQL becomes unavailable, the
+ * runner fails. The worker restarts it every second until it succeeds or the worker is stopped.
  */
 export async function startWorker({ requests, timing: given, ...server }: WorkerOptions): Promise<Worker> {
   const { config, logger } = server;
@@ -60,7 +60,7 @@ export async function startWorker({ requests, timing: given, ...server }: Worker
     while (!stopping.signal.aborted) {
       try {
         runner ??= await start();
-        // It may have been told to stop while it started.
+        // The worker may have been stopped while the runner started.
         if (stopping.signal.aborted) await runner.stop();
         await runner.ended;
       } catch (error) {

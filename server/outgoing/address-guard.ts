@@ -3,30 +3,24 @@ import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import type { Config } from '../config.ts';
 
-/** Keeps outgoing requests to addresses of the public internet, and to those that are allowed by setting. */
+/** Allows outgoing requests only to the public internet and to addresses that a setting allows. */
 export interface AddressGuard {
   isAllowed(address: string): boolean;
-  /** For node's sockets: resolves a name to such addresses alone. */
+  /** For Node's sockets: resolves a name to allowed addresses only. */
   lookup: LookupFunction;
 }
 
-/** Resolves a name to all its addresses, as dns.lookup does. */
+/** Has the signature of dns.lookup with `all`. */
 export type ResolveName = (
   hostname: string,
   options: { all: true; family?: number; hints?: number },
   callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
 ) => void;
 
-/** An address that may not be reached. */
-class ForbiddenAddressError extends Error {
-  override readonly name = 'ForbiddenAddressError';
-  readonly code = 'ERR_FORBIDDEN_ADDRESS';
-}
+/** The code of an error for a forbidden address. */
+export const forbiddenAddress = 'ERR_FORBIDDEN_ADDRESS';
 
-/**
- * A socket connects to what its lookup answered and nothing else, so a name that resolves differently the next time
- * is checked the next time: rebinding gains nothing.
- */
+/** A socket connects only to an address that its own lookup returned, so DNS rebinding cannot evade the check. */
 export function buildAddressGuard(
   allowed: Config['WEBHOOK_ALLOWED_CIDRS'],
   resolve: ResolveName = systemLookup,
@@ -35,57 +29,49 @@ export function buildAddressGuard(
   return {
     isAllowed,
     lookup(hostname, options, callback) {
-      const given = {
-        ...(options.hints === undefined ? {} : { hints: options.hints }),
-        family: familyOf(options.family),
-      };
-      resolve(hostname, { ...given, all: true }, (error, addresses) => {
+      const hints = options.hints === undefined ? {} : { hints: options.hints };
+      resolve(hostname, { ...hints, family: familyOf(options.family), all: true }, (error, addresses) => {
         if (error) return callback(error, []);
-        const [first, ...others] = addresses.filter(({ address }) => isAllowed(address));
-        if (!first) return callback(new ForbiddenAddressError(forbidden(hostname)), []);
-        if (options.all) return callback(null, [first, ...others]);
+        const allowedAddresses = addresses.filter(({ address }) => isAllowed(address));
+        const [first] = allowedAddresses;
+        if (!first) {
+          const refusal = new Error(`${hostname} is not on the public internet`);
+          return callback(Object.assign(refusal, { code: forbiddenAddress }), []);
+        }
+        if (options.all) return callback(null, allowedAddresses);
         callback(null, first.address, first.family);
       });
     },
   };
 }
 
-/** Refuses a host that is written as an address, which a socket connects to without looking it up. */
-export function checkHost(guard: AddressGuard, hostname: string): void {
-  if (isForbiddenHost(guard, hostname)) throw new ForbiddenAddressError(forbidden(hostname));
-}
-
-/** Whether a host, as a URL has it, is an address that may not be reached. What a name stands for is seen later. */
-function isForbiddenHost(guard: AddressGuard, hostname: string): boolean {
-  // It never is another address (RFC 6761, section 6.3), and people try it.
+/** Whether the host of a URL is a forbidden address. A socket does not look up an address, and checks names itself. */
+export function isForbiddenHost(guard: AddressGuard, hostname: string): boolean {
+  // localhost is always a loopback address (RFC 6761, section 6.3), and people often enter it.
   const addresses = hostname === 'localhost' ? ['127.0.0.1', '::1'] : [hostname.replace(/^\[(.*)\]$/, '$1')];
   return addresses.every(address => isIP(address) !== 0 && !guard.isAllowed(address));
 }
 
-/** Returns why a URL cannot be posted to; undefined if it can. Looks up no name. */
+/** Returns the reason why the server cannot send to a URL; undefined if it can. Looks up no names. */
 export function problemOfUrl(text: string, guard?: AddressGuard): string | undefined {
   const url = URL.parse(text);
   if (!url) return 'is not a URL';
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'must begin with https:// or http://';
   if (url.username !== '' || url.password !== '') return 'must not contain a user name or password';
-  if (guard && isForbiddenHost(guard, url.hostname)) return 'must lead to an address of the public internet';
+  if (guard && isForbiddenHost(guard, url.hostname)) return 'must have an address on the public internet';
   return undefined;
-}
-
-function forbidden(hostname: string): string {
-  return `${hostname} is not an address of the public internet`;
 }
 
 function familyOf(family: unknown): number {
   return family === 'IPv4' ? 4 : family === 'IPv6' ? 6 : typeof family === 'number' ? family : 0;
 }
 
-/** What the internet gives out of IPv6; the rest is reserved, or a way to write an address of something else. */
+/** The public part of IPv6. The rest is reserved, or another notation for other addresses. */
 const globalUnicast = ipaddr.parseCIDR('2000::/3');
 
 /**
- * Azure answers its virtual machines here, though the address counts as public. Other clouds have their metadata at
- * addresses that are not public, such as 169.254.169.254.
+ * A public address at which Azure serves its virtual machines. Other clouds serve metadata at addresses that are not
+ * public, such as 169.254.169.254.
  */
 const azurePlatform = '168.63.129.16';
 
@@ -98,7 +84,7 @@ function isPublic(address: string): boolean {
 
 function isListed(address: string, cidrs: Config['WEBHOOK_ALLOWED_CIDRS']): boolean {
   if (!ipaddr.isValid(address)) return false;
-  // An IPv4 address in the form of IPv6 reaches the IPv4 one, so the lists for that hold.
+  // An IPv4-mapped IPv6 address reaches the IPv4 address, so the CIDRs of IPv4 apply.
   const parsed = ipaddr.process(address);
   return cidrs.some(cidr => cidr[0].kind() === parsed.kind() && parsed.match(cidr));
 }

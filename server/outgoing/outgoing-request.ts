@@ -6,20 +6,19 @@ import {
   type IncomingMessage,
 } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import { type AddressGuard, checkHost, problemOfUrl } from './address-guard.ts';
+import { type AddressGuard, forbiddenAddress, isForbiddenHost, problemOfUrl } from './address-guard.ts';
 
-/** Sends requests to addresses that others chose: webhooks, incoming webhooks of chats, documents of OAuth clients. */
+/** Sends requests to addresses that customers chose: webhooks, incoming webhooks of chats, documents of OAuth clients. */
 export interface OutgoingRequests {
   /**
-   * Resolves to what was answered, whatever its status; a redirect is an answer like any other. Rejects with an
-   * OutgoingRequestError when there was no whole answer in time.
+   * Resolves to the answer with any status. Does not follow redirects. Rejects with an OutgoingRequestError if the
+   * answer is not complete in time.
    */
   post(url: string, request: OutgoingPost): Promise<OutgoingAnswer>;
-  /** The same without a body. */
   get(url: string, request: OutgoingRequest): Promise<OutgoingAnswer>;
-  /** A receiver that takes longer to answer is slow: the server sends it one thing at a time. */
+  /** A receiver that takes longer is slow: the server sends it one request at a time. */
   readonly quickMs: number;
-  /** Closes the connections that are kept. */
+  /** Closes the idle connections. */
   close(): void;
 }
 
@@ -37,11 +36,11 @@ export interface OutgoingAnswer {
   /** The seconds or date of a Retry-After header. */
   retryAfter: string | undefined;
   headers: IncomingHttpHeaders;
-  /** The body as it came, cut off after 64 KiB. */
+  /** The first 64 KiB of the body. */
   body: Buffer;
 }
 
-/** There was no answer. The message is for whoever set the address up, and says nothing of this server. */
+/** There was no answer. The person who set the address up reads the message, which reveals nothing about this server. */
 export class OutgoingRequestError extends Error {
   override readonly name = 'OutgoingRequestError';
 }
@@ -70,7 +69,7 @@ export function buildOutgoingRequests({
       method: body === undefined ? 'GET' : 'POST',
       headers: {
         'user-agent': 'Idea-Board',
-        // What is compressed would have to be unpacked to be shown, and may unpack to anything.
+        // A compressed answer would have to be unpacked for display, and could be a zip bomb.
         'accept-encoding': 'identity',
         ...headers,
         ...(body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }),
@@ -83,7 +82,7 @@ export function buildOutgoingRequests({
       : httpRequest(url, { ...options, agent: agents['http:'] });
   }
 
-  function exchange(url: URL, request: OutgoingRequest & Partial<OutgoingPost>): Promise<OutgoingAnswer> {
+  function sendOnce(url: URL, request: OutgoingRequest & Partial<OutgoingPost>): Promise<OutgoingAnswer> {
     return new Promise((resolve, reject) => {
       const sent = send(url, request);
       let hasAnswer = false;
@@ -95,9 +94,9 @@ export function buildOutgoingRequests({
       const fail = (error: NodeJS.ErrnoException) => {
         clearTimeout(timer);
         if (request.signal?.aborted) return reject(request.signal.reason);
-        // A kept connection that the other side closed just then, most likely before it saw the request.
+        // The receiver closed an idle connection, most likely before it read the request.
         const isStale = sent.reusedSocket && error.code === 'ECONNRESET' && !hasAnswer && !timeout;
-        if (isStale) return exchange(url, request).then(resolve, reject);
+        if (isStale) return sendOnce(url, request).then(resolve, reject);
         reject(timeout ?? explain(error));
       };
       sent.on('error', fail);
@@ -114,13 +113,11 @@ export function buildOutgoingRequests({
   }
 
   async function reach(url: string, request: OutgoingRequest & Partial<OutgoingPost>): Promise<OutgoingAnswer> {
-    const parsed = parseUrl(url);
-    try {
-      checkHost(guard, parsed.hostname);
-    } catch (error) {
-      throw explain(error as Error);
-    }
-    return exchange(parsed, request);
+    const problem = problemOfUrl(url);
+    if (problem) throw new OutgoingRequestError(`The URL ${problem}`);
+    const parsed = new URL(url);
+    if (isForbiddenHost(guard, parsed.hostname)) throw new OutgoingRequestError(explanations[forbiddenAddress]);
+    return sendOnce(parsed, request);
   }
 
   return {
@@ -133,13 +130,7 @@ export function buildOutgoingRequests({
   };
 }
 
-function parseUrl(text: string): URL {
-  const problem = problemOfUrl(text);
-  if (problem) throw new OutgoingRequestError(`The URL ${problem}`);
-  return new URL(text);
-}
-
-/** Reads an answer to its end or to the limit, where the connection is closed. */
+/** Reads an answer to its end. At the limit it closes the connection. */
 function readBody(response: IncomingMessage): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -161,12 +152,12 @@ const explanations: Record<string, string> = {
   ECONNREFUSED: 'The connection was refused',
   ECONNRESET: 'The connection was closed without an answer',
   EPIPE: 'The connection was closed without an answer',
-  ETIMEDOUT: 'The connection could not be made in time',
+  ETIMEDOUT: 'The connection timed out',
   EHOSTUNREACH: 'There is no route to the host',
   ENETUNREACH: 'There is no route to the network',
   ENOTFOUND: 'The host name is unknown',
   EAI_AGAIN: 'The host name cannot be resolved now',
-  ERR_FORBIDDEN_ADDRESS: 'The address may not be reached: it is not one of the public internet',
+  [forbiddenAddress]: 'The address is not allowed: it is not on the public internet',
   CERT_HAS_EXPIRED: 'The certificate has expired',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'The certificate is not signed by a known authority',
   SELF_SIGNED_CERT_IN_CHAIN: 'The certificate is not signed by a known authority',
@@ -178,7 +169,7 @@ const explanations: Record<string, string> = {
 
 function explain(error: NodeJS.ErrnoException): OutgoingRequestError {
   if (error instanceof OutgoingRequestError) return error;
-  // A name with several addresses fails with one error for each.
+  // A name with several addresses fails with an error for each.
   const [first] = error instanceof AggregateError ? error.errors : [error];
   const code: unknown = first?.code;
   const known = typeof code === 'string' ? explanations[code] : undefined;

@@ -8,20 +8,19 @@ import { strictHeaders } from './shell/headers.ts';
 
 declare module 'fastify' {
   interface FastifyReply {
-    /** Where a form of the page may lead beside this server: a source as form-action has it. */
+    /** Another server to which a form of the page may lead, as a source of form-action. */
     formTarget: string | null;
-    /** Whether the page has the script that copies. */
+    /** Whether the page loads copy.js. */
     hasCopyButtons: boolean;
   }
 }
 
-/** Below these paths there are pages only, so that what is not there is answered with a page as well. */
+/** Only pages are below these paths, so a 404 there is a page too. */
 const areas = ['/b', '/admin', '/assets'];
 
 /**
- * The pages for people, apart from what programs use: they have strict headers, errors that are pages, and no parser for
- * any body but what a plugin brings for itself. The limit by address, the request id and the log are those of the whole
- * server.
+ * Builds the pages for people. They have strict headers, errors as pages, and no body parser unless a plugin adds one. They
+ * share the rate limit by address, the request id and the log of the server.
  */
 export async function buildPages(server: ServerDependencies) {
   const headers = Object.entries(await strictHeaders());
@@ -38,7 +37,7 @@ export async function buildPages(server: ServerDependencies) {
       app.decorateReply('formTarget', null);
       app.decorateReply('hasCopyButtons', false);
       app.setErrorHandler(answerError);
-      // At the end: a page may have set one of them for itself, and refusals have them too.
+      // On send, because a page may set its own headers, and errors need them too.
       app.addHook('onSend', async (_request, reply) => setHeaders(reply));
       const paths = collectPaths(app);
       for (const plugin of [serveAssets, ...plugins]) await app.register(plugin);
@@ -48,12 +47,12 @@ export async function buildPages(server: ServerDependencies) {
       refuseOtherMethods(app, paths);
     },
 
-    /** Whether what is asked for would be a page, for a path for which no route can be looked up. */
+    /** Whether a path without a route belongs to the pages. */
     own(request: FastifyRequest): boolean {
       return areas.some(area => pathOf(request).startsWith(`${area}/`));
     },
 
-    /** Answers an error where no hook runs. */
+    /** Sends the page of an error that occurs outside hooks. */
     answerError(error: unknown, request: FastifyRequest, reply: FastifyReply) {
       setHeaders(reply);
       return answerError(error, request, reply);
@@ -62,8 +61,8 @@ export async function buildPages(server: ServerDependencies) {
 }
 
 /**
- * Browsers follow a redirect after a form only to where the page's forms may lead, and run a script only where the policy
- * of the page has it.
+ * Extends the content security policy for a page. Without this, browsers do not follow a redirect to another server after
+ * a form, and do not run copy.js.
  */
 function forPage({ formTarget, hasCopyButtons }: FastifyReply, name: string, value: string): string {
   if (name !== 'content-security-policy') return value;

@@ -1,4 +1,4 @@
-/** Markup that is safe to send: what a template's author wrote, with everything that was put in escaped. */
+/** Safe markup: the text of a template with escaped values. */
 export class Html {
   readonly text: string;
 
@@ -9,7 +9,7 @@ export class Html {
 
 export type HtmlValue = Html | string | number | false | undefined | readonly HtmlValue[];
 
-/** A template whose values are escaped, unless they are such templates; false and undefined show nothing. */
+/** Escapes the values of a template, except other templates. Shows nothing for false and undefined. */
 export function html(parts: TemplateStringsArray, ...values: HtmlValue[]): Html {
   return new Html(parts.map((part, index) => part + (index < values.length ? render(values[index]) : '')).join(''));
 }
@@ -23,7 +23,7 @@ function render(value: HtmlValue): string {
 
 const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 
-/** For text and for attributes in quotation marks of either kind. */
+/** For text, and for attributes in single or double quotation marks. */
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, character => entities[character] ?? '');
 }

@@ -1,35 +1,35 @@
 /*
- * Titles, names and comments are written by anybody and read in mail and chat. Before they are escaped for the syntax of
- * the place where they are shown, they become one line of bounded length without invisible characters that steer.
+ * Anybody can write titles, names and comments, which are shown in mail, chats and pages. Before they are escaped, they
+ * become one line of limited length without control characters.
  */
 
-/** Control characters, line ends, and those that turn the direction of text, with which a title could pass for another. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is taken out.
-const steering = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]+/g;
+/** Control characters, line ends and marks of text direction. With these a title could imitate another. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: oneLine removes these characters.
+const control = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]+/g;
 
-/** Nothing but what is not drawn, such as spaces of no width, which between others join letters and emoji. */
+/** Text with only invisible characters, such as zero-width spaces. Between visible characters they join letters and emoji. */
 const blank = /^[\s\p{Default_Ignorable_Code_Point}\u2800]*$/u;
 
-/** Text on one line; empty where nothing can be seen of it. */
+/** Returns the text on one line; empty if all of it is invisible. */
 export function oneLine(text: string): string {
-  const line = text.replace(steering, ' ').replace(/\s+/g, ' ').trim();
+  const line = text.replace(control, ' ').replace(/\s+/g, ' ').trim();
   return blank.test(line) ? '' : line;
 }
 
-/** The same characters, but for the ends of lines and tabs, which lay out a text of several lines. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is written out.
-const unseen = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
+/** The same characters except tabs and line feeds, which lay out a text of several lines. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: visibleText escapes these characters.
+const invisible = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
-/** What a program sent, to be shown as it is: what is not seen of it, or steers, is written out, such as \u202e. */
+/** Shows the text of a program literally: control characters become escapes, such as \u202e. */
 export function visibleText(text: string): string {
   return text
     .replaceAll('\r\n', '\n')
-    .replace(unseen, character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+    .replace(invisible, character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** At most max code points, so that no character is cut in half; the last one is an ellipsis when something is left out. */
+/** Cuts a text to `max` code points, so that no character is cut in half. The last one of a cut text is an ellipsis. */
 export function truncate(text: string, max: number): string {
-  // What is short in UTF-16 is no longer in code points.
+  // A text never has more code points than UTF-16 code units.
   if (text.length <= max) return text;
   const characters = [...text];
   if (characters.length <= max) return text;
@@ -39,7 +39,7 @@ export function truncate(text: string, max: number): string {
     .trimEnd()}…`;
 }
 
-/** One line of at most max code points, or the words that stand in for a text of which nothing can be seen. */
+/** Returns one line of at most `max` code points, or `otherwise` if the text is invisible. */
 export function shortLine(text: string, max: number, otherwise = '(untitled)'): string {
   return truncate(oneLine(text), max) || otherwise;
 }

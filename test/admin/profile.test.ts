@@ -109,7 +109,7 @@ describe('another address to sign in with', () => {
     const path = await linkTo(address);
     expect(mail.received.map(({ to, mail: { subject } }) => [to, subject])).toEqual([
       [address, 'Confirm your address for Idea-Board'],
-      [person.email, 'Another address for Idea-Board was asked for'],
+      [person.email, 'A new address for Idea-Board was requested'],
     ]);
     // To look at it, as mail filters do, changes nothing.
     for (let looks = 0; looks < 2; looks++) expect((await visitor.get(path)).html).toContain(address);
@@ -187,7 +187,7 @@ describe('another address to sign in with', () => {
     );
     expect(await runJobs(server)).toEqual([]);
     expect(mail.received.map(({ to, mail: { subject } }) => [to, subject])).toEqual([
-      [person.email, 'Another address for Idea-Board was asked for'],
+      [person.email, 'A new address for Idea-Board was requested'],
       [person.email, 'Your password for Idea-Board was changed'],
     ]);
     visitor = await signIn('another few words');

@@ -99,8 +99,8 @@ describe('a webhook', () => {
       [{ url: '' }, 'is not a URL'],
       [{ url: 'ftp://example.com' }, 'must begin with https:// or http://'],
       [{ url: 'https://me:word@example.com' }, 'must not contain a user name'],
-      [{ url: 'http://10.0.0.1/hooks' }, 'an address of the public internet'],
-      [{ url: 'http://[::ffff:169.254.169.254]/' }, 'an address of the public internet'],
+      [{ url: 'http://10.0.0.1/hooks' }, 'an address on the public internet'],
+      [{ url: 'http://[::ffff:169.254.169.254]/' }, 'an address on the public internet'],
       [{ url: `https://example.com/${'x'.repeat(2000)}` }, 'at most 2000 characters'],
       [{ description: 'x'.repeat(201) }, 'at most 200 characters'],
     ];

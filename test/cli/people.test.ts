@@ -101,7 +101,7 @@ test.concurrent('a message is posted to try a channel out, and the answer is tol
   const id = String(row?.id);
   expect(await cli.json('chat', 'test', id)).toEqual({ id: row?.id, is_posted: true });
   expect(chat.received.map(({ body }) => JSON.parse(body))).toEqual([
-    { text: 'Idea-Board posts here what happens on the board **Web app**' },
+    { text: 'Idea-Board will post here about the board **Web app**' },
   ]);
   chat.respondWith(404);
   expect(await cli.refusal('chat', 'test', id)).toBe('The message was not posted: The chat answered 404');

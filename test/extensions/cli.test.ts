@@ -55,7 +55,7 @@ test('doctor finds what an extension lacks, and which one is told of events in v
     EXT_FORM_INBOX_BOARD: 'web-app',
   };
   expect(await problems(settings)).toEqual([
-    'The extension form-inbox has wrong settings: EXT_FORM_INBOX_AUTHOR must be the address of a member',
+    'The extension form-inbox has invalid settings: EXT_FORM_INBOX_AUTHOR must be the address of a member',
     left,
   ]);
   await db.sql('delete from extension_subscriptions');

@@ -54,38 +54,38 @@ describe('EXTENSIONS', () => {
     const throwing = await write(`throw new Error('out of\\nluck');`);
     expect(await refusal([good, throwing])).toBe(`The extension ${throwing} cannot be loaded: out of`);
     for (const text of ['', 'export default 1;', `export default { name: 'handmade' };`]) {
-      expect(await refusal([await write(text)])).toMatch(/its default export is not what defineExtension\(\)/);
+      expect(await refusal([await write(text)])).toMatch(/its default export is not a result of defineExtension\(\)/);
     }
   });
 
   test('has each extension once', async () => {
     const one = await exporting(`{ name: 'one' }`);
     const other = await exporting(`{ name: 'one' }`);
-    expect(await refusal([one, other])).toBe('The extension one is in EXTENSIONS twice, or two have its name');
-    expect(await refusal([one, one])).toBe('The extension one is in EXTENSIONS twice, or two have its name');
+    expect(await refusal([one, other])).toBe('The extension one is in EXTENSIONS twice, or another has the same name');
+    expect(await refusal([one, one])).toBe('The extension one is in EXTENSIONS twice, or another has the same name');
   });
 });
 
 describe('a definition is refused', () => {
   test.each([
-    [`{}`, 'without a name is not well defined: name'],
-    [`{ name: 'Form' }`, 'Form is not well defined: name must be lower-case letters'],
-    [`{ name: '../api' }`, '../api is not well defined: name must be lower-case letters'],
-    [`{ name: 'core' }`, "core is not well defined: name must not be core, which is the server's own"],
-    [`{ name: 'a', register: 'later' }`, 'a is not well defined: register must be a function'],
-    [`{ name: 'a', settings: {} }`, 'a is not well defined: settings must be a z.object'],
-    [`{ name: 'a', on: { 'idea.deleted': () => {} } }`, 'a is not well defined: on'],
-    [`{ name: 'a', cron: { tidy: '* * * * *' } }`, 'a is not well defined: cron.tidy is not in tasks'],
+    [`{}`, 'without a name has an invalid definition: name'],
+    [`{ name: 'Form' }`, 'Form has an invalid definition: name must have at most 40 lower-case letters'],
+    [`{ name: '../api' }`, '../api has an invalid definition: name must have at most 40 lower-case letters'],
+    [`{ name: 'core' }`, 'core has an invalid definition: name must not be core: the migrations of the server'],
+    [`{ name: 'a', register: 'later' }`, 'a has an invalid definition: register must be a function'],
+    [`{ name: 'a', settings: {} }`, 'a has an invalid definition: settings must be a z.object'],
+    [`{ name: 'a', on: { 'idea.deleted': () => {} } }`, 'a has an invalid definition: on'],
+    [`{ name: 'a', cron: { tidy: '* * * * *' } }`, 'a has an invalid definition: cron.tidy is not in tasks'],
     [
       `{ name: 'a', tasks: { tidy() {} }, cron: { tidy: 'daily' } }`,
-      'a is not well defined: cron.tidy must be the five',
+      'a has an invalid definition: cron.tidy must be the five',
     ],
     [
       `{ name: 'a', tasks: { tidy() {} }, cron: { tidy: '* * * * * x\\n* * * * *' } }`,
-      'a is not well defined: cron.tidy',
+      'a has an invalid definition: cron.tidy',
     ],
-    [`{ name: 'a', tasks: { 'a:b'() {} } }`, 'a is not well defined: tasks.a:b'],
-    [`{ name: 'a', subscribe: {} }`, 'a is not well defined: Unrecognized key: "subscribe"'],
+    [`{ name: 'a', tasks: { 'a:b'() {} } }`, 'a has an invalid definition: tasks.a:b'],
+    [`{ name: 'a', subscribe: {} }`, 'a has an invalid definition: Unrecognized key: "subscribe"'],
   ])('%s', async (definition, reason) => {
     expect(await refusal([await exporting(definition)])).toContain(`The extension ${reason}`);
   });
@@ -114,7 +114,7 @@ describe('the settings of an extension', () => {
     const wrong = { ...environment, EXT_FORM_INBOX_SECRET: 'short', EXT_FORM_INBOX_BOARD: '' };
     const message = await refusal([fixture('form-inbox')], wrong);
     expect(message).toBe(
-      'The extension form-inbox has wrong settings: EXT_FORM_INBOX_SECRET must have 32 characters; EXT_FORM_INBOX_BOARD must be the slug of a board',
+      'The extension form-inbox has invalid settings: EXT_FORM_INBOX_SECRET must have 32 characters; EXT_FORM_INBOX_BOARD must be the slug of a board',
     );
   });
 

@@ -138,12 +138,10 @@ describe('the addresses at which clouds answer their own machines', () => {
     const guard = buildAddressGuard(none, resolve);
     expect(guard.isAllowed(address)).toBe(false);
     const host = address.includes(':') ? `[${address}]` : address;
-    expect(problemOfUrl(`http://${host}/latest/meta-data`, guard)).toBe(
-      'must lead to an address of the public internet',
-    );
+    expect(problemOfUrl(`http://${host}/latest/meta-data`, guard)).toBe('must have an address on the public internet');
     const requests = buildOutgoingRequests({ guard });
     for (const url of [`http://${host}/latest/meta-data`, 'http://metadata.example.com/']) {
-      await expect(requests.post(url, { headers: {}, body: '{}' })).rejects.toThrow('The address may not be reached');
+      await expect(requests.post(url, { headers: {}, body: '{}' })).rejects.toThrow('The address is not allowed');
     }
     requests.close();
   });
@@ -174,7 +172,7 @@ describe('a connection', () => {
     const requests = buildOutgoingRequests({ guard: buildAddressGuard(cidrs(allowed), resolve), timeoutMs: 2_000 });
     return requests.post(url, { headers: {}, body: '{}' }).finally(() => requests.close());
   };
-  const refusal = 'The address may not be reached';
+  const refusal = 'The address is not allowed';
 
   test('goes to allowed addresses alone, however many others the name has', async () => {
     const receiver = await startReceiverForTest();

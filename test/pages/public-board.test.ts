@@ -132,7 +132,7 @@ describe('the board', () => {
 
   test('says so when it is empty, when nothing is like that, and when it is frozen', async () => {
     expect((await get(boardPath())).text).toContain('There are no ideas here yet.');
-    expect((await get(`${boardPath()}?q=nothing`)).text).toContain('No idea is like that.');
+    expect((await get(`${boardPath()}?q=nothing`)).text).toContain('No ideas match.');
     await server.sql('update boards set is_frozen = true where id = $1', [world.boardId]);
     expect((await get(boardPath())).text).toContain('This board is frozen');
   });
@@ -222,7 +222,7 @@ describe('an idea', () => {
     await runAsUser(server, world, world.ownerId, op => mergeIdea(op, source, target));
     expect(titlesIn((await get(boardPath())).text)).toEqual(['Dark mode']);
     const { text } = await get(ideaPath(source));
-    expect(text).toContain('This idea is merged into');
+    expect(text).toContain('This idea was merged into');
     expect(linkIn(text, 'Dark mode')).toBe(ideaPath(target));
 
     await server.sql(
@@ -230,7 +230,7 @@ describe('an idea', () => {
       [world.boardId, target],
     );
     const alone = await get(ideaPath(source));
-    expect(alone.text).toContain('This idea is merged into another one.');
+    expect(alone.text).toContain('This idea was merged into another idea.');
     expect(alone.text).not.toContain('Dark mode');
   });
 });

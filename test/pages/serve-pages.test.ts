@@ -124,7 +124,7 @@ describe('a refusal is a page', () => {
     const limited = await startServerForTest({ clock: testClock(), environment: { RATE_LIMIT_IP: '2' } });
     for (let time = 0; time < 2; time++) await request(limited, 'GET /b/none');
     const { status, headers, text } = await refusal(limited, 'GET /b/none');
-    expect([status, text.includes('<h1>A moment, please</h1>')]).toEqual([429, true]);
+    expect([status, text.includes('<h1>Too many requests</h1>')]).toEqual([429, true]);
     expect(headers.get('retry-after')).toMatch(/^\d+$/);
     expect(Object.fromEntries(headers)).toMatchObject(strict);
   });

@@ -1,7 +1,7 @@
 import type { ChatKind } from '../../entities/chat-channel.ts';
 import type { ChatMessage, Run } from './message.ts';
 
-/** Renders a message as the incoming webhook of each chat takes it. */
+/** Renders a message for the incoming webhook of each kind of chat. */
 export const renderers = {
   slack: renderForSlack,
   discord: renderForDiscord,
@@ -10,8 +10,8 @@ export const renderers = {
 } satisfies Record<ChatKind, (message: ChatMessage) => unknown>;
 
 /**
- * A message for an incoming webhook of Slack. The blocks are rich text, whose text elements Slack shows to the letter: no
- * mark-up, mention or link is looked for in them. What a notification shows is mrkdwn, where &, < and > are escaped.
+ * Slack shows the text elements of rich text literally: it parses no mark-up, mention or link in them. Notifications show
+ * mrkdwn, where &, < and > are escaped.
  */
 function renderForSlack({ sentence, quote }: ChatMessage) {
   return {
@@ -35,14 +35,14 @@ function renderElement({ text, isStrong, url }: Run) {
   return url === undefined ? { type: 'text', text, ...style } : { type: 'link', url, text, ...style };
 }
 
-/** The space without width keeps a workspace that looks for names from finding one. */
+/** A zero-width space after @ prevents mentions in workspaces that parse names. */
 function escapeMrkdwn(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('@', '@\u200b');
 }
 
 /**
- * A message for an incoming webhook of Microsoft Teams, made by Workflows: an Adaptive Card. Its text is in text runs,
- * where Markdown is not supported and so shown to the letter; a mention would need an entity, and there is none.
+ * An Adaptive Card for an incoming webhook that Workflows of Microsoft Teams made. Text runs do not support Markdown. A
+ * mention would need an entity, and the card has none.
  */
 function renderForTeams({ sentence, quote, url }: ChatMessage) {
   return {
@@ -77,14 +77,14 @@ function renderTextRun({ text, isStrong, url }: Run) {
   };
 }
 
-/** A card computes dates where it reads {{DATE(…)}}. */
+/** Keeps a card from reading {{DATE(…)}} as a date to compute. */
 function literal(text: string): string {
   return text.replaceAll('{{', '{\u200b{');
 }
 
 /**
- * A message for a webhook of Discord: an embed, in which a mention notifies nobody, and which allows no mention besides.
- * Its description is Markdown, where a backslash before < also ends what would be shown as a mention.
+ * An embed for a webhook of Discord. A mention in an embed notifies nobody, and allowed_mentions forbids all mentions.
+ * The description is Markdown, where a backslash before < also prevents a mention.
  */
 function renderForDiscord(message: ChatMessage) {
   return { embeds: [{ description: renderLines(message, escapeForDiscord) }], allowed_mentions: { parse: [] } };
@@ -95,18 +95,15 @@ function escapeForDiscord(text: string): string {
 }
 
 /**
- * A message for an incoming webhook of Mattermost. Mentions are looked for in the words of the text, whatever its
- * Markdown says: the space without width after each @ leaves no such word. The angle brackets are entities, since
- * Mattermost also reads Slack's <!channel>, <@user> and <url|text>, before any Markdown.
+ * Mattermost finds mentions before it parses Markdown, so a zero-width space follows each @. It also reads Slack's
+ * <!channel>, <@user> and <url|text> first, so angle brackets are entities.
  */
 function renderForMattermost(message: ChatMessage) {
   return { text: renderLines(message, escapeForMattermost) };
 }
 
 function escapeForMattermost(text: string): string {
-  return escapeInline(
-    text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('@', '@\u200b'),
-  );
+  return escapeInline(escapeMrkdwn(text));
 }
 
 /** Renders the lines of a message in Markdown. `escapeText` escapes text in the middle of a line. */
@@ -116,12 +113,12 @@ function renderLines({ sentence, quote }: ChatMessage, escapeText: (text: string
   return lines.join('\n');
 }
 
-/** Escapes what marks emphasis, code, links, hidden text and headings in every Markdown that a chat reads. */
+/** Escapes the marks of emphasis, code, links, hidden text and headings in each chat's Markdown. */
 function escapeInline(text: string): string {
   return text.replace(/[\\`*_~|[\]#]/g, '\\$&');
 }
 
-/** Escapes what makes a list or a rule of a line that begins with it. The text is escaped inline already. */
+/** Escapes the marks of a list or a rule at the start of a line that escapeInline has escaped. */
 function escapeLineStart(text: string): string {
   return text.replace(/^(\d{1,9})([.)])/, '$1\\$2').replace(/^[-+=]/, '\\$&');
 }
@@ -132,7 +129,7 @@ function renderMarkdown({ text, isStrong, url }: Run, escapeText: (text: string)
   return isStrong ? `**${escaped}**` : escaped;
 }
 
-/** A URL as the target of a link: nothing in it ends the link, or is a mark. */
+/** Encodes the characters of a URL that would end its link or format text. */
 function escapeUrl(url: string): string {
   return new URL(url).href.replace(/[\\`*()<>|~\s]/g, character => `%${character.charCodeAt(0).toString(16)}`);
 }

@@ -1,33 +1,32 @@
 import type { EventBody } from '../../../contract/events.ts';
 import { oneLine, shortLine, truncate } from '../../text/plain-text.ts';
 
-/** A piece of a message's sentence: plain, strong, or a link. The text is one line, and not escaped yet. */
+/** A part of a message's sentence: plain, strong, or a link. The text is one line without escapes. */
 export interface Run {
   text: string;
   isStrong?: true;
   url?: string;
 }
 
-/** What a chat shows of an event: who did what, with the idea as a link, and for a comment its beginning. */
+/** An event as a chat shows it: a sentence with a link to the idea, and the beginning of a comment. */
 export interface ChatMessage {
   sentence: Run[];
-  /** What was commented: one line, and not escaped yet. */
+  /** The comment: one line without escapes. */
   quote: string | undefined;
   /** For a notification that shows no formatting, and for a button. */
   url: string | undefined;
 }
 
 /*
- * The longest that each text is shown, in code points. With every character escaped, and with two links, a message
- * stays below the least that one of the chats takes: 3,000 characters for a text of Slack, 4,096 for an embed of
- * Discord, 4,000 for a post of an older Mattermost.
+ * Limits in code points. A message with two links stays below the limit of every chat, even if every character is
+ * escaped: 3,000 characters for a text of Slack, 4,096 for an embed of Discord, 4,000 for a post of an older Mattermost.
  */
 const maxNameLength = 60;
 const maxTitleLength = 120;
 const maxLabelLength = 60;
 const maxQuoteLength = 300;
 
-/** Says in one sentence what happened. urlOf answers where an idea can be read. */
+/** Describes an event in one sentence. `urlOf` returns the page of an idea. */
 export function describeEvent(body: EventBody, urlOf: (board: string, ideaId: number) => string): ChatMessage {
   const { board, idea } = body.data;
   const url = urlOf(board.slug, idea.id);
@@ -42,7 +41,7 @@ export function describeEvent(body: EventBody, urlOf: (board: string, ideaId: nu
 
   switch (body.type) {
     case 'idea.created':
-      // Who approved it is of less interest than who wrote it.
+      // Names the author even if the actor is the moderator who approved the idea.
       return message(nameOf(idea.author.name), ' submitted ', title);
     case 'idea.status_changed':
       return message(actor, ' moved ', title, ' to ', {
@@ -59,14 +58,14 @@ export function describeEvent(body: EventBody, urlOf: (board: string, ideaId: nu
         quote: truncate(oneLine(body.data.comment.body), maxQuoteLength) || undefined,
       };
     case 'idea.voted':
-      throw new Error('No chat is told of a vote');
+      throw new Error('Chats do not show votes');
   }
 }
 
-/** What an operator sends to see whether a channel can be posted to. */
+/** The message with which an operator tests a channel. */
 export function describeTest(boardName: string): ChatMessage {
   return {
-    sentence: [{ text: 'Idea-Board posts here what happens on the board ' }, { ...nameOf(boardName) }],
+    sentence: [{ text: 'Idea-Board will post here about the board ' }, nameOf(boardName)],
     quote: undefined,
     url: undefined,
   };

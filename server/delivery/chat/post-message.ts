@@ -8,7 +8,7 @@ import { deliver, type Outcome, post } from '../channel.ts';
 import { renderers } from './formats.ts';
 import { type ChatMessage, describeTest } from './message.ts';
 
-/** Posts one message to the incoming webhook of a chat. Refused: the incoming webhook is gone for good. */
+/** Posts one message to the incoming webhook of a chat. The outcome is `refused` if the webhook is gone for good. */
 export function postMessage(
   requests: OutgoingRequests,
   { kind, url }: Pick<OpenedChannel, 'kind' | 'url'>,
@@ -20,7 +20,7 @@ export function postMessage(
   return post(requests, { url, headers, body, receiver: 'The chat', goneStatuses: [404, 410], now }, signal);
 }
 
-/** Posts test messages over connections of its own. Close it to close them. */
+/** Posts test messages over its own connections, until it is closed. */
 export function buildTestPoster(
   { WEBHOOK_ALLOWED_CIDRS }: Pick<Config, 'WEBHOOK_ALLOWED_CIDRS'>,
   timeoutMs?: number,

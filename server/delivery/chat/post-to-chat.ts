@@ -2,6 +2,7 @@ import type { JobHelpers } from 'graphile-worker';
 import { addJob } from '../../database/add-job.ts';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import { chatUrlPurpose } from '../../domain/chat/chat-url.ts';
+import { findAccountOfEvent } from '../../domain/events/find-account-of-event.ts';
 import { presentEvent } from '../../domain/events/present-event.ts';
 import { recordedEventOf } from '../../domain/events/recorded-event.ts';
 import { ideaUrl } from '../../domain/ideas/present-idea.ts';
@@ -12,9 +13,9 @@ import { slowChatQueue } from './chat-queues.ts';
 import { describeEvent } from './message.ts';
 import { postMessage } from './post-message.ts';
 
-/** The payload of a post_to_chat job; `retries` counts the tries before. */
+/** The payload of a post_to_chat job. `retries` counts the failed tries. */
 interface PostToChat {
-  /** Missing in jobs of the version before this one. */
+  /** Missing in jobs of an older version. */
   account_id?: number;
   channel_id: number;
   event_id: string;
@@ -22,11 +23,6 @@ interface PostToChat {
   /** Whether the job is in the queue of the account's slow channels. */
   is_slow?: boolean;
 }
-
-/** Runs for a job that names no account, so it has no filter on the account. */
-const selectAccount = query('select_account_of_chat_channel', (db, $: Arguments<{ channelId: number }>) =>
-  db.selectFrom('chat_channels as c').select('c.account_id').where('c.id', '=', $.channelId),
-);
 
 type DuePost = RowOf<typeof selectPost>;
 
@@ -56,12 +52,12 @@ const disableChannel = query(
       .returning('c.id'),
 );
 
-/** A forgotten channel is found to be slow again. */
+/** A forgotten slow channel is noticed again at its next post. */
 const maxRemembered = 10_000;
 
 /**
- * Posts an event to a channel of a chat. A channel that is gone is disabled. Other failures are retried. The posts to a
- * channel that was slow or failed go to the account's slow queue, until the channel takes one quickly.
+ * Builds the task that posts an event to a channel of a chat. A channel that is gone is disabled. Other failures are
+ * retried. Posts to a slow or failing channel go to the account's slow queue, until the channel takes one quickly.
  */
 export function postToChat(deps: TaskDependencies) {
   const { config, database, clock, logger, audit, requests, secretBox, metrics } = deps;
@@ -77,10 +73,10 @@ export function postToChat(deps: TaskDependencies) {
 
   return async (payload: unknown, { abortSignal: signal }: Pick<JobHelpers, 'abortSignal'>) => {
     const { channel_id: channelId, event_id: eventId, retries = 0, is_slow = false, ...job } = payload as PostToChat;
-    const accountId = job.account_id ?? (await accountOf(channelId));
+    const accountId = job.account_id ?? (await findAccountOfEvent(database, eventId));
     if (accountId === undefined) return;
     const [due] = await database.query(selectPost, { accountId, channelId, eventId });
-    // The channel was disabled or removed, or the idea was.
+    // The channel was disabled or removed, or the idea was removed.
     if (!due) return;
     const tryLater = (tries: number, delayMs: number) =>
       addJob(database, {
@@ -102,11 +98,6 @@ export function postToChat(deps: TaskDependencies) {
     if (delayMs !== 'give up') return tryLater(retries + 1, delayMs);
     logger.warn({ channelId, eventId, reason }, 'an event could not be posted to a chat');
   };
-
-  async function accountOf(channelId: number): Promise<number | undefined> {
-    const [channel] = await database.query(selectAccount, { channelId });
-    return channel?.account_id;
-  }
 
   async function disable(accountId: number, channelId: number, reason: string) {
     const [channel] = await database.query(disableChannel, { accountId, channelId, now: clock.now(), reason });

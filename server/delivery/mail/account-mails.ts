@@ -11,73 +11,75 @@ import { asRole } from '../../entities/membership.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { deliver } from '../channel.ts';
 import type { TaskDependencies } from '../dependencies.ts';
+import { requireMailer } from './mailer.ts';
 import { type MailContent, writeLinkMail } from './write-mail.ts';
 
 interface AccountMail extends MailContent {
   to: string;
-  /** The user who gets the mail, for the log, which has no address. None for an address without a user. */
+  /** The recipient, for the log, which must not contain addresses. Undefined for an address without a user. */
   userId?: number;
   /** Records the outcome. */
   settle?(outcome: 'mailed' | 'refused'): Promise<unknown>;
 }
 
-/** A list of mails shows no more of a subject. */
+/** Mail programs cut longer subjects. */
 const maxNameInSubject = 60;
 const maxNameLength = 100;
 
 const hourMs = 3_600_000;
 
-/** In UTC, since the reader's time zone is unknown. */
+/** Shows UTC, because the reader's time zone is unknown. */
 const timeFormat = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' });
 
 const addressPurposes: Record<AddressField, string> = {
-  email: 'Somebody wants to sign in to Idea-Board with this address. If it was you, confirm it',
-  notification_email: 'Somebody wants to get notifications from Idea-Board at this address. If it was you, confirm it',
+  email: 'Somebody wants to sign in to Idea-Board with this address. If this was you, confirm it',
+  notification_email:
+    'Somebody wants to get notifications from Idea-Board at this address. If this was you, confirm it',
 };
 
 /**
- * The tasks that send one mail about an account or a sign-in. Each reads the state when it runs, and sends nothing if the
- * mail is obsolete. A task makes its secret link itself: the link is in the mail only, and its hash in the database.
+ * Builds the tasks that send one mail about an account or a sign-in. A task sends nothing if its mail is obsolete. It makes
+ * its secret link itself, so the link is only in the mail. The database has the hash.
  */
 export function buildAccountMailTasks(deps: TaskDependencies) {
-  const { config, database, clock, audit, addressTokens, logger, mailer, metrics } = deps;
+  const { config, database, clock, audit, addressTokens, logger, metrics } = deps;
+  const ifMailed = requireMailer(deps);
   const passwordLink = { label: 'Set another password', url: `${config.BASE_URL}/admin/password-link` };
 
   return {
-    /** A try that fails leaves a link that nobody has, until it expires. The user is null for an unknown address. */
-    mail_password_link: mailTask<{ user_id: number | null }>('password', 'links to set a password', async payload => {
+    /** The user is null for an unknown address. The link of a failed try reaches nobody, and expires. */
+    mail_password_link: mailTask<{ user_id: number | null }>('password', async payload => {
       const userId = payload.user_id;
       const link = userId === null ? undefined : await insertPasswordLink(database, userId, clock.now());
       if (userId === null || !link) return undefined;
       const content = writeLinkMail({
         subject: 'Set your password for Idea-Board',
-        purpose: `With this link you choose your password. It works once, within ${passwordLinkMinutes} minutes:`,
+        purpose: `Choose your password with this link. It works once, within ${passwordLinkMinutes} minutes:`,
         link: { label: 'Choose a password', url: passwordLinkUrl(config, link.token) },
-        otherwise: 'You did not ask for it? Then do nothing: your password stays as it is.',
+        otherwise: 'Did you not ask for this? Ignore this mail. Your password does not change.',
       });
       return { ...content, to: link.email, userId };
     }),
 
-    mail_password_notice: mailTask<{ user_id: number }>('password-notice', 'notices of another password', payload =>
+    mail_password_notice: mailTask<{ user_id: number }>('password-notice', payload =>
       noticeTo(payload.user_id, {
         subject: 'Your password for Idea-Board was changed',
         purpose:
-          'Another password was set for this address at Idea-Board, and whoever was signed in before is signed out. It was not you? Then set another password now: it signs everybody out.',
+          'The password for this address was changed at Idea-Board, and all sessions were signed out. If this was not you, set a new password now. This signs out everybody.',
       }),
     ),
 
-    mail_address_notice: mailTask<{ user_id: number }>('address-notice', 'notices of another address', payload =>
+    mail_address_notice: mailTask<{ user_id: number }>('address-notice', payload =>
       noticeTo(payload.user_id, {
-        subject: 'Another address for Idea-Board was asked for',
+        subject: 'A new address for Idea-Board was requested',
         purpose:
-          'Somebody who knows your password asked to sign in to Idea-Board with another address than this one. It changes when they confirm the other address. It was not you? Then set another password now: it signs everybody out and keeps this address.',
+          'Somebody with your password asked to change this address, with which you sign in to Idea-Board. The address changes when they confirm the new one. If this was not you, set a new password now. This signs out everybody and keeps this address.',
       }),
     ),
 
-    /** The mail does not say who asked for it. */
+    /** The mail does not name its requester. */
     mail_address_link: mailTask<{ user_id: number; field: AddressField; address: string; basis: string }>(
       'address',
-      'links to confirm an address',
       async ({ user_id: userId, field, address, basis }) => {
         const change = { userId, field, address, basis };
         if (!(await isAddressWanted(database, change))) return undefined;
@@ -86,7 +88,7 @@ export function buildAccountMailTasks(deps: TaskDependencies) {
           subject: 'Confirm your address for Idea-Board',
           purpose: `${addressPurposes[field]} within ${addressLinkHours} hours:`,
           link: { label: 'Confirm the address', url: addressUrl(config, addressTokens.make(change, expiresAt)) },
-          otherwise: 'It was not you? Then do nothing: nothing changes, and no more is sent here.',
+          otherwise: 'Was this not you? Ignore this mail. Nothing changes, and you get no further mail.',
         });
         return { ...content, to: address, userId };
       },
@@ -94,7 +96,6 @@ export function buildAccountMailTasks(deps: TaskDependencies) {
 
     mail_account_deletion: mailTask<{ account_id: number; user_id: number }>(
       'account-deletion',
-      'notices of a deletion',
       async ({ account_id: accountId, user_id: userId }) => {
         const deletion = await readScheduledDeletion(database, accountId, userId);
         if (!deletion) return undefined;
@@ -102,22 +103,21 @@ export function buildAccountMailTasks(deps: TaskDependencies) {
         const erasedFrom = new Date(Date.parse(scheduled_at) + config.ACCOUNT_DELETION_GRACE_DAYS * 24 * hourMs);
         const content = writeLinkMail({
           subject: `${shortLine(name, maxNameInSubject, slug)} is to be deleted from Idea-Board`,
-          purpose: `The deletion of the account ${shortLine(name, maxNameLength, slug)} was scheduled. It stays as it is until ${timeFormat.format(erasedFrom)} UTC. From then on it may be erased for good, with its boards, ideas, votes, comments and members. Until then you can call it off, as an owner of it:`,
+          purpose: `The deletion of the account ${shortLine(name, maxNameLength, slug)} was scheduled. Nothing changes until ${timeFormat.format(erasedFrom)} UTC. After that, it may be erased for good, with its boards, ideas, votes, comments and members. Until then, an owner can cancel the deletion:`,
           link: { label: 'See the account', url: `${config.BASE_URL}/admin/account?account=${slug}` },
-          otherwise: 'You know of it? Then there is nothing to do here.',
+          otherwise: 'Do you agree to this? Then you need not do anything.',
         });
         return { ...content, to, userId };
       },
     ),
 
-    /** Each try makes a new link. An invitation that was mailed is not mailed again, so that its link goes on working. */
+    /** Each try makes a new link. A mailed invitation is not mailed again, so that its link stays valid. */
     mail_invitation: mailTask<{ account_id: number; invitation_id: number }>(
       'invitation',
-      'invitations',
       async ({ account_id: accountId, invitation_id: invitationId }) => {
         const invitation = { accountId, invitationId };
         const link = await makeInvitationLink(database, invitation, clock.now());
-        // It was accepted or revoked, or its author may not invite any more.
+        // The invitation was accepted or revoked, or its author lost the right to invite.
         if (!link) return undefined;
         const { email: to, tokenHash, token, account, role, inviter } = link;
         const who = inviter === null ? 'The operator' : shortLine(inviter, maxNameLength, 'Somebody');
@@ -125,9 +125,9 @@ export function buildAccountMailTasks(deps: TaskDependencies) {
         const content = writeLinkMail({
           subject: `Join ${shortLine(account, maxNameInSubject, 'an account')} on Idea-Board`,
           sentence: `${who} invites you to ${where} on Idea-Board, as ${asRole[role]}.`,
-          purpose: `With this link you join. It works once, within ${invitationDays} days:`,
+          purpose: `Join with this link. It works once, within ${invitationDays} days:`,
           link: { label: 'See the invitation', url: invitationUrl(config, token) },
-          otherwise: 'You did not expect it? Then do nothing: without the link nothing happens.',
+          otherwise: 'Did you not expect this? Ignore this mail. Nothing happens until you open the link and accept.',
         });
         const settle: AccountMail['settle'] = outcome =>
           database.transaction(transaction => {
@@ -139,28 +139,18 @@ export function buildAccountMailTasks(deps: TaskDependencies) {
     ),
   } satisfies TaskList;
 
-  /** Writes a security notice to the address with which a user signs in. */
+  /** Writes a security notice to the sign-in address of a user. */
   async function noticeTo(userId: number, words: { subject: string; purpose: string }) {
     const to = await readSignInAddress(database, userId);
     if (to === undefined) return undefined;
-    const otherwise = 'It was you? Then there is nothing to do here.';
+    const otherwise = 'If this was you, you need not do anything.';
     return { ...writeLinkMail({ ...words, link: passwordLink, otherwise }), to, userId };
   }
 
-  /** The task of one kind of mail. If the mail server cannot take the mail now, the job fails and the worker retries it. */
-  function mailTask<Payload>(
-    kind: string,
-    plural: string,
-    write: (payload: Payload) => Promise<AccountMail | undefined>,
-  ) {
-    let isAbsenceLogged = false;
-    return async (payload: unknown) => {
-      if (!mailer) {
-        if (!isAbsenceLogged) logger.warn(`SMTP_URL is not set: ${plural} are not mailed`);
-        isAbsenceLogged = true;
-        return;
-      }
-      const mail = await write(payload as Payload);
+  /** Builds the task of one kind of mail. If the mail server cannot take the mail now, the worker retries the job. */
+  function mailTask<Payload>(kind: string, write: (payload: Payload) => Promise<AccountMail | undefined>) {
+    return ifMailed(async (mailer, payload: Payload) => {
+      const mail = await write(payload);
       if (!mail) return;
       const { userId, settle, ...content } = mail;
       const messageId = `${kind}-${randomUUID()}@${new URL(config.BASE_URL).hostname}`;
@@ -170,6 +160,6 @@ export function buildAccountMailTasks(deps: TaskDependencies) {
         logger.info({ userId }, 'the mail server refuses mail to a user');
       }
       await settle?.(outcome.result === 'delivered' ? 'mailed' : 'refused');
-    };
+    });
   }
 }

@@ -8,7 +8,7 @@ import type { NotificationKind } from '../../domain/notifications/notification-w
 import { type Subscription, unsubscribeUrl } from '../../domain/notifications/unsubscribe-token.ts';
 import { deliver } from '../channel.ts';
 import type { TaskDependencies } from '../dependencies.ts';
-import type { Mail, Mailer } from './mailer.ts';
+import { type Mail, type Mailer, requireMailer } from './mailer.ts';
 import { writeNotificationMail } from './write-mail.ts';
 
 /** Runs for a job that names no account, so it has no filter on the account. */
@@ -20,15 +20,15 @@ const selectAccount = query('select_account_of_notifications', (db, $: Arguments
     .limit(1),
 );
 
-/** A notification that is still to be mailed, with what the mail says. */
+/** A notification to mail, with the contents of the mail. */
 type DueNotification = RowOf<typeof selectDue>;
 
-/** A user who unfollows the idea gets no mail of these kinds. */
+/** Users who unfollow an idea get no mail of these kinds. */
 const followedKinds = ['idea.status_changed', 'idea.merged', 'idea.unmerged', 'comment.created'];
 
 /**
- * A user who was blocked, left or unfollowed since the notification was made gets no mail of it. followed_id is the idea
- * that the link in the mail unfollows.
+ * Skips users who were blocked, left the account or unfollowed the idea after the notification was made. The link in the
+ * mail unfollows the idea followed_id.
  */
 const selectDue = query('select_due_notifications', (db, $: Arguments<{ accountId: number; ids: readonly number[] }>) =>
   db
@@ -71,9 +71,9 @@ const selectDue = query('select_due_notifications', (db, $: Arguments<{ accountI
       textInEvent('board', 'name').as('board'),
       textInEvent('board', 'slug').as('board_slug'),
       textInEvent('idea', 'title').as('title'),
-      textInEvent('target', 'title').as('target_title'),
+      textInEvent('target', 'title').as('targetTitle'),
       textInEvent('actor', 'name').as('actor'),
-      textInEvent('idea', 'status_label').as('status_label'),
+      textInEvent('idea', 'status_label').as('statusLabel'),
       textInEvent('comment', 'body').as('comment'),
       n
         .case('n.kind')
@@ -85,7 +85,7 @@ const selectDue = query('select_due_notifications', (db, $: Arguments<{ accountI
         .then(n.ref('w.disabled_reason'))
         .end()
         .as('detail'),
-      'w.url as endpoint_url',
+      'w.url as endpointUrl',
     ])
     .where('n.account_id', '=', $.accountId)
     .where(n => n('n.id', '=', n.fn.any($.ids)))
@@ -114,54 +114,45 @@ const markMailed = query('mark_mailed', (db, $: Arguments<{ accountId: number; i
 );
 
 /**
- * Mails notifications (at most 100 with one job), one after the other. Each is marked right after it was sent, so that a
- * job that runs again after a crash sends one of them twice at most. Those that the mail server does not take now are
- * answered as failed: the worker tries them again later, and them alone.
+ * Builds the tasks that mail notifications: at most 100 in a job, one after the other. Each is marked right after it was
+ * sent, so a job that runs again after a crash sends at most one of them twice. If the mail server does not take some of
+ * them now, the worker retries only those.
  */
 export function mailNotifications(deps: TaskDependencies) {
-  const { config, database, clock, logger, mailer, unsubscribeTokens, stopping, metrics } = deps;
-  let isAbsenceLogged = false;
+  const { config, database, clock, logger, unsubscribeTokens, stopping, metrics } = deps;
+  const mailTask = requireMailer(deps);
 
   return {
-    async mail_people(payload: unknown) {
-      const notifications = payload as NotificationToMail[];
-      return mailAll(
-        notifications.map(({ id }) => id),
-        notifications[0]?.account_id,
-      );
-    },
+    mail_people: mailTask(async (mailer, notifications: NotificationToMail[]) => {
+      const ids = notifications.map(({ id }) => id);
+      return mailAll(mailer, ids, notifications[0]?.account_id);
+    }),
 
-    /** The payload in jobs of the version before this one is a list of ids. */
-    async mail_notifications(payload: unknown) {
-      const ids = payload as number[];
+    /** The payload is a list of ids in jobs of an older version. */
+    mail_notifications: mailTask(async (mailer, ids: number[]) => {
       const [found] = await database.query(selectAccount, { ids });
-      return mailAll(ids, found?.account_id);
-    },
+      return mailAll(mailer, ids, found?.account_id);
+    }),
   } satisfies TaskList;
 
-  async function mailAll(ids: number[], accountId: number | undefined) {
-    if (!mailer) {
-      if (!isAbsenceLogged) logger.warn('SMTP_URL is not set: notifications are not mailed');
-      isAbsenceLogged = true;
-      return;
-    }
+  async function mailAll(mailer: Mailer, ids: number[], accountId: number | undefined) {
     if (accountId === undefined) return;
     const due = await database.query(selectDue, { accountId, ids });
     const failures = new Map<number, unknown>();
-    // Why none can be sent any more: the rest is for a later try, or for another process.
+    // The reason why no more mail can be sent. The rest is left to a later try or another process.
     let obstacle: unknown;
     for (const notification of due) {
       if (stopping.aborted) obstacle ??= new Error('The worker stops');
       const failure = obstacle ?? (await mailOne(mailer, notification).catch(error => (obstacle = error)));
       if (failure !== undefined) failures.set(notification.id, failure);
     }
-    // The form in which the worker is told which entries of a payload failed.
+    // graphile-worker retries the entries of the payload whose promise is rejected.
     return ids.map(id => (failures.has(id) ? Promise.reject(failures.get(id)) : undefined));
   }
 
-  /** Sends one and marks it. Returns why it failed. Throws if no mail can be sent now. */
-  async function mailOne(to: Mailer, notification: DueNotification): Promise<Error | undefined> {
-    const outcome = await deliver(to, mailOf(notification), { metrics });
+  /** Sends and marks one mail. Returns the reason if it failed. Throws if no mail can be sent now. */
+  async function mailOne(mailer: Mailer, notification: DueNotification): Promise<Error | undefined> {
+    const outcome = await deliver(mailer, mailOf(notification), { metrics });
     if (outcome.result === 'failed') return new Error(outcome.reason);
     const { id, account_id: accountId } = notification;
     if (outcome.result === 'delivered') await database.query(markMailed, { accountId, id, now: clock.now() });
@@ -172,14 +163,11 @@ export function mailNotifications(deps: TaskDependencies) {
   function mailOf(notification: DueNotification): Mail {
     const { id, kind, idea_id, board_slug, target_id } = notification;
     const endingUrl = unsubscribeUrl(config, unsubscribeTokens.make(subscriptionOf(notification)));
-    // A rejected idea is shown to nobody, and a merged one by the idea that it is now part of.
+    // A rejected idea has no page. A merged idea is shown on the page of its target.
     const shownId = kind === 'idea.merged' ? target_id : idea_id;
     const ideaPage = shownId === null || board_slug === null ? config.BASE_URL : ideaUrl(config, board_slug, shownId);
     const content = writeNotificationMail({
       ...notification,
-      targetTitle: notification.target_title,
-      statusLabel: notification.status_label,
-      endpointUrl: notification.endpoint_url,
       url: kind === 'idea.rejected' ? null : ideaPage,
       unsubscribeUrl: endingUrl,
     });
@@ -194,7 +182,7 @@ export function mailNotifications(deps: TaskDependencies) {
   }
 }
 
-/** A notice that comes with a role ends with all mail; every other one with the idea. */
+/** The link in a mail to moderators ends all mail of the user. The link in any other mail unfollows the idea. */
 function subscriptionOf({ kind, user_id, idea_id, followed_id }: DueNotification): Subscription {
   if (kind === 'idea.pending' || kind === 'webhook.disabled') return { userId: user_id, ideaId: 'all' };
   return { userId: user_id, ideaId: followed_id ?? idea_id ?? 'all' };

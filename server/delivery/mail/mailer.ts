@@ -1,41 +1,43 @@
+import type { Task } from 'graphile-worker';
 import nodemailer, { type NodemailerError } from 'nodemailer';
 import type { Config } from '../../config.ts';
 import { mailboxOf } from '../../domain/users/canonical-address.ts';
 import type { Channel, Outcome } from '../channel.ts';
+import type { TaskDependencies } from '../dependencies.ts';
 
 export interface Mail {
   to: string;
   subject: string;
   text: string;
   html: string;
-  /** Without angle brackets. A mail that is sent again after a crash has the same one. */
+  /** Without angle brackets. A notification that is sent again after a crash has the same id. */
   messageId: string;
-  /** The message ids that it belongs to, so that the mails about one idea are shown together. */
+  /** The ids that group the mails about one idea. */
   references: string[];
-  /** One click there ends this kind of mail (RFC 8058). A mail that somebody asked for has none. */
+  /** A POST to it ends this kind of mail (RFC 8058). Account mails have none. */
   unsubscribeUrl?: string;
 }
 
-/** Sends mails. Refused: the mail server will never take the message, or has no such address. */
+/** Sends mails. The outcome is `refused` if the mail server will never take the message, or does not know the address. */
 export interface Mailer extends Channel<Mail> {
   close(): void;
 }
 
 type MailConfig = Pick<Config, 'SMTP_URL' | 'MAIL_FROM' | 'BASE_URL'>;
 
-/** The mail server of SMTP_URL; undefined when there is none. Connections are kept for the next mail. */
+/** Builds the mailer of SMTP_URL, which keeps its connections. Undefined if SMTP_URL is not set. */
 export function buildMailer(config: MailConfig): Mailer | undefined {
   if (config.SMTP_URL === undefined) return undefined;
   const from = config.MAIL_FROM ?? `Idea-Board <no-reply@${new URL(config.BASE_URL).hostname}>`;
   const transport = nodemailer.createTransport({
     url: config.SMTP_URL,
     pool: true,
-    // A message whose connection was lost may have arrived: the job decides whether it is sent again.
+    // If a connection is lost, its message may have arrived. The job decides whether to send it again.
     maxRequeues: 0,
     connectionTimeout: 10_000,
     greetingTimeout: 10_000,
     socketTimeout: 30_000,
-    // Nothing in a mail names a file or an address to attach.
+    // Mails have no attachments.
     disableFileAccess: true,
     disableUrlAccess: true,
   });
@@ -45,7 +47,7 @@ export function buildMailer(config: MailConfig): Mailer | undefined {
       try {
         await transport.sendMail({
           from,
-          // As an address alone, so that no comma or bracket in it makes two.
+          // As an object, so that a comma or bracket in the address does not make two recipients.
           to: { name: '', address: mailboxOf(to) },
           ...content,
           messageId: `<${messageId}>`,
@@ -66,16 +68,30 @@ export function buildMailer(config: MailConfig): Mailer | undefined {
   };
 }
 
+/** Returns a wrapper for tasks that send mail. Without SMTP_URL such a task does nothing, and the first logs a warning. */
+export function requireMailer({ mailer, logger }: Pick<TaskDependencies, 'mailer' | 'logger'>) {
+  let isAbsenceLogged = false;
+  return <Payload>(
+    run: (mailer: Mailer, payload: Payload) => ReturnType<Task>,
+  ): ((payload: unknown) => ReturnType<Task>) => {
+    return payload => {
+      if (mailer) return run(mailer, payload as Payload);
+      if (!isAbsenceLogged) logger.warn('SMTP_URL is not set: the server sends no mail');
+      isAbsenceLogged = true;
+    };
+  };
+}
+
 function unsubscribeHeaders(url: string) {
   return { 'List-Unsubscribe': `<${url}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' };
 }
 
-/** The commands whose answers are about one recipient and one message. */
+/** Answers to these commands concern one recipient and one message. */
 const commandsOfMessage = ['RCPT TO', 'DATA'];
 
 /**
  * Returns the outcome of one mail. Undefined if no mail can be sent, such as after a refused sender or login. Nodemailer
- * refuses an invalid address before it asks the server.
+ * refuses an invalid address without asking the server.
  */
 function outcomeOf({ code, command, responseCode, permanent }: NodemailerError): Outcome | undefined {
   const refused = { result: 'refused', reason: 'The mail server refuses the message' } as const;

@@ -8,14 +8,14 @@ export interface MailContent {
   html: string;
 }
 
-/** The words of a mail with one link. */
+/** The texts of a mail with one link. */
 interface LinkMail {
   subject: string;
-  /** The first paragraph, if it is not the purpose. */
+  /** A paragraph before the purpose. */
   sentence?: string;
   purpose: string;
   link: { label: string; url: string };
-  /** For a reader who did not ask for the mail. */
+  /** The advice for a reader who did not ask for the mail. */
   otherwise: string;
 }
 
@@ -33,7 +33,7 @@ export function writeLinkMail({ subject, sentence, purpose, link, otherwise }: L
 }
 
 interface NotificationMail extends NotificationSubject {
-  /** The address to read more; null for none. */
+  /** The page to read more; null for none. */
   url: string | null;
   unsubscribeUrl: string;
 }

@@ -22,29 +22,28 @@ import { buildWebhookChannel } from './webhook-channel.ts';
 /** Jobs of the version before this one have no account_id. */
 const Payload = z.object({ account_id: z.int().optional(), endpoint_id: z.int(), lane: z.int() });
 
-/** How long a lane is sent from before others have their turn. */
+/** How long a lane keeps its slot before it must wait for its next turn. */
 const turnMs = 1_000;
 
-/** How much of an answer the log of deliveries keeps. */
+/** The length of an answer in the log of deliveries. */
 const keptCharacters = 4_096;
 
 /** A turn of a lane in this process. */
 interface Turn {
-  /** A job for the lane came meanwhile: it has to be looked at once more. */
+  /** Whether another job for the lane came during the turn. Then another turn follows. */
   isCalledAgain: boolean;
   startedAt: number;
 }
 
 /**
- * The task that sends what is due in a lane of an endpoint, one after the other.
+ * Builds the task that sends the due deliveries of a lane, one after the other.
  *
- * What is to be sent is in the table of deliveries; a job only says that there is something. So the job that comes to a
- * lane which is being sent from has nothing to do, and a lane costs one job at a time, however much waits in it. An
- * endpoint has eight lanes, and takes eight jobs of a worker at most. Slots bound how many lanes of an endpoint and of an
- * account are sent from at once. A lane without a slot ends its job, so that it keeps no other account waiting.
+ * The table holds the deliveries. A job only wakes a lane, so a job for a lane that is being sent ends at once. An
+ * endpoint has eight lanes, which take at most eight jobs of a worker. Slots limit how many lanes of an endpoint and of
+ * an account send at once. A lane without a slot ends its job, so that other accounts do not wait for it.
  *
- * Of all processes one at most is at a lane, by a lock. One that finds it locked leaves: it saw its delivery committed
- * before, and whoever has the lock looks once more after giving it back.
+ * A lock keeps a lane to one process. A process that finds the lane locked ends its job: its delivery has committed, and
+ * the process with the lock looks for deliveries once more after it releases the lock.
  */
 export function deliverWebhooks(deps: TaskDependencies): Task {
   const { queue, locks, logger, clock, metrics, stopping } = deps;
@@ -98,13 +97,13 @@ export function deliverWebhooks(deps: TaskDependencies): Task {
     }
   }
 
-  /** Sends until nothing is due, or answers true when the lane is looked at again later. */
+  /** Sends until nothing is due. Resolves to true if another job will look at the lane. */
   async function sendDue(lane: Lane, turn: Turn, signal: AbortSignal | undefined): Promise<boolean> {
     for (;;) {
       const deliveries = await pending.load(lane);
       const [first] = deliveries;
       if (!first) return false;
-      if (first.endpoint.isDisabled) {
+      if (first.is_disabled) {
         await killPendingDeliveries(queue, lane);
         return false;
       }
@@ -113,20 +112,19 @@ export function deliverWebhooks(deps: TaskDependencies): Task {
         return true;
       }
       if (!slots.keep(lane)) return true;
-      const { failingForMs } = first.endpoint;
-      if (failingForMs === null) await sendInOrder(deliveries, lane, turn, signal);
-      else if (await probe(first, lane, failingForMs, signal)) return true;
+      if (first.failing_for_ms === null) await sendInOrder(deliveries, lane, turn, signal);
+      else if (await probe(first, lane, first.failing_for_ms, signal)) return true;
     }
   }
 
-  /** Sends deliveries until one fails or is slow, each while the result of the one before is being recorded. */
+  /** Sends deliveries until one fails or is slow. Records each success during the next delivery. */
   async function sendInOrder(deliveries: DueDelivery[], lane: Lane, turn: Turn, signal: AbortSignal | undefined) {
     const recording: Promise<unknown>[] = [];
     try {
       for (const delivery of deliveries) {
         const { outcome, attempt } = await send(delivery, lane, signal);
         if (outcome.result !== 'delivered') {
-          // The order of the log is that of the tries.
+          // Keeps the log in the order of the tries.
           await Promise.all(recording);
           await recordFailure(delivery, lane, outcome, attempt);
           return;
@@ -142,8 +140,8 @@ export function deliverWebhooks(deps: TaskDependencies): Task {
   }
 
   /**
-   * Tries an endpoint that fails, unless it is being tried: a hanging one takes one job of all workers. Answers true
-   * when the lane is to be left until later.
+   * Tries a failing endpoint once, unless another process tries it: a hanging endpoint takes one job of all workers.
+   * Resolves to true if the lane must wait.
    */
   async function probe(delivery: DueDelivery, lane: Lane, failingForMs: number, signal: AbortSignal | undefined) {
     const { accountId, endpointId } = lane;
@@ -169,9 +167,9 @@ export function deliverWebhooks(deps: TaskDependencies): Task {
     const outcome = await deliver(webhook, delivery, { metrics, signal });
     const { answer } = outcome;
     const attempt: Attempt = {
-      accountId: delivery.accountId,
+      accountId: lane.accountId,
       deliveryId: delivery.id,
-      dueAt: delivery.dueAt,
+      dueAt: delivery.next_attempt_at,
       attemptedAt,
       durationMs: Math.round(outcome.durationMs),
       status: answer?.status ?? null,
@@ -191,7 +189,7 @@ export function deliverWebhooks(deps: TaskDependencies): Task {
   async function recordFailure(delivery: DueDelivery, lane: Lane, { result }: Outcome, attempt: Attempt) {
     const { status, error } = attempt;
     logger.info({ deliveryId: delivery.id, endpointId: lane.endpointId, status, error }, 'a webhook was not delivered');
-    const failure = { failedTries: delivery.attemptCount + 1, isGone: result === 'refused' };
+    const failure = { failedTries: delivery.attempt_count + 1, isGone: result === 'refused' };
     await recorder.recordFailure(attempt, lane, failure);
   }
 }
@@ -204,7 +202,7 @@ function readable(body: Buffer): string | null {
 
 const now = sql<string>`now()`;
 
-/** The claim lasts longer than a try takes. A process that dies after it keeps the endpoint waiting that long. */
+/** The claim lasts longer than a try. If the process dies, the endpoint waits until the claim ends. */
 const claimProbe = query('claim_webhook_probe', (db, $: Arguments<AccountEndpoint>) =>
   db
     .with('claimed', cte =>

@@ -1,51 +1,36 @@
 import { type Lane, laneKey } from '../../domain/webhooks/wake-lanes.ts';
 
+interface TakenSlot {
+  lane: Lane;
+  /** The start of the current delivery; undefined between two deliveries. */
+  sendingSince: number | undefined;
+}
+
+/** A forgotten endpoint starts again with single deliveries, which does no harm. */
+const maxRemembered = 10_000;
+
 /**
- * Decides which lanes one process sends from at the same time. A hanging receiver holds a slot for ten seconds, so nobody
- * may hold many slots with receivers that hang:
+ * Decides which lanes one process sends from at the same time. A hanging receiver holds a slot for ten seconds, so these
+ * limits keep an account with such receivers from taking every slot:
  *
  * - An account has `accountShare` slots, which is half of them.
- * - An endpoint has one slot. It has eight, one for each lane, while it answers within `quickMs`.
- * - All endpoints of an account that have not proved quick share a third of its slots. The rest is for its quick ones.
+ * - An endpoint has one slot. A quick endpoint, which answers within `quickMs`, has eight: one for each lane.
+ * - All endpoints of an account that are not quick share a third of its slots. The rest is for its quick endpoints.
  *
  * A lane without a slot waits in the memory of the process. It waits only while another lane of its account has a slot,
  * and so while a job is locked. When a process dies, the process that frees its jobs wakes every lane with a due delivery.
  *
- * Each process counts its own slots. Two processes give a slow endpoint two slots, but a failing one has a single try in
- * all processes, by `probed_until`.
+ * Each process counts its own slots. Two processes give a slow endpoint two slots, but `probed_until` gives a failing
+ * endpoint a single try in all processes.
  */
-export interface DeliverySlots {
-  /** Takes a slot, or remembers that the lane waits for one and answers false. */
-  take(lane: Lane): boolean;
-  /** Whether a lane was refused a slot and has not been woken since. */
-  isWaiting(lane: Lane): boolean;
-  /** Notes that a delivery is under way. */
-  begin(lane: Lane): void;
-  /** Notes how the delivery ended. Answers the lanes to wake: they can have a slot now. */
-  end(lane: Lane, isQuick: boolean): Lane[];
-  /** Whether a lane may send its next delivery. If not, the lane waits from now on. */
-  keep(lane: Lane): boolean;
-  /** Gives the slot back. Answers the lanes to wake: they can have a slot now. */
-  release(lane: Lane): Lane[];
-}
-
-interface TakenSlot {
-  lane: Lane;
-  /** When its delivery began; undefined between two deliveries. */
-  sendingSince: number | undefined;
-}
-
-/** Forgetting an endpoint costs it nothing but a single delivery at first. */
-const maxRemembered = 10_000;
-
-export function buildDeliverySlots(accountShare: number, quickMs: number): DeliverySlots {
+export function buildDeliverySlots(accountShare: number, quickMs: number) {
   const unprovenShare = Math.max(1, Math.floor(accountShare / 3));
   const taken = new Map<string, TakenSlot>();
   const waiting = new Map<string, Lane>();
-  /** When an endpoint last answered quickly; undefined if its last answer was late, a failure or none. */
+  /** The time of an endpoint's last quick answer; undefined if its last delivery was slow or failed. */
   const quickAt = new Map<number, number | undefined>();
 
-  /** A single late answer among quick ones does not make an endpoint slow. */
+  /** An endpoint stays quick if it answered quickly within the last `quickMs`, even if one of its deliveries is slow. */
   function isQuick(endpointId: number): boolean {
     const lastQuick = quickAt.get(endpointId);
     if (lastQuick === undefined) return false;
@@ -64,17 +49,17 @@ export function buildDeliverySlots(accountShare: number, quickMs: number): Deliv
   }
 
   function wait(lane: Lane): false {
-    // A lane that waits already keeps its place.
+    // If the lane is waiting already, it keeps its place.
     waiting.set(laneKey(lane), lane);
     return false;
   }
 
-  /** Endpoints whose last answer was late or a failure come last. */
+  /** Returns the lanes to wake, endpoints with a slow or failed last delivery last. */
   function wakeWaiting(accountId: number): Lane[] {
     const isLate = ({ endpointId }: Lane) => Number(quickAt.has(endpointId) && !isQuick(endpointId));
     const candidates = [...waiting.values().filter(lane => lane.accountId === accountId)];
-    // Another process may take the jobs of the woken lanes. So no lane may be left behind when no slot is taken here, and
-    // as few as possible when only endpoints that may hang hold slots: their slots stay taken for long.
+    // Another process may take the jobs of the woken lanes. So wake all lanes if no slot is taken here: nothing would
+    // wake them later. Wake more than there is room for if only slow endpoints hold slots, which may take long.
     const holders = [...taken.values().filter(({ lane }) => lane.accountId === accountId)];
     const isLast = holders.length === 0;
     const mayHang = !holders.some(({ lane }) => isQuick(lane.endpointId));
@@ -89,19 +74,23 @@ export function buildDeliverySlots(accountShare: number, quickMs: number): Deliv
   }
 
   return {
-    take(lane) {
+    /** Takes a slot. Returns false if there is none; then the lane waits. */
+    take(lane: Lane): boolean {
       if (!hasRoom(lane)) return wait(lane);
       const key = laneKey(lane);
       waiting.delete(key);
       taken.set(key, { lane, sendingSince: undefined });
       return true;
     },
-    isWaiting: lane => waiting.has(laneKey(lane)),
-    begin(lane) {
+    /** Whether a lane was refused a slot and has not been woken since. */
+    isWaiting: (lane: Lane) => waiting.has(laneKey(lane)),
+    /** Notes the start of a delivery. */
+    begin(lane: Lane): void {
       const slot = taken.get(laneKey(lane));
       if (slot) slot.sendingSince = performance.now();
     },
-    end(lane, isQuickAnswer) {
+    /** Notes the end of a delivery. Returns the lanes to wake, which can have a slot now. */
+    end(lane: Lane, isQuickAnswer: boolean): Lane[] {
       const slot = taken.get(laneKey(lane));
       if (!slot) return [];
       slot.sendingSince = undefined;
@@ -111,14 +100,16 @@ export function buildDeliverySlots(accountShare: number, quickMs: number): Deliv
       quickAt.set(endpointId, isQuickAnswer ? performance.now() : undefined);
       return isQuickAnswer && !wasQuick ? wakeWaiting(lane.accountId) : [];
     },
-    keep(lane) {
+    /** Whether a lane may send its next delivery. If not, the lane waits. */
+    keep(lane: Lane): boolean {
       const slot = taken.get(laneKey(lane));
       if (!slot) return false;
       const { endpointId } = lane;
       const isAlone = !taken.values().some(one => one !== slot && one.lane.endpointId === endpointId);
       return isAlone || isQuick(endpointId) || wait(lane);
     },
-    release(lane) {
+    /** Gives the slot back. Returns the lanes to wake, which can have a slot now. */
+    release(lane: Lane): Lane[] {
       const key = laneKey(lane);
       const slot = taken.get(key);
       taken.delete(key);

@@ -1,9 +1,9 @@
 import { type ExpressionBuilder, sql } from 'kysely';
-import { coalesceCalls, coalesceCallsByAccount } from '../../database/coalesce-calls.ts';
+import { coalesceCallsByAccount } from '../../database/coalesce-calls.ts';
 import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import type { Tables } from '../../database/tables.ts';
-import { type RecordedEvent, recordedEventOf } from '../../domain/events/recorded-event.ts';
+import { recordedEventOf } from '../../domain/events/recorded-event.ts';
 import {
   columnsOf,
   dueTime,
@@ -13,30 +13,10 @@ import {
   lanesOf,
 } from '../../domain/webhooks/wake-lanes.ts';
 
-/** A delivery that is due, with what sending it takes. */
-export interface DueDelivery {
-  id: number;
-  accountId: number;
-  attemptCount: number;
-  /** When it was due. Another time in the table means that somebody redelivered it since. */
-  dueAt: string;
-  eventId: string;
-  event: RecordedEvent;
-  endpoint: DueEndpoint;
-}
+/** A due delivery with its event and its endpoint. */
+export type DueDelivery = RowOf<typeof selectDue>;
 
-export interface DueEndpoint {
-  id: number;
-  url: string;
-  secret: Buffer;
-  /** The secret before, while it is still valid. */
-  previousSecret: Buffer | null;
-  isDisabled: boolean;
-  /** Since its first failure in a row; null after a success. */
-  failingForMs: number | null;
-}
-
-/** How many deliveries of a lane are read at once. Few, so that a change of the endpoint takes effect soon. */
+/** How many deliveries of a lane are read at once. A small chunk lets a change of the endpoint take effect soon. */
 const chunkSize = 16;
 
 /** Lanes of one account. */
@@ -70,8 +50,6 @@ const selectDue = query('select_due_deliveries', (db, $: Arguments<LanesOfAccoun
     )
     .select(w => [
       'l.position',
-      'l.account_id',
-      'l.endpoint_id',
       'd.id',
       'd.attempt_count',
       'd.next_attempt_at',
@@ -101,62 +79,27 @@ const selectAnyDue = query('select_any_due_delivery', (db, $: Arguments<LanesOfA
 );
 
 /** Runs for a job that names no account, so it has no filter on the account. */
-const selectAccounts = query('select_accounts_of_endpoints', (db, $: Arguments<{ endpointIds: readonly number[] }>) =>
-  db
-    .selectFrom('webhook_endpoints as w')
-    .select(['w.id', 'w.account_id'])
-    .where(w => w('w.id', '=', w.fn.any($.endpointIds))),
+const selectAccount = query('select_account_of_endpoint', (db, $: Arguments<{ endpointId: number }>) =>
+  db.selectFrom('webhook_endpoints as w').select('w.account_id').where('w.id', '=', $.endpointId),
 );
 
-const maxRememberedAccounts = 10_000;
-
-export interface PendingDeliveries {
-  /** The first deliveries of a lane that are due, in their order. */
-  load(lane: Lane): Promise<DueDelivery[]>;
-  /** Whether a lane has a due delivery. */
-  isDue(lane: Lane): Promise<boolean>;
-  /** The account of an endpoint; undefined when the endpoint is gone. */
-  accountOf(endpointId: number): Promise<number | undefined>;
-}
-
-export function readPendingDeliveries(queue: Queryable): PendingDeliveries {
-  /** An endpoint never changes its account. */
-  const accounts = new Map<number, number>();
-  const readAccount = coalesceCalls(async (endpointIds: number[]) => {
-    const rows = await queue.query(selectAccounts, { endpointIds });
-    if (accounts.size >= maxRememberedAccounts) accounts.clear();
-    for (const { id, account_id } of rows) accounts.set(id, account_id);
-    return endpointIds.map(id => accounts.get(id));
-  });
+export function readPendingDeliveries(queue: Queryable) {
   return {
-    accountOf: async endpointId => accounts.get(endpointId) ?? readAccount(endpointId),
+    /** Finds the account of an endpoint for a job of an older version. Undefined if the endpoint is gone. */
+    async accountOf(endpointId: number): Promise<number | undefined> {
+      const [endpoint] = await queue.query(selectAccount, { endpointId });
+      return endpoint?.account_id;
+    },
+    /** Reads the first due deliveries of a lane, in their order. */
     load: coalesceCallsByAccount(async (accountId, lanes: Lane[]) => {
       const rows = await queue.query(selectDue, { accountId, ...columnsOf(lanes) });
       const byPosition = Map.groupBy(rows, row => row.position);
-      return lanes.map((_, index) => (byPosition.get(index + 1) ?? []).map(toDue));
+      return lanes.map((_, index) => byPosition.get(index + 1) ?? []);
     }),
+    /** Whether a lane has a due delivery. */
     isDue: coalesceCallsByAccount(async (accountId, lanes: Lane[]) => {
       const rows = await queue.query(selectAnyDue, { accountId, ...columnsOf(lanes) });
       return rows.map(({ delivery_id }) => delivery_id !== null);
     }),
-  };
-}
-
-function toDue(row: RowOf<typeof selectDue>): DueDelivery {
-  return {
-    id: row.id,
-    accountId: row.account_id,
-    attemptCount: row.attempt_count,
-    dueAt: row.next_attempt_at,
-    eventId: row.event_id,
-    event: row,
-    endpoint: {
-      id: row.endpoint_id,
-      url: row.url,
-      secret: row.secret,
-      previousSecret: row.previous_secret,
-      isDisabled: Boolean(row.is_disabled),
-      failingForMs: row.failing_for_ms,
-    },
   };
 }

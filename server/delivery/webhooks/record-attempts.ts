@@ -11,14 +11,14 @@ import { nextTry, retryPolicies } from '../retry-policy.ts';
 export interface Attempt {
   accountId: number;
   deliveryId: number;
-  /** When the delivery was due, as it was read. */
+  /** The time of the try in the table when the delivery was read. */
   dueAt: string;
   attemptedAt: Date;
   durationMs: number;
   status: number | null;
   error: string | null;
   response: string | null;
-  /** Whether it was the one try that a failing endpoint has. */
+  /** Whether it was the single try that all processes allow a failing endpoint. */
   isProbe: boolean;
 }
 
@@ -29,19 +29,26 @@ interface Failure {
   isGone: boolean;
 }
 
-export interface AttemptRecorder {
-  /** Answers whether the endpoint had been failing. */
-  recordSuccess(attempt: Attempt): Promise<boolean>;
-  recordFailure(attempt: Attempt, lane: Lane, failure: Failure): Promise<void>;
-}
-
 const maxFailingDays = 5;
 
-/** Whether somebody redelivered d during this try. Then it stays pending, whatever the result of the try. */
-const isRedelivered = (dueAt: RawBuilder<string>) =>
-  sql<boolean>`(d.state = 'pending' and d.next_attempt_at is distinct from ${dueAt})`;
-
 const now = sql<string>`now()`;
+
+interface Result {
+  state: RawBuilder<'pending' | 'delivered' | 'dead'>;
+  nextAttemptAt: RawBuilder<string | null>;
+  finishedAt: RawBuilder<string | null>;
+}
+
+/** The new values of a delivery d after a try. If somebody redelivered d during the try, d stays pending. */
+function deliveryAfter(dueAt: RawBuilder<string>, { state, nextAttemptAt, finishedAt }: Result) {
+  const isRedelivered = sql`d.state = 'pending' and d.next_attempt_at is distinct from ${dueAt}`;
+  return {
+    attempt_count: sql<number>`d.attempt_count + case when ${isRedelivered} then 0 else 1 end`,
+    state: sql<'pending' | 'delivered' | 'dead'>`case when ${isRedelivered} then d.state else ${state} end`,
+    next_attempt_at: sql<string | null>`case when ${isRedelivered} then d.next_attempt_at else ${nextAttemptAt} end`,
+    finished_at: sql<string | null>`case when ${isRedelivered} then null else ${finishedAt} end`,
+  };
+}
 
 /** Tries of one account. */
 interface SuccessColumns {
@@ -72,8 +79,6 @@ function successesOf($: Arguments<SuccessColumns>) {
   )`.as<'a'>(sql`a(delivery_id, attempted_at, duration_ms, status, response, is_probe, due_at)`);
 }
 
-const isSuccessRedelivered = isRedelivered(sql`a.due_at`);
-
 /** One statement for all writes, because it runs for nearly every delivery. */
 const recordSuccesses = query('record_webhook_successes', (db, $: Arguments<SuccessColumns>) =>
   db
@@ -82,17 +87,7 @@ const recordSuccesses = query('record_webhook_successes', (db, $: Arguments<Succ
       cte
         .updateTable('webhook_deliveries as d')
         .from('attempts as a')
-        .set(d => ({
-          state: d
-            .case()
-            .when(isSuccessRedelivered)
-            .then(d.ref('d.state'))
-            .else('delivered' as const)
-            .end(),
-          attempt_count: d('d.attempt_count', '+', d.case().when(isSuccessRedelivered).then(0).else(1).end()),
-          next_attempt_at: d.case().when(isSuccessRedelivered).then(d.ref('d.next_attempt_at')).end(),
-          finished_at: d.case().when(d.not(isSuccessRedelivered)).then(now).end(),
-        }))
+        .set(deliveryAfter(sql`a.due_at`, { state: sql`'delivered'`, nextAttemptAt: sql`null`, finishedAt: now }))
         .where('d.account_id', '=', $.accountId)
         .whereRef('d.id', '=', 'a.delivery_id')
         .returning(['d.id', 'd.endpoint_id', 'd.is_redacted', 'a.is_probe']),
@@ -106,7 +101,7 @@ const recordSuccesses = query('record_webhook_successes', (db, $: Arguments<Succ
             .selectFrom('attempts as a')
             .innerJoin('delivered as d', 'd.id', 'a.delivery_id')
             .select([$.accountId.as('account_id'), 'd.id', 'a.attempted_at', 'a.duration_ms', 'a.status'])
-            // The answer to a body that was rewritten meanwhile may repeat what was removed from it.
+            // The body was redacted during the try. The answer may repeat the removed text.
             .select(d => d.case().when('d.is_redacted', '=', false).then(d.ref('a.response')).end().as('response')),
         ),
     )
@@ -116,7 +111,7 @@ const recordSuccesses = query('record_webhook_successes', (db, $: Arguments<Succ
         .select(['d.endpoint_id', sql<boolean>`bool_or(d.is_probe)`.as('is_probe')])
         .groupBy('d.endpoint_id'),
     )
-    // An endpoint that is well is not written to, so that its lanes do not wait for each other.
+    // Updates only failing endpoints. Otherwise the lanes of an endpoint would wait for each other's row lock.
     .with('recovered', cte =>
       cte
         .updateTable('webhook_endpoints as w')
@@ -138,36 +133,21 @@ const recordSuccesses = query('record_webhook_successes', (db, $: Arguments<Succ
 interface FailedDelivery {
   accountId: number;
   deliveryId: number;
-  /** Null: it is not tried again. */
+  /** The time until the next try; null to give up. */
   delayMs: number | null;
   dueAt: string;
 }
 
 const updateFailed = query('update_failed_delivery', (db, $: Arguments<FailedDelivery>) => {
-  const isPendingAgain = isRedelivered($.dueAt);
   const delayMs = sql<number | null>`${$.delayMs}::bigint`;
+  const failed: Result = {
+    state: sql`case when ${delayMs} is null then 'dead' else 'pending' end`,
+    nextAttemptAt: sql`now() + ${delayMs} * interval '1 millisecond'`,
+    finishedAt: sql`case when ${delayMs} is null then now() end`,
+  };
   return db
     .updateTable('webhook_deliveries as d')
-    .set(d => ({
-      attempt_count: d('d.attempt_count', '+', d.case().when(isPendingAgain).then(0).else(1).end()),
-      state: d
-        .case()
-        .when(d.or([isPendingAgain, d(delayMs, 'is not', null)]))
-        .then('pending' as const)
-        .else('dead' as const)
-        .end(),
-      next_attempt_at: d
-        .case()
-        .when(isPendingAgain)
-        .then(d.ref('d.next_attempt_at'))
-        .else(sql<string | null>`now() + ${delayMs} * interval '1 millisecond'`)
-        .end(),
-      finished_at: d
-        .case()
-        .when(d.and([d.not(isPendingAgain), d(delayMs, 'is', null)]))
-        .then(now)
-        .end(),
-    }))
+    .set(deliveryAfter($.dueAt, failed))
     .where('d.account_id', '=', $.accountId)
     .where('d.id', '=', $.deliveryId)
     .returning('d.is_redacted');
@@ -197,14 +177,15 @@ const noteFailure = query('note_webhook_failure', (db, $: Arguments<AccountEndpo
     .returning(sql<boolean>`w.failing_since <= now() - ${maxFailingDays} * interval '1 day'`.as('is_hopeless')),
 );
 
-/** Why an endpoint is disabled by the server, in words for those who find it so. */
-const disablings = {
+/** The reasons for which the server disables an endpoint, as the account's admins read them. */
+const disabledReasons = {
   gone: 'The endpoint answered 410 Gone',
   failing: `Nothing could be delivered for ${maxFailingDays} days`,
 };
 
-export function recordAttempts(database: Database, queue: Queryable, audit: AuditLog): AttemptRecorder {
+export function recordAttempts(database: Database, queue: Queryable, audit: AuditLog) {
   return {
+    /** Records a delivered try. Resolves to true if the endpoint was failing before. */
     recordSuccess: coalesceCallsByAccount(async (accountId, attempts: Attempt[]) => {
       const rows = await queue.query(recordSuccesses, {
         accountId,
@@ -220,7 +201,7 @@ export function recordAttempts(database: Database, queue: Queryable, audit: Audi
       return attempts.map(({ deliveryId }) => recovering.has(deliveryId));
     }),
 
-    async recordFailure(attempt, lane, { failedTries, isGone }) {
+    async recordFailure(attempt: Attempt, lane: Lane, { failedTries, isGone }: Failure): Promise<void> {
       const { dueAt, isProbe, ...tried } = attempt;
       const { accountId, endpointId } = lane;
       const next = isGone ? 'give up' : nextTry(retryPolicies.webhook, { failedTries });
@@ -228,7 +209,7 @@ export function recordAttempts(database: Database, queue: Queryable, audit: Audi
       await database.transaction(async transaction => {
         const failed = { accountId, deliveryId: attempt.deliveryId, delayMs, dueAt };
         const [delivery] = await transaction.query(updateFailed, failed);
-        // It was deleted with its endpoint in the meantime.
+        // The delivery was deleted with its endpoint.
         if (!delivery) return;
         const response = delivery.is_redacted ? null : attempt.response;
         await transaction.query(insertAttempt, { ...tried, response });
@@ -240,8 +221,8 @@ export function recordAttempts(database: Database, queue: Queryable, audit: Audi
     },
   };
 
-  async function disable(transaction: Transaction, endpoint: AccountEndpoint, reason: keyof typeof disablings) {
-    if (!(await disableEndpoint(transaction, endpoint, disablings[reason]))) return;
+  async function disable(transaction: Transaction, endpoint: AccountEndpoint, reason: keyof typeof disabledReasons) {
+    if (!(await disableEndpoint(transaction, endpoint, disabledReasons[reason]))) return;
     const fields = { account_id: endpoint.accountId, webhook_id: endpoint.endpointId, reason };
     transaction.afterCommit(() => audit.record('webhook.disabled', { by: 'server', ...fields }));
   }

@@ -4,7 +4,7 @@ import { SecretBoxError } from '../../domain/secret-box.ts';
 import { secretPurpose, signingKey } from '../../domain/webhooks/webhook-secret.ts';
 import { type Channel, post } from '../channel.ts';
 import type { TaskDependencies } from '../dependencies.ts';
-import type { DueDelivery, DueEndpoint } from './pending-deliveries.ts';
+import type { DueDelivery } from './pending-deliveries.ts';
 
 /** An endpoint that answers this wants no more deliveries (Standard Webhooks). */
 const gone = 410;
@@ -18,12 +18,7 @@ export function buildWebhookChannel({
 }: Pick<TaskDependencies, 'requests' | 'secretBox' | 'clock'>): Channel<DueDelivery> {
   const keyOf = cacheKeys(sealed => signingKey(secretBox.open(sealed, secretPurpose)));
 
-  function keysOf({ secret, previousSecret }: DueEndpoint): Buffer[] {
-    const previousKey = previousSecret && keyUnlessLost(previousSecret);
-    return previousKey ? [keyOf(secret), previousKey] : [keyOf(secret)];
-  }
-
-  /** After a change of APP_KEY, a rotated secret works. The secret before it, which is lost, must not prevent that. */
+  /** After a change of APP_KEY, the previous secret cannot be opened. A rotated secret must work all the same. */
   function keyUnlessLost(sealed: Buffer): Buffer | undefined {
     try {
       return keyOf(sealed);
@@ -35,18 +30,18 @@ export function buildWebhookChannel({
 
   return {
     name: 'webhook',
-    async send({ endpoint, event, eventId }, signal) {
+    async send({ url, secret, previous_secret, event_id, ...event }, signal) {
       const now = clock.now();
       const body = writeEvent(event);
-      const signature = signMessage(keysOf(endpoint), { id: `evt_${eventId}`, sentAt: now, body });
+      const keys = [keyOf(secret), previous_secret && keyUnlessLost(previous_secret)].filter(key => key != null);
+      const signature = signMessage(keys, { id: `evt_${event_id}`, sentAt: now, body });
       const headers = { 'content-type': 'application/json', ...signature };
-      const { url } = endpoint;
       return post(requests, { url, headers, body, receiver: 'The endpoint', goneStatuses: [gone], now }, signal);
     },
   };
 }
 
-/** Keeps the keys in use open: opening a secret costs more than signing with it. */
+/** Caches opened keys, because it costs more to open a secret than to sign with it. */
 function cacheKeys(open: (sealed: Buffer) => Buffer): (sealed: Buffer) => Buffer {
   const keys = new Map<string, Buffer>();
   return sealed => {
@@ -61,11 +56,10 @@ function cacheKeys(open: (sealed: Buffer) => Buffer): (sealed: Buffer) => Buffer
   };
 }
 
-/** A message to sign. */
-interface SignedMessage {
-  /** The same at every try of a message, so that a receiver can recognize a duplicate. */
+interface MessageToSign {
+  /** The same at every try of a message. A receiver recognizes a duplicate by it. */
   id: string;
-  /** The time of this try, so that a receiver can refuse an old one. */
+  /** The time of this try. A receiver may refuse an old one. */
   sentAt: Date;
   body: string;
 }
@@ -74,7 +68,7 @@ interface SignedMessage {
  * Returns the headers of a message, as Standard Webhooks specifies them: an HMAC-SHA-256 over the id, the time and the
  * body for each valid secret.
  */
-function signMessage(keys: readonly Buffer[], { id, sentAt, body }: SignedMessage): Record<string, string> {
+function signMessage(keys: readonly Buffer[], { id, sentAt, body }: MessageToSign): Record<string, string> {
   const timestamp = String(Math.floor(sentAt.getTime() / 1000));
   const signatures = keys.map(
     key => `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest('base64')}`,

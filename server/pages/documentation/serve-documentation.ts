@@ -3,7 +3,7 @@ import type { Config } from '../../config.ts';
 import { escapeHtml } from '../../text/html.ts';
 import { iconPath } from '../shell/assets.ts';
 
-/** Serves a page to read the OpenAPI document at /docs/. */
+/** Serves the API reference, made from the OpenAPI document, at /docs/. */
 export function serveDocumentation(config: Pick<Config, 'BASE_URL'>) {
   return async (app: FastifyInstance) => {
     const ownHost = new URL(config.BASE_URL).host;
@@ -16,7 +16,7 @@ export function serveDocumentation(config: Pick<Config, 'BASE_URL'>) {
     app.get(scriptPath, async (_request, reply) => {
       reference ??= buildReference();
       const { payload } = await (await reference).inject(scriptPath);
-      // It changes with the version of the package alone.
+      // Changes only with the version of the package.
       reply.header('Cache-Control', 'public, max-age=3600');
       return reply.type('text/javascript; charset=utf-8').send(payload);
     });
@@ -27,9 +27,9 @@ const scriptPath = '/docs/js/scalar.js';
 
 const configuration = {
   url: '/api/v1/openapi.json',
-  // Requests from the page go to this server, wherever it is reached.
+  // The page sends requests to its own server, at any address.
   servers: [{ url: '/', description: 'This server' }],
-  // Everything comes from this server: the page asks no other host for scripts, fonts, a proxy or an assistant.
+  // The page loads nothing from other hosts: no scripts, fonts, proxy or assistant.
   withDefaultFonts: false,
   proxyUrl: '',
   telemetry: false,
@@ -39,7 +39,7 @@ const configuration = {
   mcp: { disabled: true },
 };
 
-/** Not the page of the package: that starts the reference by an inline script. */
+/** Replaces the page of the package, which starts the reference with an inline script. */
 const referencePage = `<!doctype html>
 <html lang="en">
 <head>
@@ -56,8 +56,8 @@ const referencePage = `<!doctype html>
 `;
 
 /**
- * The package's script takes 40 MB of memory. It is loaded for the first reader, because a server that only answers
- * programs has no use for it.
+ * The package's script takes 40 MB of memory. It is loaded for the first reader, because a server without readers does not
+ * need it.
  */
 async function buildReference(): Promise<FastifyInstance> {
   const { default: scalar } = await import('@scalar/fastify-api-reference');
@@ -66,12 +66,12 @@ async function buildReference(): Promise<FastifyInstance> {
   return app;
 }
 
-/** What a host may look like in a policy. */
+/** A host that is valid in a policy. */
 const plainHost = /^[a-z0-9.-]+(:\d+)?$/i;
 
 /**
- * Keeps the reference, which is on the origin of the admin area, to the Agent API: its scripts can read and send nothing
- * else, open no window and send no form. The script writes its styles into the document, but no scripts.
+ * Limits the reference to the Agent API, because it shares its origin with the admin area. Its scripts can call nothing
+ * else, open no windows and send no forms. They add styles to the document, but no scripts.
  */
 function contentSecurityPolicy(hosts: (string | undefined)[]): string {
   const api = new Set(hosts.filter(host => host !== undefined && plainHost.test(host)).map(host => `${host}/api/v1/`));
@@ -81,7 +81,7 @@ function contentSecurityPolicy(hosts: (string | undefined)[]): string {
     "style-src 'unsafe-inline'",
     "img-src 'self' data:",
     "font-src 'self' data:",
-    // Without a scheme, a host is reached by the scheme of the page.
+    // Without a scheme, a source uses the scheme of the page.
     `connect-src ${[...api].join(' ')}`,
     "form-action 'none'",
     "base-uri 'none'",

@@ -26,10 +26,9 @@ type BoardQuery = z.output<typeof BoardQuery>;
 
 const boardPage = definePage<object>('pages/public-board/board');
 
-/** How much of an idea's body stands in the list. */
 const excerptLength = 220;
 
-/** The ideas of a public board: those in one status where one is asked for, found by a search, newest or top first. */
+/** Renders the ideas of a public board, filtered by a status and a search. The newest or the top ideas come first. */
 export async function showBoard(op: ReadOperation, config: Pick<Config, 'BASE_URL'>, given: unknown): Promise<Html> {
   const query = readQuery(BoardQuery, given);
   const filter: IdeaFilter = {
@@ -42,7 +41,7 @@ export async function showBoard(op: ReadOperation, config: Pick<Config, 'BASE_UR
   const place = placeOf(query, query.sort, defaultPerPage);
   const [board, page] = await Promise.all([readBoard(op), listIdeas(op, filter, place)]);
   const visible = board.statuses.filter(status => !status.is_hidden);
-  // A status that is hidden is as one that does not exist.
+  // A hidden status gets the same 404 as an unknown one.
   if (query.status_key !== undefined && !visible.some(({ key }) => key === query.status_key)) {
     throw new DomainError('not_found');
   }
@@ -65,7 +64,7 @@ function presentBoard(board: BoardView, query: BoardQuery, page: Page<IdeaView>)
     isFrozen: board.is_frozen,
     searchPath: boardPath(board.slug),
     q: q ?? '',
-    // The search keeps the status and the order.
+    // A search keeps the status and the order.
     kept: Object.entries(changesOf({ status, status_key, sort })).map(([name, value]) => ({ name, value })),
     statuses: [
       {
@@ -96,13 +95,12 @@ function presentBoard(board: BoardView, query: BoardQuery, page: Page<IdeaView>)
   };
 }
 
-/** The address of the board's page with a query. */
 function addressOf(slug: string, query: Partial<BoardQuery>): string {
   const search = new URLSearchParams(changesOf(query)).toString();
   return search === '' ? boardPath(slug) : `${boardPath(slug)}?${search}`;
 }
 
-/** What a query says beyond what goes without saying. */
+/** Returns the parameters that differ from the defaults. */
 function changesOf({ status, status_key, q, sort, cursor }: Partial<BoardQuery>): Record<string, string> {
   const values = { q, status, status_key, sort: sort === 'newest' ? undefined : sort, cursor };
   return Object.fromEntries(

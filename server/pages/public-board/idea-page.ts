@@ -18,7 +18,7 @@ const IdeaQuery = z.object({ cursor: word(500).optional() });
 
 const ideaPage = definePage<object>('pages/public-board/idea');
 
-/** An idea of a public board with a page of its comments, the oldest first. */
+/** Renders an idea of a public board with a page of its comments, the oldest first. */
 export async function showIdea(
   op: ReadOperation,
   config: Pick<Config, 'BASE_URL'>,
@@ -45,7 +45,7 @@ export async function showIdea(
     idea: { ...presentIdea(idea), body: idea.body },
     board: { label: shortLine(board.name, 100), href: boardPath(board.slug) },
     isMerged: idea.merged_into_id !== null,
-    // Undefined if the public cannot see the target.
+    // Undefined if the target is not public.
     mergedInto: target && linkTo(board, target),
     ...presentComments(comments, path),
     first: cursor === undefined ? undefined : { label: 'Back to the first comments', href: path },

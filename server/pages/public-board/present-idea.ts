@@ -3,7 +3,7 @@ import type { IdeaView } from '../../domain/ideas/read-idea.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import type { Frame } from '../shell/page.ts';
 
-/** The frame of a page of a public board. Only a page with a canonical path is for search engines. */
+/** Builds the frame of a page of a public board. Search engines may index only a page with a canonical path. */
 export function boardFrame(
   board: { slug: string; name: string },
   {
@@ -28,7 +28,7 @@ export function ideaPath(slug: string, id: number): string {
   return `${boardPath(slug)}/ideas/${id}`;
 }
 
-/** Makes names and titles one line without characters that could make them look like others. */
+/** Presents an idea. Names and titles become one line without control characters, so they cannot imitate others. */
 export function presentIdea(idea: IdeaView) {
   return {
     title: shortLine(idea.title, 200),
@@ -49,7 +49,7 @@ export function presentName(name: string): string {
 
 const dates = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
 
-/** Shows the day only, in UTC: caches all over the world keep the page, which is the same for everybody. */
+/** Shows only the day, in UTC: the page is cached and the same for all readers. */
 export function presentTime(time: string): { iso: string; text: string } {
   const date = new Date(time);
   return { iso: date.toISOString(), text: dates.format(date) };

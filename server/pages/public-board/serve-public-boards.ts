@@ -8,8 +8,8 @@ import { showBoard } from './board-page.ts';
 import { showIdea } from './idea-page.ts';
 
 /**
- * The pages of public boards, for everybody to read: there is no session and no cookie in them, so that caches may keep
- * them. A board that is not public is answered as one that is not there.
+ * Serves the pages of public boards. Everybody may read them. They use no session and no cookie, so caches may keep them.
+ * A private board gets the same 404 as a missing one.
  */
 export function servePublicBoards({ database, config }: Pick<ServerDependencies, 'database' | 'config'>) {
   return async (app: FastifyInstance) => {

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { FastifyInstance } from 'fastify';
 
-/** What pages load: their names hold a hash of what is in them, so that a browser keeps them for good. */
+/** The assets of pages. A hash of the content is in the name, so browsers cache them for ever. */
 const style = loadAsset('style.css', 'text/css; charset=utf-8');
 const icon = loadAsset('icon.svg', 'image/svg+xml');
 const copyScript = loadAsset('copy.js', 'text/javascript; charset=utf-8');

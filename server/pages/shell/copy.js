@@ -1,25 +1,25 @@
 /**
- * Gives a button that copies to each text that is there to be copied: the only script of any page. Without it, or where the
- * browser has no clipboard for the page, a click on the text selects it.
+ * Adds a copy button to each text to copy. It is the only script of the pages. Without it, or without access to the
+ * clipboard, a click on the text selects it.
  */
 const buttons = [];
 
 for (const text of navigator.clipboard ? document.querySelectorAll('.select-all') : []) {
   const what = text.getAttribute('aria-label');
   const button = document.createElement('button');
-  const say = (word, isTold = true) => {
+  const say = (word, isAnnounced = true) => {
     button.textContent = word;
     button.setAttribute('aria-label', `${word}: ${what}`);
-    status.textContent = isTold ? button.getAttribute('aria-label') : '';
+    status.textContent = isAnnounced ? button.getAttribute('aria-label') : '';
   };
-  // Read out when it changes, which the name of a button is not.
+  // Screen readers announce a changed status, but not a changed button.
   const status = document.createElement('span');
   status.className = 'visually-hidden';
   status.setAttribute('role', 'status');
   button.type = 'button';
   button.className = 'button-quiet button-small';
   button.addEventListener('click', async () => {
-    // The clipboard has one of them.
+    // The clipboard holds only one text.
     for (const reset of buttons) reset();
     try {
       await navigator.clipboard.writeText(text.textContent);

@@ -8,7 +8,7 @@ import { definePage, type Frame, type Link, sendPage } from './page.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What stands around the page of an error, where it is more than its title; null, or undefined, where it is not. */
+    /** Builds the frame of an error page. Null or undefined if the frame has only a title. */
     frameOfError: ((title: string) => Frame) | null | undefined;
   }
 }
@@ -18,13 +18,13 @@ interface ErrorPageData {
   title: string;
   explanation: string;
   link?: Link | undefined;
-  /** By which the failure is found in the log. */
+  /** Finds the failure in the log. */
   requestId?: string | undefined;
 }
 
 const errorPage = definePage<ErrorPageData>('pages/shell/error');
 
-/** Answers every error of a page with a page, which shows nothing of the inside: as answerErrors does for programs. */
+/** Handles the errors of pages with a page that reveals no internals. answerErrors does the same for programs. */
 export function answerErrorPages(reporter: ErrorReporter) {
   const note = noteErrors(reporter);
   return (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
@@ -48,34 +48,34 @@ function wayOn(request: FastifyRequest, status: number): Link | undefined {
   return isLost && pathOf(request).startsWith('/admin') ? { label: 'To the admin area', href: '/admin' } : undefined;
 }
 
-/** An address is not a body: what is wrong in its query is a bad request, and not one that cannot be processed. */
+/** An invalid query of a page gets 400. In the API, invalid input gets 422. */
 function statusOf(key: DomainError['key']): number {
   return key === 'validation_failed' ? 400 : errors[key].status;
 }
 
 const words: Record<number, { title: string; explanation: string }> = {
   400: {
-    title: 'That address is not right',
-    explanation: 'Something after the question mark in it is not what this page knows, or the link was cut off.',
+    title: 'Invalid address',
+    explanation: 'The part of the address after the question mark is invalid. The link may be incomplete.',
   },
   404: {
     title: 'Not found',
-    explanation: 'There is no page here, or it is not open to you. The link may be old, or not whole.',
+    explanation: 'There is no page here, or you may not open it. The link may be old or incomplete.',
   },
-  405: { title: 'That cannot be done here', explanation: 'This address does not take what was sent to it.' },
-  413: { title: 'That is too much', explanation: 'What was sent is larger than this page accepts.' },
-  415: { title: 'That cannot be read', explanation: 'What was sent is in a form that this page does not know.' },
+  405: { title: 'Not possible here', explanation: 'This page does not accept this kind of request.' },
+  413: { title: 'Too large', explanation: 'The request is larger than this page accepts.' },
+  415: { title: 'Unsupported format', explanation: 'This page does not accept requests in this format.' },
   429: {
-    title: 'A moment, please',
-    explanation: 'Too many requests came from your network within a minute. Try again in a minute.',
+    title: 'Too many requests',
+    explanation: 'Your network sent too many requests within a minute. Try again in a minute.',
   },
   500: {
     title: 'Something went wrong',
-    explanation: 'The failure is on our side, and it is noted. Try again later.',
+    explanation: 'The server failed and logged the error. Try again later.',
   },
-  503: { title: 'Back in a moment', explanation: 'The server cannot reach its data right now. Try again in a minute.' },
+  503: { title: 'Back in a moment', explanation: 'The server cannot reach its database now. Try again in a minute.' },
 };
 
 function otherwise(key: ErrorKey) {
-  return { title: 'That did not work', explanation: errors[key].meaning };
+  return { title: 'The request failed', explanation: errors[key].meaning };
 }

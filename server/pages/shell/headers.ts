@@ -2,9 +2,9 @@ import helmet from '@fastify/helmet';
 import fastify from 'fastify';
 
 /**
- * The headers of every page: it runs nothing, loads nothing but what this server has, is framed by nobody, and sends its
- * forms to this server alone. Helmet writes them once, on a server of their own: its hook would come too late for a
- * request that a hook of the whole server refuses, and they are the same for every page.
+ * Returns the headers of every page. A page runs no scripts, loads only assets of this server, cannot be framed, and sends
+ * its forms only to this server. Helmet writes the headers once, on a temporary server: its own hook would run too late
+ * for requests that an earlier hook refuses.
  */
 export async function strictHeaders(): Promise<Record<string, string>> {
   const app = fastify();
@@ -14,7 +14,7 @@ export async function strictHeaders(): Promise<Record<string, string>> {
       directives: {
         'default-src': ["'none'"],
         'style-src': ["'self'"],
-        // No avatars from other hosts: whoever owns such a host would see who reads a board.
+        // No images from other hosts, because such a host would learn who reads a board.
         'img-src': ["'self'"],
         'form-action': ["'self'"],
         'base-uri': ["'none'"],
@@ -22,9 +22,9 @@ export async function strictHeaders(): Promise<Record<string, string>> {
       },
     },
     frameguard: { action: 'deny' },
-    // Not no-referrer: with it, browsers send the forms of this server with "Origin: null".
+    // With no-referrer, browsers would send this server's forms with "Origin: null".
     referrerPolicy: { policy: 'same-origin' },
-    hsts: false, // The whole server sends it.
+    hsts: false, // The server sends it on every answer.
     crossOriginResourcePolicy: { policy: 'same-origin' },
   });
   app.get('/', async () => '');

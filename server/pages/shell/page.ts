@@ -6,29 +6,28 @@ import { loadTemplate } from './template.ts';
 /*
  * How a page is made:
  *
- * 1. Its template is an .eta file in server/, beside the code that fills it. `<%= it.title %>` writes a value
- *    escaped; attributes are always in double quotation marks. `<%~ include('/pages/shell/parts/…', { … }) %>` is the only raw
- *    output. A template gets finished values and decides nothing but how they look.
- * 2. `const boardPage = definePage<BoardPageData>('pages/public-board/board')` reads the template and compiles it once, when
- *    the server starts, and answers a function: `boardPage(frame, data)`. The frame is what the layout shows around it.
- * 3. A route answers with `sendPage(reply, boardPage(frame, data))`, and refuses by throwing a DomainError, whose page
- *    is in error-page.ts. Routes are in a plugin that server/app.ts gives to pages.serve, which puts every page under the
- *    strict headers. A plugin with forms registers @fastify/formbody for itself: without it no body is accepted.
- * 4. There are no scripts and no styles in a page: the content security policy refuses them. What it looks like is in
- *    style.css, by the classes that are there already where possible. A page that shows what is to be copied says so to
- *    definePage: copy.js gives it its buttons, and the policy of that page alone lets it.
+ * 1. Its template is an .eta file in server/, beside the code that fills it. `<%= it.title %>` escapes a value. Attributes
+ *    are always in double quotation marks. `<%~ include('/pages/shell/parts/…', { … }) %>` is the only raw output. A
+ *    template gets finished values and only decides how they look.
+ * 2. `const boardPage = definePage<BoardPageData>('pages/public-board/board')` compiles the template when the server starts.
+ *    It returns a function: `boardPage(frame, data)`. The frame is the content of the layout around the page.
+ * 3. A route answers with `sendPage(reply, boardPage(frame, data))`. To refuse, it throws a DomainError, which becomes a page
+ *    in error-page.ts. Routes are in a plugin that server/app.ts passes to pages.serve, which adds the strict headers. A
+ *    plugin with forms registers @fastify/formbody itself. Without it no body is accepted.
+ * 4. The content security policy forbids inline scripts and styles. Use the classes of style.css. A page with texts to copy
+ *    sets `hasCopyButtons`: copy.js adds the buttons, and the policy of that page allows it.
  */
 
-/** What the layout shows around a page. */
+/** The content of the layout around a page. */
 export interface Frame {
-  /** In the tab; the page itself has its own h1. */
+  /** The title of the browser's tab. The page has its own h1. */
   title: string;
-  /** What the header calls the place, and where that leads; by default the name of the product, which leads nowhere. */
+  /** The name in the header, with its link. By default the name of the product without a link. */
   site?: Link | undefined;
   navigation?: readonly NavigationLink[] | undefined;
-  /** What stands at the end of the header, such as a form to sign out: another template's output. */
+  /** The output of another template at the end of the header, such as a form to sign out. */
   actions?: Html | undefined;
-  /** For pages that search engines may show: where they find the page, in full. Others they are asked to leave out. */
+  /** The full URL of a page that search engines may index. Other pages ask them not to. */
   canonicalUrl?: string | undefined;
 }
 
@@ -41,7 +40,7 @@ export interface NavigationLink extends Link {
   isCurrent?: boolean;
 }
 
-/** Compiles the template of a page, and answers what makes the whole document from it. */
+/** Compiles the template of a page. Returns a function that renders the whole document. */
 export function definePage<Data extends object>(
   name: string,
   { hasCopyButtons = false }: { hasCopyButtons?: boolean } = {},
@@ -55,10 +54,10 @@ export function definePage<Data extends object>(
   };
 }
 
-/** A document that has the one script that there is. */
+/** A document that loads copy.js. */
 class PageToCopyFrom extends Html {}
 
-/** Answers with a page. Nobody keeps it, unless its route says otherwise with config.isPublicPage. */
+/** Sends a page. Caches must not keep it, unless its route has config.isPublicPage. */
 export function sendPage(reply: FastifyReply, page: Html, status = reply.statusCode) {
   reply.hasCopyButtons = page instanceof PageToCopyFrom;
   return reply.status(status).type('text/html; charset=utf-8').send(page.text);

@@ -1,14 +1,14 @@
 import { escapeHtml } from '../../text/html.ts';
 import { visibleText } from '../../text/plain-text.ts';
 
-/** What a program sent, as a page shows it in a pre. */
+/** The text of a program, as a page shows it in a pre. */
 export interface Quotation {
   text: string;
-  /** Whether it goes on. */
+  /** Whether the text is longer. */
   isCut: boolean;
 }
 
-/** The beginning of what a program sent, harmless, and of no more than a number of bytes in the page. */
+/** Cuts the text of a program to a number of bytes in the page, and escapes its control characters. */
 export function quotationOf(text: string, maxBytes: number): Quotation {
   const visible = visibleText(text);
   let bytes = 0;

@@ -6,8 +6,8 @@ const views = resolve(import.meta.dirname, '../..');
 const eta = new Eta({ views, cache: true, autoEscape: true, escapeFunction: show });
 
 /**
- * Compiles a template by its path in server/, without .eta. The server compiles all templates when it starts, so a broken
- * one is not found by a reader.
+ * Compiles a template by its path in server/, without .eta. The server compiles all templates at its start, so an invalid
+ * template prevents the start.
  */
 export function loadTemplate<Data extends object>(name: string): (data: Data) => Html {
   const filepath = eta.resolvePath(name);
@@ -15,10 +15,10 @@ export function loadTemplate<Data extends object>(name: string): (data: Data) =>
   return data => new Html(template.call(eta, data, { filepath }));
 }
 
-/** What a template writes for a value: escaped, unless it is a template's output; false, null and undefined show nothing. */
+/** Escapes a value, except the output of a template. Shows nothing for false, null and undefined. */
 function show(value: unknown): string {
   if (value instanceof Html) return value.text;
   if (value === false || value === null || value === undefined) return '';
   if (typeof value === 'string' || typeof value === 'number') return escapeHtml(String(value));
-  throw new TypeError(`A template shows text and numbers, and not a value of the type ${typeof value}`);
+  throw new TypeError(`A template shows text and numbers, not a value of the type ${typeof value}`);
 }

@@ -7,13 +7,13 @@ import { unfollowIdea } from '../../domain/notifications/follow-idea.ts';
 import type { Subscription, UnsubscribeTokens } from '../../domain/notifications/unsubscribe-token.ts';
 import { definePage, sendPage } from '../shell/page.ts';
 
-/** What is sent along with an unsubscription: a field or two, which say nothing that the address does not. */
+/** The body of a request has one or two fields, which the server ignores. */
 const maxBodyBytes = 16 * 1024;
 
 interface UnsubscribePageData {
   title: string;
   explanation: string;
-  /** What the button says that sends the form; without one there is nothing left to do. */
+  /** The label of the form's button. Without it the page has no form. */
   button?: string;
 }
 
@@ -22,17 +22,17 @@ const unsubscribePage = definePage<UnsubscribePageData>('pages/unsubscribe/unsub
 type Dependencies = Pick<ServerDependencies, 'database' | 'audit' | 'clock'>;
 
 /**
- * The page behind the link that ends a kind of mail. Looking at it changes nothing, since mail filters follow links; the
- * POST of its button and the one click of a mail provider (RFC 8058) do. Neither needs a sign-in: the token is enough.
+ * Serves the page that ends a kind of mail. A GET changes nothing, because mail filters follow links. The POST of its button
+ * or of a mail provider (one click, RFC 8058) ends the mail. The token in the link replaces a sign-in.
  */
 export function serveUnsubscribe({ database, audit, clock }: Dependencies, tokens: UnsubscribeTokens) {
   return async (app: FastifyInstance) => {
-    // A provider sends its fields as a form of either kind, or nothing: they are read to the end and left alone.
+    // A provider sends an urlencoded form, a multipart form or nothing. The server reads the body and ignores it.
     app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: maxBodyBytes }, (_request, _body, done) =>
       done(null),
     );
     app.addHook('onRequest', async (_request, reply) => {
-      // The address is what authorizes.
+      // The address has the token.
       reply.header('Referrer-Policy', 'no-referrer');
       reply.header('X-Robots-Tag', 'noindex');
     });
@@ -68,18 +68,18 @@ function confirmation({ ideaId }: Subscription): UnsubscribePageData {
   return ideaId === 'all'
     ? {
         title: 'Get no more mail?',
-        explanation: 'Notifications will no longer be mailed to you. You find them in Idea-Board all the same.',
+        explanation: 'You will get no more notifications by mail. You can still read them in Idea-Board.',
         button: 'Get no more mail',
       }
     : {
         title: 'Unfollow the idea?',
-        explanation: 'You will not be told of what happens to this idea any more.',
+        explanation: 'You will get no more notifications about this idea.',
         button: 'Unfollow',
       };
 }
 
 function done({ ideaId }: Subscription): UnsubscribePageData {
   return ideaId === 'all'
-    ? { title: 'No more mail', explanation: 'Notifications are no longer mailed to you.' }
-    : { title: 'Unfollowed', explanation: 'You are not told of what happens to this idea any more.' };
+    ? { title: 'No more mail', explanation: 'You get no more notifications by mail.' }
+    : { title: 'Unfollowed', explanation: 'You get no more notifications about this idea.' };
 }

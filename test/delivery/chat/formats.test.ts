@@ -268,5 +268,5 @@ describe('the longest message', () => {
 });
 
 test('the message that tries a channel out names the board', () => {
-  expect(textOf(describeTest('Web app'))).toBe('Idea-Board posts here what happens on the board Web app');
+  expect(textOf(describeTest('Web app'))).toBe('Idea-Board will post here about the board Web app');
 });
