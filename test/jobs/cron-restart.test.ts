@@ -11,12 +11,12 @@ import { waitingJobs } from '../helpers/jobs.ts';
 import { eventually } from '../helpers/webhooks.ts';
 
 const minuteMs = 60_000;
-/** Enough for a process that has loaded everything to begin, on a machine that is busy: later, it would miss the minute. */
+/** The time for a loaded process to start on a busy machine before the minute begins. */
 const leadMs = 5_000;
 
 const shiftedClock = fileURLToPath(new URL('../helpers/shifted-clock.ts', import.meta.url));
 
-test('a minute of the cron is done once by two workers, survives their death, and is not done again by the next', async () => {
+test('two workers run a minute of the cron once, and a third worker finishes it after they are killed', async () => {
   const db = await createTestDatabase();
   onTestFinished(() => db.drop());
   await prepare(db, await loadExtensions([fixture('ticker')]));
@@ -33,7 +33,7 @@ test('a minute of the cron is done once by two workers, survives their death, an
     onTestFinished(() => child.kill());
     return child;
   };
-  /** Puts clocks so that they are at a time after the lead, and answers the shift. */
+  /** Shifts clocks so that they reach a time after the lead. Returns the shift. */
   const setClock = async (clock: string, at: Date): Promise<number> => {
     const shiftMs = at.getTime() - (Date.now() + leadMs);
     await writeFile(join(directory, clock), String(shiftMs));
@@ -48,7 +48,7 @@ test('a minute of the cron is done once by two workers, survives their death, an
     return known?.last_execution ? new Date(known.last_execution).toISOString() : null;
   };
 
-  // A minute that is over on the clock of PostgreSQL, which has the jobs of it run at once.
+  // A past minute on the clock of PostgreSQL, so that its jobs run at once.
   const minute = new Date(Math.floor(Date.now() / minuteMs) * minuteMs);
   const at = minute.toISOString();
   const [first, second, third] = [load('one', 20_000), load('one', 20_000), load('two', 0)];
@@ -57,7 +57,7 @@ test('a minute of the cron is done once by two workers, survives their death, an
   const shiftMs = await setClock('one', minute);
   await Promise.all([first.begin(), second.begin()]);
   await eventually(async () => expect(await ticks()).toEqual([{ at, what: 'began' }]));
-  // And the heartbeat of the minute, which is later than the one at the start.
+  // Waits for the heartbeat of the minute, which is later than the one at the start.
   await eventually(async () => {
     const [heartbeat] = await db.sql<{ recorded_at: string }>(`select recorded_at from heartbeats`);
     expect(new Date(heartbeat?.recorded_at ?? 0).getTime()).toBeGreaterThanOrEqual(minute.getTime() - shiftMs);
@@ -65,7 +65,7 @@ test('a minute of the cron is done once by two workers, survives their death, an
   await Promise.all([first.kill(), second.kill()]);
   expect(await ticks()).toEqual([{ at, what: 'began' }]);
 
-  // The third one lives through the same minute, as after a restart with a clock that is a little behind.
+  // The third worker meets the same minute, as after a restart with a slow clock.
   await db.sql(`delete from graphile_worker._private_known_crontabs where identifier = 'heartbeat'`);
   await setClock('two', minute);
   await third.begin();
@@ -73,6 +73,6 @@ test('a minute of the cron is done once by two workers, survives their death, an
   await eventually(async () => expect(await lastExecution('heartbeat')).toBe(at));
   expect(await lastExecution('ext:ticker:tick')).toBe(at);
   expect((await waitingJobs(db)).map(({ task }) => task)).not.toContain('ext:ticker:tick');
-  // What was cut off was begun again, by who took it over, and that is all.
+  // The third worker repeated only the interrupted job.
   expect((await ticks()).map(({ what }) => what)).toEqual(['began', 'began', 'ended']);
 });

@@ -45,13 +45,13 @@ const add = (table: (typeof expiringTables)[number], from: number, to: number, e
 const count = async (table: string) => (await db.sql(`select from ${table}`)).length;
 const clear = (stopping = new AbortController().signal) => clearExpired(db.database, stopping);
 
-describe('what has expired', () => {
-  /** Tables whose expires_at is no reason to remove the row. */
+describe('expired rows', () => {
+  /** Tables that keep expired rows, with the reason. */
   const kept: Record<string, string> = {
-    api_tokens: 'an expired token is listed as such, and its votes stay counted',
+    api_tokens: 'an expired token stays in the list, and its votes still count',
   };
 
-  test('is cleared in every table whose rows expire', async () => {
+  test('the clean-up covers every table with expiring rows', async () => {
     const tables = await db.sql<{ table_name: string }>(
       `select table_name from information_schema.columns
       where table_schema = 'public' and column_name = 'expires_at' order by 1`,
@@ -59,7 +59,7 @@ describe('what has expired', () => {
     expect(tables.map(({ table_name }) => table_name)).toEqual([...expiringTables, ...Object.keys(kept)].sort());
   });
 
-  test.each(expiringTables)('goes from %s, however much it is, and the rest stays', async table => {
+  test.each(expiringTables)('the clean-up deletes all expired rows of %s and keeps the others', async table => {
     await add(table, 1, 5_001, `now() - interval '1 second'`);
     await add(table, 6_000, 6_002, `now() + interval '1 minute'`);
     await clear();
@@ -67,7 +67,7 @@ describe('what has expired', () => {
     await db.sql(`delete from ${table}`);
   });
 
-  test('is left where a request has it, and no request waits for the clearing', async () => {
+  test('the clean-up skips rows that a request has locked', async () => {
     await add('rate_limits', 1, 3, `now() - interval '1 second'`);
     const requesting = await connect(db.url);
     await requesting.query('begin');
@@ -81,7 +81,7 @@ describe('what has expired', () => {
     await db.sql('delete from rate_limits');
   });
 
-  test('stays while a worker stops', async () => {
+  test('the clean-up deletes nothing while the worker stops', async () => {
     await add('sessions', 1, 2, `now() - interval '1 second'`);
     await clear(AbortSignal.abort());
     expect(await count('sessions')).toBe(2);
@@ -89,14 +89,14 @@ describe('what has expired', () => {
     expect(await count('sessions')).toBe(0);
   });
 
-  test('of OAuth is no client, which never expires', async () => {
+  test('the clean-up keeps OAuth clients without an expiry', async () => {
     await add('oauth_records', 1, 1, 'null');
     await clear();
     expect(await count('oauth_records')).toBe(1);
   });
 });
 
-test('the cron asks for nothing that no worker does, and has a heartbeat each minute', () => {
+test('the cron has only known tasks and a heartbeat each minute', () => {
   const ticking = extensionOf({
     name: 'ticking',
     on: { 'idea.voted': async () => {} },

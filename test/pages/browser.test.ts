@@ -43,14 +43,14 @@ afterAll(async () => {
   await server.close();
 });
 
-test('axe-core finds nothing on any page, narrow and wide, light and dark', async () => {
+test('axe-core finds no violation on the public pages, on two widths and in both color schemes', async () => {
   const [narrow, wide] = screens;
   if (!browser || !narrow || !wide) return;
   const { page, complaints, close } = await openPage(browser, narrow, { reducedMotion: 'reduce' });
   const check = async (path: string) => {
     await page.goto(server.baseUrl + path);
     expect([path, await violationsOf(page), await overflowOf(page)]).toEqual([path, [], 0]);
-    // The other width moves things, and the other scheme paints them: what they are stays the same.
+    // Another width and scheme change only layout and colors, so only these checks are repeated.
     await page.setViewportSize({ width: wide.width, height: 844 });
     await page.emulateMedia({ colorScheme: wide.colorScheme });
     expect([path, await violationsOf(page, { ofColors: true }), await overflowOf(page)]).toEqual([path, [], 0]);
@@ -72,7 +72,7 @@ test('axe-core finds nothing on any page, narrow and wide, light and dark', asyn
   await close();
 });
 
-test('a reader without JavaScript finds an idea, reads on, and comes back', async () => {
+test('a reader without JavaScript can filter, search, page and open ideas', async () => {
   if (!browser) return;
   const { page, complaints, close } = await openPage(
     browser,
@@ -98,7 +98,7 @@ test('a reader without JavaScript finds an idea, reads on, and comes back', asyn
   await close();
 });
 
-test('a reader with the keyboard comes to the content at once, and sees where they are', async () => {
+test('a keyboard user can skip to the content and sees the focus', async () => {
   if (!browser) return;
   const { page, close } = await openPage(browser, { width: 1280, colorScheme: 'light' });
   await page.goto(server.baseUrl + boardPath);

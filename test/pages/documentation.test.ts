@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-test('the reference has the headers of a page, and a policy without inline scripts and eval', async () => {
+test('the API reference has the headers of pages and a policy without inline scripts and eval', async () => {
   const page = await request(server, 'GET /docs/');
   const script = await request(server, 'GET /docs/js/scalar.js');
   const { headers: ofPages } = await request(server, 'GET /admin/sign-in');
@@ -43,7 +43,7 @@ test('the reference has the headers of a page, and a policy without inline scrip
   expect(page.text).not.toMatch(/<script[^>]*>[^<]/);
 });
 
-test('a Host that is no plain name does not get into the policy of the reference', async () => {
+test('an invalid Host header does not appear in the policy of the API reference', async () => {
   for (const host of ["a.example 'unsafe-eval'", 'a.example;script-src *', '[::1]:3000']) {
     const { headers } = await rawRequest(server, 'GET', '/docs/', { headers: { host } });
     const policy = headers.get('content-security-policy') ?? '';
@@ -51,7 +51,7 @@ test('a Host that is no plain name does not get into the policy of the reference
   }
 });
 
-test('the reference renders and uses the Agent API, but cannot act on the admin area', async () => {
+test('the API reference works in a browser and reaches the Agent API but not the admin area', async () => {
   const browser = await startChromium();
   if (!browser) return;
   const { page, complaints, close } = await openPage(browser, { width: 1280, colorScheme: 'light' });
@@ -74,9 +74,9 @@ test('the reference renders and uses the Agent API, but cannot act on the admin 
     expect(await statusOf('/api/v1/board', { authorization: `Bearer ${token}` })).toBe(200);
     expect(await statusOf('/admin')).toBe('blocked');
     expect(await statusOf('/oauth/token')).toBe('blocked');
-    // A window of the same origin would be open to the page's scripts.
+    // The scripts of the page could control a window of the same origin.
     expect(await page.evaluate(`window.open('/admin') === null`)).toBe(true);
-    // By an element of the page: what the debugger evaluates is not bound by the policy.
+    // Uses elements of the page, because the policy does not apply to code from the debugger.
     const ran = await page.evaluate(`(() => {
       const script = document.createElement('script');
       script.textContent = 'globalThis.ranInline = true';

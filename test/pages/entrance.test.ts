@@ -12,7 +12,7 @@ afterAll(() => server.close());
 
 const browserAccept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
 
-test('a browser at / gets a page that leads to signing in and to the documentation', async () => {
+test('a browser at / gets a page with links to the sign-in and the documentation', async () => {
   const { status, headers, text } = await rawRequest(server, 'GET', '/', { headers: { accept: browserAccept } });
   expect(status).toBe(200);
   expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
@@ -40,7 +40,7 @@ test('a program at / gets the 404 of the API', async () => {
   }
 });
 
-test('axe-core finds nothing on the page at /, narrow and wide', async () => {
+test('axe-core finds no violation on the page at /', async () => {
   const browser = await startChromium();
   if (!browser) return;
   try {

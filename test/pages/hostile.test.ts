@@ -5,7 +5,7 @@ import { request } from '../helpers/request.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
 import { openPage, overflowOf, screens, startChromium, violationsOf } from './in-browser.ts';
 
-/** What is written by anybody and read by everybody, in each field where it can stand. */
+/** Hostile texts for all fields that users write and the public reads. */
 const script = `<script>document.title='owned'</script><img src=x onerror="document.title='owned'">`;
 const breakout = `"'><svg onload=document.title='owned'>`;
 const override = '\u202eelcric eht ni\u202c\u2066\u200f';
@@ -57,47 +57,44 @@ afterAll(async () => {
   await server.close();
 });
 
-test('nothing that anybody wrote becomes markup', async () => {
+test('texts of users never become markup', async () => {
   for (const path of paths) {
     const { status, text } = await request(server, `GET ${path}`);
     expect(status).toBe(200);
     expect(text).not.toMatch(/<script|<img|<svg onload|<\/main>[\s\S]*<\/main>/i);
-    // Every attribute is one that a template has; what is in their values stays there.
+    // All attributes come from the templates, and no value breaks out of its attribute.
     expect(text.replace(/"[^"<>]*"/g, '""')).not.toMatch(/<[^>]*\son\w+=/i);
   }
 });
 
-test('titles, names and labels have no characters that turn the direction of what follows', async () => {
+test('titles, names and labels contain no bidirectional control characters', async () => {
   const { text } = await request(server, `GET ${paths[0]}`);
   expect(text).not.toMatch(/[\u202a-\u202e\u2066-\u2069\u200e\u200f]/);
-  // A title of which nothing can be seen would be a link that nobody finds.
+  // An invisible title would make an invisible link.
   expect(text).toContain('<bdi>(untitled)</bdi>');
 });
 
-test('a text of 10,000 characters that are all escaped is shown whole', async () => {
+test('a text of 10,000 escaped characters is shown completely', async () => {
   const { text } = await request(server, `GET ${paths[2]}`);
   expect(text).toContain('&amp;&lt;&gt;&quot;&#39;'.repeat(1000));
   expect(text).toContain('x'.repeat(300));
 });
 
-test('the list shows the beginning of a text alone', async () => {
+test('the list shows only the beginning of a text', async () => {
   const { text } = await request(server, `GET ${paths[0]}`);
   expect(text.length).toBeLessThan(50_000);
   expect(text).not.toContain('x'.repeat(300));
 });
 
-test.each(screens)(
-  'nothing runs in a browser, and nothing is wider than the screen: $width, $colorScheme',
-  async screen => {
-    if (!browser) return;
-    const { page, complaints, close } = await openPage(browser, screen);
-    for (const path of paths) {
-      await page.goto(server.baseUrl + path);
-      expect(await page.title()).not.toBe('owned');
-      expect([path, await overflowOf(page)]).toEqual([path, 0]);
-    }
-    expect(await violationsOf(page)).toEqual([]);
-    expect(complaints).toEqual([]);
-    await close();
-  },
-);
+test.each(screens)('hostile texts neither run scripts nor overflow the screen: $width, $colorScheme', async screen => {
+  if (!browser) return;
+  const { page, complaints, close } = await openPage(browser, screen);
+  for (const path of paths) {
+    await page.goto(server.baseUrl + path);
+    expect(await page.title()).not.toBe('owned');
+    expect([path, await overflowOf(page)]).toEqual([path, 0]);
+  }
+  expect(await violationsOf(page)).toEqual([]);
+  expect(complaints).toEqual([]);
+  await close();
+});

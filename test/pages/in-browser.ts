@@ -14,7 +14,7 @@ const launchOptions = [
   '--disable-sync',
 ];
 
-/** Starts Chromium; undefined where there is none, which is said in a line. */
+/** Starts Chromium. Prints a warning and returns undefined if it is not installed. */
 export async function startChromium(): Promise<Browser | undefined> {
   const executablePath = findChromium();
   return executablePath === undefined ? undefined : chromium.launch({ executablePath, args: launchOptions });
@@ -25,13 +25,13 @@ export interface Screen {
   colorScheme: 'light' | 'dark';
 }
 
-/** What a reader may have before them: each width and each scheme once, since neither changes what the other does. */
+/** Each width and each color scheme once, since they are independent of each other. */
 export const screens: Screen[] = [
   { width: 390, colorScheme: 'light' },
   { width: 1280, colorScheme: 'dark' },
 ];
 
-/** Opens a page on a screen, and notes what the browser complains of: what the policy refuses, what is missing. */
+/** Opens a page on a screen and records the browser's messages, such as policy violations and missing files. */
 export async function openPage(browser: Browser, screen: Screen, options: BrowserContextOptions = {}) {
   const { width, colorScheme } = screen;
   const context = await browser.newContext({ viewport: { width, height: 844 }, colorScheme, ...options });
@@ -42,16 +42,13 @@ export async function openPage(browser: Browser, screen: Screen, options: Browse
   return { page, complaints, close: () => context.close() };
 }
 
-/** Half as long as axe.source, and each page reads it anew. */
+/** The minified source, which is half as long as axe.source. Each page has to parse it. */
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/**
- * What axe-core finds wrong with a page, each as the rule and the elements. Of what was found to be right already, on
- * another screen, the colors alone can be asked for.
- */
+/** The violations that axe-core finds on a page, each as the rule and the elements. `ofColors` checks only the colors. */
 export async function violationsOf(page: Page, { ofColors = false } = {}): Promise<string[]> {
   const rules = ofColors ? ", runOnly: ['color-contrast']" : '';
-  // By the debugger, which the content security policy of the page does not bind.
+  // Uses the debugger, because the content security policy of the page does not restrict it.
   await page.evaluate(`globalThis.axe ?? ${axeSource}`);
   const results = (await page.evaluate(
     `axe.run(document, { preload: false, resultTypes: ['violations']${rules} })`,
@@ -59,7 +56,7 @@ export async function violationsOf(page: Page, { ofColors = false } = {}): Promi
   return results.violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`);
 }
 
-/** How far a page is wider than the screen. */
+/** The overflow of a page beyond the width of the screen, in pixels. */
 export function overflowOf(page: Page): Promise<number> {
   return page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
 }

@@ -28,7 +28,7 @@ const strict = {
   'cross-origin-resource-policy': 'same-origin',
 };
 
-test('every page, every refusal and every asset has the strict headers, a request id and no cookie', async () => {
+test('pages, error pages and assets have strict headers, a request id and no cookie', async () => {
   const lines = [
     `GET ${boardPath()}`,
     `GET ${boardPath()}/ideas/${ideaId}`,
@@ -56,7 +56,7 @@ test('every page, every refusal and every asset has the strict headers, a reques
   expect(Object.fromEntries(headers)).toMatchObject(strict);
 });
 
-test('pages and the API tell browsers to stay with HTTPS only where the server is reached by it', async () => {
+test('pages and the API send Strict-Transport-Security only if BASE_URL is HTTPS', async () => {
   const plain = await startServerForTest({ environment: { BASE_URL: 'http://localhost:3000' } });
   const paths = [boardPath(), '/b/none', '/docs/', '/health', '/api/v1/board', '/api/v1/openapi.json', '/none', '/%zz'];
   for (const path of paths) {
@@ -66,13 +66,13 @@ test('pages and the API tell browsers to stay with HTTPS only where the server i
   }
 });
 
-test('the headers of pages are on nothing that programs ask for', async () => {
+test('API responses do not have the headers of pages', async () => {
   for (const path of ['/health', '/api/v1/board', '/api/v1/openapi.json']) {
     expect((await request(server, `GET ${path}`)).headers.get('cross-origin-opener-policy')).toBeNull();
   }
 });
 
-test('the style sheet and the icon are kept for good, under names that change with them', async () => {
+test('the style sheet and the icon are cached forever, and their names change with their content', async () => {
   for (const [path, type] of [
     [stylesheetPath, 'text/css; charset=utf-8'],
     [iconPath, 'image/svg+xml'],
@@ -88,8 +88,8 @@ test('the style sheet and the icon are kept for good, under names that change wi
   expect((await request(server, 'GET /assets/0000000000000000.css')).status).toBe(404);
 });
 
-describe('a refusal is a page', () => {
-  async function refusal(at: TestServer, line: string) {
+describe('error pages', () => {
+  async function errorPage(at: TestServer, line: string) {
     const answer = await request(at, line);
     expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
     expect(answer.headers.get('cache-control')).toBe('no-store');
@@ -107,33 +107,33 @@ describe('a refusal is a page', () => {
     ['POST /b/none/of/these', 404],
     ['GET /b/%zz', 404],
     [`GET /b/${'x'.repeat(200)}/ideas/1`, 404],
-  ])('%s: %i', async (line, status) => {
-    expect((await refusal(server, line)).status).toBe(status);
+  ])('the request %s gets an error page with the status %i', async (line, status) => {
+    expect((await errorPage(server, line)).status).toBe(status);
   });
 
-  test('for a method that a page does not have, which says what it has', async () => {
+  test('an unsupported method gets a 405 page with an Allow header', async () => {
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
       for (const path of [boardPath(), `${boardPath()}/ideas/${ideaId}`, stylesheetPath]) {
-        const { status, headers } = await refusal(server, `${method} ${path}`);
+        const { status, headers } = await errorPage(server, `${method} ${path}`);
         expect([method, path, status, headers.get('allow')]).toEqual([method, path, 405, 'GET, HEAD']);
       }
     }
   });
 
-  test('for an address that asks too often', async () => {
+  test('a request above the IP limit gets a 429 page', async () => {
     const limited = await startServerForTest({ clock: testClock(), environment: { RATE_LIMIT_IP: '2' } });
     for (let time = 0; time < 2; time++) await request(limited, 'GET /b/none');
-    const { status, headers, text } = await refusal(limited, 'GET /b/none');
+    const { status, headers, text } = await errorPage(limited, 'GET /b/none');
     expect([status, text.includes('<h1>Too many requests</h1>')]).toEqual([429, true]);
     expect(headers.get('retry-after')).toMatch(/^\d+$/);
     expect(Object.fromEntries(headers)).toMatchObject(strict);
   });
 
-  test('for a failure, which shows its number and nothing of the inside', async () => {
+  test('an internal error gets a 500 page with the request id and without details', async () => {
     const broken = await startServerForTest();
     const { boardSlug } = await createWorld(broken, { isPublic: true });
     await broken.sql('drop table tags cascade');
-    const { status, headers, text } = await refusal(broken, `GET /b/${boardSlug}?q=private-words`);
+    const { status, headers, text } = await errorPage(broken, `GET /b/${boardSlug}?q=private-words`);
     expect(status).toBe(500);
     expect(text).toContain(`<code>${headers.get('x-request-id')}</code>`);
     expect(text).not.toMatch(/relation|tags|select|postgres|node_modules|\.ts|\.eta|private-words/i);
@@ -141,10 +141,10 @@ describe('a refusal is a page', () => {
     expect(failure).toContain(headers.get('x-request-id'));
   });
 
-  test('while the database is away, with when to come back', async () => {
+  test('a request without a database gets a 503 page with Retry-After', async () => {
     const cut = await startServerForTest();
     await server.sql(`drop database ${new URL(cut.url).pathname.slice(1)} with (force)`);
-    const { status, headers, text } = await refusal(cut, 'GET /b/any');
+    const { status, headers, text } = await errorPage(cut, 'GET /b/any');
     expect([status, headers.get('retry-after')]).toEqual([503, '5']);
     expect(text).toContain('<h1>Back in a moment</h1>');
   });

@@ -15,14 +15,14 @@ test('every template compiles', () => {
   for (const file of templates) loadTemplate(file);
 });
 
-test('no template writes anything raw but another template', () => {
+test('templates write only other templates without escaping', () => {
   for (const file of templates) {
     const raw = sourceOf(file).match(/<%[-_]?\s*~(?! include\()[^%]*%>/g);
     expect([file, raw]).toEqual([file, null]);
   }
 });
 
-test('no template has a script but the one file that copies, a style or a value in an attribute without quotation marks', () => {
+test('templates have no inline scripts, inline styles or unquoted attributes', () => {
   for (const file of templates) {
     const source = sourceOf(file).replace('<script src="<%= it.copyScriptPath %>" defer></script>', '');
     expect([file, source.match(/<script|<style|\sstyle=|\son[a-z]+=|javascript:|=<%/gi)]).toEqual([file, null]);
@@ -44,13 +44,13 @@ test('values are escaped in text and in attributes, and the output of a template
   expect(page.text).toContain(`<h1>${escaped}</h1>`);
 });
 
-test('what is left out shows nothing, and what is no text fails', () => {
+test('a template renders missing values as nothing and throws for an object', () => {
   const render = loadTemplate<object>('pages/unsubscribe/unsubscribe');
   expect(render({ title: undefined, explanation: null, button: false }).text).toContain('<h1></h1>\n<p></p>');
   expect(() => render({ title: {}, explanation: '' })).toThrow(TypeError);
 });
 
-test('a template that is not there, or not one of the pages, keeps the server from starting', () => {
+test('loading a missing template or a file outside the pages throws', () => {
   expect(() => loadTemplate('none')).toThrow();
   expect(() => loadTemplate('../app')).toThrow();
 });

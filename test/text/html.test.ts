@@ -8,6 +8,6 @@ test('values are escaped in text and in attributes, and templates are not escape
   expect(html`<ul>${['<', 1].map(one => html`<li>${one}</li>`)}</ul>`.text).toBe('<ul><li>&lt;</li><li>1</li></ul>');
 });
 
-test('what is left out shows nothing', () => {
+test('false, undefined and empty values render as nothing', () => {
   expect(html`${false}${undefined}${''}.`.text).toBe('.');
 });
