@@ -7,7 +7,7 @@ FROM node:24-slim
 ENV NODE_ENV=production
 WORKDIR /app
 
-# The dependencies change less often than the code: their layer is kept. The embedded PostgreSQL is optional and left out.
+# Dependencies change less often than the code, so this layer stays cached. --omit=optional omits the embedded PostgreSQL.
 COPY package.json package-lock.json ./
 COPY client/package.json client/
 COPY scripts/openapi-diff/package.json scripts/openapi-diff/
@@ -21,7 +21,7 @@ COPY server server
 RUN install -d -o node /app/compiled
 USER node
 
-# What reads TypeScript would take 45 MB of memory in each container, and a second of its start.
+# The TypeScript loader would need 45 MB of memory in each container and a second at each start.
 ENV NODE_COMPILE_CACHE=/app/compiled
 RUN node server/main.ts --compile && node server/worker.ts --compile
 
@@ -32,5 +32,5 @@ EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/health`).then(r => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 
-# No npm in between: SIGTERM reaches the server itself, which then finishes what it has begun.
+# Without npm, SIGTERM reaches the server itself, which then finishes its requests.
 CMD ["node", "--max-semi-space-size=4", "--max-old-space-size=256", "--no-concurrent-recompilation", "--no-concurrent-sparkplug", "server/main.ts"]

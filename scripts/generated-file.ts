@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 
-/** Writes a generated file. With `--check` it fails instead when the file has another text, and names the command. */
+/** Writes a generated file. With `--check`, fails instead if the file differs, and names the command. */
 export function writeGenerated(path: string, text: string, command: string) {
   const file = new URL(`../${path}`, import.meta.url);
   if (!process.argv.includes('--check')) {
@@ -11,9 +11,9 @@ export function writeGenerated(path: string, text: string, command: string) {
   }
 }
 
-const marks = /(<!-- Written by [^>]* -->\n)[\s\S]*(<!-- End of what is written -->\n)/;
+const marks = /(<!-- Written by [^>]* -->\n)[\s\S]*(<!-- End of the generated part -->\n)/;
 
-/** The same for the part of a file between its two marks. */
+/** Does the same for the part of a file between its two marks. */
 export function writeGeneratedPart(path: string, part: string, command: string) {
   const text = readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
   if (!marks.test(text)) throw new Error(`${path} has no marks around a generated part`);

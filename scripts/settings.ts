@@ -10,10 +10,10 @@ const rows = Object.entries(settings.shape).map(([name, schema]) => {
 
 const text = `# Settings
 
-Every setting is an environment variable. An unset variable and an empty one are the same; a wrong value keeps the
-server from starting, and it says which one and why. Written by \`npm run settings\` from \`server/config.ts\`.
+Every setting is an environment variable. An empty variable counts as unset. With an invalid value, the server does not
+start, and names the setting and the reason. \`npm run settings\` writes this page from \`server/config.ts\`.
 
-| variable | default | what it does |
+| variable | default | description |
 |---|---|---|
 ${rows.join('\n')}
 `;

@@ -5,12 +5,12 @@ import { buckets } from '../contract/limits.ts';
 const wholeNumber = (min: number, max = Number.MAX_SAFE_INTEGER) =>
   z.string().regex(/^\d+$/, 'must be a whole number').transform(Number).pipe(z.int().min(min).max(max));
 
-/** Of more than 24 days timers make a millisecond, and PostgreSQL takes no more either. */
+/** Timers and PostgreSQL support at most 24 days. A longer timer would fire after one millisecond. */
 const dayMs = 86_400_000;
 
 const flag = z.enum(['0', '1', 'true', 'false']).transform(value => value === '1' || value === 'true');
 
-/** Addresses and CIDRs with commas between, each as ipaddr.js has it: an address and the length of its prefix. */
+/** Addresses and CIDRs, separated by commas. Each becomes an address and a prefix length for ipaddr.js. */
 const cidrs = z
   .string()
   .default('')
@@ -28,14 +28,14 @@ function withPrefixLength(text: string): string {
   return `${text}/${ipaddr.parse(text).kind() === 'ipv4' ? 32 : 128}`;
 }
 
-/** Words with commas between. */
+/** Words, separated by commas. */
 const list = z
   .string()
   .default('')
   .transform(value => value.split(',').map(part => part.trim()))
   .transform(parts => parts.filter(part => part !== ''));
 
-/** Origins, each as a browser writes it, or * for every one. */
+/** Origins in the form of browsers, or * for all. */
 const origins = list.refine(parts => parts.every(part => part === '*' || isOrigin(part)), {
   error: 'must be origins such as https://app.example.com, with commas between, or *',
 });
@@ -46,7 +46,7 @@ function isOrigin(text: string): boolean {
 
 const httpUrl = z.url({ protocol: /^https?$/ }).transform(url => url.replace(/\/+$/, ''));
 
-/** An origin as a browser writes it. Behind a path neither pages nor cookies nor clients of OAuth would find their way. */
+/** An origin in the form of browsers. Below a path, pages, cookies and OAuth clients would not work. */
 const publicOrigin = z
   .string()
   .refine(isPublicOrigin, 'must be an origin such as https://ideas.example.com, without a path')
@@ -60,182 +60,182 @@ function isPublicOrigin(text: string): boolean {
 /** The length of the application key. */
 const appKeyBytes = 32;
 
-/** Every setting of the server: the name of its environment variable, its form, its default and what it does. */
+/** Every setting of the server: its environment variable, form, default and description. */
 export const settings = z.object({
   NODE_ENV: z
     .string()
     .optional()
     .describe(
-      'production: the server refuses to start while APP_KEY or DATABASE_URL is unset, or the key or a password is weak.',
+      'production: the server refuses to start if APP_KEY or DATABASE_URL is unset, or if the key or a password is weak.',
     ),
-  HOST: z.string().default('127.0.0.1').describe('The address to listen on; 0.0.0.0 for every interface.'),
-  PORT: wholeNumber(0, 65_535).default(3000).describe('The port to listen on; 0 takes a free one.'),
+  HOST: z.string().default('127.0.0.1').describe('The address to listen on. 0.0.0.0 listens on every interface.'),
+  PORT: wholeNumber(0, 65_535).default(3000).describe('The port to listen on. 0 picks a free port.'),
   REQUEST_TIMEOUT_MS: wholeNumber(1, dayMs)
     .default(30_000)
-    .describe('How long a request may take to arrive, its body included. A slower one gets 408.'),
+    .describe('The time limit for a request to arrive, including its body. A slower request gets 408.'),
   MAX_CONNECTIONS: wholeNumber(1, 1_000_000)
     .default(2000)
-    .describe('Open connections of clients at most. The server closes any further connection at once.'),
+    .describe('The maximum number of open client connections. The server closes any further connection at once.'),
   DATABASE_URL: z
     .url({ protocol: /^postgres(ql)?$/ })
     .optional()
-    .describe('A PostgreSQL 14 or newer. Without it the server starts its own in DATA_DIR.'),
-  DATA_DIR: z.string().default('.data').describe('Where the embedded PostgreSQL keeps its data.'),
+    .describe('The URL of a PostgreSQL 14 or newer. Without it, the server starts its own in DATA_DIR.'),
+  DATA_DIR: z.string().default('.data').describe('The data directory of the embedded PostgreSQL.'),
   APP_KEY: z
     .string()
     .transform(value => Buffer.from(value, 'base64'))
     .refine(key => key.length === appKeyBytes, 'must be 32 bytes in base64')
     .optional()
     .describe(
-      'The key that encrypts secrets in the database: 32 random bytes in base64. Without it one is made and kept as app.key in DATA_DIR; servers that share a database must share it.',
+      'The key that encrypts secrets in the database: 32 random bytes in base64. Servers that share a database must share it. Without it, the server creates one in DATA_DIR (app.key).',
     ),
   BASE_URL: publicOrigin
     .optional()
     .describe(
-      'The origin at which people and programs reach the server, without a path. By default http://localhost and the port. Clients of OAuth are given it, and connect at no other address. Where it is set, forms of pages at another address are refused.',
+      'The public origin of the server, without a path. The default is http://localhost and the port. OAuth clients can connect only at this origin. If it is set, the server refuses forms from other origins.',
     ),
   IDEA_URL: z
     .string()
     .default('{base_url}/b/{board}/ideas/{id}')
     .refine(template => template.includes('{id}'), 'must contain {id}')
     .describe(
-      'Where a person finds an idea, with {base_url}, {board} and {id} in it. By default the page of a public board.',
+      "The address of an idea's page, with {base_url}, {board} and {id}. The default is the page of a public board.",
     ),
-  DEMO: flag
-    .optional()
-    .describe('1: put demo data into an empty database. On by default with the embedded PostgreSQL.'),
-  DATABASE_POOL_SIZE: wholeNumber(2, 1000).default(16).describe('Connections to PostgreSQL at most.'),
+  DEMO: flag.optional().describe('1: load demo data into an empty database. The default with the embedded PostgreSQL.'),
+  DATABASE_POOL_SIZE: wholeNumber(2, 1000)
+    .default(16)
+    .describe('The maximum number of connections to PostgreSQL in a process.'),
   DATABASE_CONNECT_TIMEOUT_MS: wholeNumber(1, dayMs)
     .default(3000)
     .describe('How long a request waits for a connection.'),
-  DATABASE_STATEMENT_TIMEOUT_MS: wholeNumber(1, dayMs).default(10_000).describe('How long one statement may run.'),
+  DATABASE_STATEMENT_TIMEOUT_MS: wholeNumber(1, dayMs).default(10_000).describe('The time limit for one statement.'),
   TRUST_PROXY: z
     .string()
     .default('')
     .transform(value => (value === '' ? false : value === 'true' ? true : value.split(',').map(part => part.trim())))
-    .describe('Proxies whose X-Forwarded-For is believed: addresses or CIDRs with commas between, or true for all.'),
+    .describe('Proxies with a trusted X-Forwarded-For: addresses or CIDRs, separated by commas, or true for all.'),
   CORS_ORIGINS: origins.describe(
-    'Origins whose pages a browser lets use the Agent API, such as https://app.example.com, with commas between; * for every one. Without it none may. A page shows its token to whoever reads it.',
+    'Origins of web pages that can use the Agent API in a browser, such as https://app.example.com, separated by commas. * allows every origin. By default none is allowed. Every visitor of a page can read its token.',
   ),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')
-    .describe('The least severe log lines that are written.'),
+    .describe('The lowest level of written log lines.'),
   AUDIT_LOG: z
     .string()
     .default('stdout')
     .describe(
-      'Where the audit log is written: stdout, or a file, which is appended to and opened anew on SIGHUP. See docs/audit-log.md.',
+      'stdout, or the path of a file for the audit log. The server appends to the file and reopens it on SIGHUP. See docs/audit-log.md.',
     ),
   RATE_LIMIT_READ: wholeNumber(0)
     .default(buckets['apitoken:read'].limit)
-    .describe('Requests a minute of one token in the bucket apitoken:read.'),
+    .describe('Requests of one token in a minute, in the bucket apitoken:read.'),
   RATE_LIMIT_WRITE: wholeNumber(0)
     .default(buckets['apitoken:write'].limit)
-    .describe('Requests an hour of one token in the bucket apitoken:write.'),
-  RATE_LIMIT_IP: wholeNumber(0).default(600).describe('Requests a minute of one client address, /health aside.'),
+    .describe('Requests of one token in an hour, in the bucket apitoken:write.'),
+  RATE_LIMIT_IP: wholeNumber(0).default(600).describe('Requests of one client address in a minute, without /health.'),
   RATE_LIMIT_SIGN_IN_IP: wholeNumber(0)
     .default(30)
-    .describe('Failed sign-ins of one client network in 15 minutes, and links to set a password that it asks for.'),
+    .describe('Failed sign-ins of one client network in 15 minutes. Also its requests for password links.'),
   RATE_LIMIT_SIGN_IN_ACCOUNT: wholeNumber(0)
     .default(10)
     .describe(
-      'Failed sign-ins with one e-mail address in 15 minutes, from wherever; a browser in which its owner has signed in before has as many of its own.',
+      'Failed sign-ins with one e-mail address in 15 minutes, from all networks. A browser with an earlier sign-in of this person has its own limit of the same size.',
     ),
   RATE_LIMIT_SIGN_IN_SUCCESS: wholeNumber(0)
     .default(60)
-    .describe('Successful sign-ins with one e-mail address in 15 minutes, from wherever.'),
+    .describe('Successful sign-ins with one e-mail address in 15 minutes, from all networks.'),
   RATE_LIMIT_PASSWORD_LINK: wholeNumber(0)
     .default(5)
     .describe(
-      'Links to set a password that are asked for with one e-mail address in an hour, and links to confirm an address that one person asks for, or that go to one address.',
+      'Password links for one e-mail address in an hour. Also links to confirm an address, by one person or to one address.',
     ),
-  RATE_LIMIT_INVITATIONS: wholeNumber(0).default(20).describe('Invitations that one person makes in an hour.'),
-  RATE_LIMIT_INVITATIONS_ACCOUNT: wholeNumber(0)
-    .default(200)
-    .describe('Invitations to one account in a day, by whoever makes them.'),
+  RATE_LIMIT_INVITATIONS: wholeNumber(0).default(20).describe('Invitations by one person in an hour.'),
+  RATE_LIMIT_INVITATIONS_ACCOUNT: wholeNumber(0).default(200).describe('Invitations to one account in a day, by all members together.'),
   RATE_LIMIT_INVITATIONS_ADDRESS: wholeNumber(0)
     .default(5)
     .describe('Invitations of one e-mail address to one account in a day.'),
   RATE_LIMIT_OAUTH_CLIENT: wholeNumber(0)
     .default(60)
     .describe(
-      'Clients of OAuth that one client network registers in an hour, with the documents that are fetched for it; it may ask for consent ten times as often.',
+      'OAuth clients that one network registers in an hour, including fetched client documents. Requests for consent have ten times this limit.',
     ),
   SESSION_IDLE_MINUTES: wholeNumber(2, 525_600)
     .default(720)
-    .describe('After how long without use a person is signed out of the pages.'),
+    .describe('A session in the pages ends after this time without use.'),
   SESSION_MAX_HOURS: wholeNumber(1, 8_760)
     .default(168)
-    .describe('After how long a person has to sign in again, however much they use the pages.'),
+    .describe('A session in the pages ends after this time, even in use.'),
   PLANS_WITHOUT_AGENT_API: z
     .string()
     .default('')
     .transform(value => value.split(',').map(plan => plan.trim()))
     .refine(plans => !plans.includes('community'), 'must not name community, which always has the Agent API')
-    .describe('Plans whose accounts may not use the Agent API, with commas between.'),
+    .describe('Plans without the Agent API, separated by commas.'),
   WEBHOOK_ALLOWED_CIDRS: cidrs.describe(
-    'Addresses inside a network that webhooks and chat posts may reach all the same: CIDRs with commas between.',
+    'Private networks that webhooks and chats may reach: CIDRs, separated by commas.',
   ),
-  WORKER: flag.default(true).describe('0: leave the jobs to other processes, such as npm run worker.'),
+  WORKER: flag.default(true).describe('0: this process runs no jobs. Run them with npm run worker.'),
   WORKER_CONCURRENCY: wholeNumber(1, 1000)
     .default(16)
     .describe(
-      'How many webhooks of one account a process sends at once. It sends twice as many of all accounts together. Mail and other jobs have as many slots of their own.',
+      'The number of webhooks of one account that a process sends in parallel. For all accounts together it is twice this number. Mail and other jobs have the same number of slots of their own.',
     ),
   SMTP_URL: z
     .url({ protocol: /^smtps?$/ })
     .optional()
     .describe(
-      'The mail server that notifications, notices, invitations and links to set a password are sent through: smtp:// or smtps://. Without it no mail is sent.',
+      'The mail server for notifications, notices, invitations and password links: smtp:// or smtps://. Without it, the server sends no mail.',
     ),
   MAIL_FROM: z
     .string()
     .regex(/^[^\r\n]*[^\s@<]@[^\s@]+$/, 'must be an address, or Name <address>')
     .optional()
-    .describe('The sender of mail: an address, or Name <address>. By default no-reply at the host of BASE_URL.'),
+    .describe('The sender of mail: an address, or Name <address>. The default is no-reply at the host of BASE_URL.'),
   SENTRY_DSN: httpUrl
     .refine(url => new URL(url).username !== '', 'must be the DSN of a project, such as https://key@host/1')
     .optional()
-    .describe('Where failures are reported in the protocol of Sentry, beside the log. Unset: nowhere.'),
-  SENTRY_ENVIRONMENT: z.string().default('production').describe('The environment that the reports name.'),
+    .describe('Failures are also reported to this DSN, in the protocol of Sentry. By default they are only logged.'),
+  SENTRY_ENVIRONMENT: z.string().default('production').describe('The environment in these reports.'),
   METRICS_PORT: wholeNumber(0, 65_535)
     .optional()
-    .describe('Where GET /metrics answers in the text format of Prometheus, without authentication. Unset: nowhere.'),
+    .describe(
+      'The port of GET /metrics, in the text format of Prometheus, without authentication. By default there is none.',
+    ),
   METRICS_HOST: z.string().default('127.0.0.1').describe('The address on which METRICS_PORT listens.'),
   METRICS_ALLOWED_HOSTS: list.describe(
-    'Names by which METRICS_PORT may be asked, such as the name of a service, with commas between. localhost and addresses always may. Others are refused, because a web page can make its own name lead to the port.',
+    'Host names in requests to METRICS_PORT, such as the name of a service, separated by commas. localhost and addresses are always allowed. Other names are refused, because the name of a web page can lead to the port.',
   ),
   ACCOUNT_DELETION_GRACE_DAYS: wholeNumber(0, 36_500)
     .default(30)
-    .describe('How long an account stays after its deletion was scheduled; then npm run cleanup erases it.'),
+    .describe('The days between the request to delete an account and its erasure by npm run cleanup.'),
   USER_DELETION_GRACE_HOURS: wholeNumber(0, 876_000)
     .default(48)
-    .describe('How long a user stays after they asked for deletion; then npm run cleanup erases them.'),
+    .describe('The hours between the request to delete a user and their erasure by npm run cleanup.'),
   EXTENSIONS: list.describe(
-    'The modules of extensions with commas between: paths of files, or packages. The same for servers, workers and the command line.',
+    'The modules of extensions, separated by commas: file paths or packages. Set the same value for servers, workers and the command line.',
   ),
   TOLERATED_MIGRATIONS: list.describe(
-    'Migrations of a newer version with which this one may start all the same, with commas between, such as core/0042_add_a_column.sql. See docs/upgrading.md.',
+    'Migrations of a newer version with which this version may still start, separated by commas, such as core/0042_add_a_column.sql. See docs/upgrading.md.',
   ),
   READINESS_CRON_MAX_AGE_MINUTES: wholeNumber(1)
     .default(120)
-    .describe("The oldest that the cron's last heartbeat may be for /ready to answer 200."),
+    .describe("The maximum age of the cron's last heartbeat. If it is older, /ready answers 503."),
   SHUTDOWN_DELAY_MS: wholeNumber(0, 600_000)
     .default(5000)
     .describe(
-      'How long a server goes on serving after SIGTERM while /ready already answers 503: longer than a balancer takes to notice. SIGINT does not wait.',
+      'How long a server still serves after SIGTERM while /ready answers 503. Choose a longer time than the load balancer needs to notice. SIGINT does not wait.',
     ),
   SHUTDOWN_TIMEOUT_MS: wholeNumber(1, 600_000)
     .default(20_000)
-    .describe('How long requests and jobs in flight may take after that; then the process ends with status 1.'),
+    .describe('How long running requests and jobs may take after that. Then the process ends with status 1.'),
 });
 
 type Settings = z.output<typeof settings>;
 
 export interface Config extends Settings {
   BASE_URL: string;
-  /** Whether the settings name BASE_URL. The default is a guess, which need not be how browsers reach the server. */
+  /** Whether BASE_URL is set. The default is a guess: browsers may use another origin. */
   isBaseUrlSet: boolean;
 }
 

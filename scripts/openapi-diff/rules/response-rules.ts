@@ -1,128 +1,131 @@
 import { nothingToDo as nothing, type Rule } from './rule.ts';
 
 /**
- * Schemas of what a client receives: bodies and headers of answers, and the webhooks that it is sent. The new server
- * may only send what an old client expects, so it is widenings that break. Those that only a client with a closed view
- * of the future notices, such as a new value of an enum, are risky.
+ * Rules for schemas of received data: response bodies and headers, and webhooks. The new server may only send values that an
+ * old client expects. So widening breaks clients. If only a strict client notices, such as with a new enum value, it is risky.
  */
 export const responseRules = {
   'response-field-removed': {
     level: 'breaking',
-    when: 'A field is gone, also an optional one: a client was made for it.',
+    when: 'A field was removed, even an optional one. A client may rely on it.',
     action: 'Stop reading it before this version is deployed.',
   },
   'response-field-optional': {
     level: 'breaking',
-    when: 'A field that was always there may be missing.',
-    action: 'Do without it where it is missing.',
+    when: 'A field became optional.',
+    action: 'Handle its absence.',
   },
-  'response-field-required': { level: 'additive', when: 'A field is now always there.', action: nothing },
+  'response-field-required': { level: 'additive', when: 'A field is now always present.', action: nothing },
   'response-field-added': {
     level: 'additive',
-    when: 'There is a new field, where fields that are not described were to be expected.',
+    when: 'A field was added to an open schema.',
     action: nothing,
   },
   'response-field-unannounced': {
     level: 'risky',
-    when: 'There is a new field, where the old schema said that there is no other (`additionalProperties: false`).',
+    when: 'A field was added to a closed schema (`additionalProperties: false`).',
     action: 'Ignore fields that you do not know.',
   },
   'response-fields-opened': {
     level: 'risky',
-    when: 'Fields may come that are not described, where the old schema said that there are none.',
+    when: 'Undescribed fields may appear. The old schema excluded them.',
     action: 'Ignore fields that you do not know.',
   },
-  'response-fields-closed': { level: 'additive', when: 'No fields come that are not described.', action: nothing },
+  'response-fields-closed': { level: 'additive', when: 'Undescribed fields no longer appear.', action: nothing },
 
   'response-type-widened': {
     level: 'breaking',
-    when: 'A type may come that did not: another type instead, one more, or `integer` now `number`.',
-    action: 'Handle that type.',
+    when: 'A new type may appear, for example `integer` became `number`.',
+    action: 'Handle the new type.',
   },
-  'response-type-narrowed': { level: 'additive', when: 'A type no longer comes.', action: nothing },
-  'response-null-added': { level: 'breaking', when: '`null` may come where it did not.', action: 'Handle null.' },
-  'response-null-removed': { level: 'additive', when: '`null` no longer comes.', action: nothing },
+  'response-type-narrowed': { level: 'additive', when: 'A type no longer appears.', action: nothing },
+  'response-null-added': { level: 'breaking', when: '`null` may now appear.', action: 'Handle null.' },
+  'response-null-removed': { level: 'additive', when: '`null` no longer appears.', action: nothing },
   'response-enum-value-added': {
     level: 'risky',
-    when: 'A value may come that was not listed: code without a case for the rest fails.',
+    when: 'A new value may appear. Code without a default case fails.',
     action: 'Handle it, and values that you do not know.',
   },
-  'response-enum-value-removed': { level: 'additive', when: 'A value no longer comes.', action: nothing },
+  'response-enum-value-removed': { level: 'additive', when: 'A value no longer appears.', action: nothing },
   'response-enum-replaced': {
     level: 'breaking',
-    when: 'None of the values that came before comes any more.',
+    when: 'The old values were replaced by others.',
     action: 'Handle the new values.',
   },
   'response-enum-dropped': {
     level: 'risky',
-    when: 'Any value may come where only listed ones did.',
+    when: 'Any value may appear. Before, only listed ones did.',
     action: 'Handle values that you do not know.',
   },
-  'response-enum-introduced': { level: 'additive', when: 'Only listed values come where any did.', action: nothing },
+  'response-enum-introduced': {
+    level: 'additive',
+    when: 'Only listed values appear. Before, any value did.',
+    action: nothing,
+  },
   'error-key-removed': {
     level: 'breaking',
-    when: 'An error is no longer told by its key (`error.key`), on which clients rely: code that acts on it no longer runs.',
-    action: 'Handle what is answered instead.',
+    when: 'An error key (`error.key`) was removed. Client code for this key no longer runs.',
+    action: 'Handle its replacement.',
   },
   'error-key-added': {
     level: 'risky',
-    when: 'An error key may come that was not listed for this status.',
+    when: 'A new error key may appear for this status.',
     action: 'Handle it, and keys that you do not know.',
   },
   'response-bound-widened': {
     level: 'risky',
-    when: 'A bound is looser or gone: a client that relied on it, as a column of a table does, may fail.',
-    action: 'Make room for what may come.',
+    when: 'A bound was loosened or removed. A client that relies on it, such as for a database column, may fail.',
+    action: 'Allow larger values.',
   },
-  'response-bound-narrowed': { level: 'additive', when: 'A bound is new or tighter.', action: nothing },
+  'response-bound-narrowed': { level: 'additive', when: 'A bound was added or tightened.', action: nothing },
   'response-pattern-changed': {
     level: 'risky',
-    when: 'A `pattern` is another or gone: a client that takes the value apart by it may fail.',
-    action: 'Take the value apart in the new way, or not at all.',
+    when: 'A `pattern` was changed or removed. A client that parses the value by it may fail.',
+    action: 'Parse the value by the new pattern, or not at all.',
   },
-  'response-pattern-added': { level: 'additive', when: 'A `pattern` is new.', action: nothing },
+  'response-pattern-added': { level: 'additive', when: 'A `pattern` was added.', action: nothing },
   'response-format-widened': {
     level: 'breaking',
-    when: 'A `format` or content encoding is gone, another, or wider (`int32` now `int64`): clients parse by it.',
-    action: 'Parse what comes now.',
+    when: 'A `format` or content encoding was removed, changed or widened (`int32` to `int64`). Clients parse by it.',
+    action: 'Parse the new format.',
   },
-  'response-format-narrowed': { level: 'additive', when: 'A `format` is new or narrower.', action: nothing },
+  'response-format-narrowed': { level: 'additive', when: 'A `format` was added or narrowed.', action: nothing },
 
   'response-variant-added': {
     level: 'risky',
-    when: 'One more alternative of `oneOf` or `anyOf` may come, where there were several.',
-    action: 'Handle it, and alternatives that you do not know.',
+    when: 'Another variant of `oneOf` or `anyOf` may appear, beside several old ones.',
+    action: 'Handle it, and unknown variants.',
   },
   'response-variant-introduced': {
     level: 'breaking',
-    when: 'A second alternative may come, where there was only one: no client tells them apart.',
-    action: 'Tell the alternatives apart.',
+    when: 'A second variant may appear. Old clients cannot distinguish the two.',
+    action: 'Distinguish the variants.',
   },
-  'response-variant-removed': { level: 'additive', when: 'An alternative no longer comes.', action: nothing },
+  'response-variant-removed': { level: 'additive', when: 'A variant no longer appears.', action: nothing },
   'response-discriminator-changed': {
     level: 'breaking',
-    when: 'Alternatives are told apart by another field, or a value of it means another.',
-    action: 'Tell them apart by that field.',
+    when: 'The discriminator of the variants changed, or one of its values means another variant.',
+    action: 'Use the new discriminator.',
   },
   'response-default-changed': {
     level: 'risky',
-    when: 'What is missing means something else, or no longer anything that is described.',
-    action: 'Take the new default where the value is missing.',
+    when: 'The default of a missing value changed or was removed.',
+    action: 'Use the new default.',
   },
   'response-default-added': {
     level: 'additive',
-    when: 'It is described what is meant when it is missing.',
+    when: 'A default for a missing value was added.',
     action: nothing,
   },
 
   'response-schema-widened': {
     level: 'breaking',
-    when: 'More may come than the old schema allowed, by none of the rules above, or it cannot be told that it does not.',
-    action: 'Compare the two schemas, and handle what the new one allows.',
+    when: 'Values may appear that the old schema excluded, and no rule above explains why.',
+    action: 'Compare the two schemas, and handle the new values.',
   },
   'response-schema-narrowed': {
     level: 'additive',
-    when: 'Nothing comes that the old schema did not allow.',
+    when: 'Only values of the old schema appear.',
     action: nothing,
   },
 } as const satisfies Record<string, Rule>;

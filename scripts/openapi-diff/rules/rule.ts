@@ -1,17 +1,17 @@
 /**
- * How much a change asks of clients. `breaking`: one that was right stops working. `risky`: one may stop working, by how
- * it was made. `additive`: none has to do anything.
+ * The effect of a change on clients. `breaking`: a correct client stops working. `risky`: some clients may stop working.
+ * `additive`: no client has to change.
  */
 export const levels = ['breaking', 'risky', 'additive'] as const;
 export type Level = (typeof levels)[number];
 
 export interface Rule {
   level: Level;
-  /** What is found, and why it has this level. */
+  /** The change, and the reason for its level. */
   when: string;
-  /** What a client must do, as a sentence. */
+  /** The client's next step, as a sentence. */
   action: string;
 }
 
-/** The action of rules by which no client is touched. */
+/** The action of additive rules. */
 export const nothingToDo = 'Nothing to do.';

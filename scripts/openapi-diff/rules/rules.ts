@@ -3,17 +3,17 @@ import { requestRules } from './request-rules.ts';
 import { responseRules } from './response-rules.ts';
 import type { Rule } from './rule.ts';
 
-/** Every kind of change that is told of, by its id; docs/openapi-diff.md lists them. An id is never used for another. */
+/** Every kind of change by its id, as docs/openapi-diff.md lists them. An id is never reused for another rule. */
 export const rules = { ...operationRules, ...requestRules, ...responseRules } as const satisfies Record<string, Rule>;
 
 export type RuleId = keyof typeof rules;
 
-/** The rules as the tables of docs/openapi-diff.md. */
+/** Renders the tables of docs/openapi-diff.md. */
 export function renderRules(): string {
   return [
     table('### Operations, parameters, statuses, webhooks, security', operationRules),
-    table('### What a client sends', requestRules),
-    table('### What a client receives', responseRules),
+    table('### Requests', requestRules),
+    table('### Responses', responseRules),
   ].join('\n');
 }
 
@@ -21,5 +21,5 @@ function table(heading: string, group: Readonly<Record<string, Rule>>): string {
   const rows = Object.entries(group).map(
     ([id, { level, when, action }]) => `| \`${id}\` | ${level} | ${when} | ${action} |`,
   );
-  return `${heading}\n\n| rule | level | when, and why | what a client must do |\n|---|---|---|---|\n${rows.join('\n')}\n`;
+  return `${heading}\n\n| rule | level | change | client's next step |\n|---|---|---|---|\n${rows.join('\n')}\n`;
 }
