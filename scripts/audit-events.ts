@@ -1,4 +1,4 @@
-/** Writes the list of events in docs/audit-log.md from the catalogue. */
+/** Writes the list of events in docs/audit-log.md from the event definitions. */
 import type { z } from 'zod';
 import { administrationEvents } from '../server/observability/administration-events.ts';
 import type { EventDefinition } from '../server/observability/define-event.ts';
@@ -11,7 +11,7 @@ const sections: [string, Record<string, EventDefinition>][] = [
   ['Administration', administrationEvents],
 ];
 
-/** What the fields mean that stand in more than one event with the same meaning: it is told once. */
+/** The meanings of fields that several events share. They are listed once. */
 const common = new Map<string, string>();
 const fields = sections.flatMap(([, events]) => Object.values(events).flatMap(({ fields }) => fieldsOf(fields)));
 for (const { name, meaning } of fields) {

@@ -151,7 +151,9 @@ export const settings = z.object({
       'Password links for one e-mail address in an hour. Also links to confirm an address, by one person or to one address.',
     ),
   RATE_LIMIT_INVITATIONS: wholeNumber(0).default(20).describe('Invitations by one person in an hour.'),
-  RATE_LIMIT_INVITATIONS_ACCOUNT: wholeNumber(0).default(200).describe('Invitations to one account in a day, by all members together.'),
+  RATE_LIMIT_INVITATIONS_ACCOUNT: wholeNumber(0)
+    .default(200)
+    .describe('Invitations to one account in a day, by all members together.'),
   RATE_LIMIT_INVITATIONS_ADDRESS: wholeNumber(0)
     .default(5)
     .describe('Invitations of one e-mail address to one account in a day.'),
@@ -202,7 +204,7 @@ export const settings = z.object({
     .describe(
       'The port of GET /metrics, in the text format of Prometheus, without authentication. By default there is none.',
     ),
-  METRICS_HOST: z.string().default('127.0.0.1').describe('The address on which METRICS_PORT listens.'),
+  METRICS_HOST: z.string().default('127.0.0.1').describe('The listen address of METRICS_PORT.'),
   METRICS_ALLOWED_HOSTS: list.describe(
     'Host names in requests to METRICS_PORT, such as the name of a service, separated by commas. localhost and addresses are always allowed. Other names are refused, because the name of a web page can lead to the port.',
   ),
@@ -216,7 +218,7 @@ export const settings = z.object({
     'The modules of extensions, separated by commas: file paths or packages. Set the same value for servers, workers and the command line.',
   ),
   TOLERATED_MIGRATIONS: list.describe(
-    'Migrations of a newer version with which this version may still start, separated by commas, such as core/0042_add_a_column.sql. See docs/upgrading.md.',
+    'Migrations of a newer version that this version accepts at its start, separated by commas, such as core/0042_add_a_column.sql. See docs/upgrading.md.',
   ),
   READINESS_CRON_MAX_AGE_MINUTES: wholeNumber(1)
     .default(120)
