@@ -202,7 +202,7 @@ export const settings = z.object({
   METRICS_PORT: wholeNumber(0, 65_535)
     .optional()
     .describe(
-      'The port of GET /metrics, in the text format of Prometheus, without authentication. By default there is none.',
+      'The port of GET /metrics, in the text format of Prometheus, without authentication. By default, the port is closed.',
     ),
   METRICS_HOST: z.string().default('127.0.0.1').describe('The listen address of METRICS_PORT.'),
   METRICS_ALLOWED_HOSTS: list.describe(
