@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-test('the command line knows the streams of extensions, and asks for none of their settings', async () => {
+test('the command line migrates extensions without their settings', async () => {
   const cli = cliOn(db.url, { EXTENSIONS: fixture('form-inbox') });
   expect(await cli.json('migrate', '--dry-run')).toEqual({ pending });
   expect(await cli.run('migrate', '--dry-run')).toMatchObject({ exitCode: 0 });
@@ -26,7 +26,7 @@ test('the command line knows the streams of extensions, and asks for none of the
   expect(await cli.json('account', 'list')).toEqual([]);
 });
 
-test('a tolerated migration of a newer version lets commands run, too', async () => {
+test('commands run with a tolerated migration of a newer version', async () => {
   await db.sql(`insert into schema_migrations (stream, name, checksum) values ('core', '9999_later.sql', 'x')`);
   expect(await cliOn(db.url).refusal('account', 'list')).toContain('core/9999_later.sql');
   const tolerant = cliOn(db.url, { TOLERATED_MIGRATIONS: 'core/9999_later.sql' });
@@ -35,7 +35,7 @@ test('a tolerated migration of a newer version lets commands run, too', async ()
   await db.sql(`delete from schema_migrations where name = '9999_later.sql'`);
 });
 
-test('doctor finds what an extension lacks, and which one is told of events in vain', async () => {
+test('doctor finds missing modules and settings of extensions and unused subscriptions', async () => {
   await db.sql(`insert into extension_subscriptions values ('idea.created', 'gone', now())`);
   const problems = async (settings: Record<string, string>) => {
     const { stdout, stderr } = await runCli({ DATABASE_URL: db.url, ...settings }, 'doctor', '--json');

@@ -9,13 +9,13 @@ import { createWorld } from '../helpers/fixtures.ts';
 const root = new URL('../../', import.meta.url);
 const read = (path: string) => readFile(new URL(path, root), 'utf8');
 
-/** The code of a page, in one language. */
+/** The code blocks of a page in one language. */
 async function blocksOf(page: string, language: string): Promise<string[]> {
   const blocks = (await read(page)).matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\`$`, 'gms'));
   return [...blocks].map(([, block = '']) => block);
 }
 
-test('the walk through an extension is the extension of the fixtures, to the letter and without a gap', async () => {
+test('the tutorial in the documentation contains exactly the code of the example extension', async () => {
   const files = 'test/fixtures/extensions/form-inbox/';
   const extension = (await read(`${files}extension.ts`)).replace(
     /'[./]*server\/extensions\/extension\.ts'/,
@@ -28,13 +28,13 @@ test('the walk through an extension is the extension of the fixtures, to the let
       .filter(line => line !== '');
   const shown = (await blocksOf('docs/extensions.md', 'ts')).flatMap(plain);
   const signature = plain(await read(`${files}signature.ts`));
-  // The pieces stand in the order of the reading; in the file, a helper stands last.
+  // The tutorial has the code in reading order, and the file has its helper at the end.
   const written = [...plain(extension), ...signature].filter(line => line !== '});' && line !== '}');
   expect(shown.filter(line => line !== '});' && line !== '}').sort()).toEqual(written.sort());
   expect(await blocksOf('docs/extensions.md', 'sql')).toEqual([await read(`${files}migrations/0001_submissions.sql`)]);
 });
 
-test('the migrations of the guide to upgrades run, one after the other, and copy what was there', async () => {
+test('the migrations in the upgrade guide run in sequence and copy existing data', async () => {
   const db = await createTestDatabase();
   onTestFinished(() => db.drop());
   await createWorld(db);
@@ -48,7 +48,7 @@ test('the migrations of the guide to upgrades run, one after the other, and copy
     const name = /^-- \d{4}(_\w+\.sql)$/m.exec(sql)?.[1];
     await writeFile(join(directory, `${String(index + 1).padStart(4, '0')}${name}`), sql);
     await migrate(db.url, [stream]);
-    // As a server of the version before does, which knows nothing of the new column.
+    // Writes like a server of the previous version, which does not know the new column.
     if (index === 0) await db.sql(`update boards set description = 'As an old server wrote it'`);
   }
   expect(await db.sql('select summary from boards')).toEqual([{ summary: 'As an old server wrote it' }]);

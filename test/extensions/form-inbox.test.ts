@@ -42,7 +42,7 @@ interface Sending {
   signedAt?: string;
 }
 
-/** Sends a body as the form tool does. */
+/** Sends a signed body like the form tool. */
 function send(body: string, { secret = formInboxSecret, signedAt = now, signature }: Sending = {}) {
   const header = signature ?? sign(Buffer.from(body), secret, new Date(signedAt));
   return request(server, 'POST /ext/form-inbox/submissions', {
@@ -58,7 +58,7 @@ const submissions = () => db.sql('select id, idea_id, respondent, status from fo
 const ideas = () => db.sql<{ id: number; title: string }>('select id, title, author_id from ideas order by id');
 
 describe('a submission to the form', () => {
-  test('is an idea of the configured member, which is told of as every idea', async () => {
+  test('a submission creates an idea of the configured member with the usual event', async () => {
     expect(await send(submission('s-1'))).toMatchObject({ status: 201, body: { id: 's-1' } });
     const [idea] = await ideas();
     expect(idea).toMatchObject({ title: 'Dark mode', author_id: world.ownerId });
@@ -70,7 +70,7 @@ describe('a submission to the form', () => {
     ]);
   });
 
-  test('that comes twice is one idea, also when both come at once', async () => {
+  test('a repeated submission creates one idea, even in parallel', async () => {
     const answers = await Promise.all(Array.from({ length: 8 }, () => send(submission('s-1'))));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 200, 200, 200, 201]);
     expect(await ideas()).toHaveLength(1);
@@ -79,28 +79,31 @@ describe('a submission to the form', () => {
   });
 
   test.each([
-    ['with another secret', { secret: 'another secret, just as long as it' }],
-    ['from the past', { signedAt: '2026-03-14T08:54:59.000Z' }],
-    ['from the future', { signedAt: '2026-03-14T09:05:01.000Z' }],
-    ['with nonsense', { signature: 't=1,v1=nonsense' }],
-    ['with nothing', { signature: '' }],
-  ] satisfies [string, Sending][])('that is signed %s is refused, noted, and leaves nothing', async (_, sending) => {
-    server.auditLines.length = 0;
-    expect(await send(submission('s-1'), sending)).toMatchObject({ status: 401, key: 'unauthorized' });
-    expect(await ideas()).toEqual([]);
-    expect(await submissions()).toEqual([]);
-    expect(server.auditLines.map(line => JSON.parse(line))).toMatchObject([
-      { event: 'extension.recorded', extension: 'form-inbox', what: 'submission_refused' },
-    ]);
-  });
+    ['another secret', { secret: 'another secret, just as long as it' }],
+    ['an old timestamp', { signedAt: '2026-03-14T08:54:59.000Z' }],
+    ['a future timestamp', { signedAt: '2026-03-14T09:05:01.000Z' }],
+    ['an invalid signature', { signature: 't=1,v1=nonsense' }],
+    ['an empty signature', { signature: '' }],
+  ] satisfies [string, Sending][])(
+    'a submission with %s is rejected, is recorded in the audit log and stores nothing',
+    async (_, sending) => {
+      server.auditLines.length = 0;
+      expect(await send(submission('s-1'), sending)).toMatchObject({ status: 401, key: 'unauthorized' });
+      expect(await ideas()).toEqual([]);
+      expect(await submissions()).toEqual([]);
+      expect(server.auditLines.map(line => JSON.parse(line))).toMatchObject([
+        { event: 'extension.recorded', extension: 'form-inbox', what: 'submission_refused' },
+      ]);
+    },
+  );
 
-  test('whose bytes were changed on the way, if only by a space, is refused', async () => {
+  test('a submission with one changed byte is rejected', async () => {
     const signature = sign(Buffer.from(submission('s-1')), formInboxSecret, new Date(now));
     expect((await send(`${submission('s-1')} `, { signature })).status).toBe(401);
     expect((await send(submission('s-1'), { signature })).status).toBe(201);
   });
 
-  test('obeys the rules of the board, and can be sent again when they allow it', async () => {
+  test('a submission obeys the rules of the board and can be sent again later', async () => {
     await db.sql('update boards set is_frozen = true');
     expect(await send(submission('s-1'))).toMatchObject({ status: 423, key: 'board_frozen' });
     expect(await submissions()).toEqual([]);
@@ -108,7 +111,7 @@ describe('a submission to the form', () => {
     expect((await send(submission('s-1'))).status).toBe(201);
   });
 
-  test('that is no idea is refused as the Agent API refuses it', async () => {
+  test('an invalid submission gets the errors of the Agent API', async () => {
     expect(await send('{')).toMatchObject({ status: 400, key: 'malformed_json' });
     const untitled = await send(submission('s-1', ''));
     expect(untitled).toMatchObject({ status: 422, key: 'validation_failed' });
@@ -118,7 +121,7 @@ describe('a submission to the form', () => {
   });
 });
 
-test('what becomes of the idea is noted at its submission', async () => {
+test('a submission shows the new status of its idea', async () => {
   await send(submission('s-1'));
   const [idea] = await ideas();
   const { token } = await issueToken(db, world, 'moderate');
@@ -128,7 +131,7 @@ test('what becomes of the idea is noted at its submission', async () => {
   expect(await submissions()).toMatchObject([{ status: 'planned' }]);
 });
 
-test('submissions are forgotten after the days that are set, and their ideas are not', async () => {
+test('submissions are deleted after the configured number of days, and their ideas stay', async () => {
   await send(submission('s-1'));
   clock.set('2026-06-12T09:00:00.001Z');
   await send(submission('s-2'), { signedAt: '2026-06-12T09:00:00.001Z' });
@@ -138,7 +141,7 @@ test('submissions are forgotten after the days that are set, and their ideas are
   expect(await ideas()).toHaveLength(2);
 });
 
-test('the erasure of a user removes their address', async () => {
+test('the erasure of a user removes their address from submissions', async () => {
   await send(submission('s-1', 'By Ada', 'ADA@example.com'));
   await send(submission('s-2', 'By Grace'));
   await db.database.transaction(async transaction => inbox.eraseUser?.(transaction, world.ownerId));

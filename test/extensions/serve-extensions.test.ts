@@ -51,25 +51,25 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 describe('the routes of an extension', () => {
-  test('are under its own prefix and take no token of the Agent API', async () => {
+  test('the routes of an extension are under its prefix and need no token of the Agent API', async () => {
     const answer = await request(server, 'GET /ext/echo/', { token: 'nonsense' });
     expect(answer).toMatchObject({ status: 200, body: { hello: 'world' } });
     expect(answer.headers.get('x-request-id')).toBeTruthy();
     expect(answer.headers.get('x-echo')).toBe('1');
   });
 
-  test('cannot stand in for those of the server, nor touch them', async () => {
+  test('the routes and hooks of an extension cannot replace or affect the routes of the server', async () => {
     const { token } = await issueToken(server, await createWorld(server), 'write');
     expect((await request(server, 'GET /ext/echo/api/v1/board')).body).toEqual({ mine: true });
     const board = await request(server, 'GET /api/v1/board', { token });
     expect(board.body.board.slug).toBeTruthy();
     expect(board.headers.get('x-echo')).toBeNull();
-    const json = { title: 'Read as JSON', body: 'Whatever an extension reads, and longer than it allows.' };
+    const json = { title: 'Read as JSON', body: 'Longer than the extension allows for its own routes.' };
     expect((await request(server, 'POST /api/v1/ideas', { token, json })).status).toBe(201);
     expect((await request(server, 'POST /ext/checked/', { json: { n: 1 } })).body).toEqual({ n: 1 });
   });
 
-  test('may read the very bytes of a body, of any type and as long as they say', async () => {
+  test('the routes of an extension may read raw bodies of any type with their own size limit', async () => {
     const post = (raw: Uint8Array) =>
       request(server, 'POST /ext/echo/bytes', {
         raw: raw as unknown as string,
@@ -79,7 +79,7 @@ describe('the routes of an extension', () => {
     expect(await post(new Uint8Array(17))).toMatchObject({ status: 413, key: 'payload_too_large' });
   });
 
-  test('answer errors in the shape of the API, and nothing of what failed inside', async () => {
+  test('the routes of an extension return errors in the format of the API without internal details', async () => {
     const failed = await request(server, 'GET /ext/echo/fails');
     expect(failed).toMatchObject({ status: 500, key: 'internal_error' });
     expect(failed.text).not.toContain('hunter2');
@@ -94,7 +94,7 @@ describe('the routes of an extension', () => {
     expect(invalid.body.error.issues).toMatchObject([{ path: ['body', 'n'], code: 'type' }]);
   });
 
-  test('are in the limit of the client’s address', async () => {
+  test('the routes of an extension count against the IP limit', async () => {
     const impatient = await startServerForTest({
       clock: testClock(),
       environment: { RATE_LIMIT_IP: '2' },
@@ -105,7 +105,7 @@ describe('the routes of an extension', () => {
     expect(statuses).toEqual([200, 200, 429]);
   });
 
-  test('are in the log with the name of their extension, and in no document', async () => {
+  test('the log names the extension of a route, and the OpenAPI document omits the route', async () => {
     server.logLines.length = 0;
     await request(server, 'GET /ext/echo/logs');
     const own = server.logLines.map(line => JSON.parse(line)).filter(({ msg }) => msg?.startsWith('from '));
@@ -135,11 +135,11 @@ describe('an extension that cannot be registered', () => {
       }) as NonNullable<Extension['register']>,
       'the part is missing',
     ],
-  ])('refuses the start by its name when it %s', async (_, register, reason) => {
+  ])('the server does not start and names the extension if its registration %s', async (_, register, reason) => {
     await expect(start(registering(register))).rejects.toThrow(`The extension broken cannot be registered: ${reason}`);
   });
 
-  test('refuses the start when it takes for ever', async () => {
+  test('the server does not start if the registration of an extension hangs', async () => {
     const app = await buildApp({ ...server.dependencies, extensions: [] });
     const hanging = registering(() => new Promise<void>(() => {}));
     await expect(serveExtensions(app, { ...server.dependencies, extensions: [hanging] }, 50)).rejects.toThrow(

@@ -19,7 +19,7 @@ beforeAll(async () => {
   return () => rm(directory, { recursive: true });
 });
 
-/** A server as its operator starts it. */
+/** Starts a server process. */
 const start = ({ url }: TestDatabase, settings: Record<string, string>) =>
   startProcess('start', { DATABASE_URL: url, APP_KEY: testAppKey.toString('base64'), ...settings });
 
@@ -29,7 +29,7 @@ async function databaseForTest(): Promise<TestDatabase> {
   return db;
 }
 
-/** The module of an extension with a directory of migrations, each file with its text. */
+/** Writes the module of an extension with its migrations and returns its path. */
 async function write(name: string, definition: string, migrations: Record<string, string> = {}): Promise<string> {
   const own = join(directory, name);
   await mkdir(join(own, 'migrations'), { recursive: true });
@@ -51,7 +51,7 @@ test.each([
     'Migration migrates/0001_broken.sql failed: type "no_such_type" does not exist',
   ],
 ])(
-  'one extension that fails refuses the start in one line, and leaves nothing of any: %s',
+  'one failing extension prevents the start with a one-line error and without any trace: %s',
   async (name, definition, reason) => {
     const db = await databaseForTest();
     const fine = await write(
@@ -72,7 +72,7 @@ test.each([
   },
 );
 
-test('a server with extensions migrates, serves and subscribes them, and is ready until one gets a migration', async () => {
+test('a server migrates, serves and subscribes its extensions and is ready until one of them has a pending migration', async () => {
   const db = await databaseForTest();
   const growing = await write('growing', `{ name: 'growing', migrations: new URL('migrations', import.meta.url) }`, {
     '0001_first.sql': 'create table growing (id int);',
@@ -89,7 +89,7 @@ test('a server with extensions migrates, serves and subscribes them, and is read
   expect(await db.sql('select event_type, extension from extension_subscriptions')).toEqual([
     { event_type: 'idea.status_changed', extension: 'form-inbox' },
   ]);
-  // The worker notes them while the server serves already.
+  // The worker registers the crons while the server already serves.
   await eventually(async () => {
     const crons = await db.sql<{ identifier: string }>(
       'select identifier from graphile_worker._private_known_crontabs',

@@ -14,16 +14,19 @@ import { extensionOf } from './with-extensions.ts';
 
 type Context = JobContext<Record<string, unknown>>;
 
-/** What the extension is told, and what it does then. */
-const told: ExtensionEvent[] = [];
+/** The events that the extension received, and its reaction to them. */
+const received: ExtensionEvent[] = [];
 let react: (event: ExtensionEvent, context: Context) => Promise<unknown> = async () => {};
 
-const hear = async (event: ExtensionEvent, context: Context) => {
-  told.push(event);
+const receive = async (event: ExtensionEvent, context: Context) => {
+  received.push(event);
   await react(event, context);
 };
 const everything = Object.fromEntries(
-  (['idea.created', 'idea.status_changed', 'idea.voted', 'comment.created'] as EventType[]).map(type => [type, hear]),
+  (['idea.created', 'idea.status_changed', 'idea.voted', 'comment.created'] as EventType[]).map(type => [
+    type,
+    receive,
+  ]),
 ) as NonNullable<Extension['on']>;
 
 const listener = extensionOf({
@@ -42,7 +45,7 @@ beforeAll(async () => {
   token = (await issueToken(server, world, 'moderate')).token;
 });
 beforeEach(async () => {
-  told.length = 0;
+  received.length = 0;
   react = async () => {};
   await server.sql('delete from extension_subscriptions');
   await server.sql('delete from graphile_worker._private_jobs');
@@ -53,15 +56,15 @@ afterAll(() => server.close());
 const act = (path: string, json: unknown) => request(server, `POST /api/v1/ideas${path}`, { token, json });
 const tasksWaiting = async () => (await waitingJobs(server)).map(({ task }) => task);
 
-describe('an extension that is subscribed', () => {
-  test('is told what webhooks are told, under the same id, in the order of the idea', async () => {
+describe('a subscribed extension', () => {
+  test('a subscribed extension receives the same events as webhooks, with the same ids, in order', async () => {
     const { body: idea } = await act('', { title: 'Told', body: 'To an extension.' });
     await act(`/${idea.id}/comments`, { body: 'A comment.' });
     await act(`/${idea.id}/status`, { status: 'planned' });
     await act(`/${idea.id}/vote`, { value: 'up' });
-    expect(told).toEqual([]);
+    expect(received).toEqual([]);
     expect(await runJobs(server)).toEqual([]);
-    expect(told.map(({ type }) => type)).toEqual([
+    expect(received.map(({ type }) => type)).toEqual([
       'idea.created',
       'comment.created',
       'idea.status_changed',
@@ -70,12 +73,12 @@ describe('an extension that is subscribed', () => {
     const events = await server.sql<{ id: string; body: object }>(
       'select id, body from events order by occurred_at, id',
     );
-    expect(told.map(({ id }) => id).sort()).toEqual(events.map(({ id }) => `evt_${id}`).sort());
-    for (const { id, ...body } of told) expect(body).toEqual(events.find(event => `evt_${event.id}` === id)?.body);
-    expect(told[3]?.data).toMatchObject({ idea: { up_count: 1 }, vote: { value: 'up', previous: 'none' } });
+    expect(received.map(({ id }) => id).sort()).toEqual(events.map(({ id }) => `evt_${id}`).sort());
+    for (const { id, ...body } of received) expect(body).toEqual(events.find(event => `evt_${event.id}` === id)?.body);
+    expect(received[3]?.data).toMatchObject({ idea: { up_count: 1 }, vote: { value: 'up', previous: 'none' } });
   });
 
-  test('is told of nothing that was rolled back', async () => {
+  test('a subscribed extension receives no event of a rolled back transaction', async () => {
     const ideaId = await insertIdea(server, world);
     const failing = server.database.transaction(async ({ query }) => {
       const text = `select record_event(${world.accountId}, 'idea.created', ${ideaId}, null, null, null, '{}', now())`;
@@ -86,7 +89,7 @@ describe('an extension that is subscribed', () => {
     expect(await waitingJobs(server)).toEqual([]);
   });
 
-  test('is told again when it failed, and holds up no other extension', async () => {
+  test('a failed event is retried and does not delay other extensions', async () => {
     const other: string[] = [];
     const second = extensionOf({ name: 'second', on: { 'idea.created': async ({ type }) => other.push(type) } });
     await renewSubscriptions(server.database, [second]);
@@ -102,17 +105,17 @@ describe('an extension that is subscribed', () => {
     };
     await startWorkerForTest(server, { extensions: [listener, second], environment: { LOG_LEVEL: 'fatal' } });
     await act('', { title: 'Told twice', body: 'Once in vain.' });
-    await eventually(() => expect([told.length, other.length]).toEqual([1, 1]));
+    await eventually(() => expect([received.length, other.length]).toEqual([1, 1]));
     react = async () => {};
     await eventually(async () => {
       await makeJobsDue(server);
-      expect(told).toHaveLength(2);
+      expect(received).toHaveLength(2);
     });
-    expect(told[1]).toEqual(told[0]);
+    expect(received[1]).toEqual(received[0]);
     expect(other).toEqual(['idea.created']);
   });
 
-  test('acts on a board by the rules of everybody, once for both or not at all with its own statements', async () => {
+  test('an extension acts on a board under the usual rules, atomically with its own statements', async () => {
     const [{ slug, email } = { slug: '', email: '' }] = await server.sql<{ slug: string; email: string }>(
       'select a.slug, u.email from accounts a, users u where a.id = $1 and u.id = $2',
       [world.accountId, world.ownerId],
@@ -158,7 +161,7 @@ describe('an extension that is subscribed', () => {
   });
 });
 
-describe('a member who may not', () => {
+describe('members without permission', () => {
   const acting = async (role: string, isBlocked: boolean) => {
     const [user] = await server.sql<{ id: number; email: string }>(
       `insert into users (email, name) values ($1, 'Somebody') returning id, email`,
@@ -177,9 +180,9 @@ describe('a member who may not', () => {
   };
 
   test.each([
-    ['moderates as a plain member', 'member', false, 'insufficient_scope'],
+    ['moderates without the role', 'member', false, 'insufficient_scope'],
     ['writes while blocked', 'moderator', true, 'user_blocked'],
-  ])('is refused what an extension does for them: one who %s', async (_, role, isBlocked, key) => {
+  ])('an extension cannot act for a member who %s', async (_, role, isBlocked, key) => {
     const by = await acting(role, isBlocked);
     const ideaId = await insertIdea(server, world);
     let refusal: unknown;
@@ -192,8 +195,8 @@ describe('a member who may not', () => {
   });
 });
 
-describe('what an extension leaves behind', () => {
-  test('is nothing that a vote or an idea would pay for without it', async () => {
+describe('leftovers of extensions', () => {
+  test('a vote stores no event without a subscribed extension', async () => {
     await server.sql('delete from extension_subscriptions');
     const ideaId = await insertIdea(server, world);
     await server.sql('delete from events');
@@ -203,7 +206,7 @@ describe('what an extension leaves behind', () => {
     expect(await tasksWaiting()).toEqual(['tell_people']);
   });
 
-  test('are jobs that no worker knows, which hold up none and end after a week', async () => {
+  test('jobs of a removed extension block no other jobs and are deleted after a week', async () => {
     await server.sql(`select graphile_worker.add_job('extension_event:gone', '{"event_id": "x"}')`);
     await server.sql(`select graphile_worker.add_job('ext:gone:later', run_at => now() + interval '30 days')`);
     await server.sql(`select graphile_worker.add_job('ext:gone:task')`);
@@ -212,7 +215,7 @@ describe('what an extension leaves behind', () => {
       await server.sql(`select graphile_worker.add_job('clear_left_extensions')`);
       await eventually(async () => expect(await tasksWaiting()).not.toContain('clear_left_extensions'));
     };
-    // The worker's own jobs, such as a heartbeat, come and go beside them.
+    // Ignores jobs of the worker itself, such as the heartbeat.
     const left = async () => (await tasksWaiting()).filter(task => task.includes('gone')).sort();
     await clear();
     expect(await left()).toEqual(['ext:gone:later', 'ext:gone:task', 'extension_event:gone']);
@@ -221,7 +224,7 @@ describe('what an extension leaves behind', () => {
     expect(await left()).toEqual(['ext:gone:later']);
   });
 
-  test('is a subscription that ends a day after its last process, and one in use is renewed', async () => {
+  test('a subscription expires a day after the last process of its extension, and a used one is renewed', async () => {
     await server.sql(`update extension_subscriptions set renewed_at = now() - interval '23 hours'`);
     await server.sql(
       `insert into extension_subscriptions values ('idea.created', 'gone', now() - interval '25 hours')`,
@@ -239,7 +242,7 @@ describe('what an extension leaves behind', () => {
   });
 });
 
-test('a job that hangs is given up, and is told to stop', async () => {
+test('a hanging job times out, and its signal is aborted', async () => {
   let signal: AbortSignal | undefined;
   const hanging = extensionOf({
     name: 'hanging',
@@ -257,7 +260,7 @@ test('a job that hangs is given up, and is told to stop', async () => {
   await eventually(() => expect(signal?.aborted).toBe(true));
 });
 
-test('a worker that stops cuts off a job that ignores its signal, and another worker does the job again', async () => {
+test('a stopping worker interrupts a job that ignores its signal, and another worker repeats it', async () => {
   let starts = 0;
   const wait = () => {
     starts++;

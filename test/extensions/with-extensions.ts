@@ -7,11 +7,11 @@ import { loadExtensions } from '../../server/extensions/load-extensions.ts';
 import { renewSubscriptions } from '../../server/extensions/subscriptions.ts';
 import type { TestDatabase } from '../helpers/database.ts';
 
-/** The path of an extension of the fixtures, as EXTENSIONS has it. */
+/** The path of an extension in the fixtures. */
 export const fixture = (name: string) =>
   fileURLToPath(new URL(`../fixtures/extensions/${name}/extension.ts`, import.meta.url));
 
-/** An extension that a test defines in its own file. */
+/** Builds an extension from the definition of a test. */
 export function extensionOf<Settings extends z.ZodObject>(definition: ExtensionDefinition<Settings>): Extension {
   const { name, register, on, tasks, cron } = defineExtension(definition);
   return {
@@ -24,7 +24,7 @@ export function extensionOf<Settings extends z.ZodObject>(definition: ExtensionD
   };
 }
 
-/** Does for a database what the start of a server with extensions does. */
+/** Prepares a database for extensions like the start of a server. */
 export async function prepare({ url, database }: TestDatabase, extensions: readonly Extension[]) {
   await migrate(url, streamsOf(extensions));
   await renewSubscriptions(database, extensions);
@@ -32,7 +32,7 @@ export async function prepare({ url, database }: TestDatabase, extensions: reado
 
 export const formInboxSecret = 'a secret that the form tool knows, too';
 
-/** The extension of the fixtures, which makes ideas on a board. */
+/** Loads the example extension, which creates ideas on a board. */
 export async function loadFormInbox(settings: Record<string, string> = {}): Promise<Extension> {
   const [extension] = await loadExtensions([fixture('form-inbox')], {
     EXT_FORM_INBOX_SECRET: formInboxSecret,

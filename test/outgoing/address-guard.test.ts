@@ -21,7 +21,7 @@ describe('addresses', () => {
     ['carrier-grade NAT', '100.64.0.1'],
     ['carrier-grade NAT', '100.127.255.255'],
     ['link-local', '169.254.1.1'],
-    ['metadata of clouds', '169.254.169.254'],
+    ['cloud metadata', '169.254.169.254'],
     ['protocol assignments', '192.0.0.8'],
     ['documentation', '192.0.2.1'],
     ['documentation', '198.51.100.1'],
@@ -53,28 +53,28 @@ describe('addresses', () => {
     ['6to4', '2002:a9fe:a9fe::1'],
     ['unique local', 'fc00::1'],
     ['unique local', 'fd12:3456::1'],
-    ['metadata of clouds', 'fd00:ec2::254'],
+    ['cloud metadata', 'fd00:ec2::254'],
     ['link-local', 'fe80::1'],
     ['link-local with a zone', 'fe80::1%eth0'],
     ['site-local', 'fec0::1'],
     ['multicast', 'ff02::1'],
     ['segment routing', '5f00::1'],
-    ['not given out', '4000::1'],
-    ['no address', 'localhost'],
-    ['no address', ''],
+    ['unassigned', '4000::1'],
+    ['a host name', 'localhost'],
+    ['an empty text', ''],
   ];
-  test.each(forbidden)('of %s (%s) may not be reached', (_name, address) => {
+  test.each(forbidden)('the guard forbids the %s address %s', (_name, address) => {
     expect(buildAddressGuard(none).isAllowed(address)).toBe(false);
   });
 
   test.each(['8.8.8.8', '1.1.1.1', '172.32.0.1', '100.128.0.1', '2001:4860:4860::8888', '2a00:1450:4001:80b::200e'])(
-    'of the internet (%s) may',
+    'the guard allows the public address %s',
     address => {
       expect(buildAddressGuard(none).isAllowed(address)).toBe(true);
     },
   );
 
-  test('of an allowed network may, in each of their forms, and no others', () => {
+  test('the guard allows addresses of an allowed network in all notations, and no others', () => {
     const guard = buildAddressGuard(cidrs('10.1.0.0/16, 192.168.7.7,fd00:1::/32'));
     for (const address of ['10.1.255.1', '::ffff:10.1.0.1', '192.168.7.7', 'fd00:1::5']) {
       expect(guard.isAllowed(address), address).toBe(true);
@@ -84,14 +84,14 @@ describe('addresses', () => {
     }
   });
 
-  test('that are no CIDRs are refused as a setting', () => {
+  test('the setting WEBHOOK_ALLOWED_CIDRS rejects invalid CIDRs', () => {
     for (const text of ['10.0.0.0/33', 'example.com', '10.0.0.0/8;::1/128']) {
       expect(() => cidrs(text), text).toThrow(ConfigError);
     }
   });
 });
 
-/** Where clouds answer their machines: metadata, credentials, agents. */
+/** The addresses of cloud metadata, credentials and agents. */
 const cloudAddresses: [cloud: string, address: string][] = [
   ['Azure, AWS, Google, Oracle, DigitalOcean, Hetzner and OpenStack', '169.254.169.254'],
   ['Azure', '168.63.129.16'],
@@ -110,7 +110,7 @@ const cloudAddresses: [cloud: string, address: string][] = [
   ['Scaleway, over IPv6', 'fd00:42::42'],
 ];
 
-/** An address in every notation that a network may translate into it. */
+/** All notations of an address, including those that a network may translate. */
 function notationsOf(address: string): string[] {
   if (address.includes(':')) return [address];
   const [a = 0, b = 0, c = 0, d = 0] = address.split('.').map(Number);
@@ -128,38 +128,46 @@ function notationsOf(address: string): string[] {
   ];
 }
 
-describe('the addresses at which clouds answer their own machines', () => {
+describe('cloud metadata addresses', () => {
   const notations = cloudAddresses.flatMap(([cloud, address]) =>
     notationsOf(address).map(notation => [notation, cloud] as const),
   );
-  test.each(notations)('%s (%s) is refused as an address and as the answer for a name', async (address, _cloud) => {
-    const resolve: ResolveName = (_hostname, _options, callback) =>
-      callback(null, [{ address, family: address.includes(':') ? 6 : 4 }]);
-    const guard = buildAddressGuard(none, resolve);
-    expect(guard.isAllowed(address)).toBe(false);
-    const host = address.includes(':') ? `[${address}]` : address;
-    expect(problemOfUrl(`http://${host}/latest/meta-data`, guard)).toBe('must have an address on the public internet');
-    const requests = buildOutgoingRequests({ guard });
-    for (const url of [`http://${host}/latest/meta-data`, 'http://metadata.example.com/']) {
-      await expect(requests.post(url, { headers: {}, body: '{}' })).rejects.toThrow('The address is not allowed');
-    }
-    requests.close();
-  });
+  test.each(notations)(
+    'the cloud address %s (%s) is forbidden in a URL and as the address of a name',
+    async (address, _cloud) => {
+      const resolve: ResolveName = (_hostname, _options, callback) =>
+        callback(null, [{ address, family: address.includes(':') ? 6 : 4 }]);
+      const guard = buildAddressGuard(none, resolve);
+      expect(guard.isAllowed(address)).toBe(false);
+      const host = address.includes(':') ? `[${address}]` : address;
+      expect(problemOfUrl(`http://${host}/latest/meta-data`, guard)).toBe(
+        'must have an address on the public internet',
+      );
+      const requests = buildOutgoingRequests({ guard });
+      for (const url of [`http://${host}/latest/meta-data`, 'http://metadata.example.com/']) {
+        await expect(requests.post(url, { headers: {}, body: '{}' })).rejects.toThrow('The address is not allowed');
+      }
+      requests.close();
+    },
+  );
 
-  test.each(cloudAddresses)('of %s (%s) may be reached where WEBHOOK_ALLOWED_CIDRS names it', (_cloud, address) => {
-    const guard = buildAddressGuard(cidrs(address));
-    expect(guard.isAllowed(address)).toBe(true);
-    for (const [, other] of cloudAddresses) if (other !== address) expect(guard.isAllowed(other), other).toBe(false);
-  });
+  test.each(cloudAddresses)(
+    'the address of %s (%s) is allowed if WEBHOOK_ALLOWED_CIDRS names it',
+    (_cloud, address) => {
+      const guard = buildAddressGuard(cidrs(address));
+      expect(guard.isAllowed(address)).toBe(true);
+      for (const [, other] of cloudAddresses) if (other !== address) expect(guard.isAllowed(other), other).toBe(false);
+    },
+  );
 
-  test('the public neighbours of the address of Azure may be reached', () => {
+  test('the public neighbors of the Azure address are allowed', () => {
     const guard = buildAddressGuard(none);
     for (const address of ['168.63.129.15', '168.63.129.17']) expect(guard.isAllowed(address), address).toBe(true);
   });
 });
 
 describe('a connection', () => {
-  /** A resolver that answers one list after the other. */
+  /** A resolver that returns one list after the other. */
   function answers(...lists: string[][]): ResolveName {
     let asked = 0;
     return (_hostname, _options, callback) => {
@@ -174,7 +182,7 @@ describe('a connection', () => {
   };
   const refusal = 'The address is not allowed';
 
-  test('goes to allowed addresses alone, however many others the name has', async () => {
+  test('a connection uses only the allowed addresses of a name', async () => {
     const receiver = await startReceiverForTest();
     const { port } = new URL(receiver.url);
     const url = `http://hooks.example.com:${port}/`;
@@ -187,7 +195,7 @@ describe('a connection', () => {
     expect(receiver.received[0]?.headers.host).toBe(`hooks.example.com:${port}`);
   });
 
-  test('is checked each time it is made, so that a name which changes its answer gains nothing', async () => {
+  test('every new connection is checked, which prevents DNS rebinding', async () => {
     const receiver = await startReceiverForTest(response => {
       response.writeHead(204, { connection: 'close' }).end();
     });
@@ -215,7 +223,7 @@ describe('a connection', () => {
     'http://①②⑦.0.0.1',
     'http://localhost',
     'http://169.254.169.254',
-  ])('to %s is refused before anything is sent', async base => {
+  ])('a request to %s is rejected before it is sent', async base => {
     const receiver = await startReceiverForTest();
     await expect(post(`${base}:${new URL(receiver.url).port}/latest/meta-data`, '')).rejects.toThrow(refusal);
     expect(receiver.received).toEqual([]);

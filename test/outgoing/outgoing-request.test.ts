@@ -21,7 +21,7 @@ async function postTo(behavior: Behavior) {
   return buildRequests().post(receiver.url, request);
 }
 
-test('a body arrives to the letter, and connections are used again', async () => {
+test('a body arrives unchanged, and connections are reused', async () => {
   const connections = new Set<unknown>();
   const receiver = await startReceiverForTest(response => {
     connections.add(response.socket);
@@ -38,18 +38,15 @@ test('a body arrives to the letter, and connections are used again', async () =>
   expect(connections.size).toBe(1);
 });
 
-test.each([301, 302, 303, 307, 308])(
-  'a redirect (%d) is an answer, and nothing is sent where it points',
-  async status => {
-    const inside = await startReceiverForTest();
-    const answer = await postTo(response => response.writeHead(status, { location: inside.url }).end());
-    expect(answer.status).toBe(status);
-    expect(inside.received).toEqual([]);
-    expect((await postTo(redirectTo('http://127.0.0.1:1/'))).status).toBe(302);
-  },
-);
+test.each([301, 302, 303, 307, 308])('a redirect with %d is returned and not followed', async status => {
+  const inside = await startReceiverForTest();
+  const answer = await postTo(response => response.writeHead(status, { location: inside.url }).end());
+  expect(answer.status).toBe(status);
+  expect(inside.received).toEqual([]);
+  expect((await postTo(redirectTo('http://127.0.0.1:1/'))).status).toBe(302);
+});
 
-test('of an answer without end 64 KiB are read, and the connection is closed', async () => {
+test('an endless response is read up to 64 KiB, and its connection is closed', async () => {
   let sent = 0;
   const closed = Promise.withResolvers<void>();
   const answer = await postTo(response => {
@@ -63,45 +60,45 @@ test('of an answer without end 64 KiB are read, and the connection is closed', a
   });
   expect(answer.body).toHaveLength(64 * 1024);
   await closed.promise;
-  // What the sockets' buffers took in, at most.
+  // The buffers of the sockets hold at most this much.
   expect(sent).toBeLessThan(16 * 1024 * 1024);
 });
 
-test('what is compressed stays so', async () => {
+test('a compressed response is not decompressed', async () => {
   const zipped = Buffer.from('1f8b0800000000000003', 'hex');
   const answer = await postTo(response => response.writeHead(200, { 'content-encoding': 'gzip' }).end(zipped));
   expect(answer.body).toEqual(zipped);
 });
 
 const silences: [string, Behavior][] = [
-  ['no answer', hang],
+  ['no response', hang],
   ['headers without a body', response => response.writeHead(200, { 'content-length': 10 }).write('half')],
   [
-    'a body that drips',
+    'a body that trickles',
     response => {
       const timer = setInterval(() => response.write('.'), 20);
       response.on('close', () => clearInterval(timer));
     },
   ],
 ];
-test.each(silences)('%s is given up when the time is over', async (_name, behavior) => {
+test.each(silences)('a request with %s times out', async (_name, behavior) => {
   await expect(postTo(behavior)).rejects.toThrow('No answer within 0.3 seconds');
 });
 
-test('a connection that is closed, or refused, says so', async () => {
+test('the error for a closed or refused connection names the reason', async () => {
   await expect(postTo(closeEarly)).rejects.toThrow('The connection was closed without an answer');
   const receiver = await startReceiverForTest();
   await receiver.close();
   await expect(buildRequests().post(receiver.url, request)).rejects.toThrow('The connection was refused');
 });
 
-test('a kept connection that was closed meanwhile costs a new one and no failure', async () => {
+test('a request on a reused connection that closes is retried on a new one', async () => {
   let count = 0;
   const server = createTcpServer(socket => {
     socket.on('error', () => {});
     let isUsed = false;
     socket.on('data', () => {
-      // Closed at the very moment in which the second request arrives.
+      // Closes when the second request arrives.
       if (isUsed) return socket.resetAndDestroy();
       isUsed = true;
       count += 1;
@@ -119,7 +116,7 @@ test('a kept connection that was closed meanwhile costs a new one and no failure
   expect(count).toBe(2);
 });
 
-test('what is no HTTP, or a flood of headers, is a failure', async () => {
+test('a response that is not HTTP or has too long headers fails', async () => {
   const answerWith = async (text: string) => {
     const server = createTcpServer(socket => {
       socket.on('error', () => {});
@@ -137,7 +134,7 @@ test('what is no HTTP, or a flood of headers, is a failure', async () => {
   );
 });
 
-test('another scheme, or credentials in the URL, are refused', async () => {
+test('a URL with another scheme or credentials is rejected', async () => {
   const requests = buildRequests();
   await expect(requests.post('ftp://example.com/', request)).rejects.toThrow('must begin with https:// or http://');
   await expect(requests.post('file:///etc/passwd', request)).rejects.toThrow('must begin with https:// or http://');
@@ -145,7 +142,7 @@ test('another scheme, or credentials in the URL, are refused', async () => {
   await expect(requests.post('not a url', request)).rejects.toThrow('is not a URL');
 });
 
-test('a request that is cut off rejects with the reason', async () => {
+test('an aborted request rejects with the reason of its signal', async () => {
   const receiver = await startReceiverForTest(hang);
   const stopping = new AbortController();
   const answer = buildRequests(5_000).post(receiver.url, { ...request, signal: stopping.signal });
