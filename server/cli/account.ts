@@ -1,21 +1,22 @@
 import { createAccount, updateAccount } from '../domain/accounts/edit-account.ts';
 import { type AccountView, listAccounts, readAccount } from '../domain/accounts/find-account.ts';
-import type { Administration } from '../domain/administration.ts';
 import { cancelAccountDeletion, scheduleAccountDeletion } from '../domain/erasure/request-deletion.ts';
-import { chooseAccount, inAccount } from './choose.ts';
+import { onAccount } from './choose.ts';
 import { given, noun, operation, optional, required } from './command.ts';
 import { formatFacts, formatTable } from './output.ts';
 
-export const addAccountCommands = noun('account', 'customers: each has members and boards of its own', {
+const changeAccount = onAccount.changing((admin, { id }) => readAccount(admin, id), formatAccount);
+
+export const addAccountCommands = noun('account', 'accounts of customers, each with its own members and boards', {
   create: operation({
-    description: 'Creates an account with its owner, who is found by the address or created with the name.',
+    description: 'Creates an account with its owner. The address finds the owner, or a new user gets it.',
     examples: ['account create --name "Acme" --slug acme --owner-email ada@example.com --owner-name "Ada"'],
     input: {
-      name: required('<name>', 'what it is called'),
-      slug: required('<slug>', 'its short name: lower-case letters, digits and hyphens'),
-      plan: optional('<plan>', 'its plan (default: community)'),
-      ownerEmail: required('<email>', 'the address of the owner'),
-      ownerName: optional('<name>', 'the name of the owner, for one who has to be created'),
+      name: required('<name>', 'the name'),
+      slug: required('<slug>', 'the short name: lower-case letters, digits and hyphens'),
+      plan: optional('<plan>', 'the plan (default: community)'),
+      ownerEmail: required('<email>', "the owner's email address"),
+      ownerName: optional('<name>', "the owner's name, required for a new user"),
     },
     async run(admin, { ownerEmail, ownerName, ...input }) {
       const owner = { email: ownerEmail, ...given({ name: ownerName }) };
@@ -41,46 +42,28 @@ export const addAccountCommands = noun('account', 'customers: each has members a
         'deletion_scheduled_at',
       ),
   }),
-  update: operation({
-    description: 'Changes an account. What is not given stays as it is.',
+  update: changeAccount({
+    description: 'Changes an account. Omitted options stay unchanged.',
     examples: ['account update --account acme --plan business'],
     input: {
-      ...inAccount,
       name: optional('<name>', 'another name'),
       slug: optional('<slug>', 'another slug'),
       plan: optional('<plan>', 'another plan'),
     },
-    async run(admin, { account: slug, ...changes }) {
-      const account = await chooseAccount(admin, slug);
-      await updateAccount(admin, account, changes);
-      return readAccount(admin, account.id);
-    },
-    text: formatAccount,
+    change: updateAccount,
   }),
-  'schedule-deletion': operation({
+  'schedule-deletion': changeAccount({
     description:
-      'Starts the grace after which cleanup erases an account, with everything in it. Until then it works as ever.',
+      'Schedules an account with all its data for deletion. It works until the grace period ends; then cleanup erases it.',
     examples: ['account schedule-deletion --account acme'],
-    input: inAccount,
-    run: changing(scheduleAccountDeletion),
-    text: formatAccount,
+    change: (admin, { id }) => scheduleAccountDeletion(admin, id),
   }),
-  'cancel-deletion': operation({
-    description: 'Keeps an account after all, unless its erasure has begun.',
+  'cancel-deletion': changeAccount({
+    description: 'Cancels the deletion of an account, unless its erasure has begun.',
     examples: ['account cancel-deletion --account acme'],
-    input: inAccount,
-    run: changing(cancelAccountDeletion),
-    text: formatAccount,
+    change: (admin, { id }) => cancelAccountDeletion(admin, id),
   }),
 });
-
-function changing(change: (admin: Administration, accountId: number) => Promise<void>) {
-  return async (admin: Administration, named: { account?: string }) => {
-    const { id } = await chooseAccount(admin, named.account);
-    await change(admin, id);
-    return readAccount(admin, id);
-  };
-}
 
 function formatAccount(account: AccountView): string {
   return formatFacts(account, { board_count: 'boards', member_count: 'members' });

@@ -12,10 +12,10 @@ import type { Extension } from '../extensions/extension.ts';
 import { loadExtensions } from '../extensions/load-extensions.ts';
 import { collectAuditEvents } from '../jobs/audit-outbox.ts';
 
-/** A command that cannot be carried out, for a reason of one line. */
+/** A command failed for a reason that fits into one line. */
 export class CliError extends Error {}
 
-/** Runs an operator's work in one transaction on the installation's database. */
+/** Runs an operator's work in one transaction on the installation's database, with its audit entries. */
 export function administer<T>(work: (admin: Administration, config: Config) => Promise<T>): Promise<T> {
   return withInstallation(({ database, config }) =>
     database.transaction(async transaction => {
@@ -29,19 +29,18 @@ export function administer<T>(work: (admin: Administration, config: Config) => P
   );
 }
 
-/** What commands work with. */
 export interface Installation {
   database: Database;
   config: Config;
   extensions: readonly Extension[];
 }
 
-/** One may hold a lock, and one do the work of which another holds what must not change. */
+/** A clean-up needs three: one holds its lock, one locks rows and one does the work. */
 const poolSize = 3;
 
 /**
- * Runs work on the installation's database, which must be migrated: a command that migrated in passing would change the
- * database of a server of another version.
+ * Runs work on the installation's database. Fails if migrations are pending: to apply them here would change the database
+ * under a server of another version.
  */
 export async function withInstallation<T>(work: (installation: Installation) => Promise<T>): Promise<T> {
   const config = loadConfig();
@@ -58,7 +57,7 @@ export async function withInstallation<T>(work: (installation: Installation) => 
   });
 }
 
-/** Opens the database for the time of a command's work. */
+/** Opens the database, runs work and closes the database. */
 export async function openForCommand<T>(
   url: string,
   config: Config,
@@ -69,7 +68,7 @@ export async function openForCommand<T>(
     poolSize,
     connectTimeoutMs: config.DATABASE_CONNECT_TIMEOUT_MS,
     statementTimeoutMs: config.DATABASE_STATEMENT_TIMEOUT_MS,
-    // A connection that is lost fails the query on it, and so the command.
+    // A lost connection fails its query and therefore the command.
     logger: { warn: () => {} },
   });
   try {
@@ -80,8 +79,8 @@ export async function openForCommand<T>(
 }
 
 /**
- * Gives work the URL of the database: the one of DATABASE_URL, else that of the embedded PostgreSQL in DATA_DIR, which
- * is started for the time of the command unless a server runs it.
+ * Runs work with the URL of the database: DATABASE_URL, or the embedded PostgreSQL in DATA_DIR. If no server runs the
+ * embedded PostgreSQL, it is started for the time of the work.
  */
 export async function withDatabase<T>(
   { DATABASE_URL, DATA_DIR }: Pick<Config, 'DATABASE_URL' | 'DATA_DIR'>,
@@ -96,11 +95,11 @@ export async function withDatabase<T>(
   }
 }
 
-/** A command in the wrong directory must not make a new, empty installation there. */
+/** A command in the wrong directory must not create a new, empty installation there. */
 async function requireCluster({ DATABASE_URL, DATA_DIR }: Config) {
   if (DATABASE_URL !== undefined || (await findCluster(DATA_DIR))) return;
   throw new CliError(
-    `There is no database in ${DATA_DIR}: set DATABASE_URL or DATA_DIR, or make one with npm run cli -- migrate`,
+    `There is no database in ${DATA_DIR}: set DATABASE_URL or DATA_DIR, or create one with npm run cli -- migrate`,
   );
 }
 

@@ -3,18 +3,8 @@ import { createBoard, updateBoard } from '../domain/boards/edit-board.ts';
 import { type BoardListing, listBoards, readBoardListing } from '../domain/boards/list-boards.ts';
 import { listStatuses } from '../domain/statuses/board-statuses.ts';
 import { listTags } from '../domain/tags/board-tags.ts';
-import { chooseAccount, chooseBoard, inAccount, onBoard } from './choose.ts';
-import {
-  flag,
-  given,
-  noun,
-  nullForNone,
-  operation,
-  optional,
-  parseBoolean,
-  parseTimeOrNone,
-  required,
-} from './command.ts';
+import { onAccount, onBoard } from './choose.ts';
+import { flag, given, noun, nullForNone, optional, parseBoolean, parseTimeOrNone, required } from './command.ts';
 import { formatFacts, formatTable } from './output.ts';
 import { formatStatuses } from './status.ts';
 import { formatTags } from './tag.ts';
@@ -22,29 +12,26 @@ import { formatTags } from './tag.ts';
 const time = (what: string) =>
   optional('<time|none>', `${what}: an RFC 3339 time, or none`, { parse: parseTimeOrNone });
 
-export const addBoardCommands = noun('board', 'boards: where ideas are submitted, voted on and moved along', {
-  create: operation({
+export const addBoardCommands = noun('board', 'boards: people submit ideas to them, vote and follow the progress', {
+  create: onAccount.operation({
     description: 'Creates a board with the six default statuses: open, planned, in_progress, done, declined, archived.',
     examples: ['board create --account acme --slug web-app --name "Web app" --pre-moderation'],
     input: {
-      ...inAccount,
-      slug: required('<slug>', 'its short name: lower-case letters, digits and hyphens'),
-      name: required('<name>', 'what it is called'),
-      description: optional('<text>', 'what it is about'),
-      preModeration: flag('let new ideas await approval'),
-      public: flag('let everybody read it at /b/<slug>'),
+      slug: required('<slug>', 'the short name: lower-case letters, digits and hyphens'),
+      name: required('<name>', 'the name'),
+      description: optional('<text>', 'the description'),
+      preModeration: flag('hold new ideas for approval'),
+      public: flag('let everybody read the board at /b/<slug>'),
     },
-    async run(admin, { account, public: isPublic, ...input }) {
-      const { id: accountId } = await chooseAccount(admin, account);
+    async run(admin, { id: accountId }, { public: isPublic, ...input }) {
       return readDetails(admin, await createBoard(admin, { ...input, ...given({ isPublic }), accountId }));
     },
     text: formatDetails,
   }),
-  list: operation({
+  list: onAccount.operation({
     description: 'Lists the boards of an account.',
     examples: ['board list --account acme'],
-    input: inAccount,
-    run: async (admin, { account }) => listBoards(admin, (await chooseAccount(admin, account)).id),
+    run: (admin, { id }) => listBoards(admin, id),
     text: rows =>
       formatTable(
         rows,
@@ -58,16 +45,15 @@ export const addBoardCommands = noun('board', 'boards: where ideas are submitted
         ['voting', board => formatWindow(board.voting_open_at, board.voting_close_at)],
       ),
   }),
-  show: operation({
+  show: onBoard.operation({
     description: 'Shows a board with its statuses and tags.',
     examples: ['board show --account acme --board web-app'],
-    input: onBoard,
-    run: async (admin, named) => readDetails(admin, await chooseBoard(admin, named)),
+    run: readDetails,
     text: formatDetails,
   }),
-  update: operation({
+  update: onBoard.operation({
     description:
-      'Changes a board. What is not given stays as it is. A window is open from its opening, included, to its closing, excluded.',
+      'Changes a board. Omitted options stay unchanged. A window includes its opening time and excludes its closing time.',
     examples: [
       'board update --board web-app --freeze',
       'board update --board web-app --public true',
@@ -75,23 +61,21 @@ export const addBoardCommands = noun('board', 'boards: where ideas are submitted
       'board update --board web-app --voting-close-at none',
     ],
     input: {
-      ...onBoard,
       name: optional('<name>', 'another name'),
-      slug: optional('<slug>', 'another slug; clients that name the board use it, too'),
+      slug: optional('<slug>', 'another slug; update the clients that name the board'),
       description: optional('<text>', 'another description'),
-      freeze: flag('accept no writes'),
+      freeze: flag('refuse writes'),
       unfreeze: flag('accept writes again', { conflicts: 'freeze' }),
-      preModeration: flag('let new ideas await approval'),
+      preModeration: flag('hold new ideas for approval'),
       noPreModeration: flag('publish new ideas at once'),
-      public: optional('<true|false>', 'whether everybody may read it at /b/<slug>', { parse: parseBoolean }),
-      submissionsOpenAt: time('when ideas may be submitted from'),
-      submissionsCloseAt: time('when ideas may be submitted until'),
-      votingOpenAt: time('when votes may be cast from'),
-      votingCloseAt: time('when votes may be cast until'),
+      public: optional('<true|false>', 'whether everybody may read the board at /b/<slug>', { parse: parseBoolean }),
+      submissionsOpenAt: time('when submissions open'),
+      submissionsCloseAt: time('when submissions close'),
+      votingOpenAt: time('when voting opens'),
+      votingCloseAt: time('when voting closes'),
     },
-    async run(admin, { account, board: slug, freeze, unfreeze, public: isPublic, ...options }) {
+    async run(admin, board, { freeze, unfreeze, public: isPublic, ...options }) {
       const { submissionsOpenAt, submissionsCloseAt, votingOpenAt, votingCloseAt, ...changes } = options;
-      const board = await chooseBoard(admin, given({ account, board: slug }));
       const windows = {
         submissionsOpenAt: nullForNone(submissionsOpenAt),
         submissionsCloseAt: nullForNone(submissionsCloseAt),

@@ -1,8 +1,7 @@
 import { requireAppKey } from '../app-key.ts';
 import type { Config } from '../config.ts';
 import { buildTestPoster } from '../delivery/chat/post-message.ts';
-import type { Administration } from '../domain/administration.ts';
-import { deleteChannel, disableChannel, enableChannel, type NamedChannel } from '../domain/chat/change-channels.ts';
+import { deleteChannel, disableChannel, enableChannel } from '../domain/chat/change-channels.ts';
 import { chatEventTypes } from '../domain/chat/chat-event-types.ts';
 import { createChannel } from '../domain/chat/create-channel.ts';
 import { type ChannelListing, listChannels, readChannel } from '../domain/chat/list-channels.ts';
@@ -11,44 +10,35 @@ import { buildSecretBox } from '../domain/secret-box.ts';
 import { chatKinds } from '../entities/chat-channel.ts';
 import { buildAddressGuard } from '../outgoing/address-guard.ts';
 import { administer, CliError } from './administer.ts';
-import { chooseAccount, chooseBoard, chooseFilter, inAccount, onBoard } from './choose.ts';
-import {
-  argument,
-  eventTypesOption,
-  given,
-  noun,
-  operation,
-  optional,
-  parsePositive,
-  required,
-  type Values,
-  verb,
-} from './command.ts';
+import { chooseAccount, inAccount, onBoard, onBoards, onTarget } from './choose.ts';
+import { argument, eventTypesOption, given, noun, optional, parsePositive, required, verb } from './command.ts';
 import { formatFacts, formatTable, print } from './output.ts';
 
-const onChannel = { id: argument('<id>', 'the id of the channel, as chat list shows it', parsePositive), ...inAccount };
+const channel = { id: argument('<id>', 'the id of the channel, from chat list', parsePositive), ...inAccount };
 
-export const addChatCommands = noun('chat', 'channels of chats that the events of a board are posted to', {
-  create: operation({
+const onChannel = onTarget(channel, async (admin, { id, account }, config) => {
+  const { id: accountId } = await chooseAccount(admin, account);
+  return { id, accountId, read: async () => readChannel(admin, await openSecretBox(config), accountId, id) };
+});
+
+const changeChannel = onChannel.changing((_, channel) => channel.read(), formatChannel);
+
+export const addChatCommands = noun('chat', 'chat channels that get the events of a board', {
+  create: onBoard.operation({
     description:
-      'Posts what happens on a board to a channel of a chat, through an incoming webhook of it. The URL is kept encrypted.',
+      "Posts the events of a board to a chat channel through the chat's incoming webhook. The URL is stored encrypted.",
     examples: [
       'chat create --board web-app --kind slack --url https://hooks.slack.com/services/T000/B000/XXXX --name "#feedback"',
       'chat create --board web-app --kind discord --url https://discord.com/api/webhooks/123/XXXX --event idea.created',
     ],
     input: {
-      ...onBoard,
       kind: required('<kind>', 'the chat', { choices: chatKinds }),
       url: required('<url>', 'the URL of the incoming webhook'),
-      name: optional('<name>', 'what the channel is called in lists'),
-      event: eventTypesOption(
-        'a type of event that is posted, again for each type; all of them when left out',
-        chatEventTypes,
-      ),
+      name: optional('<name>', 'the name in lists'),
+      event: eventTypesOption('an event type to post; repeatable; every type if omitted', chatEventTypes),
     },
-    async run(admin, { account, board, event, ...input }, config) {
-      const { id: boardId, accountId } = await chooseBoard(admin, given({ account, board }));
-      const secretBox = await secretBoxOf(config);
+    async run(admin, { id: boardId, accountId }, { event, ...input }, config) {
+      const secretBox = await openSecretBox(config);
       const channel = await createChannel(
         admin,
         secretBox,
@@ -59,14 +49,11 @@ export const addChatCommands = noun('chat', 'channels of chats that the events o
     },
     text: formatChannel,
   }),
-  list: operation({
-    description: 'Lists the channels of an account, without what authorizes posting.',
+  list: onBoards.operation({
+    description: 'Lists the channels of an account without the secret part of their URLs.',
     examples: ['chat list --account acme'],
-    input: { ...inAccount, board: optional('<slug>', 'only this board') },
-    async run(admin, named, config) {
-      const { accountId, boardId } = await chooseFilter(admin, named);
-      return listChannels(admin, await secretBoxOf(config), accountId, boardId);
-    },
+    run: async (admin, { accountId, boardId }, _, config) =>
+      listChannels(admin, await openSecretBox(config), accountId, boardId),
     text: rows =>
       formatTable(
         rows,
@@ -80,13 +67,13 @@ export const addChatCommands = noun('chat', 'channels of chats that the events o
       ),
   }),
   test: verb({
-    description: 'Posts a message to a channel now, to try it out.',
+    description: 'Posts a test message to a channel.',
     examples: ['chat test 3 --account acme'],
-    input: onChannel,
+    input: channel,
     async perform({ id, account }, output) {
       const { config, post } = await administer(async (admin, config) => {
         const { id: accountId } = await chooseAccount(admin, account);
-        return { config, post: await testChannel(admin, await secretBoxOf(config), { accountId, id }) };
+        return { config, post: await testChannel(admin, await openSecretBox(config), { accountId, id }) };
       });
       const tester = buildTestPoster(config);
       try {
@@ -98,44 +85,29 @@ export const addChatCommands = noun('chat', 'channels of chats that the events o
       print(output, { id, is_posted: true }, () => 'The message was posted.');
     },
   }),
-  enable: operation({
-    description: 'Posts to a channel again. What happened in the meantime is not made up for.',
+  enable: changeChannel({
+    description: 'Resumes posting to a channel. The events since it was disabled are not posted.',
     examples: ['chat enable 3 --account acme'],
-    input: onChannel,
-    run: changing(enableChannel),
-    text: formatChannel,
+    change: enableChannel,
   }),
-  disable: operation({
-    description: 'Posts nothing to a channel until it is enabled.',
+  disable: changeChannel({
+    description: 'Stops posting to a channel until chat enable.',
     examples: ['chat disable 3 --account acme'],
-    input: onChannel,
-    run: changing(disableChannel),
-    text: formatChannel,
+    change: disableChannel,
   }),
-  delete: operation({
-    description: 'Deletes a channel here. The chat keeps its incoming webhook.',
+  delete: onChannel.operation({
+    description: 'Deletes a channel. The incoming webhook in the chat stays.',
     examples: ['chat delete 3 --account acme'],
-    input: onChannel,
-    async run(admin, { id, account }, config) {
-      const { id: accountId } = await chooseAccount(admin, account);
-      const channel = await readChannel(admin, await secretBoxOf(config), accountId, id);
-      await deleteChannel(admin, { accountId, id });
-      return channel;
+    async run(admin, channel) {
+      const before = await channel.read();
+      await deleteChannel(admin, channel);
+      return before;
     },
     text: formatChannel,
   }),
 });
 
-/** Does something to a channel and returns it as it is then. */
-function changing(change: (admin: Administration, channel: NamedChannel) => Promise<void>) {
-  return async (admin: Administration, { id, account }: Values<typeof onChannel>, config: Config) => {
-    const { id: accountId } = await chooseAccount(admin, account);
-    await change(admin, { accountId, id });
-    return readChannel(admin, await secretBoxOf(config), accountId, id);
-  };
-}
-
-async function secretBoxOf(config: Config) {
+export async function openSecretBox(config: Config) {
   return buildSecretBox(await requireAppKey(config));
 }
 
@@ -149,6 +121,6 @@ function formatUrl({ url }: ChannelListing): string {
   return url ?? 'encrypted with another APP_KEY';
 }
 
-function formatEvents({ event_types }: ChannelListing): string {
+export function formatEvents({ event_types }: { event_types: readonly string[] }): string {
   return event_types.length === 0 ? 'all' : event_types.join(', ');
 }

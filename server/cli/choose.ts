@@ -9,18 +9,105 @@ import { Board } from '../entities/board.ts';
 import { Membership } from '../entities/membership.ts';
 import { User } from '../entities/user.ts';
 import { CliError } from './administer.ts';
-import { optional, required } from './command.ts';
+import {
+  type Inputs,
+  type NoInputs,
+  operation,
+  optional,
+  required,
+  type Values,
+  type Verb,
+  type VerbRow,
+} from './command.ts';
 
-export const inAccount = { account: optional('<slug>', 'the account; may be left out when there is only one') };
+export const inAccount = { account: optional('<slug>', 'the account; not needed if there is only one') };
 
-export const onBoard = {
-  ...inAccount,
-  board: optional('<slug>', 'the board; may be left out when the account has only one'),
-};
+interface TargetRow<Named extends Inputs, Row extends Inputs> extends Omit<VerbRow<Named & Row>, 'input'> {
+  input?: Row;
+}
 
-export const ofUser = { user: required('<email>', 'the user, by address or id') };
+/** Does the work on a target. Gets the inputs that do not name the target. */
+type Work<Target, Row extends Inputs, Result> = (
+  admin: Administration,
+  target: Target,
+  values: Values<Row>,
+  config: Config,
+) => Promise<Result>;
 
-/** The account that is named, else the only one. */
+/** Builds operations on a kind of target, such as a board. `named` has the inputs that name a target. */
+export function onTarget<Named extends Inputs, Target>(
+  named: Named,
+  find: (admin: Administration, values: Values<Named>, config: Config) => Promise<Target>,
+) {
+  function operationOn<Row extends Inputs = NoInputs, Result = unknown>({
+    input,
+    run,
+    ...row
+  }: TargetRow<Named, Row> & {
+    run: Work<Target, Row, Result>;
+    text(result: NoInfer<Result>, values: Values<Named & Row>): string;
+    warning?: string;
+  }): Verb {
+    return operation<Named & Row, Result>({
+      ...row,
+      input: { ...named, ...(input as Row) },
+      async run(admin, values, config) {
+        const target = await find(admin, values as unknown as Values<Named>, config);
+        const others = Object.entries(values).filter(([key]) => !(key in named));
+        return run(admin, target, Object.fromEntries(others) as Values<Row>, config);
+      },
+    });
+  }
+
+  return {
+    operation: operationOn,
+    /** Builds operations that change a target, then read it and print it. */
+    changing<View>(read: (admin: Administration, target: Target) => Promise<View>, text: (view: View) => string) {
+      return <Row extends Inputs = NoInputs>({
+        change,
+        ...row
+      }: TargetRow<Named, Row> & { change: Work<Target, Row, unknown> }) =>
+        operationOn<Row, View>({
+          ...row,
+          async run(admin, target, values, config) {
+            await change(admin, target, values, config);
+            return read(admin, target);
+          },
+          text,
+        });
+    },
+  };
+}
+
+export const onAccount = onTarget(inAccount, (admin, { account }) => chooseAccount(admin, account));
+
+export const onBoard = onTarget(
+  { ...inAccount, board: optional('<slug>', 'the board; not needed if the account has only one') },
+  async (admin, { account, board }) => chooseBoard(admin, (await chooseAccount(admin, account)).id, board),
+);
+
+/** The target is an account with the id of one board, or with null for all boards. */
+export const onBoards = onTarget(
+  { ...inAccount, board: optional('<slug>', 'only this board; every board of the account if omitted') },
+  async (admin, { account, board }) => {
+    const { id: accountId } = await chooseAccount(admin, account);
+    const boardId = board === undefined ? null : (await requireBoard(admin, accountId, board)).id;
+    return { accountId, boardId };
+  },
+);
+
+const ofUser = { user: required('<email>', "the user's email address or id") };
+
+export const onUser = onTarget(ofUser, (admin, { user }) => requireUser(admin, user));
+
+/** The target is a pair of ids. The user need not be a member. */
+export const onMember = onTarget({ ...inAccount, ...ofUser }, async (admin, { account, user }) => {
+  const { id: accountId } = await chooseAccount(admin, account);
+  const { id: userId } = await requireUser(admin, user);
+  return { accountId, userId };
+});
+
+/** Finds the named account, or the only one. */
 export async function chooseAccount(admin: Administration, slug: string | undefined): Promise<Account> {
   if (slug !== undefined) return requireAccount(admin, slug);
   const accounts = await admin.em.find(Account, {}, { limit: 2 });
@@ -31,14 +118,8 @@ export async function chooseAccount(admin: Administration, slug: string | undefi
   return requireUsable(account);
 }
 
-/** The board of the account that is named, else its only one. */
-export async function chooseBoard(admin: Administration, named: { account?: string; board?: string }): Promise<Board> {
-  const { id: accountId } = await chooseAccount(admin, named.account);
-  return chooseBoardOf(admin, accountId, named.board);
-}
-
-/** The board of an account that is named, else its only one. */
-export async function chooseBoardOf(admin: Administration, accountId: number, slug: string | undefined) {
+/** Finds the named board of the account, or its only one. */
+export async function chooseBoard(admin: Administration, accountId: number, slug: string | undefined): Promise<Board> {
   if (slug !== undefined) return requireBoard(admin, accountId, slug);
   const boards = await admin.em.find(Board, { accountId }, { limit: 2 });
   return onlyOne(boards, {
@@ -47,34 +128,7 @@ export async function chooseBoardOf(admin: Administration, accountId: number, sl
   });
 }
 
-/** Builds a function that changes something on a board and answers with what `read` then finds. */
-export function changesOnBoard<Result>(read: (admin: Administration, board: Board) => Promise<Result>) {
-  return async (
-    admin: Administration,
-    named: { account?: string; board?: string },
-    change: (board: Board) => Promise<unknown>,
-  ): Promise<Result> => {
-    const board = await chooseBoard(admin, named);
-    await change(board);
-    return read(admin, board);
-  };
-}
-
-/** The account with the id of the board that is named, or null for all its boards. */
-export async function chooseFilter(admin: Administration, named: { account?: string; board?: string }) {
-  const { id: accountId } = await chooseAccount(admin, named.account);
-  const boardId = named.board === undefined ? null : (await requireBoard(admin, accountId, named.board)).id;
-  return { accountId, boardId };
-}
-
-/** A user and an account by their ids. */
-export async function chooseMember(admin: Administration, named: { account?: string; user: string }) {
-  const { id: accountId } = await chooseAccount(admin, named.account);
-  const { id: userId } = await requireUser(admin, named.user);
-  return { accountId, userId };
-}
-
-/** The user that is named, else the only owner of an account. */
+/** Finds the named user, or the account's only owner. */
 export async function chooseIssuer(admin: Administration, accountId: number, email: string | undefined): Promise<User> {
   if (email !== undefined) return requireUser(admin, email);
   const owners = await admin.em.find(Membership, { accountId, role: 'owner' }, { limit: 2 });
@@ -86,8 +140,8 @@ export async function chooseIssuer(admin: Administration, accountId: number, ema
 }
 
 /**
- * The origin of links that a command prints: BASE_URL, or else the address of the server that started last. The command
- * may have another HOST and PORT than the server.
+ * The origin of printed links: BASE_URL, or the address of the server that started last. The command may have another
+ * HOST and PORT than the server.
  */
 export async function findLinkBase(admin: Administration, config: Config): Promise<Pick<Config, 'BASE_URL'>> {
   const recorded = config.isBaseUrlSet ? undefined : await readServerAddress(admin);

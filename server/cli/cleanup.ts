@@ -10,7 +10,7 @@ import { type Installation, withInstallation } from './administer.ts';
 import { flag, verb } from './command.ts';
 import { formatTable, type OutputOptions, oneLine, print } from './output.ts';
 
-/** What a run says in JSON. It names people by their ids alone: what it prints may be kept for long. */
+/** The JSON output. It has only ids of people, because operators may keep it in logs. */
 interface CleanUpReport {
   is_another_running: boolean;
   accounts: ErasedView[];
@@ -27,9 +27,9 @@ interface ErasedView {
 
 export const addCleanUpCommand = verb({
   description:
-    'Erases the accounts and users whose grace is over. Nothing runs it but whoever schedules it, while servers run or not; what a run that was killed has left, the next one goes on with. It exits with 1 when something could not be erased.',
+    'Erases the accounts and users whose grace period is over. The server never runs it, so schedule it yourself; servers may run meanwhile. After a killed run the next one continues. It exits with 1 if an erasure fails.',
   examples: ['cleanup --dry-run', 'cleanup'],
-  input: { dryRun: flag('only list whom it would erase, and whom it would skip and why') },
+  input: { dryRun: flag('only list the accounts and users to erase, and those to skip with the reason') },
   perform: ({ dryRun }, output) => (dryRun ? preview(output) : run(output)),
 });
 
@@ -66,10 +66,10 @@ async function runOn(
       say(`Skipped user ${id}, who is ${heldBy.join(' and ')}`);
     },
     failed(what, id, error) {
-      // What keeps somebody, such as an extension, may name them, and what is said here may be kept.
+      // The error, such as one of an extension, may contain personal data, and the output may be kept.
       const reason = oneLine(redactor.text(error instanceof Error ? error.message : String(error)));
       report.failed.push({ what, id, reason });
-      say(`Could not erase ${what} ${id}, and goes on where it stopped next time: ${reason}`);
+      say(`Could not erase ${what} ${id}; the next run will continue: ${reason}`);
     },
   };
   const isAlone = await cleanUp(database, {
@@ -105,7 +105,7 @@ function sayUnlessJson({ json }: OutputOptions, line: string) {
 }
 
 function summaryOf({ is_another_running, accounts, users, skipped, failed }: CleanUpReport): string {
-  if (is_another_running) return 'Another run is at it: nothing was done.';
+  if (is_another_running) return 'Another clean-up is running. Nothing was done.';
   const outcomes = [`Accounts erased: ${accounts.length}`, `Users erased: ${users.length}`];
   if (skipped.length > 0) outcomes.push(`Skipped: ${skipped.length}`);
   if (failed.length > 0) outcomes.push(`Failed: ${failed.length}`);
@@ -118,7 +118,7 @@ function formatPreview({ accounts, users }: CleanUpPreview): string {
     'id',
     'slug',
     ['scheduled', 'deletion_scheduled_at'],
-    ['with them go', account => formatRows(account.counts)],
+    ['rows', account => formatRows(account.counts)],
   );
   const userTable = formatTable(
     users,
@@ -126,12 +126,12 @@ function formatPreview({ accounts, users }: CleanUpPreview): string {
     'email',
     ['requested', 'deletion_requested_at'],
     ['skipped', user => user.held_by.join(' and ')],
-    ['theirs', user => formatRows(user.counts)],
+    ['rows', user => formatRows(user.counts)],
   );
   return `Accounts:\n${accountTable}\n\nUsers:\n${userTable}`;
 }
 
-/** `3 ideas, 1 vote` would need the grammar of every table: `ideas 3, votes 1` needs none. */
+/** Writes `ideas 3, votes 1`, because `3 ideas, 1 vote` would need singular and plural of every table. */
 function formatRows(counts: Record<string, number>): string {
   const rows = Object.entries(counts).filter(([, count]) => count > 0);
   return rows.map(([table, count]) => `${table} ${count}`).join(', ') || 'nothing';

@@ -5,20 +5,21 @@ import type { Administration } from '../domain/administration.ts';
 import { administer } from './administer.ts';
 import { type OutputOptions, print } from './output.ts';
 
-/** How a person starts the command line. */
+/** The shell command that starts the command line. */
 export const invocation = 'npm run cli --';
 
-/** An argument or an option of a command. An option is called like its key: `ownerName` is `--owner-name`. */
+/** An argument or an option of a command. The key `ownerName` makes the option `--owner-name`. */
 interface Input<Value> {
   build(key: string): Argument | Option;
-  /** Exists for the type check alone. */
+  /** Exists only for the type check. */
   readonly '~value'?: () => Value;
 }
 
-type Inputs = Readonly<Record<string, Input<unknown>>>;
+export type Inputs = Readonly<Record<string, Input<unknown>>>;
+export type NoInputs = Readonly<Record<never, Input<unknown>>>;
 type ValueOf<One> = One extends Input<infer Value> ? Value : never;
 
-/** The values of the inputs under their keys. An option that is not given and has no default has no key. */
+/** The values of the inputs by their keys. An omitted option without a default has no key. */
 export type Values<Row extends Inputs> = {
   [Key in keyof Row as undefined extends ValueOf<Row[Key]> ? never : Key]: ValueOf<Row[Key]>;
 } & {
@@ -28,7 +29,7 @@ export type Values<Row extends Inputs> = {
 interface OptionRules<Value> {
   parse?: (text: string, previous: Value | undefined) => Value;
   choices?: readonly Value[];
-  /** The key of an option that cannot be given together with this one. */
+  /** The key of an option that excludes this one. */
   conflicts?: string;
 }
 
@@ -66,12 +67,12 @@ export function withDefault<Value = string>(
   return { build: key => buildOption(key, usage, help, rules).default(value) };
 }
 
-/** An option without a value. Under the key `noName` it makes the value of `name` false. */
+/** An option without a value. The key `noName` sets the value of `name` to false. */
 export function flag(help: string, rules: Pick<OptionRules<boolean>, 'conflicts'> = {}): Input<boolean | undefined> {
   return { build: key => buildOption(key, '', help, rules) };
 }
 
-/** An option that may be given again for each type of event. */
+/** A repeatable option with one event type each time. */
 export function eventTypesOption(
   help: string,
   types: readonly string[],
@@ -92,20 +93,20 @@ function buildOption<Value>(key: string, usage: string, help: string, rules: Opt
   return rules.conflicts === undefined ? option : option.conflicts(rules.conflicts);
 }
 
-export const limit = withDefault('<number>', 'how many to list at most', 500, { parse: parsePositive });
+export const limit = withDefault('<number>', 'the maximum number of rows', 500, { parse: parsePositive });
 
 /** Adds a verb to a noun or to the program. */
-type Verb = (parent: Command, name: string) => void;
+export type Verb = (parent: Command, name: string) => void;
 
-interface VerbRow<Row extends Inputs> {
+export interface VerbRow<Row extends Inputs> {
   description: string;
   examples: string[];
   input: Row;
-  /** Says what is wrong with the inputs together. The command then exits with 2. */
+  /** Returns the error message for an invalid combination of inputs. The command then exits with 2. */
   refuse?(values: Values<Row>): string | undefined;
 }
 
-/** A verb that does and prints what `perform` says. Every verb can answer in JSON. */
+/** A verb that runs `perform`. Every verb has the option --json. */
 export function verb<Row extends Inputs>({
   description,
   examples,
@@ -150,7 +151,7 @@ export function operation<Row extends Inputs, Result>({
 }: VerbRow<Row> & {
   run(admin: Administration, values: Values<Row>, config: Config): Promise<Result>;
   text(result: NoInfer<Result>, values: Values<Row>): string;
-  /** Printed on standard error below the text, such as for a secret. */
+  /** Printed on standard error below the text, for example after a secret. */
   warning?: string;
 }): Verb {
   return verb({
@@ -171,7 +172,7 @@ export function noun(name: string, description: string, verbs: Record<string, Ve
   };
 }
 
-/** `true` or `false`, for a property that both values are plain words for. */
+/** Accepts `true`, `yes`, `false` and `no`. */
 export function parseBoolean(text: string): boolean {
   if (text === 'true' || text === 'yes') return true;
   if (text === 'false' || text === 'no') return false;
@@ -186,18 +187,18 @@ export function parsePositive(text: string): number {
 
 const Rfc3339 = z.iso.datetime({ offset: true });
 
-/** An RFC 3339 time, with its offset from UTC. */
+/** Parses an RFC 3339 time with its offset from UTC. */
 export function parseTime(text: string): Date {
   if (Rfc3339.safeParse(text).success) {
     const time = new Date(text);
     const year = time.getUTCFullYear();
-    // PostgreSQL has no year 0, and a year of five digits is written in another form.
+    // PostgreSQL has no year 0 and writes years of five digits in another form.
     if (year >= 1 && year <= 9999) return time;
   }
   throw new InvalidArgumentError('It must be an RFC 3339 time, such as 2026-03-14T09:00:00Z.');
 }
 
-/** The word for no value. Commander would make an empty text of a parser's null, so it stays a word until the end. */
+/** The word for no value. Commander turns a parser's null into an empty text, so nullForNone() converts the word later. */
 type None = 'none';
 
 export function parseTimeOrNone(text: string): Date | None {
@@ -208,7 +209,7 @@ export function nullForNone<T>(value: T | None | undefined): T | null | undefine
   return value === 'none' ? null : value;
 }
 
-/** The options that were given, without those that were not. */
+/** Leaves out the omitted options, whose values are undefined. */
 export function given<T extends object>(options: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]?: Exclude<T[K], undefined>;

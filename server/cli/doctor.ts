@@ -15,7 +15,7 @@ import { type OutputOptions, oneLine, print } from './output.ts';
 
 export const addDoctorCommand = verb({
   description:
-    'Says what is wrong with this installation and what to do about it: settings, database, migrations and data. Changes nothing, and exits with 1 when something is an error.',
+    'Checks the settings, the database, the migrations and the data, and prints a remedy for each problem. Changes nothing. Exits with 1 if it finds an error.',
   examples: ['doctor', 'doctor --json'],
   input: {},
   perform: (_, output) => run(output),
@@ -37,7 +37,7 @@ function formatFindings(findings: Finding[]): string {
   return [...lines, '', `Errors: ${count('error')}. Warnings: ${count('warning')}.`].join('\n');
 }
 
-/** Looks an installation over, as far as what is found allows. Changes nothing. */
+/** Checks the installation. A failed check skips the checks that depend on it. */
 async function diagnose(environment: NodeJS.ProcessEnv): Promise<Finding[]> {
   const { findings, config } = diagnoseSettings(environment);
   if (!config) return findings;
@@ -56,7 +56,7 @@ async function reachDatabase(config: Config, known: KnownExtensions): Promise<Fi
     return await withDatabase(config, url => diagnoseDatabase(url, config, known));
   } catch (failure) {
     if (failure instanceof CliError) {
-      return [error(failure.message, 'Check DATABASE_URL, and that PostgreSQL runs and lets this machine and user in')];
+      return [error(failure.message, 'Check DATABASE_URL, and that PostgreSQL runs and accepts this machine and user')];
     }
     if (failure instanceof EmbeddedPostgresError) {
       return [error(`The embedded PostgreSQL does not run: ${failure.message}`, `See postgres.log in ${DATA_DIR}`)];
@@ -67,7 +67,7 @@ async function reachDatabase(config: Config, known: KnownExtensions): Promise<Fi
 
 function diagnoseDatabase(url: string, config: Config, { extensions }: KnownExtensions): Promise<Finding[]> {
   return openForCommand(url, config, async database => {
-    // Comes first: the pool has a connection timeout, and the check of the migrations has none.
+    // This must come first, because the pool has a connection timeout and the check of the migrations has none.
     const postgres = await diagnosePostgres(database);
     const reached = ok(`The database ${describeDatabase(url)} answers`);
     const migrations = await diagnoseMigrations(url, streamsOf(extensions), config.TOLERATED_MIGRATIONS);
@@ -83,8 +83,8 @@ function diagnoseDatabase(url: string, config: Config, { extensions }: KnownExte
 }
 
 /**
- * Checks the settings. The others are still good for looking at the database, with the wrong ones left at their
- * defaults; but not without knowing which database is meant.
+ * Checks the settings. Invalid ones get their defaults for the remaining checks. There is no config if the setting of the
+ * database itself is invalid.
  */
 function diagnoseSettings(environment: NodeJS.ProcessEnv): { findings: Finding[]; config: Config | undefined } {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
@@ -96,7 +96,7 @@ function diagnoseSettings(environment: NodeJS.ProcessEnv): { findings: Finding[]
 
   const findings = issues.map(issue => {
     const name = String(issue.path[0]);
-    return error(`The setting ${name} is wrong: ${issue.message}`, `Correct or unset it. ${meaningOf(name)}`);
+    return error(`The setting ${name} is invalid: ${issue.message}`, `Correct or unset it. ${meaningOf(name)}`);
   });
   const wrong = issues.map(issue => String(issue.path[0]));
   if (wrong.includes('DATABASE_URL') || wrong.includes('DATA_DIR')) return { findings, config: undefined };
@@ -104,11 +104,11 @@ function diagnoseSettings(environment: NodeJS.ProcessEnv): { findings: Finding[]
   return { findings, config: loadConfig(rest) };
 }
 
-/** A server in production does not start with these; elsewhere they are as they may be. */
+/** Only a server in production refuses weak secrets. */
 function diagnoseSecrets(config: Config): Finding[] {
   if (config.NODE_ENV !== 'production') return [];
   return findWeakSecrets(config).map(weak =>
-    error(`In production, ${weak}`, 'Set it anew: the server refuses to start otherwise'),
+    error(`In production, ${weak}`, 'Set a new one: the server refuses to start otherwise'),
   );
 }
 
@@ -117,7 +117,6 @@ function meaningOf(name: string): string {
   return shape[name]?.description ?? '';
 }
 
-/** Compares the migrations of this version with those of the database. */
 async function diagnoseMigrations(
   url: string,
   streams: readonly MigrationStream[],
@@ -131,7 +130,7 @@ async function diagnoseMigrations(
   } catch (failure) {
     if (!(failure instanceof MigrationError)) throw failure;
     const remedy =
-      'Run the version of the server that migrated the database, with its files as they were published; see docs/upgrading.md';
+      'Run the version of the server that migrated the database, with unchanged migration files; see docs/upgrading.md';
     return { findings: [error(failure.message, remedy)], isMigrated: false };
   }
 }

@@ -3,40 +3,37 @@ import { approveIdea, rejectIdea } from '../domain/moderation/moderate-idea.ts';
 import { requireIdeaOf } from '../domain/notifications/find-idea.ts';
 import { followIdea, unfollowIdea } from '../domain/notifications/follow-idea.ts';
 import { listFollowers } from '../domain/notifications/list-followers.ts';
-import { chooseAccount, chooseFilter, chooseMember, inAccount, ofUser } from './choose.ts';
-import { argument, limit, noun, operation, optional, parsePositive, required } from './command.ts';
+import { onAccount, onBoards, onMember } from './choose.ts';
+import { argument, limit, noun, parsePositive, required } from './command.ts';
 import { formatTable, shorten } from './output.ts';
 
-const onIdea = { id: argument('<id>', 'the id of the idea', parsePositive), ...inAccount };
+const onIdea = { id: argument('<id>', 'the id of the idea', parsePositive) };
 
 export const addIdeaCommands = noun('idea', 'the approval queue of boards with pre-moderation', {
-  pending: operation({
-    description: 'Lists the ideas that await approval; who has waited longest stands first.',
+  pending: onBoards.operation({
+    description: 'Lists the ideas that await approval, oldest first.',
     examples: ['idea pending --account acme'],
-    input: { ...inAccount, board: optional('<slug>', 'only this board'), limit },
-    async run(admin, { limit, ...named }) {
-      const { accountId, boardId } = await chooseFilter(admin, named);
-      return listPendingIdeas(admin, accountId, boardId, limit);
-    },
+    input: { limit },
+    run: (admin, { accountId, boardId }, { limit }) => listPendingIdeas(admin, accountId, boardId, limit),
     text: rows =>
       formatTable(rows, 'id', 'board', ['title', idea => shorten(idea.title)], 'author', ['submitted', 'created_at']),
   }),
-  approve: operation({
+  approve: onAccount.operation({
     description: 'Publishes an idea that awaits approval.',
     examples: ['idea approve 42 --account acme'],
     input: onIdea,
-    async run(admin, { id, account }) {
-      const is_changed = await approveIdea(admin, (await chooseAccount(admin, account)).id, id);
+    async run(admin, { id: accountId }, { id }) {
+      const is_changed = await approveIdea(admin, accountId, id);
       return { id, moderation_state: 'published', is_changed };
     },
     text: formatModerated,
   }),
-  reject: operation({
+  reject: onAccount.operation({
     description: 'Rejects an idea that awaits approval.',
     examples: ['idea reject 42 --account acme --reason "Spam"'],
-    input: { ...onIdea, reason: required('<text>', 'why, for the author') },
-    async run(admin, { id, account, reason }) {
-      const is_changed = await rejectIdea(admin, (await chooseAccount(admin, account)).id, id, reason);
+    input: { ...onIdea, reason: required('<text>', 'the reason, for the author') },
+    async run(admin, { id: accountId }, { id, reason }) {
+      const is_changed = await rejectIdea(admin, accountId, id, reason);
       return { id, moderation_state: 'rejected', is_changed };
     },
     text: formatModerated,
@@ -50,37 +47,31 @@ function formatModerated(idea: { id: number; moderation_state: string; is_change
 
 export const addFollowerCommands = noun(
   'follower',
-  'who is told of what happens to an idea: its author, commenters, and those who follow it',
+  'the followers of an idea, who get its notifications: the author, commenters and others',
   {
-    list: operation({
+    list: onAccount.operation({
       description: 'Lists the followers of an idea.',
       examples: ['follower list 42 --account acme'],
       input: { ...onIdea, limit },
-      run: async (admin, { id, account, limit }) =>
-        listFollowers(admin, (await chooseAccount(admin, account)).id, id, limit),
+      run: (admin, { id: accountId }, { id, limit }) => listFollowers(admin, accountId, id, limit),
       text: rows =>
         formatTable(rows, 'email', 'name', ['notifications to', 'notification_email'], ['since', 'created_at']),
     }),
-    add: operation({
-      description: 'Lets a member follow an idea.',
+    add: onMember.operation({
+      description: 'Makes a member follow an idea.',
       examples: ['follower add 42 --user grace@example.com'],
-      input: { ...onIdea, ...ofUser },
-      async run(admin, { id: ideaId, ...named }) {
-        const { accountId, userId } = await chooseMember(admin, named);
-        return {
-          idea_id: ideaId,
-          is_following: true,
-          is_changed: await followIdea(admin, accountId, { ideaId, userId }),
-        };
+      input: onIdea,
+      async run(admin, { accountId, userId }, { id: ideaId }) {
+        const is_changed = await followIdea(admin, accountId, { ideaId, userId });
+        return { idea_id: ideaId, is_following: true, is_changed };
       },
       text: (result, { user }) => formatFollowing(user, 'follows', result),
     }),
-    remove: operation({
-      description: 'Ends that a user follows an idea.',
+    remove: onMember.operation({
+      description: 'Makes a user unfollow an idea.',
       examples: ['follower remove 42 --user grace@example.com'],
-      input: { ...onIdea, ...ofUser },
-      async run(admin, { id: ideaId, ...named }) {
-        const { accountId, userId } = await chooseMember(admin, named);
+      input: onIdea,
+      async run(admin, { accountId, userId }, { id: ideaId }) {
         await requireIdeaOf(admin, accountId, ideaId);
         return { idea_id: ideaId, is_following: false, is_changed: await unfollowIdea(admin, { ideaId, userId }) };
       },

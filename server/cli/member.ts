@@ -1,58 +1,55 @@
-import type { Administration } from '../domain/administration.ts';
 import { invitationDays, inviteMember } from '../domain/invitations/invite-member.ts';
 import { invitationUrl } from '../domain/invitations/mailed-link.ts';
 import { listInvitations, requireInvitation, revokeInvitation } from '../domain/invitations/open-invitations.ts';
-import { addMember, type Member, removeMember, setMemberRole } from '../domain/members/change-members.ts';
+import { addMember, removeMember, setMemberRole } from '../domain/members/change-members.ts';
 import { listMembers, type MemberView, readMember } from '../domain/members/list-members.ts';
-import { type Role, roles } from '../entities/membership.ts';
-import { chooseAccount, chooseMember, findLinkBase, inAccount, ofUser } from './choose.ts';
-import { argument, flag, limit, noun, operation, parsePositive, required } from './command.ts';
+import { roles } from '../entities/membership.ts';
+import { findLinkBase, onAccount, onMember } from './choose.ts';
+import { argument, flag, limit, noun, parsePositive, required } from './command.ts';
 import { formatFacts, formatTable } from './output.ts';
 
-const role = required('<role>', 'what the member may do', { choices: roles });
+const changeMember = onMember.changing(readMember, formatMember);
 
-export const addMemberCommands = noun('member', 'who belongs to an account, and in which role', {
-  add: operation({
+const role = required('<role>', 'the role', { choices: roles });
+
+export const addMemberCommands = noun('member', 'the members of an account and their roles', {
+  add: changeMember({
     description: 'Makes a user a member of an account.',
     examples: ['member add --account acme --user grace@example.com --role moderator'],
-    input: { ...inAccount, ...ofUser, role },
-    run: giving(addMember),
-    text: formatMember,
+    input: { role },
+    change: (admin, member, { role }) => addMember(admin, member, role),
   }),
-  invite: operation({
-    description: `Invites an address to become a member, by a link that works once, within ${invitationDays} days. It is mailed where SMTP_URL is set, and printed where it is not. To invite again makes another link.`,
+  invite: onAccount.operation({
+    description: `Invites somebody to become a member, by a link that works once, within ${invitationDays} days. With SMTP_URL the link is mailed, otherwise printed. A second invitation replaces the link.`,
     examples: ['member invite --account acme --email grace@example.com --role moderator'],
-    input: { email: required('<email>', 'the address, which need not be of a user'), ...inAccount, role },
-    async run(admin, { account: slug, ...input }, config) {
-      const { id: accountId } = await chooseAccount(admin, slug);
+    input: { email: required('<email>', 'the email address; it need not belong to a user yet'), role },
+    async run(admin, { id: accountId }, input, config) {
       const isMailed = config.SMTP_URL !== undefined;
       const { token, expiresAt, ...invitation } = await inviteMember(admin, { accountId, ...input }, { isMailed });
       const url = token === undefined ? null : invitationUrl(await findLinkBase(admin, config), token);
       return { ...invitation, expires_at: expiresAt.toISOString(), url };
     },
-    text: ({ url, email }) => url ?? `The invitation of ${email} is on its way.`,
+    text: ({ url, email }) => url ?? `The invitation of ${email} will be mailed.`,
   }),
-  list: operation({
+  list: onAccount.operation({
     description: 'Lists the members of an account, owners first.',
     examples: ['member list --account acme'],
-    input: { ...inAccount, limit },
-    run: async (admin, { account, limit }) => listMembers(admin, (await chooseAccount(admin, account)).id, { limit }),
+    input: { limit },
+    run: (admin, { id }, { limit }) => listMembers(admin, id, { limit }),
     text: rows => formatTable(rows, 'email', 'name', 'role', 'is_blocked', ['since', 'created_at']),
   }),
-  'set-role': operation({
-    description: 'Gives a member another role. The last owner cannot be demoted.',
+  'set-role': changeMember({
+    description: 'Changes the role of a member. The last owner cannot be demoted.',
     examples: ['member set-role --account acme --user grace@example.com --role admin'],
-    input: { ...inAccount, ...ofUser, role },
-    run: giving(setMemberRole),
-    text: formatMember,
+    input: { role },
+    change: (admin, member, { role }) => setMemberRole(admin, member, role),
   }),
-  remove: operation({
+  remove: onMember.operation({
     description:
-      'Ends a membership, with the OAuth connections and API tokens that the user issued. What the user wrote stays. The last owner cannot be removed.',
+      'Removes a member, the OAuth connections of the user and the API tokens that the user issued. The contributions stay. The last owner cannot be removed.',
     examples: ['member remove --account acme --user grace@example.com'],
-    input: { ...inAccount, ...ofUser, keepTokens: flag('keep the API tokens that the user issued') },
-    async run(admin, { keepTokens: keepsTokens = false, ...named }) {
-      const member = await chooseMember(admin, named);
+    input: { keepTokens: flag('keep the API tokens that the user issued') },
+    async run(admin, member, { keepTokens: keepsTokens = false }) {
       const before = await readMember(admin, member);
       await removeMember(admin, member, { keepsTokens });
       return before;
@@ -60,14 +57,6 @@ export const addMemberCommands = noun('member', 'who belongs to an account, and 
     text: (_, { user }) => `Removed ${user}.`,
   }),
 });
-
-function giving(change: (admin: Administration, member: Member, role: Role) => Promise<void>) {
-  return async (admin: Administration, { role, ...named }: { account?: string; user: string; role: Role }) => {
-    const member = await chooseMember(admin, named);
-    await change(admin, member, role);
-    return readMember(admin, member);
-  };
-}
 
 function formatMember(member: MemberView | undefined): string {
   if (!member) return 'None.';
@@ -77,25 +66,20 @@ function formatMember(member: MemberView | undefined): string {
 
 export const addInvitationCommands = noun(
   'invitation',
-  'who is invited to an account and has not joined yet; member invite invites',
+  'open invitations to an account; to invite, use member invite',
   {
-    list: operation({
-      description: 'Lists the open invitations, the last one first.',
+    list: onAccount.operation({
+      description: 'Lists the open invitations, newest first.',
       examples: ['invitation list --account acme'],
-      input: { ...inAccount, limit },
-      run: async (admin, { account, limit }) =>
-        listInvitations(admin, (await chooseAccount(admin, account)).id, { limit }),
+      input: { limit },
+      run: (admin, { id }, { limit }) => listInvitations(admin, id, { limit }),
       text: rows => formatTable(rows, 'id', 'email', 'role', ['by', 'inviter'], 'delivery', 'expires_at'),
     }),
-    revoke: operation({
-      description: 'Takes an invitation back: its link works no more.',
+    revoke: onAccount.operation({
+      description: 'Revokes an invitation and its link.',
       examples: ['invitation revoke 7 --account acme'],
-      input: {
-        id: argument('<id>', 'the id of the invitation, as invitation list shows it', parsePositive),
-        ...inAccount,
-      },
-      async run(admin, { id, account }) {
-        const { id: accountId } = await chooseAccount(admin, account);
+      input: { id: argument('<id>', 'the id of the invitation, from invitation list', parsePositive) },
+      async run(admin, { id: accountId }, { id }) {
         const before = await requireInvitation(admin, accountId, id);
         await revokeInvitation(admin, accountId, id);
         return before;

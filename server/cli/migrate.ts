@@ -1,6 +1,5 @@
 import { loadConfig } from '../config.ts';
-import type { MigrationName } from '../database/migration-files.ts';
-import { streamsOf } from '../database/migration-files.ts';
+import { type MigrationName, streamsOf } from '../database/migration-files.ts';
 import { listPendingMigrations, migrate } from '../database/migrator.ts';
 import { requireSupportedPostgres } from '../database/server-version.ts';
 import { fillCanonicalAddresses } from '../domain/users/fill-canonical-addresses.ts';
@@ -11,11 +10,11 @@ import { formatTable, type OutputOptions, print } from './output.ts';
 
 export const addMigrateCommand = verb({
   description:
-    'Applies the migrations that the database does not have yet, in order, those of EXTENSIONS too. Without DATABASE_URL it makes the database in DATA_DIR if there is none.',
+    'Applies all pending migrations, also those of EXTENSIONS. Without DATABASE_URL it creates the database in DATA_DIR if it does not exist.',
   examples: ['migrate --dry-run', 'migrate'],
   input: {
-    dryRun: flag('only list what would be applied'),
-    check: flag('only list it, and exit with 1 when there is any', { conflicts: 'dryRun' }),
+    dryRun: flag('only list the pending migrations'),
+    check: flag('only list the pending migrations, and exit with 1 if there are any', { conflicts: 'dryRun' }),
   },
   perform: run,
 });
@@ -43,9 +42,9 @@ async function run({ dryRun, check }: { dryRun?: boolean; check?: boolean }, out
   if (check && pending.length > 0) process.exitCode = 1;
 }
 
-/** On standard error, so that --json prints nothing but JSON. */
+/** Writes to standard error, because --json allows only JSON on standard output. */
 function sayWait(holder: string) {
-  process.stderr.write(`Waiting for another process, which migrates the database: ${holder}\n`);
+  process.stderr.write(`Waiting for another process that is migrating the database: ${holder}\n`);
 }
 
 function list(heading: string, migrations: MigrationName[], none: string): string {

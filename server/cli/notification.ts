@@ -1,24 +1,21 @@
 import { requireAccount } from '../domain/accounts/find-account.ts';
 import { listNotifications, type NotificationView } from '../domain/notifications/list-notifications.ts';
 import { markRead } from '../domain/notifications/mark-read.ts';
-import { requireUser } from '../domain/users/find-user.ts';
-import { ofUser } from './choose.ts';
-import { argument, flag, given, limit, noun, operation, optional, parsePositive } from './command.ts';
+import { onUser } from './choose.ts';
+import { argument, flag, given, limit, noun, optional, parsePositive } from './command.ts';
 import { formatTable, shorten } from './output.ts';
 
-export const addNotificationCommands = noun('notification', 'what users are told of, in the app and by mail', {
-  list: operation({
-    description: 'Lists what a user was told, newest first.',
+export const addNotificationCommands = noun('notification', 'the notifications of users, in the app and by mail', {
+  list: onUser.operation({
+    description: 'Lists the notifications of a user, newest first.',
     examples: ['notification list --user grace@example.com --unread'],
     input: {
-      ...ofUser,
-      account: optional('<slug>', 'only what happened in this account'),
-      unread: flag('only what is not read'),
-      before: optional('<id>', 'only older ones than this', { parse: parsePositive }),
+      account: optional('<slug>', 'only this account'),
+      unread: flag('only unread ones'),
+      before: optional('<id>', 'only ones older than this', { parse: parsePositive }),
       limit,
     },
-    async run(admin, { user, account, unread, before, limit }) {
-      const { id: userId } = await requireUser(admin, user);
+    async run(admin, { id: userId }, { account, unread, before, limit }) {
       const accountId = account === undefined ? null : (await requireAccount(admin, account)).id;
       return listNotifications(admin, userId, accountId, {
         ...given({ isUnreadOnly: unread, beforeId: before }),
@@ -38,20 +35,16 @@ export const addNotificationCommands = noun('notification', 'what users are told
         'mailed_at',
       ),
   }),
-  read: operation({
+  read: onUser.operation({
     description: 'Marks notifications of a user as read.',
     examples: ['notification read 7 8 --user grace@example.com', 'notification read --all --user grace@example.com'],
     input: {
-      ids: argument('[ids...]', 'the ids of the notifications, as notification list shows them', addId),
-      ...ofUser,
-      all: flag('all of them'),
+      ids: argument('[ids...]', 'the ids of the notifications, from notification list', addId),
+      all: flag('all notifications'),
     },
-    refuse: ({ ids, all = false }) => (all === ids.length > 0 ? 'name what was read: ids, or --all' : undefined),
-    async run(admin, { ids, user, all }) {
-      const { id: userId } = await requireUser(admin, user);
-      return { read: await markRead(admin, userId, all ? 'all' : ids) };
-    },
-    text: ({ read: count }) => `${count} marked as read.`,
+    refuse: ({ ids, all = false }) => (all === ids.length > 0 ? 'give ids or --all' : undefined),
+    run: async (admin, { id }, { ids, all }) => ({ read: await markRead(admin, id, all ? 'all' : ids) }),
+    text: ({ read: count }) => `Marked as read: ${count}.`,
   }),
 });
 

@@ -1,9 +1,8 @@
-/** What --json says. */
 export interface OutputOptions {
   json: boolean;
 }
 
-/** Prints a result: as one JSON value, or as the text that human makes of it. Times become RFC 3339 in UTC. */
+/** Prints a result as one JSON value, or as the text from `human`. Times become RFC 3339 in UTC. */
 export function print<T>(options: OutputOptions, value: T, human: (value: T) => string) {
   const readable = withReadableTimes(value) as T;
   process.stdout.write(`${options.json ? JSON.stringify(readable, null, 2) : human(readable)}\n`);
@@ -13,10 +12,10 @@ type Cell = string | number | boolean | null | undefined | readonly string[];
 
 type CellKey<Row> = { [Key in keyof Row & string]: Row[Key] extends Cell ? Key : never }[keyof Row & string];
 
-/** A column: a property under a heading that its name gives, or a heading with the property or text below it. */
+/** A column: a property with its name as the heading, or a heading with a property or a function for the cells. */
 type Column<Row> = CellKey<Row> | readonly [heading: string, cell: CellKey<Row> | ((row: Row) => Cell)];
 
-/** Rows under aligned headings. */
+/** Formats rows as a table with aligned columns. */
 export function formatTable<Row>(rows: readonly Row[], ...columns: Column<NoInfer<Row>>[]): string {
   if (rows.length === 0) return 'None.';
   const headings = columns.map(column => (typeof column === 'string' ? headingOf(column) : column[0]).toUpperCase());
@@ -28,7 +27,7 @@ export function formatTable<Row>(rows: readonly Row[], ...columns: Column<NoInfe
     .join('\n');
 }
 
-/** One thing, a line for each of its facts. Some have another heading than their name gives. */
+/** Formats one object with a line for each property. `headings` replaces some of the names. */
 export function formatFacts<Facts extends Record<string, Cell>>(
   facts: Facts,
   headings: { [Name in keyof Facts]?: string } = {},
@@ -40,7 +39,7 @@ export function formatFacts<Facts extends Record<string, Cell>>(
   return rows.map(([heading, value]) => `${heading.padEnd(width)}  ${value}`).join('\n');
 }
 
-/** `is_frozen` stands under `frozen`, `last_used_at` under `last used`. */
+/** `is_frozen` becomes `frozen`, and `last_used_at` becomes `last used`. */
 function headingOf(name: string): string {
   return name.replace(/^is_|_at$/g, '').replaceAll('_', ' ');
 }
@@ -50,13 +49,13 @@ function cellOf<Row>(row: Row, column: Column<Row>): Cell {
   return typeof cell === 'function' ? cell(row) : (row[cell] as Cell);
 }
 
-/** Text on one line, without the control characters with which a title could take the operator's terminal over. */
+/** Removes line breaks and control characters. A title with control characters could take over the operator's terminal. */
 export function oneLine(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a terminal must not be sent.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: a terminal must not get these characters.
   return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]+/g, ' ');
 }
 
-/** Text that fits into a column. */
+/** Cuts text to the width of a column. */
 export function shorten(text: string, max = 60): string {
   const characters = [...text];
   return characters.length <= max ? text : `${characters.slice(0, max - 1).join('')}…`;
@@ -72,7 +71,7 @@ function widthOf(text: string | undefined): number {
   return [...(text ?? '')].length;
 }
 
-/** Columns of times end in _at, and arrive as PostgreSQL writes them. */
+/** Converts times from PostgreSQL's format. Names of times end in _at. */
 function withReadableTimes(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withReadableTimes);
   if (value === null || typeof value !== 'object') return value;

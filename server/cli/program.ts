@@ -23,11 +23,11 @@ import { addTokenCommands } from './token.ts';
 import { addUserCommands } from './user.ts';
 import { addWebhookCommands } from './webhook.ts';
 
-/** The operator's command line: every noun with its verbs. It throws where commander by itself would exit. */
+/** Builds the operator's command line. Its parser throws where commander would exit by default. */
 export function buildProgram(): Command {
   const program = new Command(invocation)
     .description(
-      'Administers an Idea-Board installation: the database of DATABASE_URL, else the one in DATA_DIR, whether a server runs or not.',
+      'Administers an Idea-Board installation: the database at DATABASE_URL, or the one in DATA_DIR. A server may run or not.',
     )
     .exitOverride()
     .showSuggestionAfterError(false);
@@ -50,15 +50,15 @@ export function buildProgram(): Command {
   return program;
 }
 
-/** What says itself, in one line, why a command is refused. */
+/** Errors with a message for the operator. All others are internal errors. */
 const refusals = [AdministrationError, CliError, ConfigError, EmbeddedPostgresError, ExtensionError, MigrationError];
 
-/** Runs the command that the process was started with. It exits with 1 when refused or failed, 2 when not understood. */
+/** Runs the command in the process's arguments. Exits with 1 if it fails, and with 2 if the arguments are invalid. */
 export async function runProgram(): Promise<void> {
-  // A reader such as head may close its end early: what is left unread is no failure.
+  // A reader such as head may close the pipe early, which is not an error.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') return;
-    // What was to be kept is lost, such as a token on a full disk.
+    // The output is lost, such as a token that the operator saves to a full disk.
     process.exitCode = report(new CliError(`The output cannot be written: ${error.message}`));
   });
   try {
@@ -70,7 +70,7 @@ export async function runProgram(): Promise<void> {
 }
 
 function report(error: unknown): number {
-  // Commander has printed its own message.
+  // Commander has already printed its message.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
   const message = error instanceof Error ? error.message : String(error);
   const isRefusal = refusals.some(kind => error instanceof kind);

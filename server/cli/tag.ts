@@ -1,52 +1,42 @@
 import { addTag, listTags, removeTag, requireTag, type TagListing, updateTag } from '../domain/tags/board-tags.ts';
-import { changesOnBoard, onBoard } from './choose.ts';
-import { argument, given, noun, operation, optional, required } from './command.ts';
+import { onBoard } from './choose.ts';
+import { argument, noun, optional, required } from './command.ts';
 import { formatTable } from './output.ts';
 
-/** Every verb answers with all the tags of the board. */
-const changeTags = changesOnBoard(listTags);
+const changeTags = onBoard.changing(listTags, formatTags);
 
 export const addTagCommands = noun('tag', 'the tags of a board', {
-  add: operation({
+  add: changeTags({
     description: 'Adds a tag to a board.',
     examples: ['tag add --board web-app --name Billing --color "#0f766e"'],
     input: {
-      ...onBoard,
-      name: required('<name>', 'what it is called'),
-      color: required('<color>', 'its color: # and six hexadecimal digits'),
+      name: required('<name>', 'the name'),
+      color: required('<color>', 'the color: # and six hexadecimal digits'),
     },
-    run: (admin, { name, color, ...named }) => changeTags(admin, named, board => addTag(admin, board, { name, color })),
-    text: formatTags,
+    change: addTag,
   }),
-  list: operation({
+  list: onBoard.operation({
     description: 'Lists the tags of a board by name.',
     examples: ['tag list --board web-app'],
-    input: onBoard,
-    run: (admin, named) => changeTags(admin, named, async () => {}),
+    run: listTags,
     text: formatTags,
   }),
-  update: operation({
-    description: 'Changes a tag. What is not given stays as it is.',
+  update: changeTags({
+    description: 'Changes a tag. Omitted options stay unchanged.',
     examples: ['tag update Billing --board web-app --name Payments'],
     input: {
       current: argument('<name>'),
-      ...onBoard,
       name: optional('<name>', 'another name'),
       color: optional('<color>', 'another color'),
     },
-    run: (admin, { current, account, board: slug, ...changes }) =>
-      changeTags(admin, given({ account, board: slug }), async board =>
-        updateTag(admin, await requireTag(admin, board, current), changes),
-      ),
-    text: formatTags,
+    change: async (admin, board, { current, ...changes }) =>
+      updateTag(admin, await requireTag(admin, board, current), changes),
   }),
-  remove: operation({
-    description: 'Removes a tag, also from every idea that has it.',
+  remove: changeTags({
+    description: 'Removes a tag from the board and from its ideas.',
     examples: ['tag remove Billing --board web-app'],
-    input: { name: argument('<name>'), ...onBoard },
-    run: (admin, { name, ...named }) =>
-      changeTags(admin, named, async board => removeTag(admin, await requireTag(admin, board, name))),
-    text: formatTags,
+    input: { name: argument('<name>') },
+    change: async (admin, board, { name }) => removeTag(admin, await requireTag(admin, board, name)),
   }),
 });
 

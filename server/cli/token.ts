@@ -1,44 +1,44 @@
 import { InvalidArgumentError } from 'commander';
 import { type Grant, grants } from '../../contract/grants.ts';
-import type { Administration } from '../domain/administration.ts';
-import { requireBoard } from '../domain/boards/find-board.ts';
 import { createToken, revokeToken } from '../domain/tokens/change-tokens.ts';
 import { listTokens, readToken, type TokenListing } from '../domain/tokens/list-tokens.ts';
-import { chooseAccount, chooseBoardOf, chooseIssuer, inAccount } from './choose.ts';
-import { argument, noun, operation, optional, parsePositive, parseTime, required, withDefault } from './command.ts';
+import { chooseBoard, chooseIssuer, onAccount } from './choose.ts';
+import { argument, noun, optional, parsePositive, parseTime, required, withDefault } from './command.ts';
 import { formatFacts, formatTable } from './output.ts';
 
-/** A board as --board names it; without a level, the one of --level. */
+/** A value of --board. Without a slug it is the only board. Without a level, --level applies. */
 interface NamedBoard {
-  slug: string;
-  level: Grant | undefined;
+  slug?: string;
+  level?: Grant | undefined;
 }
 
 export const addTokenCommands = noun('token', 'tokens of the Agent API', {
-  create: operation({
+  create: onAccount.operation({
     description:
-      'Creates a token and prints it, this once: only a hash of it is kept. It acts for its issuer, who must be an owner or admin of the account.',
+      'Creates a token and prints it. The token is shown only once, because the database stores only its hash. It acts for its issuer, an owner or admin of the account.',
     examples: [
       'token create --name "Support bot"',
       'token create --account acme --issuer ada@example.com --name Triage --board web-app=moderate --board mobile=read',
     ],
     input: {
-      ...inAccount,
-      issuer: optional('<email>', 'for whom it acts; may be left out when the account has one owner'),
-      name: required('<name>', 'what it is called in lists'),
+      issuer: optional('<email>', 'the user that the token acts as; not needed if the account has one owner'),
+      name: required('<name>', 'the name in lists'),
       board: optional(
         '<slug=level>',
-        'a board and the level for it, again for each board; may be left out when the account has only one',
+        'a board with its level; repeatable; not needed if the account has only one board',
         { parse: addNamedBoard },
       ),
-      level: withDefault('<level>', 'the level where --board names none', 'read', { choices: grants }),
-      expiresAt: optional('<time>', 'when it ends: an RFC 3339 time', { parse: parseTime }),
-      expiresInDays: optional('<number>', 'when it ends, from now', { parse: parseDays, conflicts: 'expiresAt' }),
+      level: withDefault('<level>', 'the level for boards without their own', 'read', { choices: grants }),
+      expiresAt: optional('<time>', 'the expiry: an RFC 3339 time', { parse: parseTime }),
+      expiresInDays: optional('<number>', 'the expiry in days from now', { parse: parseDays, conflicts: 'expiresAt' }),
     },
-    async run(admin, { account, issuer, name, board: named, level, expiresAt, expiresInDays }, config) {
-      const { id: accountId } = await chooseAccount(admin, account);
+    async run(admin, { id: accountId }, { issuer, name, board, level, expiresAt, expiresInDays }, config) {
       const { id: issuerId } = await chooseIssuer(admin, accountId, issuer);
-      const boards = await chooseBoards(admin, accountId, named, level);
+      const boards = [];
+      const named: NamedBoard[] = board ?? [{}];
+      for (const { slug, level: own = level } of named) {
+        boards.push({ boardId: (await chooseBoard(admin, accountId, slug)).id, grant: own });
+      }
       const expiry =
         expiresInDays === undefined ? (expiresAt ?? null) : new Date(admin.now.getTime() + expiresInDays * dayMs);
       const { token, plaintext } = await createToken(
@@ -51,11 +51,10 @@ export const addTokenCommands = noun('token', 'tokens of the Agent API', {
     text: ({ token, ...listing }) => `${formatToken(listing)}\n\n${token}`,
     warning: 'This is the only time that the token is shown.',
   }),
-  list: operation({
-    description: 'Lists the tokens of an account, without their secrets.',
+  list: onAccount.operation({
+    description: 'Lists the tokens of an account without their secrets.',
     examples: ['token list --account acme'],
-    input: inAccount,
-    run: async (admin, { account }) => listTokens(admin, (await chooseAccount(admin, account)).id),
+    run: (admin, { id }) => listTokens(admin, id),
     text: rows =>
       formatTable(
         rows,
@@ -70,36 +69,17 @@ export const addTokenCommands = noun('token', 'tokens of the Agent API', {
         'revoked_at',
       ),
   }),
-  revoke: operation({
-    description: 'Revokes a token for good. Its votes stay counted.',
+  revoke: onAccount.operation({
+    description: 'Revokes a token permanently. Its votes still count.',
     examples: ['token revoke 7 --account acme'],
-    input: { id: argument('<id>', 'the id of the token, as token list shows it', parsePositive), ...inAccount },
-    async run(admin, { id, account }) {
-      const { id: accountId } = await chooseAccount(admin, account);
+    input: { id: argument('<id>', 'the id of the token, from token list', parsePositive) },
+    async run(admin, { id: accountId }, { id }) {
       await revokeToken(admin, accountId, id);
       return readToken(admin, accountId, id);
     },
     text: formatToken,
   }),
 });
-
-async function chooseBoards(
-  admin: Administration,
-  accountId: number,
-  named: NamedBoard[] | undefined,
-  defaultLevel: Grant,
-): Promise<{ boardId: number; grant: Grant }[]> {
-  if (named === undefined) {
-    const { id: boardId } = await chooseBoardOf(admin, accountId, undefined);
-    return [{ boardId, grant: defaultLevel }];
-  }
-  const boards = [];
-  for (const { slug, level } of named) {
-    const { id: boardId } = await requireBoard(admin, accountId, slug);
-    boards.push({ boardId, grant: level ?? defaultLevel });
-  }
-  return boards;
-}
 
 function addNamedBoard(text: string, previous: NamedBoard[] | undefined): NamedBoard[] {
   const [slug = '', level, ...rest] = text.split('=');

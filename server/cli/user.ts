@@ -4,23 +4,26 @@ import { blockUser, unblockUser } from '../domain/users/block-user.ts';
 import { createUser, updateUser } from '../domain/users/edit-user.ts';
 import { requireUser } from '../domain/users/find-user.ts';
 import { listUsers, readUser, type UserView } from '../domain/users/list-users.ts';
-import { chooseAccount, chooseMember, findLinkBase, inAccount, ofUser } from './choose.ts';
+import { chooseAccount, findLinkBase, onMember, onUser } from './choose.ts';
 import { given, limit, noun, nullForNone, operation, optional, required } from './command.ts';
 import { formatFacts, formatTable } from './output.ts';
 
-export const addUserCommands = noun('user', 'people: each may be a member of several accounts', {
+const changeUser = onUser.changing((admin, { id }) => readUser(admin, id), formatUser);
+const changeBlock = onMember.changing((admin, { userId }) => readUser(admin, userId), formatUser);
+
+export const addUserCommands = noun('user', 'users, who can be members of several accounts', {
   create: operation({
     description: 'Creates a user.',
     examples: ['user create --email grace@example.com --name "Grace"'],
     input: {
-      email: required('<email>', 'the address, which identifies the user whatever its spelling'),
-      name: required('<name>', 'what the user is called'),
+      email: required('<email>', 'the email address; every spelling of it finds the user'),
+      name: required('<name>', 'the name'),
     },
     run: async (admin, input) => readUser(admin, (await createUser(admin, input)).id),
     text: formatUser,
   }),
   list: operation({
-    description: 'Lists users by address: all, or those who are members of an account or blocked in it.',
+    description: 'Lists users by email address: all users, or the members and blocked users of an account.',
     examples: ['user list --account acme'],
     input: { account: optional('<slug>', 'only users of this account'), limit },
     async run(admin, { account: slug, limit }) {
@@ -37,40 +40,29 @@ export const addUserCommands = noun('user', 'people: each may be a member of sev
         'deletion_requested_at',
       ),
   }),
-  update: operation({
-    description: 'Changes a user. What is not given stays as it is.',
+  update: changeUser({
+    description: 'Changes a user. Omitted options stay unchanged.',
     examples: ['user update --user grace@example.com --notification-email grace+ideas@example.com'],
     input: {
-      ...ofUser,
       name: optional('<name>', 'another name'),
-      email: optional('<email>', 'another address'),
-      notificationEmail: optional('<email|none>', 'where notifications are sent; none for nowhere'),
+      email: optional('<email>', 'another email address'),
+      notificationEmail: optional('<email|none>', 'the address for notifications, or none'),
     },
-    async run(admin, { user: named, notificationEmail, ...changes }) {
-      const user = await requireUser(admin, named);
-      await updateUser(admin, user, { ...changes, ...given({ notificationEmail: nullForNone(notificationEmail) }) });
-      return readUser(admin, user.id);
-    },
-    text: formatUser,
+    change: (admin, user, { notificationEmail, ...changes }) =>
+      updateUser(admin, user, { ...changes, ...given({ notificationEmail: nullForNone(notificationEmail) }) }),
   }),
-  block: operation({
+  block: changeBlock({
     description:
-      'Keeps a user, and the API tokens that the user issued, from writing in an account. Ends the OAuth connections of the user there.',
+      'Blocks a user from writing in an account, also with API tokens that the user issued. Ends the OAuth connections of the user there.',
     examples: ['user block --account acme --user mallory@example.com --reason "Spam"'],
-    input: { ...inAccount, ...ofUser, reason: optional('<text>', 'why') },
-    async run(admin, { reason, ...named }) {
-      const member = await chooseMember(admin, named);
-      await blockUser(admin, member, reason);
-      return readUser(admin, member.userId);
-    },
-    text: formatUser,
+    input: { reason: optional('<text>', 'the reason') },
+    change: (admin, member, { reason }) => blockUser(admin, member, reason),
   }),
-  'request-deletion': operation({
-    description: 'Starts the grace after which cleanup erases a user. Until then they may do everything as ever.',
+  'request-deletion': onUser.operation({
+    description:
+      'Schedules a user for deletion. Nothing changes until the grace period ends; then cleanup erases the user.',
     examples: ['user request-deletion --user grace@example.com'],
-    input: ofUser,
-    async run(admin, { user: named }) {
-      const { id } = await requireUser(admin, named);
+    async run(admin, { id }) {
       const held_by = await requestUserDeletion(admin, id);
       return { ...(await readUser(admin, id)), held_by };
     },
@@ -79,21 +71,15 @@ export const addUserCommands = noun('user', 'people: each may be a member of sev
       return `${formatUser(user)}${held}`;
     },
   }),
-  'cancel-deletion': operation({
-    description: 'Lets a user stay after all, unless the erasure has begun.',
+  'cancel-deletion': changeUser({
+    description: 'Cancels the deletion of a user, unless the erasure has begun.',
     examples: ['user cancel-deletion --user grace@example.com'],
-    input: ofUser,
-    async run(admin, { user: named }) {
-      const { id } = await requireUser(admin, named);
-      await cancelUserDeletion(admin, id);
-      return readUser(admin, id);
-    },
-    text: formatUser,
+    change: (admin, { id }) => cancelUserDeletion(admin, id),
   }),
   'password-link': operation({
-    description: `Prints a link by which a user chooses a password for the pages: it works once, within ${passwordLinkMinutes} minutes. Whoever has it can sign in as the user.`,
+    description: `Prints a link to set a password for the web pages. It works once, within ${passwordLinkMinutes} minutes. Anybody with the link can sign in as the user.`,
     examples: ['user password-link --email grace@example.com'],
-    input: { email: required('<email>', 'the user, by address or id') },
+    input: { email: required('<email>', "the user's email address or id") },
     async run(admin, { email: named }, config) {
       const { id, email } = await requireUser(admin, named);
       const { token, expiresAt } = await createPasswordLink(admin, id);
@@ -102,16 +88,10 @@ export const addUserCommands = noun('user', 'people: each may be a member of sev
     },
     text: ({ url }) => url,
   }),
-  unblock: operation({
-    description: 'Lets a blocked user write again.',
+  unblock: changeBlock({
+    description: 'Unblocks a user.',
     examples: ['user unblock --account acme --user mallory@example.com'],
-    input: { ...inAccount, ...ofUser },
-    async run(admin, named) {
-      const member = await chooseMember(admin, named);
-      await unblockUser(admin, member);
-      return readUser(admin, member.userId);
-    },
-    text: formatUser,
+    change: unblockUser,
   }),
 });
 

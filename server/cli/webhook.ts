@@ -1,9 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import { eventTypes } from '../../contract/events.ts';
-import { requireAppKey } from '../app-key.ts';
-import type { Config } from '../config.ts';
 import type { Administration } from '../domain/administration.ts';
-import { buildSecretBox } from '../domain/secret-box.ts';
 import { createWebhook } from '../domain/webhooks/create-webhook.ts';
 import { deleteWebhook } from '../domain/webhooks/delete-webhook.ts';
 import { disableWebhook } from '../domain/webhooks/disable-webhook.ts';
@@ -17,7 +14,8 @@ import { sendTestEvent } from '../domain/webhooks/send-test-event.ts';
 import { updateWebhook } from '../domain/webhooks/update-webhook.ts';
 import type { WebhookEndpoint } from '../entities/webhook.ts';
 import { buildAddressGuard } from '../outgoing/address-guard.ts';
-import { chooseAccount, chooseFilter, inAccount } from './choose.ts';
+import { formatEvents, openSecretBox } from './chat.ts';
+import { chooseAccount, inAccount, onAccount, onBoards, onTarget } from './choose.ts';
 import {
   argument,
   eventTypesOption,
@@ -25,7 +23,6 @@ import {
   given,
   limit,
   noun,
-  operation,
   optional,
   parsePositive,
   parseTime,
@@ -34,215 +31,168 @@ import {
 } from './command.ts';
 import { formatFacts, formatTable, shorten } from './output.ts';
 
-const onWebhook = {
-  id: argument('<id>', 'the id of the webhook, as webhook list shows it', parsePositive),
-  ...inAccount,
-};
+const onWebhook = onTarget(
+  { id: argument('<id>', 'the id of the webhook, from webhook list', parsePositive), ...inAccount },
+  async (admin, { id, account }) => requireWebhook(admin, (await chooseAccount(admin, account)).id, id),
+);
+
+const changeWebhook = onWebhook.changing(read, formatWebhook);
 
 const secretWarning = 'This is the only time that the secret is shown.';
 
-export const addWebhookCommands = noun(
-  'webhook',
-  'webhooks: addresses that are told of what happens on the boards of an account',
-  {
-    create: operation({
-      description:
-        'Registers a webhook and prints its secret, this once: it is kept encrypted. Deliveries are signed with it.',
-      examples: [
-        'webhook create --url https://hooks.example.com/ideas',
-        'webhook create --account acme --board web-app --url https://hooks.example.com/ideas --event idea.created --event idea.merged',
-      ],
-      input: {
-        ...inAccount,
-        url: required('<url>', 'where deliveries are posted to'),
-        board: optional('<slug>', 'the board whose events it is told; every board of the account when left out'),
-        event: eventTypesOption(
-          'a type of event that it is told, again for each type; every type when left out',
-          eventTypes,
-        ),
-        description: optional('<text>', 'what it is for'),
-      },
-      async run(admin, { account, board, event, ...input }, config) {
-        const { accountId, boardId } = await chooseFilter(admin, given({ account, board }));
-        const { endpoint, secret } = await createWebhook(
-          admin,
-          await secretBoxOf(config),
-          { ...input, ...given({ eventTypes: event }), accountId, boardId },
-          buildAddressGuard(config.WEBHOOK_ALLOWED_CIDRS),
-        );
-        return { ...(await readWebhook(admin, accountId, endpoint.id)), secret };
-      },
-      text: formatWithSecret,
-      warning: secretWarning,
-    }),
-    list: operation({
-      description: 'Lists the webhooks of an account, without their secrets.',
-      examples: ['webhook list --account acme'],
-      input: inAccount,
-      run: async (admin, { account }) => listWebhooks(admin, (await chooseAccount(admin, account)).id),
-      text: rows =>
-        formatTable(
-          rows,
-          'id',
-          ['url', webhook => shorten(webhook.url)],
-          ['board', webhook => webhook.board ?? 'all'],
-          ['events', formatEvents],
-          'state',
-          ['pending', 'pending_count'],
-          ['description', webhook => shorten(webhook.description, 40)],
-        ),
-    }),
-    show: operation({
-      description: 'Shows a webhook.',
-      examples: ['webhook show 3'],
-      input: onWebhook,
-      run: (admin, named) => change(admin, named, async () => {}),
-      text: formatWebhook,
-    }),
-    update: operation({
-      description: 'Changes a webhook. What is not given stays as it is; what is on its way goes to the new URL.',
-      examples: ['webhook update 3 --url https://hooks.example.com/v2/ideas'],
-      input: {
-        ...onWebhook,
-        url: optional('<url>', 'another URL'),
-        event: eventTypesOption('the types of events that it is told from now on, again for each type', eventTypes, {
-          conflicts: 'allEvents',
-        }),
-        allEvents: flag('tell it every type'),
-        description: optional('<text>', 'another description'),
-      },
-      run(admin, { url, event, allEvents, description, ...named }, config) {
-        const changes = given({ url, eventTypes: allEvents ? [] : event, description });
-        const guard = buildAddressGuard(config.WEBHOOK_ALLOWED_CIDRS);
-        return change(admin, named, endpoint => updateWebhook(admin, endpoint, changes, guard));
-      },
-      text: formatWebhook,
-    }),
-    enable: operation({
-      description: 'Sends to a webhook again. What was given up meanwhile is sent with webhook redeliver.',
-      examples: ['webhook enable 3'],
-      input: onWebhook,
-      run: (admin, named) => change(admin, named, endpoint => enableWebhook(admin, endpoint)),
-      text: formatWebhook,
-    }),
-    disable: operation({
-      description: 'Sends nothing more to a webhook, and gives up what is on its way.',
-      examples: ['webhook disable 3'],
-      input: {
-        ...onWebhook,
-        reason: withDefault('<text>', 'why, for those who find it disabled', 'Disabled by the operator'),
-      },
-      run: (admin, { reason, ...named }) => change(admin, named, endpoint => disableWebhook(admin, endpoint, reason)),
-      text: formatWebhook,
-    }),
-    'rotate-secret': operation({
-      description: 'Gives a webhook a new secret and prints it, this once. For a time deliveries are signed with both.',
-      examples: ['webhook rotate-secret 3 --overlap-hours 48'],
-      input: {
-        ...onWebhook,
-        overlapHours: withDefault(
-          '<number>',
-          'how long the old secret signs too; 0 ends it at once',
-          defaultOverlapHours,
-          { parse: parseHours },
-        ),
-      },
-      async run(admin, { id, account, overlapHours }, config) {
-        const { id: accountId } = await chooseAccount(admin, account);
-        const endpoint = await requireWebhook(admin, accountId, id);
-        const secret = await rotateWebhookSecret(admin, await secretBoxOf(config), endpoint, overlapHours);
-        return { ...(await readWebhook(admin, accountId, id)), secret };
-      },
-      text: formatWithSecret,
-      warning: secretWarning,
-    }),
-    delete: operation({
-      description: 'Deletes a webhook and the log of its deliveries.',
-      examples: ['webhook delete 3'],
-      input: onWebhook,
-      async run(admin, { id, account }) {
-        const { id: accountId } = await chooseAccount(admin, account);
-        const webhook = await readWebhook(admin, accountId, id);
-        await deleteWebhook(admin, await requireWebhook(admin, accountId, id));
-        return webhook;
-      },
-      text: formatWebhook,
-    }),
-    test: operation({
-      description: 'Sends a webhook an event that tells of nothing.',
-      examples: ['webhook test 3'],
-      input: onWebhook,
-      async run(admin, { id, account }) {
-        const { id: accountId } = await chooseAccount(admin, account);
-        return { delivery_id: await sendTestEvent(admin, accountId, id) };
-      },
-      text: ({ delivery_id }, { id }) =>
-        `On its way; see webhook deliveries ${id} --delivery ${delivery_id}, once a worker has sent it.`,
-    }),
-    deliveries: operation({
-      description: 'Lists the deliveries to a webhook, newest first, with every try.',
-      examples: ['webhook deliveries 3 --state dead', 'webhook deliveries 3 --delivery 1041 --json'],
-      input: {
-        ...onWebhook,
-        state: optional('<state>', 'only those', { choices: ['pending', 'delivered', 'dead'] as const }),
-        delivery: optional('<id>', 'only this one', { parse: parsePositive }),
-        limit,
-      },
-      async run(admin, { id, account, delivery, ...filter }) {
-        const { id: accountId } = await chooseAccount(admin, account);
-        return listDeliveries(admin, accountId, id, { ...filter, ...given({ deliveryId: delivery }) });
-      },
-      text: rows =>
-        formatTable(
-          rows,
-          'id',
-          'type',
-          'state',
-          ['tries', one => one.attempts.length],
-          ['last answer', formatLastAttempt],
-          'created_at',
-          ['next try', 'next_attempt_at'],
-        ),
-    }),
-    redeliver: operation({
-      description: 'Sends a delivery again, or all that were given up since a time. The webhook-id stays the same.',
-      examples: ['webhook redeliver 3 --delivery 1041', 'webhook redeliver 3 --dead-since 2026-03-14T00:00:00Z'],
-      input: {
-        ...onWebhook,
-        delivery: optional('<id>', 'the delivery, whatever came of it', { parse: parsePositive }),
-        deadSince: optional('<time>', 'every dead delivery since an RFC 3339 time', {
-          parse: parseTime,
-          conflicts: 'delivery',
-        }),
-      },
-      refuse: ({ delivery, deadSince }) =>
-        delivery === undefined && deadSince === undefined
-          ? 'name what to send: --delivery <id> or --dead-since <time>'
-          : undefined,
-      async run(admin, { id, account, delivery, deadSince }) {
-        const { id: accountId } = await chooseAccount(admin, account);
-        if (deadSince) return { redelivered: await redeliverDeadSince(admin, accountId, id, deadSince) };
-        await redeliver(admin, accountId, id, delivery ?? 0);
-        return { redelivered: 1 };
-      },
-      text: ({ redelivered }) => `${redelivered} on the way again.`,
-    }),
-  },
-);
+export const addWebhookCommands = noun('webhook', "webhooks: URLs that get the events of an account's boards", {
+  create: onBoards.operation({
+    description: 'Creates a webhook and prints the secret that signs its deliveries. The secret is shown only once.',
+    examples: [
+      'webhook create --url https://hooks.example.com/ideas',
+      'webhook create --account acme --board web-app --url https://hooks.example.com/ideas --event idea.created --event idea.merged',
+    ],
+    input: {
+      url: required('<url>', 'the URL for deliveries'),
+      event: eventTypesOption('an event type to deliver; repeatable; every type if omitted', eventTypes),
+      description: optional('<text>', 'the purpose'),
+    },
+    async run(admin, { accountId, boardId }, { event, ...input }, config) {
+      const { endpoint, secret } = await createWebhook(
+        admin,
+        await openSecretBox(config),
+        { ...input, ...given({ eventTypes: event }), accountId, boardId },
+        buildAddressGuard(config.WEBHOOK_ALLOWED_CIDRS),
+      );
+      return { ...(await read(admin, endpoint)), secret };
+    },
+    text: formatWithSecret,
+    warning: secretWarning,
+  }),
+  list: onAccount.operation({
+    description: 'Lists the webhooks of an account without their secrets.',
+    examples: ['webhook list --account acme'],
+    run: (admin, { id }) => listWebhooks(admin, id),
+    text: rows =>
+      formatTable(
+        rows,
+        'id',
+        ['url', webhook => shorten(webhook.url)],
+        ['board', webhook => webhook.board ?? 'all'],
+        ['events', formatEvents],
+        'state',
+        ['pending', 'pending_count'],
+        ['description', webhook => shorten(webhook.description, 40)],
+      ),
+  }),
+  show: onWebhook.operation({
+    description: 'Shows a webhook.',
+    examples: ['webhook show 3'],
+    run: read,
+    text: formatWebhook,
+  }),
+  update: changeWebhook({
+    description: 'Changes a webhook. Omitted options stay unchanged. Pending deliveries go to the new URL.',
+    examples: ['webhook update 3 --url https://hooks.example.com/v2/ideas'],
+    input: {
+      url: optional('<url>', 'another URL'),
+      event: eventTypesOption('an event type to deliver from now on; repeatable', eventTypes, {
+        conflicts: 'allEvents',
+      }),
+      allEvents: flag('deliver every event type'),
+      description: optional('<text>', 'another description'),
+    },
+    change(admin, endpoint, { url, event, allEvents, description }, config) {
+      const changes = given({ url, eventTypes: allEvents ? [] : event, description });
+      return updateWebhook(admin, endpoint, changes, buildAddressGuard(config.WEBHOOK_ALLOWED_CIDRS));
+    },
+  }),
+  enable: changeWebhook({
+    description: 'Resumes deliveries to a webhook. To send the dead ones again, use webhook redeliver.',
+    examples: ['webhook enable 3'],
+    change: enableWebhook,
+  }),
+  disable: changeWebhook({
+    description: 'Stops deliveries to a webhook. The pending ones become dead.',
+    examples: ['webhook disable 3'],
+    input: { reason: withDefault('<text>', 'the reason, shown with the webhook', 'Disabled by the operator') },
+    change: (admin, endpoint, { reason }) => disableWebhook(admin, endpoint, reason),
+  }),
+  'rotate-secret': onWebhook.operation({
+    description:
+      'Gives a webhook a new secret and prints it, only once. Deliveries are signed with both secrets for a time.',
+    examples: ['webhook rotate-secret 3 --overlap-hours 48'],
+    input: {
+      overlapHours: withDefault('<number>', 'hours until the old secret expires; 0 for now', defaultOverlapHours, {
+        parse: parseHours,
+      }),
+    },
+    async run(admin, endpoint, { overlapHours }, config) {
+      const secret = await rotateWebhookSecret(admin, await openSecretBox(config), endpoint, overlapHours);
+      return { ...(await read(admin, endpoint)), secret };
+    },
+    text: formatWithSecret,
+    warning: secretWarning,
+  }),
+  delete: onWebhook.operation({
+    description: 'Deletes a webhook and its delivery log.',
+    examples: ['webhook delete 3'],
+    async run(admin, endpoint) {
+      const before = await read(admin, endpoint);
+      await deleteWebhook(admin, endpoint);
+      return before;
+    },
+    text: formatWebhook,
+  }),
+  test: onWebhook.operation({
+    description: 'Sends a test event to a webhook.',
+    examples: ['webhook test 3'],
+    run: async (admin, { accountId, id }) => ({ delivery_id: await sendTestEvent(admin, accountId, id) }),
+    text: ({ delivery_id }, { id }) =>
+      `The test event is queued. To see the result: webhook deliveries ${id} --delivery ${delivery_id}`,
+  }),
+  deliveries: onWebhook.operation({
+    description: 'Lists the deliveries to a webhook with every try, newest first.',
+    examples: ['webhook deliveries 3 --state dead', 'webhook deliveries 3 --delivery 1041 --json'],
+    input: {
+      state: optional('<state>', 'only deliveries in this state', {
+        choices: ['pending', 'delivered', 'dead'] as const,
+      }),
+      delivery: optional('<id>', 'only this delivery', { parse: parsePositive }),
+      limit,
+    },
+    run: (admin, { accountId, id }, { delivery, ...filter }) =>
+      listDeliveries(admin, accountId, id, { ...filter, ...given({ deliveryId: delivery }) }),
+    text: rows =>
+      formatTable(
+        rows,
+        'id',
+        'type',
+        'state',
+        ['tries', one => one.attempts.length],
+        ['last answer', formatLastAttempt],
+        'created_at',
+        ['next try', 'next_attempt_at'],
+      ),
+  }),
+  redeliver: onWebhook.operation({
+    description: 'Sends a delivery, or every dead delivery since a time, again with the same webhook-id.',
+    examples: ['webhook redeliver 3 --delivery 1041', 'webhook redeliver 3 --dead-since 2026-03-14T00:00:00Z'],
+    input: {
+      delivery: optional('<id>', 'the delivery, in any state', { parse: parsePositive }),
+      deadSince: optional('<time>', 'an RFC 3339 time: every dead delivery since then', {
+        parse: parseTime,
+        conflicts: 'delivery',
+      }),
+    },
+    refuse: ({ delivery, deadSince }) =>
+      delivery === undefined && deadSince === undefined ? 'give --delivery <id> or --dead-since <time>' : undefined,
+    async run(admin, { accountId, id }, { delivery, deadSince }) {
+      if (deadSince) return { redelivered: await redeliverDeadSince(admin, accountId, id, deadSince) };
+      await redeliver(admin, accountId, id, delivery ?? 0);
+      return { redelivered: 1 };
+    },
+    text: ({ redelivered }) => `Deliveries queued: ${redelivered}.`,
+  }),
+});
 
-/** Does something to a webhook and returns it as it is then. */
-async function change(
-  admin: Administration,
-  { id, account }: { id: number; account?: string },
-  work: (endpoint: WebhookEndpoint) => Promise<void>,
-) {
-  const { id: accountId } = await chooseAccount(admin, account);
-  await work(await requireWebhook(admin, accountId, id));
+function read(admin: Administration, { accountId, id }: WebhookEndpoint): Promise<WebhookListing> {
   return readWebhook(admin, accountId, id);
-}
-
-async function secretBoxOf(config: Config) {
-  return buildSecretBox(await requireAppKey(config));
 }
 
 function parseHours(text: string): number {
@@ -265,10 +215,6 @@ function formatWebhook(webhook: WebhookListing): string {
       pending_count: 'pending',
     },
   );
-}
-
-function formatEvents({ event_types }: WebhookListing): string {
-  return event_types.length === 0 ? 'all' : event_types.join(', ');
 }
 
 function formatLastAttempt({ attempts }: DeliveryListing): string | null {

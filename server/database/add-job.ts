@@ -5,13 +5,13 @@ export interface NewJob {
   task: string;
   /** Stored as JSON. */
   payload: unknown;
-  /** The jobs of one queue run one after the other. */
+  /** Jobs of the same queue run one after the other. */
   queueName?: string;
-  /** By default at once. */
+  /** Default: now. */
   runAt?: Date | undefined;
-  /** By default 25. */
+  /** Default: 25. */
   maxAttempts?: number;
-  /** The job replaces one that waits under the same key. */
+  /** The job replaces a waiting job with the same key. */
   key?: string | undefined;
 }
 
@@ -33,7 +33,7 @@ const addJobStatement = sql(
   )`,
 );
 
-/** Adds a job, which a worker runs once the transaction has committed. */
+/** Adds a job. A worker runs it after the transaction has committed. */
 export async function addJob(db: Queryable, { task, payload, queueName, runAt, maxAttempts, key }: NewJob) {
   await db.query(addJobStatement, {
     task,

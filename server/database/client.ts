@@ -1,18 +1,19 @@
 import pg from 'pg';
+import { inTimeOr } from './in-time.ts';
 import { isReadOnly } from './unavailable.ts';
 
-/** The part of pg's client that its published types leave out. */
+/** A part of pg's client that its types omit. */
 interface ClientInternals {
   connection: { stream: { destroy(): void } };
 }
 
-/** How long a farewell may take on a connection that may have gone silent. */
-const farewellMs = 1_000;
+/** A limit on closing a connection that may have gone silent. */
+const closeLimitMs = 1_000;
 
 /**
- * A client that closes its connection when nothing good can come of it any more: a query timed out, whose answer may
- * still come and would be the next user's, or PostgreSQL takes no writes, as one that another has taken over from.
- * Emits 'answer lost' when the connection broke under a query, which may have been carried out.
+ * A client that closes its connection in two cases. After a query timeout, a late answer would go to the next query. After
+ * a failover, the former primary accepts no writes. Emits 'answer lost' if the connection broke during a query, which
+ * PostgreSQL may have executed.
  */
 export class WaryClient extends pg.Client {
   // biome-ignore lint/suspicious/noExplicitAny: pg overloads query in ways that no single signature can state.
@@ -26,28 +27,19 @@ export class WaryClient extends pg.Client {
     });
   }
 
-  /** Breaks the connection: who waits for an answer on it gets an error. */
+  /** Breaks the connection. Pending queries fail. */
   cut() {
-    internalsOf(this).connection.stream.destroy();
+    (this as unknown as ClientInternals).connection.stream.destroy();
   }
 
-  /** Ends the connection, and waits for PostgreSQL no longer than a moment. */
+  /** Ends the connection, within a second also if PostgreSQL does not answer. */
   async leave(): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>(resolve => {
-      timer = setTimeout(resolve, farewellMs);
-    });
-    await Promise.race([this.end().catch(() => {}), late]);
-    clearTimeout(timer);
+    await inTimeOr(this.end(), closeLimitMs, undefined);
     this.cut();
   }
 }
 
-/** Not when PostgreSQL itself says that the statement failed, unless it says so as it shuts down. */
+/** An error from PostgreSQL is an answer, unless it comes from a shutdown. */
 function isAnswerLost(error: Error): boolean {
   return !(error instanceof pg.DatabaseError) || (error.code?.startsWith('57P') ?? false);
-}
-
-function internalsOf(client: pg.Client): ClientInternals {
-  return client as unknown as ClientInternals;
 }

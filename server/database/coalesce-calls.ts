@@ -1,8 +1,8 @@
 export interface Coalescing {
-  /** How many batches run at the same time. */
+  /** The number of batches that run at the same time. */
   maxUnderWay?: number;
   maxBatchSize?: number;
-  /** A batch that takes longer is stuck, and no longer counts as one that runs. By default a batch may take any time. */
+  /** After this time a batch counts as stuck, and another one may start. Default: no limit. */
   patienceMs?: number;
 }
 
@@ -24,7 +24,7 @@ export function coalesceCalls<Item, Result>(
   return coalesce(calls => settle(calls, run), limits);
 }
 
-/** As coalesceCalls, with one call of `run` for each account of a batch. An error reaches the calls of its account only. */
+/** Like coalesceCalls, but calls `run` once for each account of a batch. An error affects only the calls of its account. */
 export function coalesceCallsByAccount<Item extends { accountId: number }, Result>(
   run: (accountId: number, items: Item[]) => Promise<Result[]>,
   limits?: Coalescing,
@@ -49,7 +49,7 @@ async function settle<Item, Result>(
   }
 }
 
-/** `settleBatch` settles each call of a batch, and never rejects. */
+/** `settleBatch` settles each call of a batch and never rejects. */
 function coalesce<Item, Result>(
   settleBatch: (calls: Call<Item, Result>[]) => Promise<void>,
   { maxUnderWay = 1, maxBatchSize = 200, patienceMs }: Coalescing = {},

@@ -9,30 +9,30 @@ import { columnTypes, configOf, type Query } from './query.ts';
 import type { Tables } from './tables.ts';
 import { buildTurns, type InTurn } from './turns.ts';
 
-/** Something that runs statements: the pool, or a transaction. */
+/** Runs statements on the pool or in a transaction. */
 export interface Queryable {
   query<Values, Row>(query: Query<Values, Row>, values: NoInfer<Values>): Promise<Row[]>;
 }
 
-/** Something that also builds queries for each call: for pages of the administration and for the command line. */
+/** Also builds queries for each call: for the administration pages and the command line. */
 export interface QueryBuilding extends Queryable {
   readonly db: Kysely<Tables>;
 }
 
 /** A transaction on one connection. */
 export interface Transaction extends QueryBuilding {
-  /** Made when it is first read. What it holds is in the database before the next query, and before the commit. */
+  /** Created when first read. Its changes are flushed before the next query and before the commit. */
   readonly em: EntityManager;
-  /** Has something done once the transaction has committed, and never when it is rolled back. It must not throw. */
+  /** Runs work after the commit, and never after a rollback. The work must not throw. */
   afterCommit(work: () => void): void;
 }
 
 export interface Database extends QueryBuilding {
-  /** Runs work in one transaction: it commits when work resolves, and rolls back when it throws. */
+  /** Runs work in one transaction. Commits if it resolves, and rolls back if it throws. */
   transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
-  /** Runs work that locks what the keys name, such as `idea:7`, without letting it use up the pool. */
+  /** Runs work that locks rows, and bounds the connections that wait for them. A key names a row: `idea:7`. */
   readonly inTurn: InTurn;
-  /** A few connections that requests cannot use up, and that nothing may use for long. */
+  /** A few connections with short timeouts that requests cannot exhaust. */
   readonly reserve: Queryable;
   readonly orm: MikroORM;
   readonly pool: pg.Pool;
@@ -44,12 +44,12 @@ export interface DatabaseOptions {
   poolSize: number;
   connectTimeoutMs: number;
   statementTimeoutMs: number;
-  /** How long a statement waits for a lock. Without it, as long as a statement may run. */
+  /** The limit on waiting for a lock. Default: statementTimeoutMs. */
   lockTimeoutMs?: number;
   logger: Pick<Logger, 'warn'>;
 }
 
-/** Opens the pool that the entity managers and the queries share. No connection is made yet. */
+/** Opens the pool that entity managers and queries share. It connects on first use. */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   const pool = openPool(options, { Client: WaryClient, max: options.poolSize });
   const reserve = openPool(options, reserveSettings);
@@ -57,7 +57,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   const orm = await MikroORM.init({
     entities,
     subscribers: [completeKeys],
-    // The pool above is what connects; this names the database for the ORM's own bookkeeping.
+    // The ORM uses the pool above. It needs the URL only for its own bookkeeping.
     clientUrl: options.url,
     dbName: databaseName(options.url),
     namingStrategy: UnderscoreNamingStrategy,
@@ -67,8 +67,8 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   });
   let isClosing = false;
   for (const one of [pool, reserve]) {
-    // An 'error' event without a listener ends the process. The pool emits one for an idle connection that PostgreSQL
-    // drops. A client in use emits one, too: the query that it runs fails, or the next one.
+    // An 'error' event without a listener ends the process. The pool emits one if PostgreSQL drops an idle connection. A
+    // client in use also emits one, and its query fails.
     one.on('error', error => {
       if (!isClosing) options.logger.warn({ err: error }, 'lost an idle connection to PostgreSQL');
     });
@@ -81,8 +81,8 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     pool,
     db,
     query: queryOf(pool),
-    transaction: work => transact(pool, orm, work),
-    // One connection works on a row while another is ready to follow. More of them only wait for the row.
+    transaction: work => withRetries(() => transact(pool, orm, work)),
+    // One connection works on a row and another is ready to follow. More of them would only wait for the row.
     inTurn: buildTurns({
       width: Math.min(4, Math.max(2, Math.floor(options.poolSize / 4))),
       total: Math.max(1, Math.floor(options.poolSize / 2)),
@@ -100,7 +100,7 @@ function openPool(options: DatabaseOptions, settings: pg.PoolConfig): pg.Pool {
   return new pg.Pool({ ...connectionSettings(options), ...settings });
 }
 
-/** One for each check of the readiness probe, so that none waits for another: whoever asks waits for two seconds. */
+/** Each check of the readiness probe gets its own connection. Probes wait for two seconds. */
 const reserveSettings: pg.PoolConfig = {
   application_name: 'idea-board probe',
   Client: WaryClient,
@@ -112,57 +112,41 @@ const reserveSettings: pg.PoolConfig = {
 };
 
 function queryOf(pool: pg.Pool): Queryable['query'] {
-  return async (query, values) => {
-    const config = configOf(query, values);
-    for (let tries = 1; ; tries++) {
-      try {
-        return (await pool.query(config)).rows;
-      } catch (error) {
-        if (!isWorthAnotherTry(error, tries)) throw error;
-      }
-    }
-  };
+  return (query, values) => withRetries(async () => (await pool.query(configOf(query, values))).rows);
 }
 
-/**
- * PostgreSQL chose this transaction to break a deadlock, or it came in the way of another: nothing was written. A
- * statement by itself is a transaction, too.
- */
-const retryableCodes = new Set(['40P01', '40001']);
-/** Of sixty clients who merged and unmerged six ideas at once, an unmerge was in the way of another every fourth time. */
+/** Deadlock and serialization failure: PostgreSQL rolled the transaction back. A single statement is a transaction, too. */
+const retryableCodes = ['40P01', '40001'];
+/** When sixty clients merged and unmerged six ideas at once, a quarter of the unmerges failed at first. */
 const maxTries = 10;
 
-function isWorthAnotherTry(error: unknown, tries: number): boolean {
-  const { code } = error as { code?: string };
-  return tries < maxTries && code !== undefined && retryableCodes.has(code);
-}
-
-async function transact<T>(pool: pg.Pool, orm: MikroORM, work: (transaction: Transaction) => Promise<T>): Promise<T> {
+async function withRetries<T>(attempt: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
-    const client = await pool.connect();
-    const { transaction, end } = openTransaction(client, orm);
     try {
-      await client.query('begin');
-      const result = await work(transaction);
-      const committed = await end(() => client.query('commit'));
-      client.release();
-      for (const one of committed) one();
-      return result;
+      return await attempt();
     } catch (error) {
-      await rollBack(client);
-      if (!isWorthAnotherTry(error, tries)) throw error;
+      if (tries >= maxTries || !retryableCodes.includes((error as { code?: string }).code ?? '')) throw error;
     }
   }
 }
 
-/** On a connection that broke, PostgreSQL rolls back by itself, and the pool must not use the connection again. */
-async function rollBack(client: pg.PoolClient) {
-  await client.query('rollback').then(
-    () => client.release(),
-    (error: Error) => client.release(error),
-  );
+async function transact<T>(pool: pg.Pool, orm: MikroORM, work: (transaction: Transaction) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  const { transaction, end } = openTransaction(client, orm);
+  try {
+    await client.query('begin');
+    const result = await work(transaction);
+    const committed = await end(() => client.query('commit'));
+    client.release();
+    for (const one of committed) one();
+    return result;
+  } catch (error) {
+    // PostgreSQL rolls back on a broken connection, which the pool must not use again.
+    await client.query('rollback').then(() => client.release(), client.release);
+    throw error;
+  }
 }
-/** Opens what one transaction is given. The entity manager and the query builder are made when they are first read. */
+
 function openTransaction(client: pg.PoolClient, orm: MikroORM) {
   let isOver = false;
   let db: Kysely<Tables> | undefined;
@@ -183,7 +167,7 @@ function openTransaction(client: pg.PoolClient, orm: MikroORM) {
     },
     afterCommit: work => void afterCommit.push(work),
     async query(query, values) {
-      // The connection may serve somebody else already.
+      // Another request may already use the connection.
       if (isOver) throw new Error('The transaction is over');
       await em?.flush();
       return (await client.query(configOf(query, values))).rows;
@@ -192,7 +176,7 @@ function openTransaction(client: pg.PoolClient, orm: MikroORM) {
 
   return {
     transaction,
-    /** Ends the transaction, and answers what is to be done after it. */
+    /** Ends the transaction. Returns the work that afterCommit() collected. */
     async end(commit: () => Promise<unknown>) {
       await em?.flush();
       isOver = true;
@@ -202,7 +186,7 @@ function openTransaction(client: pg.PoolClient, orm: MikroORM) {
   };
 }
 
-/** A query builder whose every query runs on one connection, which it never releases. */
+/** Returns a query builder on one connection, which it never releases. */
 function buildQueriesOn(client: pg.PoolClient, before?: () => Promise<void>): Kysely<Tables> {
   const connection = {
     async query(text: string, values: unknown[]) {
@@ -220,13 +204,13 @@ function connectionSettings(options: DatabaseOptions): pg.PoolConfig {
     connectionString: options.url,
     application_name: 'idea-board',
     connectionTimeoutMillis: options.connectTimeoutMs,
-    // PostgreSQL ends what runs too long; the client's own limit is for a PostgreSQL that has gone silent.
+    // PostgreSQL cancels slow statements. The client's own limit is for a PostgreSQL that has gone silent.
     statement_timeout: options.statementTimeoutMs,
     ...(options.lockTimeoutMs === undefined ? {} : { lock_timeout: options.lockTimeoutMs }),
     idle_in_transaction_session_timeout: options.statementTimeoutMs,
     query_timeout: options.statementTimeoutMs + 1000,
     keepAlive: true,
-    // Times are read as text and stand in cursors: they must look the same whatever the database's own settings are.
+    // Cursors contain times as text, so their format must not depend on the settings of the database.
     options: '-c DateStyle=ISO -c TimeZone=UTC',
     types: columnTypes,
   };
@@ -237,8 +221,8 @@ function databaseName(url: string): string {
 }
 
 /**
- * Stores each new row under its whole key. MikroORM 7.2 takes the id from PostgreSQL for the whole key of a new row. So it
- * forgets all but one of the rows that one flush creates, and inserts that one again instead of removing it.
+ * Stores each new entity by its whole primary key. MikroORM 7.2 stores it by the generated id alone. It then forgets all
+ * but one of the entities that a flush creates, and inserts that one again instead of removing it.
  */
 const completeKeys: EventSubscriber = {
   afterCreate({ entity, em, meta }) {

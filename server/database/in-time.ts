@@ -1,4 +1,4 @@
-/** Waits for work that may never end. Fails after the limit, and leaves alone what comes of the work later. */
+/** Waits for work up to a limit, then fails. The work itself continues, and its result is ignored. */
 export async function inTime<T>(work: PromiseLike<T>, limitMs: number, what: string): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -7,10 +7,7 @@ export async function inTime<T>(work: PromiseLike<T>, limitMs: number, what: str
   return Promise.race([work, late]).finally(() => clearTimeout(timer));
 }
 
-/**
- * What a probe asks of the database, or `otherwise` when it fails or takes longer. A probe that hangs is worse than one
- * without an answer.
- */
+/** Like inTime, but returns `otherwise` if the work fails or takes too long. */
 export function inTimeOr<T>(work: Promise<T>, limitMs: number, otherwise: T): Promise<T> {
   return inTime(work, limitMs, 'the work').catch(() => otherwise);
 }

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { readIfExists } from './read-if-exists.ts';
 
-/** The migrations and the database do not fit together; the message says which file and why, in one line. */
+/** The migrations do not match the database or each other. The message names the file and the reason in one line. */
 export class MigrationError extends Error {}
 
-/** A directory of migrations with its own numbering: the core's, or an extension's. */
+/** A directory of migrations with its own numbering: the server's or an extension's. */
 export interface MigrationStream {
   name: string;
   directory: string;
@@ -16,7 +17,7 @@ export const coreStream: MigrationStream = {
   directory: fileURLToPath(new URL('../../migrations', import.meta.url)),
 };
 
-/** The migrations of a server with extensions: its own first, which theirs may refer to. */
+/** The server's own stream comes first, because migrations of extensions may refer to its tables. */
 export function streamsOf(extensions: readonly { migrations: MigrationStream | undefined }[]): MigrationStream[] {
   return [coreStream, ...extensions.flatMap(({ migrations }) => migrations ?? [])];
 }
@@ -31,39 +32,35 @@ export interface MigrationFile extends MigrationName {
   checksum: string;
 }
 
-/** The migrations of streams, in order. Refused with the file's name: what is misnamed, misnumbered, or was changed. */
+/** Reads the migrations of streams, in order. Refuses wrong names, wrong numbers and changed files. */
 export async function readStreams(streams: readonly MigrationStream[]): Promise<MigrationFile[]> {
   return (await Promise.all(streams.map(readStream))).flat();
 }
 
-/** The names alone, as they stand now: cheap enough for a probe. */
+/** Lists only the names, which is cheap enough for a probe. */
 export async function listFiles(streams: readonly MigrationStream[]): Promise<MigrationName[]> {
   const names = await Promise.all(streams.map(listStream));
   return streams.flatMap((stream, index) => (names[index] ?? []).map(name => ({ stream: stream.name, name })));
 }
 
-/** The number of a file named like 0001_what_it_does.sql, as it is written. */
+/** Returns the number in a name such as 0001_add_a_table.sql. */
 function numberIn(name: string): string | undefined {
   return /^(\d{4})_[a-z0-9_]+\.sql$/.exec(name)?.[1];
 }
 
-/** How the number of the file at a place is written, the first one being at 1. */
+/** Formats the number of a file. Places start at 1. */
 export function numberAt(place: number): string {
   return String(place).padStart(4, '0');
 }
 
-/** Of the text, so that a checkout which ends lines in its own way has the same migrations. */
+/** The checksum does not depend on the line ends of a checkout. */
 export function checksumOf(sql: string): string {
   return createHash('sha256').update(withPlainLines(sql)).digest('hex');
 }
 
-/** What each migration was when it landed, by its name, as SHA256SUMS beside the files says. */
+/** Reads SHA256SUMS, which has the checksum of each landed migration, by name. */
 export async function readLandedChecksums(directory: string): Promise<Map<string, string>> {
-  const text = await readFile(`${directory}/SHA256SUMS`, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return '';
-    throw error;
-  });
-  const lines = withPlainLines(text).split('\n');
+  const lines = withPlainLines((await readIfExists(`${directory}/SHA256SUMS`)) ?? '').split('\n');
   return new Map(
     lines.filter(line => line !== '').map(line => line.split(/ +/, 2).reverse() as [name: string, checksum: string]),
   );
@@ -96,7 +93,7 @@ async function listStream({ name: stream, directory }: MigrationStream): Promise
 function checkNumbers(stream: string, names: string[]) {
   for (const [index, name] of names.entries()) {
     const number = numberIn(name);
-    if (!number) throw new MigrationError(`${stream}/${name} is not named like 0001_what_it_does.sql`);
+    if (!number) throw new MigrationError(`${stream}/${name} is not named like 0001_add_a_table.sql`);
     const before = names[index - 1];
     if (before !== undefined && numberIn(before) === number) {
       throw new MigrationError(`${stream}/${before} and ${stream}/${name} have the same number; rename one of them`);

@@ -4,23 +4,23 @@ import { MigrationError, type MigrationFile } from './migration-files.ts';
 import { runOn } from './query.ts';
 import { bigint, boolean, integer, nullable, sql, text, time } from './sql.ts';
 
-/** Serializes migrating processes: whoever comes second waits, and then finds nothing left to do. */
+/** Serializes migrating processes. The second one waits and then finds nothing to do. */
 const lockId = 4_216_839_001;
 
 const pollMs = 100;
 
 export interface LockOptions {
-  /** How long another process may take: whoever started this one has given it up long before. */
+  /** The limit on waiting for another process. Process managers give up on this one earlier. */
   waitMs?: number | undefined;
-  /** How long a wait is not worth speaking of. */
+  /** A shorter wait is not reported. */
   noticeMs?: number | undefined;
-  /** Told once, when the lock is waited for: who has it. */
+  /** Called once during a wait, with a description of the holder. */
   onWait?: ((holder: string) => void) | undefined;
 }
 
 /**
- * How long a migration may take is its own matter, whatever the role's settings are. A process whose machine is gone is
- * taken for dead after about 11 silent seconds, and its lock with it.
+ * A migration may take any time, also if the role's settings have timeouts. If the machine of a process disappears, the
+ * keepalives end its session after about 11 seconds and free its lock.
  */
 const settings = `
   reset all;
@@ -28,13 +28,18 @@ const settings = `
   set idle_in_transaction_session_timeout = 0; set idle_session_timeout = 0;
   set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 2; set tcp_keepalives_count = 3`;
 
-/** A process that was killed is noticed in the middle of a statement. Not every platform of PostgreSQL can. */
+/** PostgreSQL notices a killed process during a statement. Not all its platforms support this. */
 const checkConnection = `set client_connection_check_interval = '1s'`;
 
-/** Gives work a session of its own. */
-export async function withSession<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: url, application_name: 'idea-board migrate', keepAlive: true });
-  // The error of a connection that breaks reaches us through the query that it breaks.
+/** Runs work with its own session. */
+export async function withSession<T>(
+  url: string,
+  work: (client: pg.Client) => Promise<T>,
+  settings: pg.ClientConfig = {},
+): Promise<T> {
+  const application_name = 'idea-board migrate';
+  const client = new pg.Client({ connectionString: url, application_name, keepAlive: true, ...settings });
+  // A broken connection also fails its query.
   client.on('error', () => {});
   await client.connect();
   try {
@@ -44,7 +49,7 @@ export async function withSession<T>(url: string, work: (client: pg.Client) => P
   }
 }
 
-/** Makes the session's settings what a migration may rely on, whatever an earlier one has left behind. */
+/** Resets the session's settings, which an earlier migration may have changed. */
 export async function resetSession(client: pg.Client): Promise<void> {
   await client.query(settings);
   await client.query(checkConnection).catch(() => {});
@@ -57,14 +62,13 @@ const tryLock = sql(
 );
 
 /**
- * Makes the session the only one that migrates, until it ends. The lock is tried again and again: a session that waits
- * for it in PostgreSQL would keep a snapshot, and a create index concurrently of the one that has the lock would wait
- * for the end of that.
+ * Makes the session the only one that migrates, until it ends. It polls for the lock, because a session that waits in
+ * PostgreSQL holds a snapshot. A `create index concurrently` of the lock's holder would wait for the end of that snapshot.
  */
 export async function lockMigrations(client: pg.Client, options: LockOptions = {}): Promise<void> {
   const { waitMs = 600_000, noticeMs = 2_000, onWait } = options;
   const startedAt = performance.now();
-  let isSpokenOf = false;
+  let isReported = false;
   for (;;) {
     const [lock] = await runOn(client, tryLock, { lockId });
     if (lock?.is_locked) return;
@@ -75,8 +79,8 @@ export async function lockMigrations(client: pg.Client, options: LockOptions = {
         `Another process has been migrating the database for more than ${seconds} s: ${await findHolder(client)}`,
       );
     }
-    if (!isSpokenOf && waitedMs >= noticeMs) {
-      isSpokenOf = true;
+    if (!isReported && waitedMs >= noticeMs) {
+      isReported = true;
       onWait?.(await findHolder(client));
     }
     await delay(pollMs);
@@ -103,30 +107,29 @@ async function findHolder(client: pg.Client): Promise<string> {
 }
 
 export interface TableLockOptions {
-  /** How long a statement waits for a table's lock. */
+  /** The limit on waiting for a table lock. */
   lockTimeoutMs?: number | undefined;
-  /** How often a migration is tried that did not get its locks. */
+  /** The maximum number of tries for a migration that does not get its locks. */
   tries?: number | undefined;
-  /** How long what waits for the tables has, before the migration is in its way again. */
+  /** The pause between tries. Waiting requests can use the tables meanwhile. */
   pauseMs?: number | undefined;
 }
 
 /**
- * Requests that need a table wait behind a migration that waits for the table's lock. So a migration gives up before
- * such a request does, and tries again: 25 times, in a minute and a half.
+ * Requests queue behind a migration that waits for a table lock. Therefore the migration gives up before they time out, and
+ * tries again: 25 times in a minute and a half.
  */
 const defaults = { lockTimeoutMs: 500, tries: 25, pauseMs: 3_000 };
 
-/** What PostgreSQL says of a lock that was not had in time, and of one that could not be had at all. */
+/** PostgreSQL's codes for a lock timeout and for a deadlock. */
 const lockNotAvailable = '55P03';
 const deadlock = '40P01';
-/** A statement such as create index concurrently, in a transaction. */
-const needsNoTransaction = '25001';
+/** The code for a statement that cannot run in a transaction, such as `create index concurrently`. */
+const refusesTransaction = '25001';
 
-/** Applies one migration and records it: both or neither, unless the file does without a transaction. */
+/** Applies and records one migration, in one transaction unless the file opts out. */
 export async function applyMigration(client: pg.Client, file: MigrationFile, options: TableLockOptions = {}) {
   await resetSession(client);
-  // Some statements, such as create index concurrently, cannot run in a transaction: their file says so.
   if (/^-- no transaction$/m.test(file.sql)) await applyStatements(client, file);
   else await applyInTransaction(client, file, options);
 }
@@ -149,25 +152,25 @@ async function applyInTransaction(client: pg.Client, file: MigrationFile, option
         await delay(pauseMs);
         continue;
       }
-      throw failure(file, error, isLocked ? busyTables : code === needsNoTransaction ? transactionHint : '');
+      throw failure(file, error, isLocked ? busyTables : code === refusesTransaction ? transactionHint : '');
     }
   }
 }
 
 const busyTables =
-  '. Other transactions keep tables of it locked; nothing of it was applied: end them, or try again when there are fewer';
+  '. Other transactions hold locks on its tables. Nothing was applied. End them, or try again when there is less load';
 
-const transactionHint = '. Begin the file with the line -- no transaction';
+const transactionHint = '. Add the line "-- no transaction" at the top of the file';
 
-/** Runs the statements of a file one by one: PostgreSQL makes a transaction of several that are sent together. */
+/** Runs the statements of a file one by one, because PostgreSQL runs statements that arrive together in a transaction. */
 async function applyStatements(client: pg.Client, file: MigrationFile) {
   const statements = file.sql.split(/^-- next statement$/m);
   for (const [index, sql] of statements.entries()) {
     try {
       await client.query(sql);
     } catch (error) {
-      const isJoined = (error as { code?: string }).code === needsNoTransaction;
-      const hint = isJoined ? '. Part its statements by the line -- next statement' : '';
+      const isJoined = (error as { code?: string }).code === refusesTransaction;
+      const hint = isJoined ? '. Separate its statements with the line "-- next statement"' : '';
       throw failure(file, error, `${hint}. ${leftBehind(index + 1, statements.length)}`);
     }
   }
@@ -175,11 +178,11 @@ async function applyStatements(client: pg.Client, file: MigrationFile) {
 }
 
 function leftBehind(failed: number, count: number): string {
-  return `It runs without a transaction and failed at statement ${failed} of ${count}: what was done before, and what a failed one leaves such as an invalid index, is still there. It runs from its beginning when you migrate again: undo by hand what must not be there then`;
+  return `It runs without a transaction and failed at statement ${failed} of ${count}. The effects of the earlier statements remain, also an invalid index of the failed one. The next migration starts at the first statement, so undo the effects by hand`;
 }
 
 async function record(client: pg.Client, { stream, name, checksum }: MigrationFile) {
-  // The file may have set another one, as a dump does.
+  // The file may have changed it, as a dump does.
   await client.query('reset search_path');
   await client.query('insert into schema_migrations (stream, name, checksum) values ($1, $2, $3)', [
     stream,

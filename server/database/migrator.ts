@@ -28,7 +28,7 @@ const findMigrationsTable = query('find_migrations_table', db =>
 
 type AppliedMigration = RowOf<typeof selectApplied>;
 
-/** No entity describes the table: it is there before the first migration. */
+/** The table has no entity, because it exists before the first migration. */
 const selectApplied = sql(
   'select_applied_migrations',
   { arguments: {}, row: { stream: text(), name: text(), checksum: text() } },
@@ -36,13 +36,13 @@ const selectApplied = sql(
 );
 
 export interface CheckOptions {
-  /** Migrations of a newer version, as stream/name, with which this one may work all the same. */
+  /** Migrations of a newer version, as stream/name, that are compatible with this version. */
   tolerated?: readonly string[];
 }
 
 export interface MigrateOptions extends CheckOptions, LockOptions, TableLockOptions {}
 
-/** Applies every pending migration, each stream in ascending order, and answers which they were. */
+/** Applies every pending migration, each stream in ascending order. Returns the applied ones. */
 export async function migrate(
   url: string,
   streams: readonly MigrationStream[] = [coreStream],
@@ -61,7 +61,7 @@ export async function migrate(
     )`);
     const applied = await readApplied(client);
     checkApplied(files, applied, streams, options);
-    // The queue's own schema: our functions add jobs to it.
+    // Our functions add jobs to the queue's schema.
     await runMigrations({ connectionString: url });
     const done: MigrationName[] = [];
     for (const { name: stream } of streams) {
@@ -74,7 +74,7 @@ export async function migrate(
   });
 }
 
-/** The migrations that migrate() would apply. Reads only. */
+/** Lists the migrations that migrate() would apply. Only reads. */
 export async function listPendingMigrations(
   url: string,
   streams: readonly MigrationStream[] = [coreStream],
@@ -88,7 +88,7 @@ export async function listPendingMigrations(
   });
 }
 
-/** Whether a migration is pending, by the names that are there now: cheap enough for a probe. The table is there. */
+/** Compares only names, which is cheap enough for a probe. Requires the table of migrations. */
 export async function hasPendingMigrations(
   database: Queryable,
   streams: readonly MigrationStream[] = [coreStream],
@@ -97,7 +97,7 @@ export async function hasPendingMigrations(
   return pendingOf(files, applied).length > 0;
 }
 
-/** Applies what is not executed among the files of one stream. */
+/** Applies the pending files of one stream. */
 async function applyPending(
   client: pg.Client,
   files: MigrationFile[],
@@ -105,13 +105,13 @@ async function applyPending(
   options: TableLockOptions,
 ): Promise<string[]> {
   if (files.every(({ name }) => executed.includes(name))) return [];
-  // Read when it is needed: it takes a tenth of a second and 10 MB, and most processes find nothing to apply.
+  // Umzug takes a tenth of a second and 10 MB to load, and most processes find nothing to apply.
   const { Umzug } = await import('umzug');
   const umzug = new Umzug({
     migrations: files.map(file => ({ name: file.name, up: () => applyMigration(client, file, options) })),
     storage: {
       executed: async () => executed,
-      // applyMigration() records the migration itself, in the transaction that makes the change.
+      // applyMigration() records the migration in its own transaction.
       logMigration: async () => {},
       unlogMigration: async () => {
         throw new MigrationError('Migrations only go forward');
@@ -120,13 +120,12 @@ async function applyPending(
     logger: undefined,
   });
   const done = await umzug.up().catch((error: Error) => {
-    // Umzug wraps what applyMigration() throws, which names the file already.
+    // Umzug wraps the error of applyMigration(), which already names the file.
     throw error.cause instanceof MigrationError ? error.cause : error;
   });
   return done.map(({ name }) => name);
 }
 
-/** What is in the files and not among the applied, in order. */
 function pendingOf(files: MigrationName[], applied: MigrationName[]): MigrationName[] {
   const names = new Set(applied.map(idOf));
   return files.filter(file => !names.has(idOf(file))).map(({ stream, name }) => ({ stream, name }));
@@ -142,7 +141,7 @@ async function readApplied(client: pg.Client): Promise<AppliedMigration[]> {
   return runOn(client, selectApplied, {});
 }
 
-/** Refuses a database that another version of the code has migrated further, and files that changed afterwards. */
+/** Refuses a database that a newer version has migrated, and files that changed after they were applied. */
 function checkApplied(
   files: MigrationFile[],
   applied: AppliedMigration[],

@@ -17,7 +17,7 @@ import type { Tables } from './tables.ts';
 /** A statement with a fixed text. `database.query` runs it. */
 export interface Query<Arguments, Row> {
   readonly name: string;
-  /** Whether each connection prepares it once. Otherwise PostgreSQL plans it on each call for its values. */
+  /** True: each connection prepares it once. False: PostgreSQL plans each call for its values. */
   readonly isPrepared: boolean;
   readonly text: string;
   /** The names of the arguments in the order of $1, $2 and so on. */
@@ -28,7 +28,7 @@ export interface Query<Arguments, Row> {
 
 export type RowOf<Q> = Q extends Query<never, infer Row> ? Row : never;
 
-/** The arguments of a query as expressions. A Date compares with a time, which the driver reads as text. */
+/** The arguments of a query as expressions. A Date compares with a column of times, which the driver reads as text. */
 export type Arguments<Values> = { readonly [Name in keyof Values]: RawBuilder<InQuery<Values[Name]>> };
 type InQuery<T> = T extends Date ? string : T;
 
@@ -42,15 +42,15 @@ export interface QueryOptions {
 
 const definedQueries: Query<never, unknown>[] = [];
 
-/** Every query of the modules that were loaded, for the tests that check them all. */
+/** Lists the queries of all loaded modules, for tests that check them. */
 export function listQueries(): readonly Query<never, unknown>[] {
   return definedQueries;
 }
 
 /**
- * Defines a query that is compiled once, when it first runs, and prepared once on each connection. The name is unique
- * in the program. Only the arguments become parameters: a constant stands in the text as a literal, so that
- * PostgreSQL can use it to choose a plan. Therefore pass a value that a client controls only as an argument.
+ * Defines a query that is compiled on first use and prepared once on each connection. The name is unique in the program.
+ * Only the arguments become parameters. A constant becomes a literal, so that PostgreSQL can plan with its value. Therefore
+ * pass client input only as arguments.
  */
 export function query<Values, Output>(
   name: string,
@@ -63,7 +63,7 @@ export function query<Values, Output>(
   });
 }
 
-/** Adds a query to the list. It is compiled when it is first used. */
+/** Adds a query to the list. It is compiled on first use. */
 export function defineQuery<Values, Row>(
   name: string,
   isPrepared: boolean,
@@ -86,12 +86,12 @@ export function defineQuery<Values, Row>(
   return defined;
 }
 
-/** A statement whose text comes from outside, such as an extension's: the test of all queries does not know it. */
+/** A statement of an extension or a test. It is not in the list of queries. */
 export function queryOfText<Row>(text: string, argumentCount: number): Query<readonly unknown[], Row> {
   return { name: 'text', isPrepared: false, text, argumentNames: [...Array(argumentCount).keys()].map(String) };
 }
 
-/** A query with its values, as the driver takes it. */
+/** Converts a query with its values for the driver. */
 export function configOf<Values>(query: Query<Values, unknown>, values: Values): pg.QueryConfig {
   const named = values as Record<string, unknown>;
   return {
@@ -103,7 +103,7 @@ export function configOf<Values>(query: Query<Values, unknown>, values: Values):
 
 const bigintOid = 20;
 
-/** Ids are numbers here. Times stay text: the entity manager converts its own, and a reader passes them on. */
+/** Reads ids as numbers. Times stay text: the entity manager converts its own, and other readers pass them on. */
 export const columnTypes = {
   getTypeParser(oid: number, format?: 'text' | 'binary') {
     if (oid === bigintOid) return Number;
@@ -112,7 +112,7 @@ export const columnTypes = {
   },
 } as pg.CustomTypesConfig;
 
-/** Runs a query on a connection, or a pool, that is not the one of the requests. */
+/** Runs a query on another connection or pool than the one for requests. */
 export async function runOn<Values, Row>(
   connection: pg.ClientBase | pg.Pool,
   query: Query<Values, Row>,
@@ -122,7 +122,7 @@ export async function runOn<Values, Row>(
   return (await (connection as pg.ClientBase).query(config)).rows;
 }
 
-/** Stands for the value of an argument until the query is compiled. */
+/** A placeholder for an argument until the query is compiled. */
 class Argument {
   readonly name: string;
 
@@ -133,7 +133,7 @@ class Argument {
 
 const argumentProxy: unknown = new Proxy({}, { get: (_, name: string) => sql.val(new Argument(name)) });
 
-/** Numbers the arguments, each name once, and writes every other value as a literal. */
+/** Numbers the arguments, each name once, and writes all other values as literals. */
 class QueryCompiler extends PostgresQueryCompiler {
   #names: string[] = [];
 
@@ -156,7 +156,7 @@ class QueryCompiler extends PostgresQueryCompiler {
   }
 }
 
-/** Builds queries and runs none. */
+/** Builds queries but cannot run them. */
 const builder = new Kysely<Tables>({
   dialect: {
     createAdapter: () => new PostgresAdapter(),

@@ -1,9 +1,10 @@
-import pg from 'pg';
+import type pg from 'pg';
 import { MigrationError } from './migration-files.ts';
+import { withSession } from './migration-session.ts';
 import { runOn } from './query.ts';
 import { integer, sql, text } from './sql.ts';
 
-/** The oldest PostgreSQL that the schema works on. Version 14 brought the form in which it writes functions. */
+/** The oldest supported PostgreSQL. The schema's functions have SQL bodies, which version 14 introduced. */
 export const oldestSupported = 14;
 
 export const selectServer = sql(
@@ -13,17 +14,10 @@ export const selectServer = sql(
     current_setting('server_encoding') as encoding`,
 );
 
-/** Refuses a PostgreSQL that is too old. Fails with the error of the connection where none can be reached. */
+/** Refuses a PostgreSQL that is too old. Fails with the connection's error if none can be reached. */
 export async function requireSupportedPostgres(url: string, connectTimeoutMs: number): Promise<void> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: connectTimeoutMs });
-  client.on('error', () => {});
-  await client.connect();
-  try {
-    const [{ major } = { major: 0 }] = await runOn(client, selectServer, {});
-    if (major < oldestSupported) {
-      throw new MigrationError(`PostgreSQL ${major} is too old; ${oldestSupported} or newer is needed`);
-    }
-  } finally {
-    await client.end();
-  }
+  const select = (client: pg.Client) => runOn(client, selectServer, {});
+  const [{ major } = { major: 0 }] = await withSession(url, select, { connectionTimeoutMillis: connectTimeoutMs });
+  if (major >= oldestSupported) return;
+  throw new MigrationError(`PostgreSQL ${major} is too old; ${oldestSupported} or newer is needed`);
 }

@@ -1,10 +1,10 @@
 import { defineQuery, type Query, type QueryOptions } from './query.ts';
 
-/** A type of PostgreSQL, and the type of its values here: read from a row, and written as an argument. */
+/** A type of PostgreSQL with the TypeScript types of its values in rows and as arguments. */
 export interface SqlType<Read, Written = Read> {
-  /** As format_type() names it. */
+  /** The name from format_type(). */
   readonly postgresType: string;
-  /** Exist for the type check alone. */
+  /** Exist only for the type check. */
   readonly '~read': Read;
   readonly '~written': Written;
 }
@@ -13,23 +13,23 @@ type SqlTypes = Readonly<Record<string, SqlType<unknown, unknown>>>;
 type Written<Types extends SqlTypes> = { [Name in keyof Types]: Types[Name]['~written'] };
 type Read<Types extends SqlTypes> = { [Name in keyof Types]: Types[Name]['~read'] };
 
-/** What a statement declares of itself. A test compares it with PostgreSQL's own description of the statement. */
+/** The types of a statement. A test compares them with PostgreSQL's description of the statement. */
 export interface Declaration {
   readonly arguments: SqlTypes;
-  /** The columns of the rows. Empty for a statement that returns nothing to read. */
+  /** The columns of the rows. Empty if nobody reads the rows. */
   readonly row: SqlTypes;
 }
 
 const declarations = new Map<string, Declaration>();
 
-/** The declaration of a query by its name; undefined for one that query() defined. */
+/** Returns the declaration of a query by its name, or undefined if query() defined it. */
 export function declarationOf(name: string): Declaration | undefined {
   return declarations.get(name);
 }
 
 /**
- * Defines a query in SQL, for what query() cannot state: calls of functions, advisory locks, system catalogs, and a plan
- * that needs an exact text. `$ideaId` in the text is the argument of that name.
+ * Defines a query in SQL that query() cannot express: function calls, advisory locks, system catalogs, and plans that need
+ * an exact text. `$ideaId` in the text is the argument `ideaId`.
  */
 export function sql<Arguments extends SqlTypes, Row extends SqlTypes>(
   name: string,
@@ -63,7 +63,7 @@ export const text = <T extends string = string>() => type<T>('text');
 export const uuid = () => type<string>('uuid');
 export const bytes = () => type<Buffer>('bytea');
 export const time = () => type<string, Date | string>('timestamp with time zone');
-/** Written as text that JSON.stringify made. */
+/** Arguments are JSON texts. */
 export const json = <T>() => type<T, string>('json');
 export const jsonb = <T>() => type<T, string>('jsonb');
 

@@ -14,7 +14,7 @@ type Column<C> =
     ? ColumnType<Read<Select>, Written<Insert>, Written<Update>>
     : ColumnType<Read<C>, Written<C>, Written<C>>;
 
-/** Every table with the types of its columns, as the entities describe them. */
+/** Every table with the types of its columns from the entities. */
 export type Tables = {
   [Table in keyof EntityTables]: { [Name in keyof EntityTables[Table]]: Column<EntityTables[Table][Name]> };
 };
@@ -28,7 +28,7 @@ const primaryKeys = new Map<string, string[]>(
   }),
 );
 
-/** The columns of a table's primary key, as its entity has them. */
+/** Returns the columns of a table's primary key. */
 export function primaryKeyOf(table: keyof Tables): readonly string[] {
   const key = primaryKeys.get(table);
   if (!key) throw new Error(`No entity describes ${table}`);

@@ -1,49 +1,46 @@
-/** Runs work when each of its keys has a place for it. Throws a LockNotFreeError when that takes too long. */
+/** Runs work when each of its keys has a free place. Throws a LockNotFreeError if that takes too long. */
 export type InTurn = <T>(keys: readonly string[], work: () => Promise<T>) => Promise<T>;
 
 export interface TurnOptions {
-  /** How much work under one key runs at once. */
+  /** The number of places for each key. */
   width: number;
-  /** How much work runs at once under all keys together. */
+  /** The number of places for all keys together. */
   total: number;
-  /** How long work waits for its places together. */
+  /** The limit on waiting for all places of one work. */
   patienceMs: number;
 }
 
-/** Work that waits holds a request and no connection. More than this waiting for one key is refused at once. */
+/** Waiting work holds a request but no connection. If this many wait for one key, more work is refused at once. */
 const maxWaiting = 1_000;
 
-/** The process could not get a lock in time. The code is the one with which PostgreSQL says so: lock_not_available. */
+/** A lock was not free in time. The code is PostgreSQL's lock_not_available. */
 class LockNotFreeError extends Error {
   override readonly name = 'LockNotFreeError';
   readonly code = '55P03';
 }
 
 /**
- * Bounds the connections that wait for one row. Work on a locked row waits in the process, where it costs no connection.
- * All work together gets a part of the pool, so that reads always find a connection.
+ * Bounds the connections that wait for one row: more work on the row waits here and holds no connection. All work together
+ * gets a part of the pool, so that reads always find a connection.
  */
 export function buildTurns({ width, total, patienceMs }: TurnOptions): InTurn {
   const places = new Map<string, Places>();
   const all = new Places(total);
 
-  async function enter(key: string, deadline: number): Promise<() => void> {
-    const own = places.get(key) ?? new Places(width);
-    places.set(key, own);
-    const leave = () => {
-      own.leave();
-      if (own.isUnused && places.get(key) === own) places.delete(key);
-    };
-    await own.take(deadline);
-    return leave;
-  }
-
   return async (keys, work) => {
     const deadline = performance.now() + patienceMs;
     const entered: (() => void)[] = [];
     try {
-      // In one order, so that two pieces of work never wait for each other.
-      for (const key of [...new Set(keys)].sort()) entered.push(await enter(key, deadline));
+      // The order prevents that two pieces of work wait for each other.
+      for (const key of [...new Set(keys)].sort()) {
+        const own = places.get(key) ?? new Places(width);
+        places.set(key, own);
+        await own.take(deadline);
+        entered.push(() => {
+          own.leave();
+          if (own.isUnused) places.delete(key);
+        });
+      }
       await all.take(deadline);
       entered.push(() => all.leave());
       return await work();
@@ -58,7 +55,7 @@ interface Waiting {
   timer: NodeJS.Timeout;
 }
 
-/** A number of places, given out in the order of the requests. */
+/** A semaphore. Gives out its places in the order of the requests. */
 class Places {
   readonly #size: number;
   readonly #waiting = new Set<Waiting>();

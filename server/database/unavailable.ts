@@ -1,42 +1,42 @@
-/** PostgreSQL's code for a lock that was not free in time. */
+/** PostgreSQL's code for a lock timeout. */
 const lockNotAvailable = '55P03';
 
-/** Codes with which PostgreSQL or the network says that no answer can be had now. */
-const codes = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'ECONNABORTED',
-  'EPIPE',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EAI_FAIL',
-  'ETIMEDOUT',
-  'EHOSTUNREACH',
-  'EHOSTDOWN',
-  'ENETUNREACH',
-  'ENETDOWN',
-  'EADDRNOTAVAIL',
-  '25P03', // idle in transaction for too long
-  '25P04', // the transaction took too long
-  '28000', // this user may not connect
-  '28P01', // wrong password
-  '3D000', // no such database
-  '55P03', // a lock could not be had in time
-  '57014', // the statement's time was over
-  '57P01', // shut down by an administrator
-  '57P02', // shut down by a crash
-  '57P03', // starting up, or shutting down
-  '57P04', // the database was dropped
-  '57P05', // idle for too long
-]);
+/** Codes of PostgreSQL and of the network that mean that the database is unavailable, with a reason for messages. */
+const codes: Readonly<Record<string, string | undefined>> = {
+  ECONNREFUSED: 'nothing accepts connections there',
+  ECONNRESET: 'the server closed the connection',
+  ECONNABORTED: undefined,
+  EPIPE: undefined,
+  ENOTFOUND: 'the host name is unknown',
+  EAI_AGAIN: 'the host name cannot be resolved now',
+  EAI_FAIL: undefined,
+  ETIMEDOUT: 'the host does not answer',
+  EHOSTUNREACH: 'there is no route to the host',
+  EHOSTDOWN: undefined,
+  ENETUNREACH: 'there is no route to the network',
+  ENETDOWN: undefined,
+  EADDRNOTAVAIL: undefined,
+  '25P03': undefined, // idle in a transaction for too long
+  '25P04': undefined, // the transaction took too long
+  '28000': 'the user may not connect from here (pg_hba.conf)',
+  '28P01': 'the password is wrong',
+  '3D000': 'the database does not exist',
+  '55P03': undefined, // a lock timed out
+  '57014': undefined, // the statement timed out
+  '57P01': undefined, // shut down by an administrator
+  '57P02': undefined, // shut down after a crash
+  '57P03': 'the server is starting up or shutting down',
+  '57P04': undefined, // the database was dropped
+  '57P05': undefined, // idle for too long
+};
 
-/** Whole classes: the connection broke, PostgreSQL is out of something such as connections, the machine fails it. */
+/** Classes of PostgreSQL's codes: broken connection, exhausted resource such as connections, failure of the machine. */
 const classes = ['08', '53', '58'];
 
-/** What else is in the way of a socket in the file system; of any other file they say nothing about a database. */
+/** Codes for a Unix socket. For other files they do not concern the database. */
 const socketCodes = new Set(['ENOENT', 'EACCES', 'EAGAIN']);
 
-/** pg has no codes for what it notices itself. */
+/** Errors of pg itself have no code. */
 const messages = [
   'Query read timeout',
   'timeout exceeded when trying to connect',
@@ -47,12 +47,12 @@ const messages = [
   'There was an error establishing an SSL connection',
 ];
 
-/** Whether an error says that the database cannot be reached or used now, as opposed to a fault of ours. */
+/** Whether an error means that the database is unavailable. Other errors are bugs. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   for (const cause of causesOf(error)) {
     const { code, syscall } = cause as { code?: unknown; syscall?: unknown };
     if (typeof code === 'string') {
-      if (codes.has(code) || classes.some(start => code.startsWith(start) && code.length === 5)) return true;
+      if (Object.hasOwn(codes, code) || classes.some(start => code.startsWith(start) && code.length === 5)) return true;
       if (syscall === 'connect' && socketCodes.has(code)) return true;
     }
     if (messages.some(message => cause.message.includes(message))) return true;
@@ -60,14 +60,14 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   return isReadOnly(error);
 }
 
-/** Whether a lock was not free in time: the database works, and the holder of the lock is soon done. */
+/** Whether a lock timed out. The database works, and a retry will soon succeed. */
 export function isLockNotFree(error: unknown): boolean {
   return causesOf(error).some(cause => (cause as { code?: unknown }).code === lockNotAvailable);
 }
 
 /**
- * Whether PostgreSQL takes no writes: it is a standby, such as the former primary after a failover. A standby refuses
- * even to read an unlogged table, which the counters of the limits are in.
+ * Whether PostgreSQL refuses writes because it is a standby, such as the former primary after a failover. A standby also
+ * refuses to read the rate limits, because their table is unlogged.
  */
 export function isReadOnly(error: unknown): boolean {
   return causesOf(error).some(
@@ -77,7 +77,7 @@ export function isReadOnly(error: unknown): boolean {
   );
 }
 
-/** The error and what it wraps. A name with several addresses fails with one error for each, and the first is as good. */
+/** Lists the error and its causes. A host name with several addresses fails with one error for each; the first is enough. */
 function causesOf(error: unknown): Error[] {
   const causes: Error[] = [];
   let cause = error;
@@ -89,47 +89,36 @@ function causesOf(error: unknown): Error[] {
   return causes;
 }
 
-/** A database without its password, for a message. */
+/** Describes a database for a message, without its password. */
 export function describeDatabase(url: string): string {
   const { hostname, port, pathname, searchParams } = new URL(url);
   const host = decodeURIComponent(hostname) || searchParams.get('host') || 'localhost';
   return `${decodeURIComponent(pathname.slice(1)) || 'the default database'} at ${host}:${port || '5432'}`;
 }
 
-const reasons: Record<string, string> = {
-  ECONNREFUSED: 'nothing accepts connections there',
+const reasons: Readonly<Record<string, string | undefined>> = {
+  ...codes,
   ENOENT: 'there is no such socket',
   EACCES: 'this user may not open the socket',
-  ENOTFOUND: 'the host name is unknown',
-  EAI_AGAIN: 'the host name cannot be resolved now',
-  ETIMEDOUT: 'the host does not answer',
-  EHOSTUNREACH: 'there is no route to the host',
-  ENETUNREACH: 'there is no route to the network',
-  ECONNRESET: 'the server closed the connection',
-  '28P01': 'the password is wrong',
-  '28000': 'the user may not connect from here (pg_hba.conf)',
-  '3D000': 'the database does not exist',
   '42501': 'the user may not use the database',
   '53300': 'all its connections are taken',
-  '57P03': 'the server is starting up or shutting down',
 };
 
-/** PostgreSQL's code for a statement that it cancelled. */
+/** PostgreSQL's code for a cancelled statement. */
 export const statementTimeout = '57014';
 
-/** Why a database cannot be connected to, or undefined for an error that says something else. */
+/** Returns the reason why the database cannot be reached, or undefined for other errors. */
 export function explainUnreachable(error: unknown): string | undefined {
-  // A name with several addresses fails with one error for each.
   const [first] = error instanceof AggregateError ? error.errors : [error];
   const { code, message, syscall } = first as { code?: string; message: string; syscall?: string };
-  // A statement that took too long, or waited too long, was cancelled by a database that could be reached.
+  // The database was reached, because it cancelled the statement.
   if (code === statementTimeout || code === lockNotAvailable) return undefined;
-  // A file can be missing or closed to us, too.
+  // The error concerns another file than a socket.
   if ((code === 'ENOENT' || code === 'EACCES') && syscall !== 'connect') return undefined;
   const reason = code === undefined ? undefined : reasons[code];
-  // What PostgreSQL itself says names the user or the database, and may be more than one line.
+  // PostgreSQL's message names the user or the database, and may have several lines.
   if (reason !== undefined) return code?.startsWith('E') ? reason : `${reason}: ${message.replace(/\s+/g, ' ')}`;
-  // A client says the one, a pool the other.
+  // The first message comes from a client, the second from a pool.
   if (message === 'timeout expired' || message.endsWith('connection timeout')) return reasons.ETIMEDOUT;
   if (message.includes('SASL') || message.includes('SSL')) return message;
   return isDatabaseUnavailable(first) ? message : undefined;

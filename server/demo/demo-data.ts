@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 
 const DemoPerson = z.strictObject({
-  /** How ideas and comments refer to the person; not stored. */
+  /** Ideas and comments refer to the person by this key. It is not stored. */
   key: z.string(),
   name: z.string(),
   email: z.string(),
@@ -21,16 +21,16 @@ const DemoStatus = z.strictObject({
 const DemoIdea = z.strictObject({
   title: z.string(),
   body: z.string(),
-  /** A person's key. */
+  /** The key of a person. */
   author: z.string(),
-  /** A status key of the board. */
+  /** The key of a status of the board. */
   status: z.string(),
   /** Names of tags of the board. */
   tags: z.array(z.string()),
   daysAgo: z.number(),
-  /** The share of the people who vote for it, from 0 to 1. */
+  /** The share of people who vote on it, from 0 to 1. */
   popularity: z.number(),
-  /** The idea awaits approval. Only on a board with pre-moderation. */
+  /** The idea awaits approval. Requires a board with pre-moderation. */
   pending: z.literal(true).exactOptional(),
   /** The title of the idea on the same board that this one was merged into. */
   mergedInto: z.string().exactOptional(),
@@ -58,9 +58,8 @@ export interface DemoData {
 }
 
 /**
- * Reads the data that `npm start` puts into an empty database. Only that start reads the files.
- *
- * Fieldwren is made up: scheduling, quotes and invoices for small crews that work at their customers' places.
+ * Reads the data that `npm start` puts into an empty database. Only that start reads the files. Fieldwren is an invented
+ * product: scheduling, quotes and invoices for small crews.
  */
 export function readDemoData(): DemoData {
   return {

@@ -17,18 +17,18 @@ import { User } from '../entities/user.ts';
 import { Vote, Voter } from '../entities/vote.ts';
 import { type DemoBoard, type DemoData, type DemoIdea, readDemoData } from './demo-data.ts';
 
-/** The plaintexts of the demo's tokens, and how its owner signs in; they are shown once. */
+/** The tokens of the demo and its owner's password. They are shown once. */
 export interface DemoTokens {
   read: string;
   write: string;
   moderate: string;
-  /** Grants both boards, so that every request names one. */
+  /** Grants both boards, so every request must name one. */
   allBoards: string;
   boardSlugs: string[];
   signIn: { email: string; password: string };
 }
 
-/** Serializes servers that start on the same empty database. The key is arbitrary. */
+/** Serializes servers that start on the same empty database. The number is arbitrary. */
 const lockDemo = sql('lock_demo', { arguments: {}, row: {} }, 'select pg_advisory_xact_lock(7301182)');
 /** The other server may hold the lock for longer than lock_timeout. */
 const waitForLock = sql(
@@ -37,7 +37,7 @@ const waitForLock = sql(
   `select set_config('lock_timeout', '0', true)`,
 );
 
-/** Puts the demo account into an empty database, in one transaction; undefined where the database is not empty. */
+/** Puts the demo account into an empty database, in one transaction. Returns undefined if the database is not empty. */
 export async function loadDemo({
   database,
   clock,
@@ -54,7 +54,7 @@ export async function loadDemo({
   });
 }
 
-/** Voters without a user, as those of people who have left, so that tallies look like a real board's. */
+/** Voters without a user, like people who left. They make the tallies look real. */
 const formerVoters = 140;
 
 const dayMs = 86_400_000;
@@ -124,7 +124,7 @@ class DemoLoad {
     const statusIds = new Map(statuses.map(({ key, id }) => [key, id]));
     const tagIds = new Map(tags.map(({ name, id }) => [name, id]));
 
-    // Oldest first, as they would have come: the ids then grow with the time.
+    // Oldest first, so that the ids grow with time.
     const inOrder = [...data.ideas].sort((one, other) => other.daysAgo - one.daysAgo);
     const ideas = inOrder.map(idea => this.#createIdea(idea, boardId, statusIds.get(idea.status) ?? 0));
     await em.flush();
@@ -231,14 +231,13 @@ class DemoLoad {
   }
 }
 
-/** Counts the votes. */
 const carryVotes = sql(
   'carry_demo_votes',
   { arguments: { accountId: bigint(), ideaId: bigint() }, row: {} },
   'select carry_votes($accountId, $ideaId)',
 );
 
-/** Random enough for a demo, and the same at every first start (the generator known as mulberry32). */
+/** The mulberry32 generator: every first start creates the same data. */
 function seededRandom(seed: number): () => number {
   let state = seed;
   return () => {

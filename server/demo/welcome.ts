@@ -1,25 +1,25 @@
 import type { DemoTokens } from './load-demo.ts';
 
-/** What the first start tells a person about the demo account. Agents connect by the public address, and by no other. */
+/** The message of the first start about the demo account. Agents can connect only to the public address. */
 export function describeDemo(baseUrl: string, publicUrl: string, tokens: DemoTokens): string {
   const [first, second] = tokens.boardSlugs;
   return `
-A demo account was made. Its tokens are shown this once; npm run cli -- token create makes another.
+A demo account was created. Its tokens are shown only once. To create another: npm run cli -- token create
 
   read      ${tokens.read}
   write     ${tokens.write}
   moderate  ${tokens.moderate}
   both      ${tokens.allBoards}
 
-The first three are for the board ${first}; the last is for both boards and needs ?board=${first} or ?board=${second}.
+The first three are for the board ${first}. The last is for both boards and needs ?board=${first} or ?board=${second}.
 
   curl -H 'Authorization: Bearer ${tokens.read}' '${baseUrl}/api/v1/ideas?sort=top&per_page=3'
 
-Agents find their tools at ${publicUrl}/api/v1/mcp; docs/mcp.md says how to connect them.
+Agents find their tools at ${publicUrl}/api/v1/mcp. To connect an agent, see docs/mcp.md.
 
-Everybody may read both boards in a browser, such as ${baseUrl}/b/${first}
+Everybody can read both boards in a browser, for example ${baseUrl}/b/${first}
 
-To administer the account in a browser, sign in with what is shown this once, too:
+To administer the account in a browser, sign in with this password, which is also shown only once:
 
   page      ${baseUrl}/admin
   e-mail    ${tokens.signIn.email}

@@ -16,9 +16,9 @@ async function openDatabase(): Promise<TestDatabase> {
   return db;
 }
 
-test.concurrent('doctor names a user whose address an older one has, and the operator gives them another one', async () => {
+test.concurrent('doctor names a user who shares an address with an older user, and the operator can set another address', async () => {
   const db = await openDatabase();
-  // As a server of the version before makes one.
+  // The previous version of the server creates such users.
   await db.sql(`insert into users (email, name) values ('ada@BÜCHER。example', 'Younger'), ('zoë@example.com', 'Zoë')`);
   const users = await db.sql<{ id: number }>('select id from users order by id');
   const [older, younger, waiting] = users.map(({ id }) => id);
@@ -32,12 +32,12 @@ test.concurrent('doctor names a user whose address an older one has, and the ope
     {
       level: 'warning',
       what: `User ${younger} has the address of user ${older} in another spelling, and cannot sign in with it`,
-      remedy: `Have them confirm another one at /admin/profile where they are still signed in, or set it: npm run cli -- user update --user ${younger} --email <address>`,
+      remedy: `If they are still signed in, they can change it at /admin/profile; otherwise set another address: npm run cli -- user update --user ${younger} --email <address>`,
     },
     {
       level: 'warning',
       what: `The address of user ${waiting} has no canonical form in the database, so nobody can sign in with it`,
-      remedy: expect.stringMatching(/^npm run cli -- migrate adds the form,/),
+      remedy: expect.stringMatching(/^Add it: npm run cli -- migrate\. /),
     },
   ]);
   await cli.json('migrate');
@@ -53,7 +53,7 @@ test.concurrent('doctor names a user whose address an older one has, and the ope
   ]);
 });
 
-test.concurrent('a command finds a user by every spelling of the address, and no other user by one that looks alike', async () => {
+test.concurrent('a command finds a user by every spelling of the address, and nobody by a similar address', async () => {
   const db = await openDatabase();
   const cli = cliOn(db.url, key);
   for (const spelling of ['ADA@xn--bcher-kva.example', 'ａda@BÜCHER.example.']) {
@@ -71,7 +71,7 @@ test.concurrent('a command finds a user by every spelling of the address, and no
   expect(await db.sql('select name from users order by id')).toEqual([{ name: 'Ada' }, { name: 'Deleted user' }]);
 });
 
-test('the links of user password-link and member invite lead to where the server listens, whatever its HOST and PORT', async () => {
+test('user password-link and member invite print links to the running server, for every HOST and PORT', async () => {
   const db = await openDatabase();
   const start = async (settings: Record<string, string> = {}): Promise<ServerProcess> => {
     const server = await startProcess('start', { DATABASE_URL: db.url, ...key, SHUTDOWN_DELAY_MS: '0', ...settings });
@@ -86,13 +86,13 @@ test('the links of user password-link and member invite lead to where the server
     expect(new URL(invitation.url).origin).toBe(new URL(link.url).origin);
     return link.url;
   };
-  // No server has been there yet.
+  // No server has started yet.
   expect(await printed()).toMatch(/^http:\/\/localhost:3000\/admin\/password\?token=/);
   const first = await start();
   const url = await printed();
   expect(url.startsWith(`${first.baseUrl}/admin/password?token=`)).toBe(true);
   expect((await fetch(url)).status).toBe(200);
-  // The port of the command itself is not where the server listens.
+  // The server does not listen on the port of the command.
   expect((await printed({ PORT: '4711' })).startsWith(first.baseUrl)).toBe(true);
   expect(await printed({ BASE_URL: 'https://ideas.example.com' })).toMatch(/^https:\/\/ideas\.example\.com\//);
   const second = await start({ HOST: '0.0.0.0' });

@@ -4,9 +4,9 @@ import { createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
 import { snapshot } from '../helpers/snapshot.ts';
 import { cliOn } from './run-cli.ts';
 
-/** A migrated database of the test's own, and the command line on it. */
+/** Each test has its own migrated database with a command line on it. */
 const test = base.extend<{ db: TestDatabase; cli: ReturnType<typeof cliOn> }>({
-  // biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern what a fixture needs.
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's dependencies from the pattern.
   db: async ({}, use) => {
     const db = await createTestDatabase();
     await use(db);
@@ -15,7 +15,7 @@ const test = base.extend<{ db: TestDatabase; cli: ReturnType<typeof cliOn> }>({
   cli: ({ db }, use) => use(cliOn(db.url, { PLANS_WITHOUT_AGENT_API: 'free' })),
 });
 
-/** One account with an owner and a board. */
+/** Creates one account with an owner and a board. */
 async function createInstallation(db: TestDatabase): Promise<World> {
   const world = await createWorld(db, { slug: 'web-app', name: 'Web app' });
   await db.sql(`update accounts set slug = 'acme', name = 'Acme'`);
@@ -25,7 +25,7 @@ async function createInstallation(db: TestDatabase): Promise<World> {
 
 const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 
-test.concurrent('an empty database becomes an installation by three commands', async ({ db, cli }) => {
+test.concurrent('three commands set up an installation on an empty database', async ({ db, cli }) => {
   const owner = ['--owner-email', 'ada@example.com', '--owner-name', 'Ada'];
   expect(await cli.refusal('board', 'list')).toBe('There is no account yet: make one with account create');
   expect(await cli.json('account', 'create', '--name', 'Acme', '--slug', 'acme', ...owner)).toEqual({
@@ -61,7 +61,7 @@ test.concurrent('an empty database becomes an installation by three commands', a
   ).toEqual([{ name: 'Bot', email: 'ada@example.com', level: 'read', is_for_30_days: true }]);
 });
 
-test.concurrent('what is refused says why in one line, exits with 1 and writes nothing', async ({ db, cli }) => {
+test.concurrent('a refused command prints one line, exits with 1 and writes nothing', async ({ db, cli }) => {
   await createInstallation(db);
   await db.sql(`update accounts set plan = 'free'`);
   const before = await snapshot(db);
@@ -84,7 +84,7 @@ test.concurrent('what is refused says why in one line, exits with 1 and writes n
   expect(await snapshot(db)).toEqual(before);
 });
 
-test.concurrent('what is not understood exits with 2 before the database is asked', async () => {
+test.concurrent('invalid arguments exit with 2 before a connection to the database', async () => {
   const away = cliOn('postgresql://127.0.0.1:1/nowhere');
   const commands = [
     ['nonsense'],
@@ -101,7 +101,10 @@ test.concurrent('what is not understood exits with 2 before the database is aske
   expect(results[1]?.stderr).toBe("error: option '--unfreeze' cannot be used with option '--freeze'\n");
 });
 
-test.concurrent('people, their roles and their blocks are kept', async ({ db, cli }) => {
+test.concurrent('the user and member commands create, change, block, unblock and remove people', async ({
+  db,
+  cli,
+}) => {
   await createInstallation(db);
   const user = ['--user', 'grace@example.com'];
   await cli.json('user', 'create', '--email', 'grace@example.com', '--name', 'Grace');
@@ -151,7 +154,7 @@ test.concurrent('member remove revokes the API tokens that the user issued, and 
   ]);
 });
 
-test.concurrent('somebody is invited by a link that is printed where no mail is sent, mailed where it is, and taken back', async ({
+test.concurrent('member invite prints its link without SMTP and mails it with SMTP, and invitation revoke deletes it', async ({
   db,
   cli,
 }) => {
@@ -172,7 +175,7 @@ test.concurrent('somebody is invited by a link that is printed where no mail is 
   expect(await links()).toEqual([{ delivery: 'by_hand', inviter_id: null, works: true }]);
 
   const mailing = cliOn(db.url, { SMTP_URL: 'smtp://127.0.0.1:1' });
-  expect((await mailing.run(...invite)).stdout).toBe('The invitation of grace@example.com is on its way.\n');
+  expect((await mailing.run(...invite)).stdout).toBe('The invitation of grace@example.com will be mailed.\n');
   expect(await links()).toEqual([{ delivery: 'waiting', inviter_id: null, works: null }]);
 
   const [invitation] = await cli.json<{ id: number; email: string }[]>('invitation', 'list');
@@ -187,7 +190,7 @@ test.concurrent('somebody is invited by a link that is printed where no mail is 
   );
 });
 
-test.concurrent('a board is frozen and thawed, and its windows set and taken away', async ({ db, cli }) => {
+test.concurrent('board update freezes and unfreezes a board, and sets and clears its windows', async ({ db, cli }) => {
   await createInstallation(db);
   const closed = ['--freeze', '--pre-moderation', '--voting-open-at', '2026-03-01T01:00:00+01:00'];
   expect(await cli.json('board', 'update', ...closed)).toMatchObject({
@@ -202,7 +205,7 @@ test.concurrent('a board is frozen and thawed, and its windows set and taken awa
   expect(listed).toMatchObject([{ slug: 'web-app', pending_count: 0 }]);
 });
 
-test.concurrent('a board is made public and private, and shown as such', async ({ db, cli }) => {
+test.concurrent('board update makes a board public or private, and board show prints it', async ({ db, cli }) => {
   await createInstallation(db);
   const { stdout: before } = await cli.run('board', 'list');
   expect(before.split('\n')[0]).toContain('PUBLIC');
@@ -221,7 +224,7 @@ test.concurrent('a board is made public and private, and shown as such', async (
   ).toBe('Another public board has the slug mobile, and with it the page /b/mobile');
 });
 
-test.concurrent('the registry of a board is edited, and each command answers with all of it', async ({ db, cli }) => {
+test.concurrent('every status command returns the whole registry of the board', async ({ db, cli }) => {
   await createInstallation(db);
   const add = ['status', 'add', '--key', 'in_review', '--category', 'active', '--label', 'In review'];
   const added = await cli.json<unknown[]>(...add, '--position', '3', '--hidden', 'true');
@@ -231,7 +234,7 @@ test.concurrent('the registry of a board is edited, and each command answers wit
   expect(await cli.json('status', 'remove', 'review')).toHaveLength(6);
 });
 
-test.concurrent('the tags of a board are edited, and each command answers with all of them', async ({ db, cli }) => {
+test.concurrent('every tag command returns all tags of the board', async ({ db, cli }) => {
   await createInstallation(db);
   await cli.json('tag', 'add', '--name', 'Billing', '--color', '#0F766E');
   expect(await cli.json('tag', 'update', 'BILLING', '--name', 'Payments')).toEqual([
@@ -240,7 +243,7 @@ test.concurrent('the tags of a board are edited, and each command answers with a
   expect(await cli.json('tag', 'remove', 'payments')).toEqual([]);
 });
 
-test.concurrent('a token is shown when it is created and never again', async ({ db, cli }) => {
+test.concurrent('a token is shown only when it is created', async ({ db, cli }) => {
   await createInstallation(db);
   const boards = ['--board', 'web-app=moderate'];
   const made = await cli.json<{ id: number; token: string }>('token', 'create', '--name', 'Bot', ...boards);
@@ -253,7 +256,7 @@ test.concurrent('a token is shown when it is created and never again', async ({ 
   expect(stdout).not.toContain(made.token.slice(-43));
 });
 
-test.concurrent('pending ideas are listed, approved and rejected; no title writes to the terminal', async ({
+test.concurrent('pending ideas are listed without control characters in titles, approved and rejected', async ({
   db,
   cli,
 }) => {
@@ -263,7 +266,7 @@ test.concurrent('pending ideas are listed, approved and rejected; no title write
   const { stdout } = await cli.run('idea', 'pending');
   expect(stdout).toContain(`${good}   web-app  Dark mode`);
   expect(stdout).toContain(' spam');
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be there.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the output must not contain these characters.
   expect(stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);
 
   const [approved] = await Promise.all([
@@ -278,7 +281,7 @@ test.concurrent('pending ideas are listed, approved and rejected; no title write
   ]);
 });
 
-test.concurrent('what is left out is the only one there is, and has to be named when there are several', async ({
+test.concurrent('account and board can be omitted if there is only one, and are required if there are several', async ({
   db,
   cli,
 }) => {

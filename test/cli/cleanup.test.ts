@@ -21,7 +21,7 @@ beforeEach(async () => {
   await db.sql(`update users set email = 'ada@example.com', name = 'Ada'`);
 });
 
-/** A member whose name and address are searched for in what is printed. */
+/** Creates a member. The tests search the output for her name and address. */
 async function createGrace() {
   const userId = await createMember(db, world.accountId, 'member', 'Grace Hopper');
   await db.sql(`update users set email = 'grace@example.com' where id = $1`, [userId]);
@@ -41,7 +41,7 @@ const auditJobs = () =>
   );
 
 describe('a deletion', () => {
-  test('of an account is scheduled and cancelled, and the account says so', async () => {
+  test('an operator schedules and cancels the deletion of an account, and account list shows it', async () => {
     const scheduled = await cli.json<{ deletion_scheduled_at: string }>('account', 'schedule-deletion');
     expect(scheduled).toMatchObject({
       slug: 'acme',
@@ -52,15 +52,15 @@ describe('a deletion', () => {
       { deletion_scheduled_at: scheduled.deletion_scheduled_at },
     ]);
     expect(await cli.json('account', 'cancel-deletion')).toMatchObject({ deletion_scheduled_at: null });
-    const told = (await auditJobs()).map(({ event, fields }) => [event, fields]);
+    const recorded = (await auditJobs()).map(({ event, fields }) => [event, fields]);
     const fields = { by: 'operator', account_id: world.accountId };
-    expect(told).toEqual([
+    expect(recorded).toEqual([
       ['account.deletion_scheduled', fields],
       ['account.deletion_cancelled', fields],
     ]);
   });
 
-  test('of a user is asked for and cancelled, and whoever is held is told by what', async () => {
+  test('an operator requests and cancels the deletion of a user, and the output names the reasons that prevent it', async () => {
     const userId = await createGrace();
     const grace = ['--user', 'grace@example.com'];
     expect(await cli.json('user', 'request-deletion', ...grace)).toMatchObject({
@@ -79,7 +79,7 @@ describe('a deletion', () => {
 });
 
 describe('cleanup', () => {
-  test('--dry-run says whom it would erase, with how much, and whom it would skip and why, and changes nothing', async () => {
+  test('cleanup --dry-run lists the erasures with row counts and the skipped users with reasons, and changes nothing', async () => {
     const userId = await createGrace();
     await insertIdea(db, world, { authorId: userId });
     await cli.json('user', 'request-deletion', '--user', 'grace@example.com');
@@ -99,7 +99,7 @@ describe('cleanup', () => {
     expect(stdout).toMatch(/ada@example\.com .+ owner of acme/);
     expect(stdout).toMatch(/grace@example\.com .+ ideas 1, memberships 1\n/);
 
-    // An account that goes holds its owner no more.
+    // The deletion of an account frees its owner.
     await cli.json('account', 'schedule-deletion');
     await passGraces();
     expect(await cli.json('cleanup', '--dry-run')).toMatchObject({
@@ -110,7 +110,7 @@ describe('cleanup', () => {
     expect(await db.sql('select from users')).toHaveLength(2);
   });
 
-  test('erases, tells by ids alone, and leaves it to the audit log in the transaction that ends each erasure', async () => {
+  test('cleanup prints only ids, and records each erasure for the audit log in its last transaction', async () => {
     const userId = await createGrace();
     await insertIdea(db, world, { authorId: userId });
     await db.sql(`update users set deletion_requested_at = now() - interval '3 days'`);
@@ -144,7 +144,7 @@ describe('cleanup', () => {
     ]);
   });
 
-  test('takes the graces from the settings', async () => {
+  test('cleanup takes the grace periods from the settings', async () => {
     await createGrace();
     await cli.json('user', 'request-deletion', '--user', 'grace@example.com');
     const hasty = cliOn(db.url, { USER_DELETION_GRACE_HOURS: '0' });
@@ -152,20 +152,20 @@ describe('cleanup', () => {
     expect(await hasty.json('cleanup')).toMatchObject({ users: [{}] });
   });
 
-  test('does nothing while another run is at it, which is no failure', async () => {
+  test('cleanup does nothing and exits with 0 while another one runs', async () => {
     await createGrace();
     await db.sql(`update users set deletion_requested_at = now() - interval '3 days'`);
     const other = await connect(db.url);
     await other.query(`select pg_advisory_lock(hashtextextended('idea-board cleanup', 0))`);
     const before = await snapshot(db);
     const { exitCode, stdout } = await cli.run('cleanup');
-    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: 'Another run is at it: nothing was done.\n' });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: 'Another clean-up is running. Nothing was done.\n' });
     expect(await cli.json('cleanup')).toMatchObject({ is_another_running: true, users: [] });
     expect(await snapshot(db)).toEqual(before);
     await other.end();
   });
 
-  test('exits with 1 when somebody cannot be erased, does so with the others, and goes on the next time', async () => {
+  test('cleanup exits with 1 if one erasure fails, erases the others, and continues in the next run', async () => {
     const [kept, gone] = [await createGrace(), await createMember(db, world.accountId, 'member')];
     const constraint = '"notes_user_id_fkey of ada@example.com"';
     await db.sql(`create table notes (user_id bigint constraint ${constraint} references users)`);
@@ -173,7 +173,7 @@ describe('cleanup', () => {
     await db.sql(`update users set deletion_requested_at = now() - interval '3 days' where id <> $1`, [world.ownerId]);
     const { exitCode, stdout } = await cli.run('cleanup');
     expect(exitCode).toBe(1);
-    expect(stdout).toContain(`Could not erase user ${kept}, and goes on where it stopped next time: `);
+    expect(stdout).toContain(`Could not erase user ${kept}; the next run will continue: `);
     expect(stdout).toMatch(/notes_user_id_fkey of a\*\*\*@e\*\*\*\.com#[0-9a-f]{12}"/);
     expect(stdout).toContain(`Erased user ${gone}: `);
     expect(await db.sql('select name, erasure_began_at is null as is_whole from users where id = $1', [kept])).toEqual([
@@ -183,7 +183,7 @@ describe('cleanup', () => {
     expect(await cli.json('cleanup')).toMatchObject({ users: [{ id: kept, is_resumed: true }], failed: [] });
   });
 
-  test('refuses a database that is not migrated, and one that cannot be reached', async () => {
+  test('cleanup refuses an unmigrated or unreachable database', async () => {
     const [last] = await db.sql<{ name: string }>(
       `delete from schema_migrations where name = (select max(name) from schema_migrations where stream = 'core') returning *`,
     );
@@ -197,13 +197,11 @@ describe('cleanup', () => {
   });
 });
 
-test('doctor warns while somebody waits for deletion beyond the grace', async () => {
+test('doctor warns about overdue deletions', async () => {
   const said = async () => (await cli.run('doctor')).stdout;
-  expect(await said()).toContain('Nobody waits for deletion beyond the grace');
+  expect(await said()).toContain('No deletion is overdue');
   const userId = await createGrace();
   await db.sql(`update users set deletion_requested_at = now() - interval '3 days'`);
   await db.sql('update users set erasure_began_at = now() where id = $1', [userId]);
-  expect(await said()).toContain(
-    'The grace is over of 0 account(s) and 1 user(s); the erasure of 1 has begun and is not at its end',
-  );
+  expect(await said()).toContain('The grace period of 0 account(s) and 1 user(s) is over; 1 of them are partly erased');
 });

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { buildProgram } from '../../server/cli/program.ts';
 import { runCliProcess } from './run-cli.ts';
 
-/** Every command that does something, with the words that call it. */
+/** Lists every command without subcommands, with its path. */
 function verbsOf(command: Command, path: string[] = []): { path: string[]; verb: Command }[] {
   if (command.commands.length === 0) return [{ path, verb: command }];
   return command.commands.flatMap(one => verbsOf(one, [...path, one.name()]));
@@ -22,7 +22,7 @@ function helpOf(command: Command): string {
 
 const verbs = verbsOf(buildProgram());
 
-test('every command says what it does, answers in JSON, and gives examples that can be parsed', () => {
+test('every command has a description, the option --json and valid examples', () => {
   expect(verbs.length).toBeGreaterThan(30);
   for (const { path, verb } of verbs) {
     const name = path.join(' ');
@@ -40,7 +40,7 @@ test('every command says what it does, answers in JSON, and gives examples that 
   }
 });
 
-/** The command that an example calls, with all that it requires. */
+/** Returns the path of the command that an example calls. Throws if the example lacks a required option. */
 function parse(example: string): string[] | undefined {
   const words = example.match(/"[^"]*"|\S+/g)?.map(word => word.replaceAll('"', '')) ?? [];
   let called: string[] | undefined;
@@ -54,7 +54,7 @@ function parse(example: string): string[] | undefined {
   return called;
 }
 
-test('help is on standard output and exits with 0', async () => {
+test('--help prints to standard output and exits with 0', async () => {
   const { exitCode, stdout, stderr } = await runCliProcess({}, 'token', 'create', '--help');
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
   expect(stdout).toMatch(/^Usage: npm run cli -- token create \[options\]\n/);

@@ -25,7 +25,7 @@ interface Diagnosis {
   findings: { level: string; what: string; remedy: string | null }[];
 }
 
-/** What doctor finds that is not well, as `<level>: <what>`. */
+/** Runs doctor and returns its warnings and errors, as `<level>: <what>`. */
 async function diagnose(settings: Record<string, string>): Promise<{ exitCode: number | null; problems: string[] }> {
   const { exitCode, stdout, stderr } = await runCli(settings, 'doctor', '--json');
   expect(stderr).toBe('');
@@ -36,7 +36,7 @@ async function diagnose(settings: Record<string, string>): Promise<{ exitCode: n
   return { exitCode, problems: problems.map(({ level, what }) => `${level}: ${what}`) };
 }
 
-/** A database that nobody has migrated. */
+/** Creates a database without migrations. */
 async function createEmptyDatabase(
   onTestFinished: TestContext['onTestFinished'],
   name: string,
@@ -54,7 +54,7 @@ async function createEmptyDatabase(
   return url.href;
 }
 
-test.concurrent('only migrate migrates: every other command says that it has to be run, and changes nothing', async ({
+test.concurrent('only migrate applies migrations: other commands ask for it and change nothing', async ({
   onTestFinished,
 }) => {
   const url = await createEmptyDatabase(onTestFinished, 'cli_not_migrated');
@@ -77,7 +77,7 @@ test.concurrent('only migrate migrates: every other command says that it has to 
   expect(await empty.json('account', 'list')).toEqual([]);
 });
 
-test.concurrent('without DATABASE_URL the database in DATA_DIR is made by migrate alone, and started for each command', async ({
+test.concurrent('without DATABASE_URL only migrate creates the database in DATA_DIR, and each command starts it', async ({
   onTestFinished,
 }) => {
   const directory = await makeScratchDirectory();
@@ -93,14 +93,12 @@ test.concurrent('without DATABASE_URL the database in DATA_DIR is made by migrat
   expect(await diagnose(settings)).toEqual({ exitCode: 1, problems: [`error: There is no database in ${dataDir}`] });
   expect(await readdir(directory)).toEqual([]);
 
-  // A process that ends by itself has left no PostgreSQL open.
+  // The process can only end if it has stopped its PostgreSQL.
   expect(await runCliProcess(settings, 'migrate')).toMatchObject({ exitCode: 0, stderr: '' });
   expect(await runCliProcess(settings, 'account', 'list')).toEqual({ exitCode: 0, stdout: 'None.\n', stderr: '' });
 });
 
-test.concurrent('a database that another version has migrated, or whose migration changed since, is not touched', async ({
-  onTestFinished,
-}) => {
+test.concurrent('commands refuse a database with newer or changed migrations', async ({ onTestFinished }) => {
   const other = await createTestDatabase();
   onTestFinished(() => other.drop());
   const otherCli = cliOn(other.url);
@@ -117,7 +115,7 @@ test.concurrent('a database that another version has migrated, or whose migratio
   expect(await diagnose({ DATABASE_URL: other.url })).toEqual({ exitCode: 1, problems: [`error: ${changed}`] });
 });
 
-test.concurrent('a database that cannot be reached is named with the reason, and never with its password', async () => {
+test.concurrent('the error for an unreachable database has the reason and no password', async () => {
   const away = 'postgresql://ada:s3cret@127.0.0.1:1/ideas';
   const reason = 'Cannot reach the database ideas at 127.0.0.1:1: nothing accepts connections there';
   expect(await cliOn(away).refusal('account', 'list')).toBe(reason);
@@ -129,7 +127,7 @@ test.concurrent('a database that cannot be reached is named with the reason, and
   );
 });
 
-test.concurrent('a host that never answers is given up on', async ({ onTestFinished }) => {
+test.concurrent('a command gives up on a host that never answers', async ({ onTestFinished }) => {
   const silent = createServer().listen(0, '127.0.0.1');
   onTestFinished(() => void silent.close());
   await once(silent, 'listening');
@@ -140,33 +138,31 @@ test.concurrent('a host that never answers is given up on', async ({ onTestFinis
   expect(problems).toEqual([expect.stringMatching('the host does not answer$')]);
 });
 
-test.concurrent('wrong settings are all named, and the database is looked at with the others', async ({
-  onTestFinished,
-}) => {
+test.concurrent('doctor names all invalid settings and still checks the database', async ({ onTestFinished }) => {
   const empty = await createTestDatabase();
   onTestFinished(() => empty.drop());
   const { exitCode, problems } = await diagnose({ DATABASE_URL: empty.url, PORT: 'high', LOG_LEVEL: 'loud' });
   expect(exitCode).toBe(1);
   expect(problems.slice(0, 2).map(problem => problem.split(':').slice(0, 2).join(':'))).toEqual([
-    'error: The setting PORT is wrong',
-    'error: The setting LOG_LEVEL is wrong',
+    'error: The setting PORT is invalid',
+    'error: The setting LOG_LEVEL is invalid',
   ]);
   expect(problems[2]).toBe('warning: There is no account');
   const unknown = await diagnose({ DATABASE_URL: 'mysql://localhost/ideas' });
   expect(unknown).toEqual({
     exitCode: 1,
-    problems: [expect.stringMatching('^error: The setting DATABASE_URL is wrong')],
+    problems: [expect.stringMatching('^error: The setting DATABASE_URL is invalid')],
   });
 });
 
-test.concurrent('a database in another encoding is an error', async ({ onTestFinished }) => {
+test.concurrent('doctor reports a database in another encoding as an error', async ({ onTestFinished }) => {
   const options = `encoding 'SQL_ASCII' locale_provider libc locale 'C' template template0`;
   const url = await createEmptyDatabase(onTestFinished, 'cli_sql_ascii', options);
   const { problems } = await diagnose({ DATABASE_URL: url });
   expect(problems[0]).toBe('error: The database is encoded in SQL_ASCII, which cannot hold every character');
 });
 
-test.concurrent('doctor finds what is wrong with the data, and changes nothing', async () => {
+test.concurrent('doctor finds defects in the data and changes nothing', async () => {
   const world = await createWorld(db);
   await db.sql(`insert into heartbeats (name, recorded_at) values ('cron', now())
     on conflict (name) do update set recorded_at = now()`);
@@ -191,7 +187,7 @@ test.concurrent('doctor finds what is wrong with the data, and changes nothing',
     exitCode: 1,
     problems: [
       `warning: The account ${account?.slug} has no owner`,
-      `error: The board ${own?.slug}/${world.boardSlug} has no status of the category inbox, so no idea can be created on it`,
+      `error: The board ${own?.slug}/${world.boardSlug} has no status of the category inbox, so nobody can create ideas on it`,
       `warning: The token ${expiring.id} (Soon) of ${own?.slug} expires at ${expiresAt.toISOString()}`,
       `warning: The token ${boardless.id} (Nowhere) of ${own?.slug} grants no board, so every request with it is refused`,
       tally,
@@ -201,7 +197,7 @@ test.concurrent('doctor finds what is wrong with the data, and changes nothing',
   expect(await snapshot(db)).toEqual(before);
 });
 
-test.concurrent('the SQL that doctor shows for a wrong tally counts the votes again', async ({ onTestFinished }) => {
+test.concurrent('the SQL that doctor prints for a wrong tally corrects it', async ({ onTestFinished }) => {
   const drifted = await createTestDatabase();
   onTestFinished(() => drifted.drop());
   const world = await createWorld(drifted);
@@ -213,7 +209,7 @@ test.concurrent('the SQL that doctor shows for a wrong tally counts the votes ag
   expect(await diagnose({ DATABASE_URL: drifted.url })).toEqual({ exitCode: 0, problems: [] });
 });
 
-test.concurrent('a key that does not open the secrets in the database is an error, and one that cannot be had a warning', async ({
+test.concurrent('doctor reports an APP_KEY that does not decrypt the secrets as an error, and a missing one as a warning', async ({
   onTestFinished,
 }) => {
   const sealed = await createTestDatabase();
@@ -225,17 +221,17 @@ test.concurrent('a key that does not open the secrets in the database is an erro
   expect(await withKey(testAppKey)).toEqual({ exitCode: 0, problems: [] });
   expect(await withKey(Buffer.alloc(32, 8))).toEqual({
     exitCode: 1,
-    problems: [expect.stringMatching(/^error: APP_KEY is not the key with which the secrets/)],
+    problems: [expect.stringMatching(/^error: APP_KEY does not decrypt the secrets/)],
   });
   const directory = await makeScratchDirectory();
   onTestFinished(() => rm(directory, { recursive: true, force: true }));
   expect(await diagnose({ DATABASE_URL: sealed.url, DATA_DIR: directory })).toEqual({
     exitCode: 0,
-    problems: [expect.stringMatching(/^warning: The secrets of webhooks and chats could not be tried/)],
+    problems: [expect.stringMatching(/^warning: The secrets of webhooks and chats cannot be checked/)],
   });
 });
 
-test.concurrent('in production, secrets with which no server would start are errors', async () => {
+test.concurrent('doctor reports weak secrets in production as errors', async () => {
   const { exitCode, problems } = await diagnose({
     NODE_ENV: 'production',
     DATABASE_URL: 'postgresql://ada:postgres@127.0.0.1:1/ideas',

@@ -7,9 +7,9 @@ import { testAppKey } from '../helpers/server.ts';
 import { testSecretBox } from '../helpers/webhooks.ts';
 import { cliOn } from './run-cli.ts';
 
-/** A migrated database with one account of one board, and the command line on it. */
+/** Each test has its own migrated database with one account and one board, and a command line on it. */
 const test = base.extend<{ db: TestDatabase; world: World; cli: ReturnType<typeof cliOn> }>({
-  // biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern what a fixture needs.
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's dependencies from the pattern.
   db: async ({}, use) => {
     const db = await createTestDatabase();
     await use(db);
@@ -27,7 +27,7 @@ const test = base.extend<{ db: TestDatabase; world: World; cli: ReturnType<typeo
 const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 const slackUrl = 'https://hooks.slack.com/services/T000/B000/secret';
 
-test.concurrent('a channel is created, listed, disabled, enabled and deleted, and its URL never shown', async ({
+test.concurrent('a chat channel is created, listed, disabled, enabled and deleted, and its URL is never shown', async ({
   db,
   world,
   cli,
@@ -60,10 +60,7 @@ test.concurrent('a channel is created, listed, disabled, enabled and deleted, an
   expect(await cli.refusal('chat', 'enable', id)).toBe(`The account has no chat channel ${id}`);
 });
 
-test.concurrent('a channel is created only with a URL of its kind, which the refusal does not repeat', async ({
-  world,
-  cli,
-}) => {
+test.concurrent('chat create refuses a URL of another chat without repeating the URL', async ({ world, cli }) => {
   expect(world.boardSlug).toBe('web-app');
   const refusal = await cli.refusal('chat', 'create', '--kind', 'discord', '--url', slackUrl);
   expect(refusal).toBe('The URL must be that of an incoming webhook, such as https://discord.com/api/webhooks/…');
@@ -80,7 +77,7 @@ test.concurrent('a channel is created only with a URL of its kind, which the ref
   expect([exitCode, stderr]).toEqual([2, expect.stringContaining('idea.created')]);
 });
 
-test.concurrent('a channel that was encrypted with another key says so', async ({ db, world, cli }) => {
+test.concurrent('chat list marks a channel that is encrypted with another key', async ({ db, world, cli }) => {
   await db.sql(`insert into chat_channels (account_id, board_id, kind, url) values ($1, $2, 'teams', $3)`, [
     world.accountId,
     world.boardId,
@@ -92,7 +89,7 @@ test.concurrent('a channel that was encrypted with another key says so', async (
   expect(await cli.refusal('chat', 'test', String(channel?.id))).toBe('The secret was encrypted with another APP_KEY');
 });
 
-test.concurrent('a message is posted to try a channel out, and the answer is told', async ({ db, world, cli }) => {
+test.concurrent('chat test posts a message and reports a failure', async ({ db, world, cli }) => {
   const chat = await startReceiver(200);
   const [row] = await db.sql<{ id: number }>(
     `insert into chat_channels (account_id, board_id, kind, url) values ($1, $2, 'mattermost', $3) returning id`,
@@ -108,7 +105,7 @@ test.concurrent('a message is posted to try a channel out, and the answer is tol
   await chat.close();
 });
 
-test.concurrent('a member follows an idea and unfollows it', async ({ db, world, cli }) => {
+test.concurrent('follower add and remove make a member follow and unfollow an idea', async ({ db, world, cli }) => {
   const ideaId = String(await insertIdea(db, world));
   const grace = await createMember(db, world.accountId, 'member', 'Grace');
   await db.sql(`update users set email = 'grace@example.com' where id = $1`, [grace]);
@@ -140,7 +137,7 @@ test.concurrent('a member follows an idea and unfollows it', async ({ db, world,
   expect(await cli.refusal('follower', 'remove', '999999', ...user)).toBe('The account has no idea 999999');
 });
 
-test.concurrent('the notifications of a user are listed and marked as read', async ({ db, world, cli }) => {
+test.concurrent('notification list and read show notifications and mark them as read', async ({ db, world, cli }) => {
   const ideaId = await insertIdea(db, world, { title: 'Dark mode' });
   const { accountId, ownerId } = world;
   await db.sql(`select record_event($1, 'idea.status_changed', $2, null, null, null, '{}', now())`, [

@@ -16,13 +16,13 @@ beforeAll(async () => {
   db = await createTestDatabase();
   await createWorld(db, { slug: 'web-app', name: 'Web app ☾' });
   await db.sql(`update users set email = 'ada@example.com'`);
-  // So that doctor finds something.
+  // This makes doctor report an error.
   await db.sql(`update statuses set category = 'planned'`);
   settings = { DATABASE_URL: db.url, APP_KEY: testAppKey.toString('base64') };
 });
 afterAll(() => db.drop());
 
-/** Of what each file of these tests is about: what succeeds, what is refused and what is not understood. */
+/** Commands from each test file of this folder: successful, refused and invalid ones. */
 const commands = {
   administration: [
     { line: 'board list --json', exitCode: 0, writes: 'stdout' },
@@ -44,8 +44,8 @@ const commands = {
   ],
 };
 
-describe.each(Object.entries(commands))('of the commands for %s', (_about, those) => {
-  test.each(those)('$line does to the byte the same in a process of its own and in one that ran others', async one => {
+describe.each(Object.entries(commands))('commands for %s', (_about, those) => {
+  test.each(those)('$line prints the same in its own process and in one that ran other commands', async one => {
     const words = one.line.split(' ');
     const [alone, afterOthers] = await Promise.all([runCliProcess(settings, ...words), runCli(settings, ...words)]);
     expect(alone).toEqual(afterOthers);
@@ -58,7 +58,7 @@ describe.each(Object.entries(commands))('of the commands for %s', (_about, those
   });
 });
 
-test('a process that has ended has written what it said', async () => {
+test('a command writes all output before its process ends', async () => {
   const cli = cliOn(db.url, settings, runCliProcess);
   const { exitCode, stdout, stderr } = await cli.run('token', 'create', '--name', 'Bot');
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: 'This is the only time that the token is shown.\n' });
@@ -66,7 +66,7 @@ test('a process that has ended has written what it said', async () => {
   expect(await db.sql('select name from api_tokens where id = $1', [id])).toEqual([{ name: 'Bot' }]);
 });
 
-test.runIf(existsSync('/dev/full'))('an output that cannot be written is a failure, told in one line', async () => {
+test.runIf(existsSync('/dev/full'))('a command fails with one line if it cannot write its output', async () => {
   const full = await open('/dev/full', 'w');
   const child = spawn(process.execPath, [main, 'board', '--help'], { stdio: ['ignore', full.fd, 'pipe'] });
   const [stderr, [exitCode]] = await Promise.all([child.stderr && text(child.stderr), once(child, 'close')]);
@@ -74,7 +74,7 @@ test.runIf(existsSync('/dev/full'))('an output that cannot be written is a failu
   expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringMatching(/^The output .*ENOSPC.*\n$/) });
 });
 
-test('a reader that closes its end early is no failure', async () => {
+test('a command succeeds although its reader closes the pipe early', async () => {
   const child = spawn(process.execPath, [main, 'board', 'show'], {
     env: { PATH: process.env.PATH, ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -19,9 +19,9 @@ let resident: ChildProcess | undefined;
 let last: Promise<unknown> = Promise.resolve();
 
 /**
- * Runs a command with no settings but those given, in a process that has run others before: a process for each would
- * make these tests five times as long. process.test.ts compares the two. Commands wait for each other, and what one has
- * imported because of a setting stays imported: where that matters, runCliProcess.
+ * Runs a command with only the given settings, in a process that all commands share: separate processes would make these
+ * tests five times as long. process.test.ts compares both. Commands run one after the other. Modules that a setting loads
+ * stay loaded: use runCliProcess if that matters.
  */
 export function runCli(settings: Record<string, string>, ...parameters: string[]): Promise<CliResult> {
   const result = last.then(() => runResident({ settings: withPath(settings), parameters }));
@@ -29,7 +29,7 @@ export function runCli(settings: Record<string, string>, ...parameters: string[]
   return result;
 }
 
-/** The same as a process of its own, as the operator runs it. */
+/** Runs a command in its own process, as the operator does. */
 export async function runCliProcess(settings: Record<string, string>, ...parameters: string[]): Promise<CliResult> {
   const child = spawn(process.execPath, [main, ...parameters], {
     env: withPath(settings),
@@ -40,18 +40,18 @@ export async function runCliProcess(settings: Record<string, string>, ...paramet
   return { exitCode, stdout, stderr };
 }
 
-/** A command line on one database. */
+/** Builds a command line on one database. */
 export function cliOn(url: string, settings: Record<string, string> = {}, runOne = runCli) {
   const run = (...parameters: string[]) => runOne({ DATABASE_URL: url, ...settings }, ...parameters);
   return {
     run,
-    /** The JSON value that a command prints; it must succeed and say nothing else. */
+    /** Returns the JSON value of a command. Expects exit status 0 and an empty standard error. */
     async json<T>(...parameters: string[]): Promise<T> {
       const { exitCode, stdout, stderr } = await run(...parameters, '--json');
       expect({ exitCode, stderr }, parameters.join(' ')).toEqual({ exitCode: 0, stderr: '' });
       return JSON.parse(stdout);
     },
-    /** The one line with which a command is refused: exit status 1, nothing on standard output. */
+    /** Returns the error line of a command. Expects exit status 1 and an empty standard output. */
     async refusal(...parameters: string[]): Promise<string> {
       const { exitCode, stdout, stderr } = await run(...parameters);
       expect({ exitCode, stdout, lines: stderr.split('\n').length }, `${parameters.join(' ')}: ${stderr}`).toEqual({
@@ -79,7 +79,7 @@ async function runResident(command: Command): Promise<CliResult> {
   return outcome;
 }
 
-/** One for as long as this process lives, which it does not prolong. */
+/** Returns the shared process. It lives as long as this process and does not keep it alive. */
 function residentCli(): ChildProcess {
   if (resident?.connected) return resident;
   resident = fork(residentMain, {

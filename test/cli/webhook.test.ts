@@ -5,9 +5,9 @@ import { testAppKey } from '../helpers/server.ts';
 import { testSecretBox } from '../helpers/webhooks.ts';
 import { cliOn } from './run-cli.ts';
 
-/** A migrated database with one account of one board, and the command line on it. */
+/** Each test has its own migrated database with one account and one board, and a command line on it. */
 const test = base.extend<{ db: TestDatabase; world: World; cli: ReturnType<typeof cliOn> }>({
-  // biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern what a fixture needs.
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's dependencies from the pattern.
   db: async ({}, use) => {
     const db = await createTestDatabase();
     await use(db);
@@ -21,7 +21,7 @@ const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 const url = 'https://hooks.example.com/ideas';
 const secretForm = /^whsec_[A-Za-z0-9+/]{43}=$/;
 
-test.concurrent('a webhook is created, changed, rotated, disabled, enabled and deleted; its secret is shown once', async ({
+test.concurrent('a webhook is created, changed, rotated, disabled, enabled and deleted, and each secret is shown once', async ({
   db,
   world,
   cli,
@@ -86,7 +86,7 @@ test.concurrent('a webhook is created, changed, rotated, disabled, enabled and d
   expect(await cli.json('webhook', 'list')).toEqual([]);
 });
 
-test.concurrent('a test is queued, and deliveries are listed and sent again', async ({ db, world, cli }) => {
+test.concurrent('webhook test queues a delivery, and webhook redeliver sends it again', async ({ db, world, cli }) => {
   expect(world.boardSlug).toBe('web-app');
   const { id } = await cli.json<{ id: number }>('webhook', 'create', '--url', url);
   const sent = await cli.json<{ delivery_id: number }>('webhook', 'test', String(id));
@@ -126,7 +126,11 @@ test.concurrent('a test is queued, and deliveries are listed and sent again', as
   expect((await cli.run('webhook', 'redeliver', String(id))).exitCode).toBe(2);
 });
 
-test.concurrent("what is no webhook, or another account's, is refused in one line", async ({ db, world, cli }) => {
+test.concurrent('the webhook commands refuse invalid URLs, unknown webhooks and a missing APP_KEY', async ({
+  db,
+  world,
+  cli,
+}) => {
   expect(world.boardSlug).toBe('web-app');
   const create = (given: string) => cli.refusal('webhook', 'create', '--url', given);
   expect(await create('ftp://example.com')).toBe('The URL "ftp://example.com" must begin with https:// or http://');
@@ -134,7 +138,7 @@ test.concurrent("what is no webhook, or another account's, is refused in one lin
   expect(await create('example.com')).toContain('is not a URL');
   expect((await cli.run('webhook', 'create', '--url', url, '--event', 'idea.eaten')).exitCode).toBe(2);
   expect(await cli.refusal('webhook', 'show', '4711')).toBe('The account has no webhook 4711');
-  // The key of the server is not made up: a secret sealed with another one could not be opened there.
+  // The command must not make a new key, because the server could not decrypt the secret.
   const keyless = cliOn(db.url, { DATA_DIR: '/nonexistent' });
   expect(await keyless.refusal('webhook', 'create', '--url', url)).toContain('Set APP_KEY');
 });

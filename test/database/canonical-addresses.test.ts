@@ -15,7 +15,7 @@ interface Opened {
   rows<Row = Record<string, unknown>>(text: string, values?: unknown[]): Promise<Row[]>;
 }
 
-/** A database with the schema of the version before. */
+/** Creates a database with the schema of the previous version. */
 async function openVersionBefore(): Promise<Opened> {
   const directory = await mkdtemp(join(tmpdir(), 'idea-board-migrations-'));
   onTestFinished(() => rm(directory, { recursive: true }));
@@ -42,19 +42,19 @@ const addUsers = ({ rows }: Pick<Opened, 'rows'>, ...emails: string[]) =>
   rows(`insert into users (email, name) select email, 'Somebody' from unnest($1::text[]) email`, [emails]);
 const forms = 'select email, canonical_email from users where not is_placeholder order by id';
 
-test('an upgrade gives every address its canonical form, and of two users with one address it goes to the older', async () => {
+test('an upgrade gives every address its canonical form, and the older of two users with one address gets it', async () => {
   const db = await openVersionBefore();
   await addUsers(
     db,
     'Ada@Example.com',
     'bob@BÜCHER.example',
-    'ｃleo@example.com', // Older than the next one, which is plain.
+    'ｃleo@example.com', // This user is older than the next one, whose address is plain.
     'cleo@example.com',
     'İris@Example.com',
     'bob@xn--bcher-kva.example',
     'ada@example.com.',
-    `${'ﷺ'.repeat(200)}@example.com`, // Too long for an index, once it is expanded.
-    'Zo\u200be@example.com', // It was accepted then.
+    `${'ﷺ'.repeat(200)}@example.com`, // The canonical form is too long for an index.
+    'Zo\u200be@example.com', // The previous version accepted it.
   );
   await db.rows(`insert into users (name, is_placeholder) values ('Deleted user', true)`);
   await migrate(db.url);
@@ -76,7 +76,7 @@ test('an upgrade gives every address its canonical form, and of two users with o
   expect(await db.rows(forms)).toEqual(filled);
 });
 
-test('an upgrade fills addresses in batches and may be interrupted after each', async () => {
+test('an upgrade fills addresses in batches and can continue after an interruption', async () => {
   const db = await openVersionBefore();
   await db.rows(
     `insert into users (email, name) select 'Ada-' || n || '@BÜCHER.example', 'Ada' from generate_series(1, 2500) n`,
@@ -94,7 +94,7 @@ test('an upgrade fills addresses in batches and may be interrupted after each', 
   expect(await count()).toBe(2500);
 });
 
-test('an open invitation works after the upgrade, and of two to one address the older', async () => {
+test('an open invitation works after the upgrade, and the older of two to one address', async () => {
   const db = await openVersionBefore();
   const [account] = await db.rows<{ id: string }>(
     `insert into accounts (slug, name) values ('acme', 'Acme') returning id`,
@@ -114,7 +114,7 @@ test('an open invitation works after the upgrade, and of two to one address the 
   ).toEqual(['ada@xn--bcher-kva.example', null, 'bob@example.com']);
 });
 
-test('a server of the version before adds and changes users on the new schema, and the forms follow', async () => {
+test('a server of the previous version can add and change users on the new schema, which updates the canonical forms', async () => {
   const db = await createTestDatabase();
   onTestFinished(() => db.drop());
   const rows = db.sql;
@@ -130,7 +130,7 @@ test('a server of the version before adds and changes users on the new schema, a
   });
   await fillCanonicalAddresses(db.database);
   expect((await rows(forms))[1]).toEqual({ email: 'bob@bücher.example', canonical_email: 'bob@xn--bcher-kva.example' });
-  // The form of the address before must not go on finding the user.
+  // The previous address must no longer find the user.
   await update('bob@bücher.example', 'bob@müller.example');
   await update('ada@example.com', 'Ada.Lovelace@example.com');
   expect(await rows(forms)).toEqual([
@@ -141,7 +141,7 @@ test('a server of the version before adds and changes users on the new schema, a
   expect((await rows(forms))[1]).toMatchObject({ canonical_email: 'bob@xn--mller-kva.example' });
 });
 
-test('a server of the version before invites an address again on the new schema', async () => {
+test('a server of the previous version can repeat an invitation on the new schema', async () => {
   const db = await createTestDatabase();
   onTestFinished(() => db.drop());
   const [account] = await db.sql<{ id: number }>(
@@ -160,7 +160,7 @@ test('a server of the version before invites an address again on the new schema'
   expect(await db.sql('select from invitations')).toHaveLength(1);
 });
 
-test('an address that is taken while addresses are filled stays with who has taken it', async () => {
+test('a user who takes an address during the upgrade keeps it', async () => {
   const db = await createTestDatabase();
   onTestFinished(() => db.drop());
   await addUsers({ rows: db.sql }, 'ada@bücher.example');

@@ -47,7 +47,7 @@ test('calls that arrive during a batch wait for it, and then run in batches of t
   expect(runs).toEqual([[1], [2, 3], [4]]);
 });
 
-test('a stuck batch holds up later calls for the patience only', async () => {
+test('a stuck batch delays later calls only by patienceMs', async () => {
   const stuck = Promise.withResolvers<number[]>();
   const call = coalesceCalls((items: number[]) => (items.includes(1) ? stuck.promise : Promise.resolve(items)), {
     patienceMs: 20,

@@ -14,7 +14,7 @@ import {
 
 let db: TestDatabase;
 let world: World;
-/** A second board of the account, and a second account. */
+/** Creates a second board of the account, and a second account. */
 let otherBoardId: number;
 let stranger: World;
 let memberId: number;
@@ -43,7 +43,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-/** An endpoint, and an event on its way to another one. */
+/** Creates an endpoint, and an event with a delivery to another endpoint. */
 async function insertDelivery(accountId: number) {
   const insertEndpoint = `insert into webhook_endpoints (account_id, url, secret)
     values ($1, 'https://example.com', '') returning id`;
@@ -60,7 +60,7 @@ async function insertDelivery(accountId: number) {
   return { endpointId: endpoint?.id ?? 0, eventId: event?.id ?? '', deliveryId: delivery?.id ?? 0 };
 }
 
-/** Runs a statement, undoes it, and answers the constraint that refused it; undefined when none did. */
+/** Runs a statement and rolls it back. Returns the constraint that refused it, or undefined. */
 async function refusalOf(text: string, values: unknown[] = []): Promise<string | undefined> {
   const client = await db.database.pool.connect();
   try {
@@ -78,7 +78,7 @@ async function refusalOf(text: string, values: unknown[] = []): Promise<string |
 
 const long = (length: number) => '😀'.repeat(length);
 
-/** A statement of one value, with values that the constraint refuses, and such as stand just inside it. */
+/** A statement with one value, with values that the constraint refuses, and values at its limits that it accepts. */
 interface Promised {
   constraint: string;
   promise: string;
@@ -87,7 +87,7 @@ interface Promised {
   accepted: unknown[];
 }
 
-// In these statements :names stand for the ids of the rows above.
+// The :names in these statements are replaced with the ids of the rows above.
 const promises: Promised[] = [
   {
     constraint: 'ideas_up_count_check',
@@ -169,7 +169,7 @@ const promises: Promised[] = [
   },
   {
     constraint: 'statuses_board_id_key_key',
-    promise: 'a status key is there once on a board',
+    promise: 'a status key is unique on a board',
     statement: `insert into statuses (account_id, board_id, key, category, label, position)
       values (:account, :board, $1, 'planned', 'Planned', 9)`,
     refused: ['planned'],
@@ -191,7 +191,7 @@ const promises: Promised[] = [
   },
   {
     constraint: 'statuses_category_check',
-    promise: 'a status is of one of the six categories',
+    promise: 'a status has one of the six categories',
     statement: `update statuses set category = $1 where board_id = :board and key = 'done'`,
     refused: ['open', 'done'],
     accepted: ['inbox', 'planned', 'active', 'completed', 'declined', 'archived'],
@@ -241,7 +241,7 @@ const promises: Promised[] = [
   },
   {
     constraint: 'tags_board_id_name_key',
-    promise: 'a tag is there once on a board, whatever its case',
+    promise: 'a tag is unique on a board, ignoring case',
     statement: `insert into tags (account_id, board_id, name, color) values (:account, :board, $1, '#000000')`,
     refused: ['Billing', 'bILLING'],
     accepted: ['Billings'],
@@ -277,14 +277,14 @@ const promises: Promised[] = [
   },
   {
     constraint: 'users_email_key',
-    promise: 'an address belongs to one user, whatever its case',
+    promise: 'an address belongs to one user, ignoring case',
     statement: `insert into users (name, email) values ('Ada', $1)`,
     refused: ['ada@EXAMPLE.com'],
     accepted: ['ada@example.org'],
   },
   {
     constraint: 'users_canonical_email_key',
-    promise: 'an address belongs to one user, whatever its spelling',
+    promise: 'an address belongs to one user, in every spelling',
     statement: `insert into users (name, email) values ('Ada', $1)`,
     refused: ['ada@example.com.'],
     accepted: ['ada@example.org.'],
@@ -341,7 +341,7 @@ const promises: Promised[] = [
   },
   {
     constraint: 'api_tokens_kind_check',
-    promise: 'a token is of the API or of OAuth',
+    promise: 'a token is an API token or an OAuth token',
     statement: 'update api_tokens set kind = $1 where id = :token',
     refused: ['session'],
     accepted: ['api', 'oauth'],
@@ -355,28 +355,28 @@ const promises: Promised[] = [
   },
   {
     constraint: 'api_tokens_secret_hash_check',
-    promise: 'what is kept of a secret has the length of a SHA-256',
+    promise: 'the hash of a secret has the length of a SHA-256',
     statement: 'update api_tokens set secret_hash = $1 where id = :token',
     refused: [Buffer.alloc(31), Buffer.from('ib_1_plaintext')],
     accepted: [Buffer.alloc(32)],
   },
   {
     constraint: 'api_token_boards_level_check',
-    promise: 'a board is granted to read, write or moderate',
+    promise: 'a grant on a board is read, write or moderate',
     statement: 'update api_token_boards set level = $1 where token_id = :token',
     refused: ['admin', ''],
     accepted: ['read', 'write', 'moderate'],
   },
   {
     constraint: 'chat_channels_kind_check',
-    promise: 'a channel is of a chat that we know',
+    promise: 'a channel belongs to a supported chat',
     statement: `insert into chat_channels (account_id, board_id, kind, url) values (:account, :board, $1, '')`,
     refused: ['irc', ''],
     accepted: ['slack', 'discord', 'mattermost', 'teams'],
   },
   {
     constraint: 'chat_channels_disabled_check',
-    promise: 'a channel that is disabled says why',
+    promise: 'a disabled channel has a reason',
     statement: `insert into chat_channels (account_id, board_id, kind, url, disabled_at, disabled_reason)
       values (:account, :board, 'slack', '', now(), $1)`,
     refused: [null],
@@ -384,7 +384,7 @@ const promises: Promised[] = [
   },
   {
     constraint: 'webhook_endpoints_disabled_check',
-    promise: 'an endpoint that is disabled says why',
+    promise: 'a disabled endpoint has a reason',
     statement: `insert into webhook_endpoints (account_id, url, secret, disabled_at, disabled_reason)
       values (:account, 'https://example.com', '', now(), $1)`,
     refused: [null],
@@ -392,7 +392,7 @@ const promises: Promised[] = [
   },
   {
     constraint: 'webhook_endpoints_previous_check',
-    promise: 'the secret before has an end',
+    promise: 'a previous secret has an expiry',
     statement: `insert into webhook_endpoints (account_id, url, secret, previous_secret, previous_secret_expires_at)
       values (:account, 'https://example.com', '', '', $1)`,
     refused: [null],
@@ -400,7 +400,7 @@ const promises: Promised[] = [
   },
   {
     constraint: 'webhook_endpoints_url_check',
-    promise: 'an endpoint has an address, of 2,000 characters at most',
+    promise: 'an endpoint has a URL of at most 2,000 characters',
     statement: `insert into webhook_endpoints (account_id, url, secret) values (:account, $1, '')`,
     refused: ['', 'x'.repeat(2001)],
     accepted: ['x', 'x'.repeat(2000)],
@@ -415,7 +415,7 @@ const promises: Promised[] = [
   },
   {
     constraint: 'webhook_attempts_outcome_check',
-    promise: 'an attempt has an answer or a reason why there was none',
+    promise: 'an attempt has an answer or an error',
     statement: `insert into webhook_attempts (account_id, delivery_id, attempted_at, duration_ms, status, error)
       values (:account, :delivery, now(), 1, $1, case when $1 = 0 then 'both' end)`,
     refused: [null, 0],
@@ -430,14 +430,14 @@ const promises: Promised[] = [
   },
   {
     constraint: 'sign_in_methods_password_check',
-    promise: 'what is kept of a password is a hash by argon2id',
+    promise: 'a password is stored as an argon2id hash',
     statement: `insert into sign_in_methods (user_id, kind, credential) values (:member, 'password', $1)`,
     refused: ['correct horse battery staple', '$2b$10$', ''],
     accepted: ['$argon2id$v=19$m=19456,t=2,p=1$c2FsdA$aGFzaA'],
   },
   {
     constraint: 'sessions_token_hash_check',
-    promise: 'what is kept of the token of a session has the length of a SHA-256',
+    promise: 'the hash of a session token has the length of a SHA-256',
     statement: `insert into sessions (token_hash, user_id, expires_at) values ($1, :member, now() + interval '1 day')`,
     refused: [Buffer.alloc(31), Buffer.from('a token')],
     accepted: [Buffer.alloc(32)],
@@ -452,7 +452,7 @@ const promises: Promised[] = [
   },
   {
     constraint: 'password_links_token_hash_check',
-    promise: 'what is kept of the token of a link has the length of a SHA-256',
+    promise: 'the hash of a link token has the length of a SHA-256',
     statement: `insert into password_links (token_hash, user_id, expires_at)
       values ($1, :member, now() + interval '1 hour')`,
     refused: [Buffer.alloc(31), Buffer.from('a token')],
@@ -468,7 +468,7 @@ const promises: Promised[] = [
   },
   {
     constraint: 'invitations_role_check',
-    promise: 'people are invited in a role that there is',
+    promise: 'an invitation has an existing role',
     statement: `insert into invitations (account_id, email, role, delivery, expires_at)
       values (:account, 'grace@example.com', $1, 'waiting', now() + interval '7 days')`,
     refused: ['', 'operator'],
@@ -476,7 +476,7 @@ const promises: Promised[] = [
   },
   {
     constraint: 'invitations_delivery_check',
-    promise: 'a link is handed over, waits to be mailed, or was mailed or refused',
+    promise: 'an invitation link is handed over, waiting, mailed or refused',
     statement: `insert into invitations (account_id, email, role, delivery, expires_at)
       values (:account, 'grace@example.com', 'member', $1, now() + interval '7 days')`,
     refused: ['', 'lost'],
@@ -484,7 +484,7 @@ const promises: Promised[] = [
   },
   {
     constraint: 'invitations_token_hash_check',
-    promise: 'what is kept of the token of an invitation has the length of a SHA-256, and is there when it was made',
+    promise: 'the hash of an invitation token has the length of a SHA-256 and exists once the token is made',
     statement: `insert into invitations (account_id, email, role, delivery, token_hash, expires_at)
       values (:account, 'grace@example.com', 'member', 'waiting', $1, now() + interval '7 days')`,
     refused: [Buffer.alloc(31), Buffer.from('a token')],
@@ -500,7 +500,7 @@ const promises: Promised[] = [
   },
   {
     constraint: 'invitations_email_account_id_key',
-    promise: 'an address is invited once to an account, whatever its case',
+    promise: 'an address has one invitation to an account, ignoring case',
     statement: `insert into invitations (account_id, email, role, delivery, expires_at)
       values (:account, 'grace@example.com', 'member', 'waiting', now() + interval '7 days'),
         ($1, 'Grace@Example.com', 'admin', 'waiting', now() + interval '7 days')`,
@@ -509,7 +509,7 @@ const promises: Promised[] = [
   },
   {
     constraint: 'invitations_canonical_email_account_id_key',
-    promise: 'an address is invited once to an account, whatever its spelling',
+    promise: 'an address has one invitation to an account, in every spelling',
     statement: `insert into invitations (account_id, email, role, delivery, expires_at)
       values (:account, 'grace@example.com', 'member', 'waiting', now() + interval '7 days'),
         ($1, 'grace@example.com.', 'admin', 'waiting', now() + interval '7 days')`,
@@ -518,7 +518,7 @@ const promises: Promised[] = [
   },
   {
     constraint: 'invitations_token_hash_key',
-    promise: 'a link is of one invitation',
+    promise: 'a link belongs to one invitation',
     statement: `insert into invitations (account_id, email, role, delivery, token_hash, expires_at)
       values (:account, 'grace@example.com', 'member', 'mailed', sha256('a'), now() + interval '7 days'),
         (:account, 'hedy@example.com', 'member', 'mailed', $1, now() + interval '7 days')`,
@@ -527,42 +527,42 @@ const promises: Promised[] = [
   },
   {
     constraint: 'oauth_records_id_hash_check',
-    promise: 'what is kept of a code or token of OAuth has the length of a SHA-256',
+    promise: 'the hash of an OAuth code or token has the length of a SHA-256',
     statement: `insert into oauth_records (model, id_hash, payload) values ('AccessToken', $1, '{}')`,
     refused: [Buffer.alloc(33), Buffer.from('a token')],
     accepted: [Buffer.alloc(32)],
   },
   {
     constraint: 'oauth_records_payload_check',
-    promise: 'no code or token of OAuth is kept in what it says',
+    promise: 'an OAuth record contains no code or token in its payload',
     statement: `insert into oauth_records (model, id_hash, payload) values ('AccessToken', sha256('a'), $1)`,
     refused: ['{"jti": "a token"}'],
     accepted: ['{}', '{"kind": "AccessToken"}'],
   },
   {
     constraint: 'oauth_records_account_id_check',
-    promise: 'a record of OAuth that has an account has a token, too',
+    promise: 'an OAuth record with an account also has a token',
     statement: `insert into oauth_records (model, id_hash, payload, account_id) values ('Grant', sha256('a'), '{}', $1)`,
     refused: [1],
     accepted: [null],
   },
   {
     constraint: 'accounts_erasure_check',
-    promise: 'no account is erased whose deletion was not scheduled',
+    promise: 'an erased account was scheduled for deletion',
     statement: 'update accounts set erasure_began_at = now(), deletion_scheduled_at = $1 where id = :account',
     refused: [null],
     accepted: ['2026-01-01'],
   },
   {
     constraint: 'users_erasure_check',
-    promise: 'no user is erased who did not ask for it',
+    promise: 'an erased user requested the deletion',
     statement: 'update users set erasure_began_at = now(), deletion_requested_at = $1 where id = :member',
     refused: [null],
     accepted: ['2026-01-01'],
   },
   {
     constraint: 'oauth_records_uid_key',
-    promise: 'a session of OAuth has a second name of its own',
+    promise: 'the second id of an OAuth session is unique',
     statement: `insert into oauth_records (model, id_hash, payload, uid)
       values ('Session', sha256('a'), '{}', 'one'), ('Session', sha256('b'), '{}', $1)`,
     refused: ['one'],
@@ -570,7 +570,7 @@ const promises: Promised[] = [
   },
   {
     constraint: 'notifications_subject_check',
-    promise: 'a notification tells of one thing',
+    promise: 'a notification has one subject',
     statement: `insert into notifications (account_id, user_id, kind, event_id, endpoint_id)
       values (:account, :member, 'idea.merged', ':event', $1)`,
     refused: [':endpoint'],
@@ -617,7 +617,7 @@ test.each(promises)('$promise ($constraint)', async ({ constraint, statement, re
   }
 });
 
-test('every constraint of the schema that promises something is among the ones above', async () => {
+test('every constraint of the schema is in the list of tested constraints', async () => {
   const names = await db.sql<{ name: string }>(`
     select conname as name from pg_constraint
     where connamespace = 'public'::regnamespace and contype in ('c', 'u')
@@ -627,9 +627,8 @@ test('every constraint of the schema that promises something is among the ones a
     order by 1`);
   const tested = promises.map(({ constraint }) => constraint);
   const others = names.map(({ name }) => name).filter(name => !tested.includes(name));
-  // api_tokens_id_key finds a token by its id, and statuses_board_id_id_key lets a foreign key name the board beside the
-  // status. Of idempotency keys and notifications the version before needs unique keys without the account. The others are
-  // tested below.
+  // api_tokens_id_key finds a token by its id, and statuses_board_id_id_key serves a foreign key with board and status. The
+  // previous version needs unique keys of idempotency keys and notifications without the account. The others are tested below.
   expect(others).toEqual([
     'api_tokens_id_key',
     'idempotency_keys_token_id_path_key_key',
@@ -641,7 +640,7 @@ test('every constraint of the schema that promises something is among the ones a
   ]);
 });
 
-test('an event is told once to each endpoint and to each user', async () => {
+test('an event has one delivery for each endpoint and one notification for each user', async () => {
   const tell = `insert into webhook_deliveries (account_id, endpoint_id, event_id, lane)
     values (:account, :endpoint, ':event', 1)`;
   expect(await refusalOf(await filled(`${tell}; ${tell}`))).toBe('webhook_deliveries_event_id_endpoint_id_key');
@@ -651,13 +650,13 @@ test('an event is told once to each endpoint and to each user', async () => {
 });
 
 describe('a vote', () => {
-  test('is there once for each voter and idea', async () => {
+  test('a voter has one vote on an idea', async () => {
     const vote = 'insert into votes (idea_id, voter_id, account_id, value) values (:idea, :voter, :account, 1)';
     expect(await refusalOf(await filled(`${vote}; ${vote}`))).toBe('votes_pkey');
     expect(await refusalOf(await filled(`${vote}; ${vote.replace(':idea', ':other_idea')}`))).toBeUndefined();
   });
 
-  test('counts in the score, which nobody can write', async () => {
+  test('the score counts votes, and nobody can write it', async () => {
     const write = await refusalOf('update ideas set score = 5 where id = $1', [ideaId]);
     expect(write).toMatch(/no constraint: column "score" can only be updated to DEFAULT/);
     const [idea] = await db.sql(`update ideas set up_count = 2, down_count = 5 where id = $1 returning score`, [
@@ -669,7 +668,7 @@ describe('a vote', () => {
 });
 
 describe('a merge', () => {
-  test('is in force once for each source, and can be made again after it was undone', async () => {
+  test('a source has one merge in force, and can be merged again after an unmerge', async () => {
     const merge = 'insert into merges (account_id, source_id, target_id) values (:account, :idea, :other_idea)';
     const undo = 'update merges set unmerged_at = now() where source_id = :idea';
     expect(await refusalOf(await filled(`${merge}; ${merge}`))).toBe('merges_source_id_key');
@@ -678,12 +677,12 @@ describe('a merge', () => {
 });
 
 describe('a status', () => {
-  test('has its key on every board of its own', async () => {
+  test('two boards can have the same status key', async () => {
     const [count] = await db.sql(`select count(*)::int from statuses where key = 'open'`);
     expect(count).toEqual({ count: 3 });
   });
 
-  test('cannot be removed while an idea has it', async () => {
+  test('a status cannot be removed while an idea has it', async () => {
     const removal = `delete from statuses where board_id = :board and key = $1`;
     expect(await refusalOf(await filled(removal), ['open'])).toBe('ideas_status_of_board_fkey');
     expect(await refusalOf(await filled(removal), ['done'])).toBeUndefined();
@@ -691,12 +690,12 @@ describe('a status', () => {
 });
 
 describe('removing', () => {
-  test('a user who wrote something, or issued a token, is refused', async () => {
+  test('a user who wrote something or issued a token cannot be removed', async () => {
     expect(await refusalOf('delete from users where id = $1', [world.ownerId])).toMatch(/_(author|issuer)_id_fkey$/);
     expect(await refusalOf('delete from users where id = $1', [await createUser(db)])).toBeUndefined();
   });
 
-  test('a user unlinks the votes, which stay', async () => {
+  test('removing a user keeps the votes and unlinks them', async () => {
     const userId = await createMember(db, world.accountId, 'member');
     const voterId = await db.database.transaction(async ({ em }) => {
       const voter = em.create(Voter, { accountId: world.accountId, userId });
@@ -709,7 +708,7 @@ describe('removing', () => {
     expect(await db.sql('select value from votes where voter_id = $1', [voterId])).toEqual([{ value: 1 }]);
   });
 
-  test('an account removes everything that carries it, and nothing of another', async () => {
+  test('removing an account removes only its own rows', async () => {
     const gone = await createWorld(db);
     const idea = await insertIdea(db, gone);
     const second = await insertIdea(db, gone);
@@ -770,7 +769,7 @@ describe('removing', () => {
       gone.boardId,
     ]);
 
-    // The server removes OAuth records, since no foreign key leads from them to an account.
+    // OAuth records have no foreign key to an account, so the server removes them.
     const carrying = await db.sql<{ name: string }>(
       `select table_name as name from information_schema.columns
       where column_name = 'account_id' and table_schema = 'public' and table_name <> 'oauth_records' order by 1`,

@@ -11,12 +11,12 @@ import { type DatabaseProxy, startProxy } from '../helpers/proxy.ts';
 import { type Answer, request } from '../helpers/request.ts';
 import { startServerForTest, type TestServer } from '../helpers/server.ts';
 
-// Short, so that a test waits for them; the order of magnitude between them is what counts.
+// Short limits for the tests. Their order of magnitude matters.
 const statementTimeoutMs = 400;
-/** The client gives a silent PostgreSQL a second more than PostgreSQL gives a statement. */
+/** The client waits a second longer for a silent PostgreSQL than PostgreSQL's statement timeout. */
 const readTimeoutMs = statementTimeoutMs + 1000;
 const connectTimeoutMs = 1000;
-/** What a machine that is busy with other tests may add. */
+/** The extra time on a machine that is busy with other tests. */
 const slackMs = 10_000;
 const patience = { timeout: 30_000, interval: 10 };
 
@@ -24,7 +24,7 @@ let db: TestDatabase;
 let world: World;
 let token: string;
 let ideaId: number;
-/** Connections outside the pools: one holds locks, one watches and ends the connections of others. */
+/** Connections outside the pools: one holds locks, the other watches and ends connections. */
 let outside: pg.Client;
 let watcher: pg.Client;
 
@@ -44,7 +44,7 @@ afterAll(async () => {
 
 const poolSize = 4;
 
-/** A database of its own pool, with the short limits. */
+/** Opens another pool, with the short limits. */
 async function open(url = db.url, options: Partial<DatabaseOptions> = {}): Promise<Database> {
   const logger = pino({ level: 'silent' });
   const database = await openDatabase({ url, poolSize, connectTimeoutMs, statementTimeoutMs, logger, ...options });
@@ -78,14 +78,14 @@ const expectUnavailable = (answer: Answer) => {
   expect(Object.keys(answer.body.error).sort()).toEqual(['key', 'message']);
 };
 
-/** How long something took, beside what it answered. */
+/** Returns the result and the duration of work. */
 async function timed<T>(work: Promise<T>): Promise<[T, number]> {
   const start = performance.now();
   return [await work, performance.now() - start];
 }
 
 describe('connections that PostgreSQL ends', () => {
-  test('while idle do not end the process, and the next query works', async () => {
+  test('the end of idle connections does not end the process, and the next query works', async () => {
     const server = await serve();
     const { pool } = server.database;
     await Promise.all([...Array(8)].map(() => read(server)));
@@ -101,7 +101,7 @@ describe('connections that PostgreSQL ends', () => {
     expect(await read(server)).toMatchObject({ status: 200, body: { id: ideaId } });
   });
 
-  test('in the middle of requests answer 503, write nothing, and keep no place in the pool', async () => {
+  test('requests get 503 and write nothing if PostgreSQL ends their connections, and the pool recovers', async () => {
     const server = await serve(db.url, { statementTimeoutMs: 10_000 });
     await outside.query('begin');
     await outside.query('lock table followers in exclusive mode');
@@ -118,7 +118,7 @@ describe('connections that PostgreSQL ends', () => {
     await vi.waitFor(() => expect(pool.idleCount).toBe(pool.totalCount), patience);
   });
 
-  test('in the middle of a vote leave the tally as it was', async () => {
+  test('a vote does not change the tally if PostgreSQL ends its connection', async () => {
     const server = await serve(db.url, { statementTimeoutMs: 10_000 });
     await outside.query('begin');
     await outside.query('select from ideas where id = $1 for update', [ideaId]);
@@ -133,7 +133,7 @@ describe('connections that PostgreSQL ends', () => {
   });
 });
 
-/** Resolves when so many statements wait for a lock. */
+/** Resolves when this number of statements waits for a lock. */
 async function waiting(count: number) {
   await vi.waitFor(async () => {
     const { rows } = await watcher.query(
@@ -144,11 +144,11 @@ async function waiting(count: number) {
 }
 
 describe('a statement that runs too long', () => {
-  test('is ended by PostgreSQL, answers 503 with Retry-After, and leaves a usable pool', async () => {
+  test('a slow statement is cancelled, gets 503 with Retry-After, and leaves the pool usable', async () => {
     const server = await serve();
     await outside.query('begin');
     await outside.query('select from ideas where id = $1 for update', [ideaId]);
-    // More than the pool has connections: each of them must be given back.
+    // These are more than the pool has connections, so each must be given back.
     const answers = await Promise.all([...Array(6)].map((_, n) => (n % 2 ? vote(server, 'up') : vote(server, 'down'))));
     for (const answer of answers) expectUnavailable(answer);
     await outside.query('rollback');
@@ -161,7 +161,7 @@ describe('a statement that runs too long', () => {
     expect(server.database.pool.waitingCount).toBe(0);
   });
 
-  test('in a transaction answers 503 and rolls back what came before it', async () => {
+  test('a slow statement in a transaction gets 503 and rolls the transaction back', async () => {
     const server = await serve();
     await outside.query('begin');
     await outside.query('lock table followers in exclusive mode');
@@ -172,7 +172,7 @@ describe('a statement that runs too long', () => {
   });
 });
 
-describe('a database that', () => {
+describe('an unavailable database', () => {
   async function proxied(options: Partial<DatabaseOptions> = {}): Promise<[DatabaseProxy, TestServer]> {
     const proxy = await startProxy(db.url);
     const server = await serve(proxy.url, options);
@@ -180,7 +180,7 @@ describe('a database that', () => {
     return [proxy, server];
   }
 
-  test('goes silent is answered with 503 in time, by reads and writes, and works again when it speaks', async () => {
+  test('reads and writes get 503 in time from a silent database, and work again when it answers', async () => {
     const [proxy, server] = await proxied();
     await Promise.all([...Array(4)].map(() => read(server)));
     proxy.silence();
@@ -191,7 +191,7 @@ describe('a database that', () => {
       expectUnavailable(answer);
       expect(ms).toBeLessThan(connectTimeoutMs + readTimeoutMs + slackMs);
     }
-    // Connections that timed out are closed, so that these have to open new ones: in the same silence.
+    // Connections that timed out are closed, so these requests have to open new ones during the silence.
     for (const [answer, ms] of await Promise.all([read(server), vote(server, 'up')].map(timed))) {
       expectUnavailable(answer);
       expect(ms).toBeLessThan(connectTimeoutMs + slackMs);
@@ -203,11 +203,11 @@ describe('a database that', () => {
     expect(await db.sql(`select from ideas where title = 'Into the silence'`)).toEqual([]);
   });
 
-  test('goes silent in the middle of a transaction is answered with 503, and nothing is written', async () => {
+  test('a request gets 503 and writes nothing if the database goes silent during its transaction', async () => {
     const [proxy, server] = await proxied({ statementTimeoutMs: 2500 });
     const { pool } = server.database;
     await read(server);
-    // Once a minute a request also notes when the token was used, on another connection.
+    // Once a minute a request also records the use of its token, on another connection.
     await vi.waitFor(() => expect(pool.idleCount).toBe(pool.totalCount), patience);
     const opened = pool.totalCount;
     await outside.query('begin');
@@ -224,8 +224,8 @@ describe('a database that', () => {
     expect(await db.sql(`select from ideas where title = 'Half written'`)).toEqual([]);
   });
 
-  test('refuses connections is answered with 503 at once, and works again when it takes them', async () => {
-    // Not when it would give up to connect: that is far away.
+  test('requests get 503 at once while the database refuses connections, and work again afterwards', async () => {
+    // The connect timeout is much longer.
     const [proxy, server] = await proxied({ connectTimeoutMs: 60_000 });
     await read(server);
     proxy.sever();
@@ -240,7 +240,7 @@ describe('a database that', () => {
 });
 
 describe('a transaction', () => {
-  test('that cannot begin keeps no place in the pool', async () => {
+  test('a transaction that cannot begin gives its connection back', async () => {
     const proxy = await startProxy(db.url);
     onTestFinished(() => proxy.close());
     const database = await open(proxy.url, { poolSize: 2 });
@@ -258,7 +258,7 @@ describe('a transaction', () => {
     db.updateTable('tags').set({ name: $.name }).where('id', '=', $.tagId),
   );
 
-  test('that is chosen to break a deadlock runs again, and both are done', async () => {
+  test('a transaction that PostgreSQL cancels to break a deadlock runs again, and both succeed', async () => {
     const database = await open();
     const tags = [
       await createTag(db, world.accountId, world.boardId),
@@ -271,23 +271,23 @@ describe('a transaction', () => {
       database.transaction(async transaction => {
         runs++;
         await transaction.query(renameTag, { tagId: tags[first] ?? 0, name: `${name} ${first}` });
-        // The first time, each waits until the other has its first lock too: then neither can go on.
+        // At the first try, each waits until the other has its first lock, which makes a deadlock.
         if (++reached === 2) both.resolve();
         await both.promise;
         await transaction.query(renameTag, { tagId: tags[second] ?? 0, name: `${name} ${second}` });
       });
     await Promise.all([rename(0, 1, 'A'), rename(1, 0, 'B')]);
-    // More often where it is quick enough to take its first lock again before the other has it.
+    // There are more tries if one takes its first lock again before the other has it.
     expect(runs).toBeGreaterThanOrEqual(3);
     const rows = await db.sql<{ name: string }>('select name from tags where id = any($1) order by id', [tags]);
-    // The one that ran again came last, whichever PostgreSQL chose.
+    // The cancelled transaction comes last.
     expect([
       ['A 0', 'A 1'],
       ['B 0', 'B 1'],
     ]).toContainEqual(rows.map(({ name }) => name));
   });
 
-  test('that deadlocks every time gives up, with the error', async () => {
+  test('a transaction that deadlocks every time fails with the error', async () => {
     const database = await open();
     let runs = 0;
     const failing = database.transaction(async transaction => {
@@ -298,7 +298,7 @@ describe('a transaction', () => {
     expect(runs).toBe(10);
   });
 
-  test('that throws rolls back entities and statements alike, and gives its connection back', async () => {
+  test('a failed transaction rolls back entities and statements, and gives its connection back', async () => {
     const database = await open(db.url, { poolSize: 2 });
     const tagId = await createTag(db, world.accountId, world.boardId, 'Before');
     for (let n = 0; n < 5; n++) {
@@ -322,7 +322,7 @@ describe('a transaction', () => {
     await expect.poll(() => database.pool.totalCount - database.pool.idleCount).toBe(0);
   });
 
-  test('shows every kind of query what the entity manager holds', async () => {
+  test('every kind of query sees the changes of the entity manager', async () => {
     const database = await open();
     const select = query('test_select_tags', (db, $: Arguments<{ name: string }>) =>
       db.selectFrom('tags').select('name').where('name', '=', $.name),
@@ -343,7 +343,7 @@ describe('a transaction', () => {
     expect(shown).toEqual({ prepared: [{ name: 'Once' }], built: [{ name: 'Renamed' }] });
   });
 
-  test('can change and remove rows that it has created through the entity manager', async () => {
+  test('a transaction can change and remove entities that it has created', async () => {
     const database = await open();
     const names = await database.transaction(async ({ em, db }) => {
       const tags = ['One', 'Another'].map(name =>
@@ -365,7 +365,7 @@ describe('a transaction', () => {
   });
 });
 
-test('closing waits for what runs, and leaves no connection behind', async () => {
+test('closing the database waits for running work and ends all connections', async () => {
   const logger = pino({ level: 'silent' });
   const database = await openDatabase({ url: db.url, poolSize: 2, connectTimeoutMs, statementTimeoutMs, logger });
   const slow = database.query(queryOfText<{ done: string }>(`select 'yes' as done from pg_sleep(0.1)`, 0), []);

@@ -5,7 +5,7 @@ import { loadServerQueries } from '../helpers/server-queries.ts';
 
 const hasErrorKey = (text: string) => Object.keys(errors).some(key => text.includes(`'${key}'`));
 
-test('cast_vote is the only function of the database that has error keys of the API', async () => {
+test('cast_vote is the only database function with error keys of the API', async () => {
   const db = await createTestDatabase();
   onTestFinished(() => db.drop());
   const functions = await db.sql<{ name: string; source: string }>(`
@@ -16,7 +16,7 @@ test('cast_vote is the only function of the database that has error keys of the 
   expect(withKeys).toEqual(['cast_vote']);
 });
 
-test('no statement of the server has an error key of the API', async () => {
+test('no statement of the server contains an error key of the API', async () => {
   const queries = await loadServerQueries();
   expect(queries.length).toBeGreaterThan(0);
   expect(queries.filter(({ text }) => hasErrorKey(text)).map(({ name }) => name)).toEqual([]);

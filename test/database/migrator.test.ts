@@ -10,7 +10,7 @@ import { coreStream, MigrationError, type MigrationStream } from '../../server/d
 import { hasPendingMigrations, listPendingMigrations, migrate } from '../../server/database/migrator.ts';
 import { connect, createBareDatabase, createTestDatabase } from '../helpers/database.ts';
 
-/** A migration that leaves a trace each time it runs. */
+/** A migration that adds a row each time it runs. */
 const trace = (name: string) => `create table if not exists traces (name text); insert into traces values ('${name}');`;
 
 const migratorUrl = new URL('../../server/database/migrator.ts', import.meta.url).href;
@@ -46,7 +46,7 @@ beforeAll(async () => {
   };
 });
 
-/** The one database of this file, empty again: making one for each test takes longer than the tests. */
+/** Empties the database of this file. Creating one for each test would take longer than the tests. */
 async function freshDatabase(): Promise<FreshDatabase> {
   await client.query('drop schema public cascade; create schema public');
   return { url: bare.url, rows: async text => (await client.query(text)).rows };
@@ -58,7 +58,7 @@ const tables = `select table_name from information_schema.tables where table_sch
 const named = (...names: string[]) => names.map(name => ({ stream: 'core', name }));
 
 describe('migrating', () => {
-  test('applies every file once, in the order of the numbers', async () => {
+  test('every migration is applied once, in the order of the numbers', async () => {
     const db = await freshDatabase();
     const stream = await makeStream({
       '0002_second.sql': trace('second'),
@@ -84,10 +84,10 @@ describe('migrating', () => {
     expect(await db.rows(traces)).toHaveLength(11);
   });
 
-  test('by ten processes at once applies every file exactly once, and only one of them', async () => {
+  test('one of ten concurrent processes applies every migration once', async () => {
     const db = await freshDatabase();
     const stream = await makeStream({
-      // Would fail, were it applied twice.
+      // This migration fails if it is applied twice.
       '0001_first.sql': 'create table once (id int); select pg_sleep(0.05);',
       '0002_second.sql': trace('second'),
       '0003_third.sql': trace('third'),
@@ -100,7 +100,7 @@ describe('migrating', () => {
     expect(await db.rows(applied)).toHaveLength(3);
   });
 
-  test('makes the schema of this server on an empty database, also by ten at once', async () => {
+  test('ten concurrent processes create the schema of this server on an empty database', async () => {
     const db = await freshDatabase();
     const results = await Promise.all([...Array(10)].map(() => migrate(db.url)));
     expect(results.flat()).toEqual(await db.rows(applied));
@@ -109,7 +109,7 @@ describe('migrating', () => {
     expect(await listPendingMigrations(db.url)).toEqual([]);
   });
 
-  test('numbers each stream by itself', async () => {
+  test('each stream has its own numbers', async () => {
     const db = await freshDatabase();
     const core = await makeStream({ '0001_first.sql': trace('core') });
     const extension = await makeStream({ '0001_first.sql': trace('extension') }, 'an-extension');
@@ -117,12 +117,12 @@ describe('migrating', () => {
       { stream: 'core', name: '0001_first.sql' },
       { stream: 'an-extension', name: '0001_first.sql' },
     ]);
-    // Without the extension its migrations are nobody's, and no reason to refuse.
+    // Migrations of an extension that is not loaded are ignored.
     expect(await migrate(db.url, [core])).toEqual([]);
     expect(await db.rows(traces)).toEqual([{ name: 'core' }, { name: 'extension' }]);
   });
 
-  test('runs a file that says so outside a transaction, as create index concurrently needs', async () => {
+  test('a file with the line "-- no transaction" can run create index concurrently', async () => {
     const db = await freshDatabase();
     const stream = await makeStream({ '0001_table.sql': 'create table things (id int);' });
     await migrate(db.url, [stream]);
@@ -137,7 +137,7 @@ describe('migrating', () => {
     expect(await db.rows(applied)).toHaveLength(2);
   });
 
-  test('runs several such statements one by one, where a line parts them', async () => {
+  test('the line "-- next statement" separates statements that run outside a transaction', async () => {
     const db = await freshDatabase();
     const again = 'drop index concurrently if exists things_id_idx;';
     const index = 'create index concurrently things_id_idx on things (id);';
@@ -145,14 +145,16 @@ describe('migrating', () => {
       '0001_table.sql': 'create table things (id int);',
       '0002_index.sql': `-- no transaction\n${again}\n${index}`,
     });
-    await expect(migrate(db.url, [stream])).rejects.toThrow(/transaction block\. Part its statements by the line/);
+    await expect(migrate(db.url, [stream])).rejects.toThrow(
+      /transaction block\. Separate its statements with the line/,
+    );
     await addFiles(stream, { '0002_index.sql': `-- no transaction\n${again}\n-- next statement\n${index}` });
     expect(await migrate(db.url, [stream])).toEqual(named('0002_index.sql'));
   });
 
-  test('begins each file with settings of its own, and lets it take its time whatever the role’s are', async () => {
+  test('each file starts with reset settings and may run longer than the timeouts of the role', async () => {
     const db = await freshDatabase();
-    // The statements before the first file have this limit, too: on a busy machine they may wait for a processor.
+    // The limit also applies to the statements before the first file, which may be slow on a busy machine.
     await client.query(
       `do $$ begin execute format('alter database %I set statement_timeout = 1000', current_database()); end $$`,
     );
@@ -168,7 +170,7 @@ describe('migrating', () => {
 });
 
 describe('several processes', () => {
-  test('that wait for one which makes an index concurrently do not hold it up', async () => {
+  test('waiting processes do not block create index concurrently', async () => {
     const db = await freshDatabase();
     const stream = await makeStream({
       '0001_table.sql': 'create table things (id int);',
@@ -178,7 +180,7 @@ describe('several processes', () => {
     expect(results.flat()).toEqual(named('0001_table.sql', '0002_index.sql'));
   });
 
-  test('wait for the one that migrates, say so, and then see what it has done', async () => {
+  test('a waiting process reports the wait and then sees the result of the other one', async () => {
     const db = await freshDatabase();
     const older = await makeStream({ '0001_first.sql': trace('first') });
     await migrate(db.url, [older]);
@@ -188,13 +190,13 @@ describe('several processes', () => {
     await vi.waitFor(() => expect(onWait).toHaveBeenCalled(), { timeout: 10_000 });
     const [{ pid } = { pid: 0 }] = await db.rows<{ pid: number }>('select pg_backend_pid() as pid');
     expect(onWait.mock.calls).toEqual([[expect.stringContaining(`session ${pid} of `)]]);
-    // As the other one, which is newer, would.
+    // A newer version would add this row.
     await client.query(`insert into schema_migrations values ('core', '0002_newer.sql', 'x')`);
     await client.query('select pg_advisory_unlock(4216839001)');
     expect(await waiting).toMatch(/database is newer.*core\/0002_newer\.sql/);
   });
 
-  test('do not wait for ever, and name who has the lock', async () => {
+  test('a waiting process gives up after a time and names the holder of the lock', async () => {
     const db = await freshDatabase();
     const stream = await makeStream({ '0001_first.sql': trace('first') });
     await client.query('select pg_advisory_lock(4216839001)');
@@ -205,7 +207,7 @@ describe('several processes', () => {
     expect(await db.rows(tables)).toEqual([]);
   });
 
-  test('do not wait for one that was killed in the middle of a file, which is then applied once', async () => {
+  test('a process continues at once after another was killed during a file, which is then applied once', async () => {
     const db = await freshDatabase();
     const stream = await makeStream({ '0001_first.sql': `${trace('killed')} select pg_sleep(120);` });
     const program = `import { migrate } from ${JSON.stringify(migratorUrl)};
@@ -222,11 +224,11 @@ describe('several processes', () => {
   });
 });
 
-describe('a table that others have locked', () => {
+describe('a locked table', () => {
   const quick = { lockTimeoutMs: 20, pauseMs: 1 };
   const add = 'alter table traces add column more int;';
 
-  test('is waited for only briefly, so that nobody waits long behind the migration, and tried again', async () => {
+  test('a migration waits only briefly for a locked table and tries again, so readers do not queue behind it', async () => {
     const db = await freshDatabase();
     const stream = await makeStream({ '0001_first.sql': trace('first') });
     await migrate(db.url, [stream]);
@@ -234,7 +236,7 @@ describe('a table that others have locked', () => {
     await client.query('begin');
     await client.query('lock table traces in access share mode');
     const migrating = migrate(db.url, [stream], { ...quick, tries: 1_000 });
-    // Whoever reads queues up behind a waiting alter table: this one is through between two tries, or before them.
+    // Readers queue behind a waiting alter table. This one succeeds before or between two tries.
     const reader = await connect(db.url);
     await reader.query(traces);
     await reader.end();
@@ -242,7 +244,7 @@ describe('a table that others have locked', () => {
     expect(await migrating).toEqual(named('0002_more.sql'));
   });
 
-  test('is given up after some tries, with nothing applied', async () => {
+  test('a migration fails after some tries for a locked table and applies nothing', async () => {
     const db = await freshDatabase();
     const stream = await makeStream({ '0001_first.sql': trace('first') });
     await migrate(db.url, [stream]);
@@ -258,14 +260,14 @@ describe('a table that others have locked', () => {
 });
 
 describe('a dry run', () => {
-  test('lists what is pending on an empty database and makes nothing, not even the table of migrations', async () => {
+  test('a dry run on an empty database lists all migrations and creates nothing', async () => {
     const db = await freshDatabase();
     const stream = await makeStream({ '0001_first.sql': trace('first'), '0002_second.sql': trace('second') });
     expect(await listPendingMigrations(db.url, [stream])).toEqual(named('0001_first.sql', '0002_second.sql'));
     expect(await db.rows(tables)).toEqual([]);
   });
 
-  test('lists only what is not applied, and applies none of it', async () => {
+  test('a dry run lists only the pending migrations and applies none', async () => {
     const db = await freshDatabase();
     const stream = await makeStream({ '0001_first.sql': trace('first') });
     await migrate(db.url, [stream]);
@@ -275,11 +277,11 @@ describe('a dry run', () => {
     expect(await db.rows(applied)).toEqual(named('0001_first.sql'));
   });
 
-  test('of the probe says by the names alone whether something is pending', async () => {
+  test('the probe finds pending migrations by their names', async () => {
     const { database, sql, drop } = await createTestDatabase();
     onTestFinished(drop);
     expect(await hasPendingMigrations(database)).toBe(false);
-    // A server of the version before goes on serving while another one is rolled out.
+    // A server of the previous version stays ready during a rollout.
     await sql(`insert into schema_migrations values ('core', '9999_newer.sql', 'x')`);
     expect(await hasPendingMigrations(database)).toBe(false);
     const extension = await makeStream({ '0001_first.sql': trace('first') }, 'an-extension');
@@ -290,7 +292,7 @@ describe('a dry run', () => {
 });
 
 describe('a failing file', () => {
-  test('leaves nothing of itself behind, keeps the ones before it, and can be put right', async () => {
+  test('a failed file is rolled back, the earlier ones stay, and a corrected file can be applied', async () => {
     const db = await freshDatabase();
     const stream = await makeStream({
       '0001_first.sql': trace('first'),
@@ -309,20 +311,20 @@ describe('a failing file', () => {
     expect(await db.rows(traces)).toEqual([{ name: 'first' }, { name: 'mended' }, { name: 'third' }]);
   });
 
-  test('outside a transaction is not recorded as applied', async () => {
+  test('a failed file outside a transaction is not recorded', async () => {
     const db = await freshDatabase();
     const stream = await makeStream({ '0001_broken.sql': '-- no transaction\nselect 1 / 0;' });
     await expect(migrate(db.url, [stream])).rejects.toThrow('core/0001_broken.sql failed');
     expect(await db.rows(applied)).toEqual([]);
   });
 
-  test('outside a transaction says what may be left of it, and begins anew', async () => {
+  test('the error of a failed file outside a transaction names the remaining effects, and the next run repeats it', async () => {
     const db = await freshDatabase();
     const file = (divisor: number) =>
       `-- no transaction\n${trace('left')}\n-- next statement\nselect 1 / ${divisor};\n-- next statement\n${trace('after')}`;
     const stream = await makeStream({ '0001_broken.sql': file(0) });
     await expect(migrate(db.url, [stream])).rejects.toThrow(
-      /^Migration core\/0001_broken\.sql failed: division by zero\. It runs without a transaction and failed at statement 2 of 3: what was done before.* is still there/,
+      /^Migration core\/0001_broken\.sql failed: division by zero\. It runs without a transaction and failed at statement 2 of 3\. The effects of the earlier statements remain/,
     );
     expect(await db.rows(traces)).toEqual([{ name: 'left' }]);
     await addFiles(stream, { '0001_broken.sql': file(1) });
@@ -330,7 +332,7 @@ describe('a failing file', () => {
     expect(await db.rows(traces)).toEqual([{ name: 'left' }, { name: 'left' }, { name: 'after' }]);
   });
 
-  test('lets the next process in: the lock goes with the failed one', async () => {
+  test('a failed process releases the lock', async () => {
     const db = await freshDatabase();
     const stream = await makeStream({ '0001_broken.sql': 'select 1 / 0;' });
     const results = await Promise.allSettled([...Array(3)].map(() => migrate(db.url, [stream])));
@@ -339,13 +341,13 @@ describe('a failing file', () => {
   });
 });
 
-describe('what does not fit together is refused, naming the file', () => {
+describe('inconsistent migrations', () => {
   const both = [
     ['migrate', migrate],
     ['the dry run', listPendingMigrations],
   ] as const;
 
-  test.each(both)('%s refuses an applied file that was changed afterwards', async (_, run) => {
+  test.each(both)('%s refuses an applied file that changed afterwards', async (_, run) => {
     const db = await freshDatabase();
     const stream = await makeStream({ '0001_first.sql': trace('first') });
     await migrate(db.url, [stream]);
@@ -361,7 +363,7 @@ describe('what does not fit together is refused, naming the file', () => {
     await expect(run(db.url, [older])).rejects.toThrow(/database is newer.*core\/0002_newer\.sql/);
   });
 
-  test.each(both)('%s refuses a file that is not what landed, on an empty database too', async (_, run) => {
+  test.each(both)('%s refuses a landed file that changed, also on an empty database', async (_, run) => {
     const db = await freshDatabase();
     const stream = await makeStream({ '0001_baseline.sql': trace('first'), '0002_new.sql': trace('new') });
     await addFiles(stream, { SHA256SUMS: `${sha256(trace('as it was'))}  0001_baseline.sql\n` });
@@ -371,7 +373,7 @@ describe('what does not fit together is refused, naming the file', () => {
     await expect(run(db.url, [stream])).resolves.toHaveLength(2);
   });
 
-  test('the lines of a file may end as a checkout ends them', async () => {
+  test('a checkout may change the line ends of migrations', async () => {
     const db = await freshDatabase();
     const stream = await makeStream({ '0001_first.sql': `-- no transaction\n${trace('first')}\n` });
     await migrate(db.url, [stream]);
@@ -379,7 +381,7 @@ describe('what does not fit together is refused, naming the file', () => {
     expect(await listPendingMigrations(db.url, [stream])).toEqual([]);
   });
 
-  test.each(both)('%s takes a newer database whose migrations are tolerated one by one', async (_, run) => {
+  test.each(both)('%s accepts a newer database if each of its migrations is tolerated', async (_, run) => {
     const db = await freshDatabase();
     const files = { '0001_first.sql': trace('first'), '0002_newer.sql': '', '0003_newest.sql': '' };
     await migrate(db.url, [await makeStream(files)]);
@@ -394,7 +396,7 @@ describe('what does not fit together is refused, naming the file', () => {
     );
   });
 
-  test('a stream whose directory is not there is named', async () => {
+  test('the error for a missing directory names the stream', async () => {
     const db = await freshDatabase();
     const nowhere = { name: 'an-extension', directory: '/nowhere' };
     await expect(migrate(db.url, [nowhere])).rejects.toThrow(/^The migrations of an-extension cannot be read: ENOENT/);
@@ -403,11 +405,11 @@ describe('what does not fit together is refused, naming the file', () => {
   test.each([
     ['a gap', { '0001_first.sql': '', '0003_third.sql': '' }, /core\/0003_third\.sql .*0002/],
     [
-      'a number that is there twice',
+      'a duplicate number',
       { '0001_first.sql': '', '0001_other.sql': '' },
       /core\/0001_first\.sql and core\/0001_other\.sql have the same number/,
     ],
-    ['a first number that is not 0001', { '0000_zero.sql': '' }, /core\/0000_zero\.sql .*0001/],
+    ['a first number other than 0001', { '0000_zero.sql': '' }, /core\/0000_zero\.sql .*0001/],
     ['a name without a number', { 'first.sql': '' }, /core\/first\.sql is not named like/],
     ['a number of three digits', { '001_first.sql': '' }, /core\/001_first\.sql is not named like/],
     ['a number of five digits', { '00001_first.sql': '' }, /core\/00001_first\.sql is not named like/],

@@ -8,7 +8,7 @@ interface Column {
   column_name: string;
   type: string;
   is_nullable: boolean;
-  /** The default, or the expression that the column is generated from. */
+  /** The default, or the expression of a generated column. */
   expression: string | null;
   is_generated: boolean;
   has_identity: boolean;
@@ -21,41 +21,41 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-/** Where the tables stand that the entities describe, beside the migrated ones in public. */
+/** The schema for tables that are created from the entities. The migrated ones are in public. */
 const described = 'described';
 
-describe('the migrated schema and the entities', () => {
+describe('migrated schema and entities', () => {
   let metadata: EntityMetadata[];
 
   beforeAll(async () => {
     const all = [...db.database.orm.getMetadata().getAll().values()] as EntityMetadata[];
     metadata = all.filter(meta => meta.tableName !== undefined);
     await db.sql(`create schema ${described}`);
-    // PostgreSQL itself reads what the entities say, so that two ways to write one type are one type.
+    // PostgreSQL parses the entities' types, because one type can have two spellings.
     for (const meta of metadata) await db.sql(tableOf(meta));
   });
 
-  test('name the same tables', async () => {
+  test('migrations and entities have the same tables', async () => {
     const migrated = await tables('public');
     expect(migrated).toContain('schema_migrations');
-    // The migrator's own, which no entity reads.
+    // The migrator's own table has no entity.
     expect(migrated.filter(name => name !== 'schema_migrations')).toEqual(await tables(described));
     expect(metadata).toHaveLength(entities.length);
   });
 
-  test('agree on every column: type, null, default, identity and the expression it is generated from', async () => {
+  test('migrations and entities have the same columns, with type, null, default, identity and generated expression', async () => {
     const migrated = await columns('public');
     expect(migrated.filter(column => column.table_name !== 'schema_migrations')).toEqual(await columns(described));
   });
 
-  test('agree on every primary key, in the order of its columns', async () => {
+  test('migrations and entities have the same primary keys, with the same order of columns', async () => {
     const migrated = await primaryKeys('public');
     expect(migrated.filter(key => key.table_name !== 'schema_migrations')).toEqual(await primaryKeys(described));
   });
 });
 
 describe('the migrated schema', () => {
-  test('has an index that begins with the columns of every foreign key, for removals and for joins', async () => {
+  test('every foreign key has an index on its columns, for removals and joins', async () => {
     const missing = await db.sql<{ name: string }>(`
       select c.conname as name
       from pg_constraint c
@@ -65,7 +65,7 @@ describe('the migrated schema', () => {
           and (select array_agg(k) from unnest(i.indkey::smallint[]) with ordinality as u (k, n)
                where n <= cardinality(c.conkey)) <@ c.conkey
           and i.indnkeyatts >= cardinality(c.conkey)
-          -- A partial index serves where it leaves out nothing but null.
+          -- A partial index is sufficient if it omits only null.
           and (i.indpred is null or pg_get_expr(i.indpred, i.indrelid) in (
             select format('(%I IS NOT NULL)', a.attname) from pg_attribute a
             where a.attrelid = c.conrelid and a.attnum = any (c.conkey)
@@ -74,7 +74,7 @@ describe('the migrated schema', () => {
     expect(missing).toEqual([]);
   });
 
-  /** An account_id without a foreign key is a copy, for spreading: the rows go with what they belong to. */
+  /** An account_id without a foreign key is a copy. These rows are removed with their parents. */
   const ownerOfTable = {
     api_token_boards: 'api_tokens',
     comments: 'ideas',
@@ -87,7 +87,7 @@ describe('the migrated schema', () => {
     webhook_deliveries: 'webhook_endpoints',
   };
 
-  test('removes with the account what belongs to it, by its own foreign key or with what it belongs to', async () => {
+  test('removing an account removes its rows, by their own foreign key or with their parents', async () => {
     const rows = await db.sql<{ table_name: string; foreign_table: string; action: string }>(`
       select c.conrelid::regclass::text as table_name, c.confrelid::regclass::text as foreign_table, c.confdeltype as action
       from pg_constraint c where c.contype = 'f' and c.connamespace = 'public'::regnamespace`);
@@ -102,7 +102,7 @@ describe('the migrated schema', () => {
     for (const [table, owner] of Object.entries(ownerOfTable)) expect(cascading(owner)).toContain(table);
   });
 
-  test('keeps times to the millisecond, as a Date and a cursor hold them, and the counters out of the log', async () => {
+  test('times have milliseconds, like a Date and a cursor, and the counters are unlogged', async () => {
     const times = (await columns('public')).filter(column => column.type.startsWith('timestamp'));
     expect(new Set(times.map(({ type }) => type))).toEqual(new Set(['timestamp(3) with time zone']));
     const [counters] = await db.sql(`select relpersistence from pg_class where oid = 'rate_limits'::regclass`);
@@ -112,7 +112,7 @@ describe('the migrated schema', () => {
 
 function tableOf(meta: EntityMetadata): string {
   const names = meta.primaryKeys.map(name => columnName((meta.properties as Record<string, EntityProperty>)[name]));
-  // The key of a table begins with the account, which an entity may name later (see accountKey).
+  // The primary key starts with the account, which an entity may name later (see accountKey).
   const key = names.toSorted((a, b) => Number(b === 'account_id') - Number(a === 'account_id'));
   const lines = [...meta.props.map(columnOf), `primary key (${key.join(', ')})`];
   return `create table ${described}.${meta.tableName} (${lines.join(', ')})`;
@@ -127,7 +127,7 @@ function columnName(property: EntityProperty | undefined): string {
 function columnOf(property: EntityProperty): string {
   const { columnTypes, nullable, autoincrement, generated, defaultRaw } = property;
   const type = autoincrement ? 'bigint generated always as identity' : columnTypes[0];
-  // The default of a generated column only tells the ORM that a new row need not bring it.
+  // The default of a generated column only tells the ORM that a new row does not need it.
   const value = generated
     ? `generated always as ${generated}`
     : defaultRaw === undefined

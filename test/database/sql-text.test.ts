@@ -4,16 +4,16 @@ import { expect, test } from 'vitest';
 
 const server = fileURLToPath(new URL('../../server/', import.meta.url));
 
-/** How often `sql()` may be used. A query that `query()` can state belongs there, where its types are inferred. */
+/** The maximum number of `sql()` calls. Prefer `query()`, which infers the types. */
 const maxUses = 30;
 
 const usesOfSql = /(?<![\w.])sql\(\s*['`]\w[^'`]*['`],\s*\{[\s\S]*?\n? *\);\n/g;
 
-/** A text that begins as a statement on rows does. Settings, roles and the commands of a transaction have no rows. */
+/** Matches texts that start like a statement on rows. Settings, roles and transaction commands have no rows. */
 const statementText =
   /(?<!sql|sql<\w+>|fragment|fragment<\w+>)['`]\s*(select|insert into|update(?= \w)|delete from|with \w+ as)\s[^'`]*/gi;
 
-/** Texts outside sql() that stay, with the reason. */
+/** Allowed texts outside sql(), with the reason. */
 const elsewhere: Record<string, string> = {
   'database/migration-session.ts': 'Notes an applied migration in the table of the migrator, and reads no row.',
   'http/rate-limit.ts': 'A part of two texts of sql(), which charge counters in the same way.',
@@ -25,20 +25,20 @@ const files = globSync('**/*.ts', { cwd: server, exclude: ['**/*.d.ts'] }).map(n
   source: readFileSync(`${server}${name}`, 'utf8'),
 }));
 
-test(`the server uses sql() ${maxUses} times at most`, () => {
+test(`the server uses sql() at most ${maxUses} times`, () => {
   const uses = files.flatMap(({ name, source }) => (source.match(usesOfSql) ?? []).map(() => name));
   expect(uses.length).toBeGreaterThan(0);
   expect(uses.length).toBeLessThanOrEqual(maxUses);
 });
 
-test('the server has no statement in SQL whose rows are not declared', () => {
+test('every SQL statement of the server declares its rows', () => {
   const texts = files.flatMap(({ name, source }) =>
     (source.replaceAll(usesOfSql, '').match(statementText) ?? []).map(text => `${name}: ${text.slice(0, 60)}`),
   );
   expect(texts.filter(text => !Object.keys(elsewhere).some(name => text.startsWith(name)))).toEqual([]);
 });
 
-test('no result of the driver is given a row type by hand', () => {
+test('no code writes a row type for the driver by hand', () => {
   const typed = files.filter(
     ({ name, source }) => name !== 'database/database.ts' && /\.query<(?!Values)/.test(source),
   );

@@ -21,7 +21,7 @@ afterAll(async () => {
 });
 
 describe('every statement of the server', () => {
-  test('is one that PostgreSQL accepts on the migrated schema', async () => {
+  test('PostgreSQL accepts every statement of the server on the migrated schema', async () => {
     const refused: Record<string, string> = {};
     for (const { name, text } of queries) {
       await describeStatement(client, text).catch((error: Error) => {
@@ -32,14 +32,14 @@ describe('every statement of the server', () => {
     expect(refused).toEqual({});
   });
 
-  test('has a name of its own, under which each connection prepares it', () => {
+  test('every statement of the server has a unique name', () => {
     const names = queries.map(({ name }) => name);
     expect(names.filter((name, place) => names.indexOf(name) !== place)).toEqual([]);
-    // PostgreSQL cuts longer names, so that two could become one.
+    // PostgreSQL truncates longer names, so two could become equal.
     expect(names.filter(name => name.length > 63)).toEqual([]);
   });
 
-  test('that declares its arguments and its rows declares them as PostgreSQL describes them', async () => {
+  test('the declared arguments and rows of a statement match its description by PostgreSQL', async () => {
     for (const { name, text } of queries) {
       const declared = declarationOf(name);
       if (!declared) continue;

@@ -7,7 +7,7 @@ import { type AccountColumns, findFilterProblems, findFunctionProblems } from '.
 import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
 import { loadServerQueries } from '../helpers/server-queries.ts';
 
-/** Unique indexes across accounts that stay. */
+/** Allowed unique indexes across accounts. */
 const uniqueAcrossAccounts: Record<string, string> = {
   api_tokens_id_key: 'The id is in the text of a token, which is all that a request has.',
   accounts_slug_key: 'The slug is how the command line and URLs find an account.',
@@ -15,7 +15,7 @@ const uniqueAcrossAccounts: Record<string, string> = {
   invitations_token_hash_key: 'The token of a link is all that an invited person has.',
 };
 
-/** Indexes and functions that servers of the version before need. The next release drops them. */
+/** Indexes and functions for servers of the previous version. The next release drops them. */
 const ofVersionBefore = {
   indexes: ['idempotency_keys_token_id_path_key_key', 'notifications_event_id_user_id_key'],
   functions: [
@@ -28,7 +28,7 @@ const ofVersionBefore = {
   ],
 };
 
-/** Statements that may start without an account. */
+/** Allowed statements without an account. */
 const startsWithoutAccount: Record<string, string> = {
   add_overdue_lane_jobs: 'Finds the overdue deliveries of all accounts.',
   delete_expired_invitations: 'Deletes the expired invitations of all accounts.',
@@ -87,7 +87,7 @@ interface ForeignKey {
   name: string;
   from: string;
   to: string;
-  /** Each column with the one that it refers to. */
+  /** Each column with the referenced column. */
   columns: [string, string][];
 }
 
@@ -166,7 +166,7 @@ describe('filters on the account', () => {
       else offenders.push(...problems.map(problem => `${name}: ${problem}`));
     }
     expect(offenders).toEqual([]);
-    // A reason goes when its statement does.
+    // A reason must be removed with its statement.
     expect(explained.sort()).toEqual(Object.keys(startsWithoutAccount).sort());
   });
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { buildTurns } from '../../server/database/turns.ts';
 
-/** Work that ends when it is told to. */
+/** Work that runs until end() is called. */
 function hold() {
   const { promise, resolve } = Promise.withResolvers<void>();
   return { work: () => promise, end: resolve };
@@ -9,20 +9,20 @@ function hold() {
 
 const notFree = { code: '55P03' };
 
-test('work that waits too long for its turn fails as a statement does that waits too long for a lock', async () => {
+test('work that waits too long for its turn fails like a lock timeout', async () => {
   const inTurn = buildTurns({ width: 1, total: 10, patienceMs: 20 });
   const first = hold();
   const holding = inTurn(['a'], first.work);
   await expect(inTurn(['a'], async () => 'never')).rejects.toMatchObject(notFree);
   await expect(inTurn(['b', 'a'], async () => 'never')).rejects.toMatchObject(notFree);
-  // Nothing is kept of the places that were taken on the way.
+  // Failed work has given back the places that it had.
   expect(await inTurn(['b'], async () => 'other work')).toBe('other work');
   first.end();
   await holding;
   expect(await inTurn(['a', 'b'], async () => 'later')).toBe('later');
 });
 
-test('all work together has a bound, and failed work gives its place back', async () => {
+test('the total of running work is bounded, and failed work gives its place back', async () => {
   const inTurn = buildTurns({ width: 2, total: 2, patienceMs: 60_000 });
   const fail = () => Promise.reject(new Error('no'));
   for (let n = 0; n < 5; n++) await expect(inTurn(['a'], fail)).rejects.toThrow('no');
@@ -54,7 +54,7 @@ test('work with the same keys in another order does not wait for itself', async 
   expect(done).toHaveLength(20);
 });
 
-test('work is refused at once when a thousand others wait for the same turn', async () => {
+test('work is refused at once if a thousand others wait for the same turn', async () => {
   const inTurn = buildTurns({ width: 1, total: 10, patienceMs: 60_000 });
   const first = hold();
   const all = Array.from({ length: 1_001 }, () => inTurn(['a'], first.work));

@@ -18,12 +18,12 @@ async function start(url = db.url) {
   return { worker, lines: worker.logLines };
 }
 
-/** What may take so long on a machine that is slow and busy. */
+/** A limit for slow and busy machines. */
 const patience = { timeout: 30_000, interval: 20 };
 
 const backends = `from pg_stat_activity where datname = current_database() and application_name = 'idea-board worker'`;
 
-/** Resolves when the heartbeat was recorded anew. */
+/** Resolves when the heartbeat was recorded again. */
 async function heartbeat() {
   await vi.waitFor(
     async () => expect(await db.sql(`select from heartbeats where name = 'cron'`)).toHaveLength(1),
@@ -31,14 +31,14 @@ async function heartbeat() {
   );
 }
 
-/** Has a heartbeat recorded by a job, as the cron does each minute. */
+/** Records a heartbeat by a job, as cron does each minute. */
 async function beat() {
   await db.sql('delete from heartbeats');
   await db.sql(`select graphile_worker.add_job('heartbeat')`);
   await heartbeat();
 }
 
-test('a worker records a heartbeat at its start, and leaves no connection behind when it stops', async () => {
+test('a worker records a heartbeat at its start, and closes all connections when it stops', async () => {
   const { worker, lines } = await start();
   await heartbeat();
   expect((await db.sql(`select ${backends}`)).length).toBeGreaterThan(0);
@@ -48,7 +48,7 @@ test('a worker records a heartbeat at its start, and leaves no connection behind
   expect(lines).toEqual([]);
 });
 
-test('a heartbeat never goes back', async () => {
+test('the time of a heartbeat never decreases', async () => {
   const { worker } = await start();
   onTestFinished(() => worker.stop());
   await beat();
@@ -59,7 +59,7 @@ test('a heartbeat never goes back', async () => {
   expect(row).toEqual({ recorded_at: '2100-01-01 00:00:00+00' });
 });
 
-test('a connection that is given back twice, as when it breaks while the worker stops, is given back once', async () => {
+test('the pool ignores the second return of a connection that breaks while the worker stops', async () => {
   const connections = new WorkerConnections(db.url, workerConfig(), () => {});
   onTestFinished(() => connections.close());
   await new Promise<void>((resolve, reject) => {
@@ -73,18 +73,18 @@ test('a connection that is given back twice, as when it breaks while the worker 
   expect((await connections.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
 });
 
-test('a worker whose connections PostgreSQL ended lives on, and runs the next job', async () => {
+test('a worker runs the next job after PostgreSQL has ended its connections', async () => {
   const { worker, lines } = await start();
   onTestFinished(() => worker.stop());
   await beat();
   const ended = await db.sql(`select pg_terminate_backend(pid) ${backends}`);
   expect(ended.length).toBeGreaterThan(0);
   await beat();
-  // Who notices first: the pool, or a statement on the connection.
+  // Either the pool or a statement on the connection notices first.
   expect(lines.join('')).toMatch(/lost a connection|terminating connection/);
 });
 
-test('a worker that loses its connection between the end of a job and the note of it lives on', async () => {
+test('a worker survives the loss of its connection between the end of a job and its completion in the queue', async () => {
   const { worker, lines } = await start();
   onTestFinished(() => worker.stop());
   await beat();
@@ -99,7 +99,7 @@ test('a worker that loses its connection between the end of a job and the note o
       const { rows } = await watcher.query(`select ${backends} and wait_event_type = 'Lock' and query ~ $1`, [
         statement,
       ]);
-      // The cron's own, at the turn of a minute, may wait too.
+      // At the start of a minute, a job of cron may also wait.
       expect(rows.length).toBeGreaterThan(0);
     }, patience);
 
@@ -119,7 +119,7 @@ test('a worker that loses its connection between the end of a job and the note o
   await beat();
 });
 
-test('a worker whose PostgreSQL was away goes on when it is back', async () => {
+test('a worker continues when PostgreSQL comes back', async () => {
   const proxy = await startProxy(db.url);
   const { worker, lines } = await start(proxy.url);
   onTestFinished(async () => {
@@ -128,14 +128,14 @@ test('a worker whose PostgreSQL was away goes on when it is back', async () => {
   });
   await beat();
   proxy.sever();
-  // Long enough to have looked for it in vain, more than once.
+  // The worker has tried to reconnect more than once by then.
   const tries = () => lines.filter(line => line.includes('the worker failed')).length;
   await vi.waitFor(() => expect(tries()).toBeGreaterThan(2), patience);
   proxy.restore();
   await beat();
 });
 
-test('a worker that is stopped while PostgreSQL is away stops', async () => {
+test('a worker can be stopped while PostgreSQL is down', async () => {
   const proxy = await startProxy(db.url);
   const { worker } = await start(proxy.url);
   await beat();
@@ -144,7 +144,7 @@ test('a worker that is stopped while PostgreSQL is away stops', async () => {
   await proxy.close();
 });
 
-test('expired counters and answers are cleared, and the others kept', async () => {
+test('cron removes only expired counters and stored answers', async () => {
   const { worker } = await start();
   onTestFinished(() => worker.stop());
   await db.sql(`insert into rate_limits (key, window_started_at, expires_at, count) values

@@ -43,7 +43,7 @@ test('doctor finds missing modules and settings of extensions and unused subscri
     const { findings } = JSON.parse(stdout) as { findings: { level: string; what: string }[] };
     return findings.filter(({ level, what }) => level !== 'ok' && /extension/i.test(what)).map(({ what }) => what);
   };
-  const left = 'The extension gone is told of events, and is not in EXTENSIONS here';
+  const left = 'The extension gone subscribes to events but is not in EXTENSIONS here';
   expect(await problems({ EXTENSIONS: './nowhere.ts' })).toEqual([
     expect.stringMatching(/^The extension \.\/nowhere\.ts cannot be loaded: /),
     left,

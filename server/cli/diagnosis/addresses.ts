@@ -4,10 +4,10 @@ import { canonicalAddress } from '../../domain/users/canonical-address.ts';
 import { invocation } from '../command.ts';
 import { type Finding, ok, warning } from './finding.ts';
 
-/** Enough: the same remedy helps all of them. */
+/** A bound on the output. All these users need the same remedy. */
 const maxNamed = 100;
 
-/** Looks for users whom no address finds, because an older user has theirs in another spelling. */
+/** Finds users who cannot sign in, because an older user has their address in another spelling. */
 export async function diagnoseAddresses(db: Kysely<Tables>): Promise<Finding[]> {
   const rows = await db
     .selectFrom('users')
@@ -28,17 +28,17 @@ export async function diagnoseAddresses(db: Kysely<Tables>): Promise<Finding[]> 
     return owner === undefined
       ? warning(
           `The address of user ${id} has no canonical form in the database, so nobody can sign in with it`,
-          `${invocation} migrate adds the form, unless the address is too long: then ${giveAnother(id)}`,
+          `Add it: ${invocation} migrate. If the address is too long, ${giveAnother(id)}`,
         )
       : warning(
           `User ${id} has the address of user ${owner} in another spelling, and cannot sign in with it`,
-          `Have them confirm another one at /admin/profile where they are still signed in, or ${giveAnother(id)}`,
+          `If they are still signed in, they can change it at /admin/profile; otherwise ${giveAnother(id)}`,
         );
   });
 }
 
 function giveAnother(id: number): string {
-  return `set it: ${invocation} user update --user ${id} --email <address>`;
+  return `set another address: ${invocation} user update --user ${id} --email <address>`;
 }
 
 async function findOwners(db: Kysely<Tables>, forms: string[]): Promise<Map<string | null, number>> {

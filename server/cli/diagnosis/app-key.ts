@@ -10,13 +10,13 @@ import { error, type Finding, ok, warning } from './finding.ts';
 /** Checks that APP_KEY decrypts the secrets in the database. With another key every delivery fails. */
 export async function diagnoseAppKey(db: Kysely<Tables>, config: Config): Promise<Finding> {
   const secrets = await selectNewestSecrets(db);
-  if (secrets.length === 0) return ok('No webhook or chat has a secret yet that APP_KEY would have to open');
+  if (secrets.length === 0) return ok('No webhook or chat has a secret yet');
   let key: Buffer;
   try {
     key = await requireAppKey(config);
   } catch (failure) {
     if (!(failure instanceof ConfigError)) throw failure;
-    return warning('The secrets of webhooks and chats could not be tried: there is no APP_KEY', failure.message);
+    return warning('The secrets of webhooks and chats cannot be checked: there is no APP_KEY', failure.message);
   }
   const box = buildSecretBox(key);
   for (const { sealed, purpose } of secrets) {
@@ -24,15 +24,15 @@ export async function diagnoseAppKey(db: Kysely<Tables>, config: Config): Promis
       box.open(sealed, purpose);
     } catch {
       return error(
-        'APP_KEY is not the key with which the secrets of webhooks and chats were encrypted: none can be delivered to',
-        'Set the key that the servers had before; if it is lost, rotate the secret of each webhook and add the chats anew',
+        'APP_KEY does not decrypt the secrets of webhooks and chats, so every delivery fails',
+        'Set the previous key of the servers; if it is lost, rotate the secret of each webhook and add the chats again',
       );
     }
   }
-  return ok('APP_KEY opens the secrets of webhooks and chats');
+  return ok('APP_KEY decrypts the secrets of webhooks and chats');
 }
 
-/** Reads the newest of each kind. Older ones from before a change of the key show it by failed deliveries already. */
+/** Reads the newest secret of each kind. After a change of the key, older ones already cause failed deliveries. */
 async function selectNewestSecrets(db: Kysely<Tables>) {
   const newest = await db
     .selectNoFrom([

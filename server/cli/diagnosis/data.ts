@@ -9,7 +9,7 @@ import { diagnoseAppKey } from './app-key.ts';
 import { diagnoseErasure } from './erasure.ts';
 import { error, type Finding, ok, warning } from './finding.ts';
 
-/** Looks in all accounts for data with which the server does not work, or soon will not. */
+/** Checks the data of all accounts. */
 export async function diagnoseData(db: Kysely<Tables>, config: Config): Promise<Finding[]> {
   return [
     ...(await diagnoseAccounts(db)),
@@ -68,13 +68,13 @@ async function diagnoseBoards(db: Kysely<Tables>): Promise<Finding[]> {
   if (rows.length === 0) return [ok('Every board has a status for new ideas')];
   return rows.map(({ account, slug }) =>
     error(
-      `The board ${account}/${slug} has no status of the category inbox, so no idea can be created on it`,
+      `The board ${account}/${slug} has no status of the category inbox, so nobody can create ideas on it`,
       `${invocation} status add --account ${account} --board ${slug} --key open --category inbox --label Open --position 1`,
     ),
   );
 }
 
-/** How long before its end a token is reported. */
+/** A token is reported this long before it expires. */
 const expiryNoticeDays = 14;
 
 async function diagnoseTokens(db: Kysely<Tables>): Promise<Finding[]> {
@@ -120,12 +120,10 @@ async function diagnoseTokens(db: Kysely<Tables>): Promise<Finding[]> {
           ),
         ]),
   ]);
-  return findings.length > 0
-    ? findings
-    : [ok(`No token is about to expire or without a board (${rows.length} in use)`)];
+  return findings.length > 0 ? findings : [ok(`Every token has a board and none expires soon (${rows.length} in use)`)];
 }
 
-/** Enough to see a defect, few enough to count in a moment on any installation. */
+/** Enough to see a defect, and quick to count on every installation. */
 const tallySample = 20_000;
 const maxNamed = 10;
 
@@ -135,17 +133,17 @@ async function diagnoseTallies(db: Kysely<Tables>): Promise<Finding> {
     throw failure;
   });
   if (!tallies) {
-    return warning('The votes could not be counted in time', 'Try again with a larger DATABASE_STATEMENT_TIMEOUT_MS');
+    return warning('The check of the tallies timed out', 'Try again with a larger DATABASE_STATEMENT_TIMEOUT_MS');
   }
   const { checked, drifted, ids } = tallies;
-  if (drifted === 0) return ok(`Every tally is what its votes say (the newest ${checked} ideas)`);
+  if (drifted === 0) return ok(`Every tally matches its votes (the newest ${checked} ideas)`);
   return error(
     `The tallies of ${drifted} of the newest ${checked} ideas differ from their votes: ${ids.join(', ')}${drifted > ids.length ? ', ...' : ''}`,
-    `Count them again in SQL: select carry_votes(account_id, id) from ideas where id in (${ids.join(', ')}); and report this, because it must not happen`,
+    `Count them again in SQL: select carry_votes(account_id, id) from ideas where id in (${ids.join(', ')}); and report this as a bug`,
   );
 }
 
-/** Compares the tallies of the newest ideas with their votes. Returns the ids of some ideas where they differ. */
+/** Compares the tallies of the newest ideas with their votes. Returns the ids of some of the wrong ones. */
 function countDriftedTallies(db: Kysely<Tables>) {
   const newest = db
     .selectFrom('ideas as i')
@@ -195,7 +193,7 @@ async function diagnoseHeartbeat(db: Kysely<Tables>, maxAgeMinutes: number): Pro
     .select(sql<boolean>`recorded_at > now() - make_interval(mins => ${maxAgeMinutes})`.as('is_recent'))
     .where('name', '=', 'cron')
     .executeTakeFirst();
-  const remedy = 'Start the server with its worker; where one runs, see its log';
+  const remedy = 'Start the server with its worker; if it runs, see its log';
   if (!heartbeat) return [warning('The worker has never run on this database', remedy)];
   const at = new Date(heartbeat.recorded_at).toISOString();
   return [

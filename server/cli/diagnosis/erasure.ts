@@ -4,15 +4,15 @@ import { dueTimes, type Graces } from '../../domain/erasure/clean-up.ts';
 import { invocation } from '../command.ts';
 import { type Finding, ok, warning } from './finding.ts';
 
-/** The operator must schedule the clean-up. Without it nothing that is due gets deleted. */
+/** The operator must schedule the clean-up. Without it the server deletes nothing. */
 export async function diagnoseErasure(db: Kysely<Tables>, graces: Graces): Promise<Finding> {
   const { accounts, users, begunAccounts, begunUsers } = await countDue(db, graces);
   const begun = begunAccounts + begunUsers;
-  if (accounts + users === 0) return ok('Nobody waits for deletion beyond the grace');
-  const unfinished = begun > 0 ? `; the erasure of ${begun} has begun and is not at its end` : '';
+  if (accounts + users === 0) return ok('No deletion is overdue');
+  const unfinished = begun > 0 ? `; ${begun} of them are partly erased` : '';
   return warning(
-    `The grace is over of ${accounts} account(s) and ${users} user(s)${unfinished}`,
-    `Erase them: ${invocation} cleanup; docs/erasure.md says how to schedule it`,
+    `The grace period of ${accounts} account(s) and ${users} user(s) is over${unfinished}`,
+    `Erase them: ${invocation} cleanup; see docs/erasure.md to schedule it`,
   );
 }
 

@@ -7,11 +7,11 @@ import { error, type Finding, ok, warning } from './finding.ts';
 
 export interface KnownExtensions {
   findings: Finding[];
-  /** Those of EXTENSIONS, or none where they cannot be loaded. */
+  /** The extensions in EXTENSIONS. Empty if they cannot be loaded. */
   extensions: readonly Extension[];
 }
 
-/** Loads the extensions as a server does that starts, and registers nothing. */
+/** Loads the extensions as a starting server does, without registering anything. */
 export async function diagnoseExtensions(
   modules: readonly string[],
   environment: NodeJS.ProcessEnv,
@@ -26,13 +26,13 @@ export async function diagnoseExtensions(
   } catch (failure) {
     if (!(failure instanceof ExtensionError)) throw failure;
     return {
-      findings: [error(failure.message, 'Correct it, or leave it out of EXTENSIONS; see docs/extensions.md')],
+      findings: [error(failure.message, 'Correct it, or remove it from EXTENSIONS; see docs/extensions.md')],
       extensions,
     };
   }
 }
 
-/** Looks for extensions that are subscribed to events and not in EXTENSIONS. */
+/** Finds extensions that subscribe to events but are not in EXTENSIONS. */
 export async function diagnoseLeftExtensions(db: Kysely<Tables>, extensions: readonly Extension[]): Promise<Finding[]> {
   const names = extensions.map(({ name }) => name);
   const rows = await db
@@ -44,8 +44,8 @@ export async function diagnoseLeftExtensions(db: Kysely<Tables>, extensions: rea
     .execute();
   return rows.map(({ extension }) =>
     warning(
-      `The extension ${extension} is told of events, and is not in EXTENSIONS here`,
-      'Set EXTENSIONS alike for every process; where the extension is removed, this ends within a day',
+      `The extension ${extension} subscribes to events but is not in EXTENSIONS here`,
+      'Set the same EXTENSIONS for every process. The subscription of a removed extension ends within a day',
     ),
   );
 }

@@ -1,4 +1,4 @@
-/** One thing that was looked at: how it is, and what to do where that is not well. */
+/** The result of one check. A warning or an error has a remedy. */
 export interface Finding {
   level: 'ok' | 'warning' | 'error';
   what: string;
@@ -9,12 +9,12 @@ export function ok(what: string): Finding {
   return { level: 'ok', what, remedy: null };
 }
 
-/** Something that will not do for long, or that is perhaps meant. */
+/** A problem that will grow, or that may be intended. */
 export function warning(what: string, remedy: string): Finding {
   return { level: 'warning', what, remedy };
 }
 
-/** Something with which the server does not work, or not rightly. */
+/** A problem that keeps the server from working correctly. */
 export function error(what: string, remedy: string): Finding {
   return { level: 'error', what, remedy };
 }

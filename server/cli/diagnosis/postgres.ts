@@ -17,7 +17,7 @@ export async function diagnosePostgres(db: Queryable): Promise<Finding[]> {
       ? ok('The database is encoded in UTF8')
       : error(
           `The database is encoded in ${encoding}, which cannot hold every character`,
-          "Move it to one made with: create database ... encoding 'UTF8' template template0",
+          "Move the data to a new database: create database ... encoding 'UTF8' template template0",
         ),
   ];
 }
@@ -48,16 +48,19 @@ export async function diagnosePostgresExtensions(db: Queryable, isMigrated: bool
     const create = `create extension ${name}`;
     if (is_installed) return ok(`The extension ${name} is installed`);
     if (!is_available) {
-      return error(`PostgreSQL has no extension ${name}`, "Install PostgreSQL's contrib package on its machine");
+      return error(
+        `PostgreSQL has no extension ${name}`,
+        "Install PostgreSQL's contrib package on the database machine",
+      );
     }
     if (!is_creatable) {
       return error(
-        `The extension ${name} is missing, and the user may not create it`,
+        `The extension ${name} is missing, and the user is not allowed to create it`,
         `As a superuser, in this database: ${create}`,
       );
     }
     return isMigrated
       ? error(`The extension ${name} is missing`, `Run: ${create}`)
-      : ok(`The extension ${name} can be created by migrate`);
+      : ok(`migrate can create the extension ${name}`);
   });
 }

@@ -2,13 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-/** Marks a directory in the making, with the process that is at it. */
+/** The name of an unfinished directory, with the id of its process. */
 const unfinished = /\.idea-board-new-(\d+)-[0-9a-f]{8}$/;
 
 /**
- * Makes a directory whole or not at all: `fill` works on a sibling, which is then renamed to `target`. So neither an
- * interruption nor a second process leaves a half-made `target`. Returns false if something else stands there by then,
- * such as the work of a process that was faster.
+ * Creates a directory completely or not at all: `fill` works on a sibling, which is then renamed to `target`. Returns false
+ * if `target` exists by then, for example because another process was faster.
  */
 export async function buildDirectory(target: string, fill: (directory: string) => Promise<void>): Promise<boolean> {
   await removeAbandoned(dirname(target));
@@ -32,7 +31,7 @@ async function removeAbandoned(parent: string) {
   for (const name of await readdir(parent)) {
     const pid = Number(name.match(unfinished)?.[1]);
     if (!(pid > 0) || isAlive(pid)) continue;
-    // Its initdb may outlive a killed process by moments and write on: then the rest goes at the next start.
+    // The initdb of a killed process may still write for a moment. The next start removes the rest.
     await rm(join(parent, name), { recursive: true, force: true }).catch(() => {});
   }
 }

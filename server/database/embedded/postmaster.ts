@@ -5,19 +5,20 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { readIfExists } from '../read-if-exists.ts';
 import { isAlive } from './build-directory.ts';
 import type { PostgresBinaries } from './postgres-binaries.ts';
 import { type Cluster, canEnter } from './postgres-cluster.ts';
 import { EmbeddedPostgresError, isLockConflict, pickReason, postgresEnvironment } from './postgres-program.ts';
 
-/** A running PostgreSQL, as its `postmaster.pid` describes it. */
+/** A running PostgreSQL, from its `postmaster.pid`. */
 export interface Postmaster {
   pid: number;
   port: number;
   socketDir: string;
-  /** The last line, which is what pg_ctl waits for, too: to ask by connecting would fill the log with refusals. */
+  /** The last line, like for pg_ctl. Polling with connections would fill the log with refusals. */
   status: 'starting' | 'ready' | 'stopping' | undefined;
-  /** The process, if it is our own child. */
+  /** The process, if it is a child of this one. */
   child?: ChildProcess;
 }
 
@@ -28,7 +29,7 @@ export interface LaunchOptions {
 
 const pollIntervalMs = 20;
 
-/** Recovery after a crash replays up to a gigabyte of log (max_wal_size), which a slow disk takes this long for. */
+/** Recovery after a crash replays up to a gigabyte of log (max_wal_size). A slow disk needs this time. */
 const startLimitMs = 60_000;
 
 const fastShutdownLimitMs = 8_000;
@@ -36,19 +37,19 @@ const fastShutdownLimitMs = 8_000;
 /** PostgreSQL kills its own children five seconds into an immediate shutdown. */
 const immediateShutdownLimitMs = 10_000;
 
-/** A log of warnings and errors seldom gets here. One older file is kept. */
+/** The log has only warnings and errors. One older file is kept. */
 const logLimitBytes = 10_000_000;
 
 const socketDirPrefix = 'idea-board-';
 
-/** A socket's path must fit into 103 bytes on macOS, 107 on Linux: the rest are `idea-board-XXXXXX/.s.PGSQL.5432`. */
+/** A socket's path has at most 103 bytes on macOS and 107 on Linux. */
 const socketParentLimitBytes = 103 - '/idea-board-XXXXXX/.s.PGSQL.5432'.length;
 
-const port = 5432; // Every cluster has a socket directory to itself, so this can be a constant.
+const port = 5432; // A constant, because every cluster has its own socket directory.
 
 /**
- * Waits until the cluster's PostgreSQL accepts connections. Without one that runs it calls `launch`, or returns
- * undefined if it has none. One that is stopping is awaited and followed by a new one.
+ * Waits until the cluster's PostgreSQL accepts connections. If none runs, it calls `launch`, or returns undefined without
+ * `launch`. A stopping one is treated likewise after its end.
  */
 export async function awaitPostmaster(
   cluster: Cluster,
@@ -65,8 +66,7 @@ export async function awaitPostmaster(
     }
     if (launched !== undefined && hasExited(launched.child)) {
       await removeSocketDir(launched.socketDir);
-      // Another process may have launched one in the same instant, and PostgreSQL let only that one live.
-      // One that worked alone in the cluster may have ended by now: then it is free.
+      // After a lock conflict another process has launched PostgreSQL, or one in single-user mode has just ended.
       const reason = postmaster === undefined ? await explainExit(cluster, launched) : undefined;
       if (reason !== undefined && !isLockConflict(reason.message)) throw reason;
       launched = undefined;
@@ -78,35 +78,30 @@ export async function awaitPostmaster(
   }
   throw new EmbeddedPostgresError(
     'failed',
-    `PostgreSQL in ${cluster.dataDir} is not ready after ${startLimitMs / 1000} s and goes on trying: see ${cluster.logFile}`,
+    `PostgreSQL in ${cluster.dataDir} is not ready after ${startLimitMs / 1000} s but still starting: see ${cluster.logFile}`,
   );
 }
 
-/** Finds the PostgreSQL that runs in a cluster, whoever started it. */
+/** Finds the running PostgreSQL of a cluster, also if another process started it. */
 async function findPostmaster(cluster: Cluster): Promise<Postmaster | undefined> {
   const recorded = await readPostmasterFile(cluster);
   return recorded !== undefined && (await isPostmaster(recorded.pid, cluster)) ? recorded : undefined;
 }
 
 async function readPostmasterFile(cluster: Cluster): Promise<Postmaster | undefined> {
-  const text = await readFile(join(cluster.directory, 'postmaster.pid'), 'utf8').catch(
-    (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return '';
-      throw error;
-    },
-  );
+  const text = (await readIfExists(join(cluster.directory, 'postmaster.pid'))) ?? '';
   // pid, data directory, start time, port, socket directory, listen address, shared memory, status
   const lines = text.split('\n').map(line => line.trim());
-  // Negative for a process that works alone in the cluster. It never becomes ready, so others wait for its end.
+  // The pid is negative in single-user mode, which never becomes ready, so others wait for its end.
   const pid = Math.abs(Number(lines[0]));
   if (!Number.isSafeInteger(pid) || pid <= 0) return undefined;
   return { pid, port: Number(lines[3]), socketDir: lines[4] ?? '', status: lines[7] as Postmaster['status'] };
 }
 
-/** After a crash or a reboot the recorded process id may be anybody's. PostgreSQL works in its data directory. */
+/** After a crash another process may have the recorded id. PostgreSQL's working directory is its data directory. */
 async function isPostmaster(pid: number, cluster: Cluster): Promise<boolean> {
   if (process.platform === 'linux') {
-    // A zombie has no working directory any more, so that one which nobody reaps counts as gone.
+    // A zombie has no working directory, so it counts as ended.
     const cwd = await stat(`/proc/${pid}/cwd`).catch(() => undefined);
     return cwd !== undefined && cwd.ino === cluster.inode.ino && cwd.dev === cluster.inode.dev;
   }
@@ -117,11 +112,11 @@ async function isPostmaster(pid: number, cluster: Cluster): Promise<boolean> {
 export interface Launched {
   child: ChildProcess;
   socketDir: string;
-  /** Where this start begins in the log. */
+  /** The position in the log at this start. */
   logOffset: number;
 }
 
-/** Spawns PostgreSQL. It is in a session of its own: Ctrl-C in a terminal would else stop it before we have drained. */
+/** Spawns PostgreSQL in its own session. Otherwise Ctrl-C in a terminal would stop it before the server has drained. */
 export async function launchPostmaster(
   cluster: Cluster,
   binaries: PostgresBinaries,
@@ -145,7 +140,7 @@ export async function launchPostmaster(
     const args = Object.entries(allSettings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
     const child = spawn(binaries.postgres, ['-D', cluster.directory, ...args], {
       ...cluster.runAs,
-      cwd: '/', // a directory that every user may enter: PostgreSQL fails in any other
+      cwd: '/', // PostgreSQL needs a directory that its user can enter
       env: postgresEnvironment,
       stdio: ['ignore', log.handle.fd, log.handle.fd],
       detached: true,
@@ -169,12 +164,12 @@ async function openLog({ logFile, runAs }: Cluster) {
   if (size > logLimitBytes) await rename(logFile, `${logFile}.old`);
   const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW } = constants;
   const handle = await open(logFile, O_APPEND | O_CREAT | O_WRONLY | O_NOFOLLOW, 0o600);
-  // A cluster's owner can go on without root, and must not find a log that only root can write.
+  // The owner of the cluster can start it later without root, and must be able to write the log.
   if (runAs !== undefined) await handle.chown(runAs.uid, runAs.gid);
   return { handle, offset: (await handle.stat()).size };
 }
 
-/** Only PostgreSQL's user can enter the directory. Every client needs a password besides. */
+/** Only PostgreSQL's user can enter the directory. Clients also need a password. */
 async function makeSocketDir({ runAs }: Cluster) {
   const parent = tmpdir();
   const isUsable =
@@ -185,18 +180,18 @@ async function makeSocketDir({ runAs }: Cluster) {
 }
 
 async function removeSocketDir(socketDir: string) {
-  // The path may come from a file that PostgreSQL's user can write: nothing but what we put there is removed.
+  // The path may come from a file that PostgreSQL's user can write, so only our own files are removed.
   if (!basename(socketDir).startsWith(socketDirPrefix)) return;
   for (const name of [`.s.PGSQL.${port}`, `.s.PGSQL.${port}.lock`]) await unlink(join(socketDir, name)).catch(() => {});
   await rmdir(socketDir).catch(() => {});
 }
 
-/** Clears away what a PostgreSQL left that was killed or lost its machine. */
+/** Removes the files of a PostgreSQL that was killed or lost its machine. */
 export async function removeLeftovers(cluster: Cluster) {
   const recorded = await readPostmasterFile(cluster);
   if (recorded === undefined || (await isPostmaster(recorded.pid, cluster))) return;
   await removeSocketDir(recorded.socketDir);
-  // PostgreSQL itself copes with a dead process id, but not with one that has become another program's.
+  // PostgreSQL handles the id of a dead process, but not one that another program now has.
   if (isAlive(recorded.pid)) await unlink(join(cluster.directory, 'postmaster.pid'));
 }
 
@@ -209,7 +204,7 @@ async function explainExit(cluster: Cluster, { child, logOffset }: Launched) {
   );
 }
 
-/** Stops PostgreSQL and returns when it is gone. Sessions are ended, transactions rolled back. */
+/** Stops PostgreSQL and waits for its end. It ends sessions and rolls back transactions. */
 export async function stopPostmaster(postmaster: Postmaster, cluster: Cluster) {
   const isGone = async () =>
     postmaster.child === undefined ? !(await isPostmaster(postmaster.pid, cluster)) : hasExited(postmaster.child);

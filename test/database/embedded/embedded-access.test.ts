@@ -30,7 +30,7 @@ const moduleUrl = new URL('../../../server/database/embedded/embedded-postgres.t
 
 const roles = ['idea_board', 'idea_board_superuser', 'postgres'];
 
-test('nobody connects to the embedded PostgreSQL without the password of the application role', async () => {
+test('a client of the embedded PostgreSQL needs the password of the application role', async () => {
   const { postgres, dataDir } = await startIn(await makeDataDir());
   for (const user of roles) expect(await refusalOf(postgres, { user, password: 'guessed' })).toBe('28P01');
   for (const user of roles) expect(await refusalOf(postgres, { user })).toMatch(/^SASL: /);
@@ -43,16 +43,16 @@ test('nobody connects to the embedded PostgreSQL without the password of the app
 });
 
 if (isRoot && spawnSync(process.execPath, ['--version'], asNobody()).status === 0)
-  test('another process of the user nobody is asked for a password and cannot read it', async () => {
+  test('another process of the user nobody needs the password and cannot read it', async () => {
     const { postgres, dataDir } = await startIn(await makeDataDir());
-    // 10 asks for SASL, which is what SCRAM comes in. 0 would let the client in.
+    // 10 requests SASL, which includes SCRAM. 0 would accept the client.
     for (const user of roles) expect(await askAsNobody(postgres, user)).toBe('R 10');
     const reading = spawnSync('cat', [join(dataDir, 'postgres.password')], asNobody());
     expect(reading.status).not.toBe(0);
     expect(reading.stdout.toString()).toBe('');
   });
 
-test('the application role is no superuser and cannot become one', async () => {
+test('the application role is not a superuser and cannot become one', async () => {
   const { postgres } = await startIn(await makeDataDir());
   expect(await query(postgres, readAttributes)).toEqual([harmless]);
   await expect(query(postgres, 'alter role idea_board superuser')).rejects.toMatchObject({ code: '42501' });
@@ -62,14 +62,14 @@ test('the application role is no superuser and cannot become one', async () => {
   expect(await query(postgres, findForeign)).toEqual([]);
 });
 
-test('a data directory that trusted every client keeps its data and asks for a password from its next start on', async () => {
+test('a data directory that trusted every client keeps its data and requires a password after its next start', async () => {
   const dataDir = await makeTrustingDataDir();
   const { postgres } = await startIn(dataDir);
   expect(await query(postgres, 'select answer from kept')).toEqual([{ answer: 42 }]);
   for (const user of roles) expect(await refusalOf(postgres, { user })).toMatch(/^SASL: /);
   expect(await query(postgres, readAttributes)).toEqual([harmless]);
   expect(await query(postgres, findForeign)).toEqual([]);
-  // Migrations change, and the queue works with, objects that the superuser made.
+  // Migrations and the queue must be able to change objects that the superuser created.
   expect(await migrate(postgres.url())).toEqual([]);
   await query(postgres, `alter table ideas add column extra text; alter type mood add value 'calm'; drop view seen`);
   await query(postgres, `select graphile_worker.add_job('nothing')`);
@@ -82,17 +82,17 @@ test('a data directory that trusted every client keeps its data and asks for a p
   expect((await stat(join(dataDir, 'postgres/pg_hba.conf'))).mtimeMs).toBe(before.mtimeMs);
 });
 
-test('a change of an old data directory that was killed is repeated by the next start', async () => {
+test('the next start repeats a killed change of an old data directory', async () => {
   const dataDir = await makeTrustingDataDir();
   const pidFile = join(dataDir, 'postgres/postmaster.pid');
   const settings = join(dataDir, 'postgres/postgresql.conf');
   const original = await readFile(settings);
-  // PostgreSQL waits for a second before it runs a statement, so the test cannot miss a step.
+  // PostgreSQL waits for a second before each statement, so the test cannot miss a step.
   await appendFile(settings, 'post_auth_delay = 1\n');
   const script = `import { startEmbeddedPostgres } from ${JSON.stringify(moduleUrl)};
     await startEmbeddedPostgres({ dataDir: ${JSON.stringify(dataDir)} });`;
   let last = '';
-  /** A PostgreSQL that works without a server writes its pid as a negative number. */
+  /** In single-user mode PostgreSQL writes its pid as a negative number. */
   const awaitStep = async () => {
     last = await until(async () => {
       const [pid = ''] = (await readFile(pidFile, 'utf8').catch(() => '')).split('\n');
@@ -117,7 +117,7 @@ test('a change of an old data directory that was killed is repeated by the next 
   for (const user of roles) expect(await refusalOf(postgres, { user })).toMatch(/^SASL: /);
 });
 
-test('of two servers that start at once on an old data directory one changes and owns it', async () => {
+test('one of two servers that start at once on an old data directory changes and owns it', async () => {
   const dataDir = await makeTrustingDataDir();
   const outcomes = await Promise.allSettled([startIn(dataDir), startIn(dataDir)]);
   const started = outcomes.filter(outcome => outcome.status === 'fulfilled').map(outcome => outcome.value.postgres);
@@ -127,7 +127,7 @@ test('of two servers that start at once on an old data directory one changes and
   expect(await query(started[0] as EmbeddedPostgres, readAttributes)).toEqual([harmless]);
 });
 
-test('a trusting PostgreSQL that a killed server left is stopped, changed and started again', async () => {
+test('a server stops, secures and restarts a trusting PostgreSQL that a killed server left running', async () => {
   const dataDir = await makeTrustingDataDir();
   const left = await launchTrusting(dataDir);
   const { postgres } = await startIn(dataDir);
@@ -137,7 +137,7 @@ test('a trusting PostgreSQL that a killed server left is stopped, changed and st
   expect(left.child?.exitCode).toBe(0);
 });
 
-test('an old server that still runs keeps its PostgreSQL, and a command works beside it', async () => {
+test('a running server of an old version keeps its PostgreSQL, and a command can use it', async () => {
   const dataDir = await makeTrustingDataDir();
   const { socketDir, port } = await launchTrusting(dataDir);
   const owner = new Client({ host: socketDir, port, user: 'idea_board', database: 'postgres' });
@@ -150,7 +150,7 @@ test('an old server that still runs keeps its PostgreSQL, and a command works be
   await owner.end();
 });
 
-test('a lost password is replaced at the next start, and the former one opens nothing', async () => {
+test('the next start replaces a lost password, and the old one is invalid', async () => {
   const first = await startIn(await makeDataDir());
   await query(first.postgres, 'create table kept as select 42 as answer');
   await first.postgres.stop();
@@ -171,7 +171,7 @@ const harmless = {
   rolbypassrls: false,
 };
 
-/** What in the database does not belong to the application role. Extensions and their members may not. */
+/** Lists the objects of other owners than the application role, without extensions and their members. */
 const findForeign = `
   with owned as (
     select 'pg_database'::regclass as classid, oid, datdba as owner from pg_database where datname = current_database()
@@ -190,13 +190,13 @@ const findForeign = `
     and not exists (
       select from pg_depend d where d.classid = owned.classid and d.objid = owned.oid and d.deptype = 'e'
     )
-    -- Arrays and row types of what an extension brought.
+    -- Array types and row types of an extension's objects.
     and not exists (
       select from pg_type t join pg_depend d on d.objid in (t.typelem, t.typrelid) and d.deptype = 'e'
       where owned.classid = 'pg_type'::regclass and t.oid = owned.oid
     )`;
 
-/** A cluster as earlier versions made it: initdb's superuser is the application's, and every client is trusted. */
+/** Creates a cluster like earlier versions: the application uses initdb's superuser, and every client is trusted. */
 async function makeTrustingDataDir(): Promise<string> {
   const dataDir = await makeDataDir();
   const directory = join(dataDir, 'postgres');
@@ -285,7 +285,7 @@ async function query(postgres: EmbeddedPostgres, sql: string): Promise<Record<st
   }
 }
 
-/** Why PostgreSQL lets a client not in: its code, or what the client lacks to go on. */
+/** Returns PostgreSQL's code for a refused client, or the client's own error. */
 async function refusalOf(
   { connection: { host, port } }: EmbeddedPostgres,
   { user, password = '' }: { user: string; password?: string },
@@ -300,7 +300,7 @@ async function refusalOf(
   );
 }
 
-/** What PostgreSQL answers first to a process of the user nobody: the kind of its message, and of authentication. */
+/** Returns PostgreSQL's first answer to a process of the user nobody: the kinds of message and authentication. */
 async function askAsNobody({ connection: { host, port } }: EmbeddedPostgres, user: string): Promise<string> {
   const script = `
     const { connect } = require('node:net');

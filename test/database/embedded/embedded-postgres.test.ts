@@ -10,10 +10,10 @@ import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import {
   connectOrStart,
   type EmbeddedPostgres,
-  type EmbeddedPostgresError,
   type EmbeddedPostgresOptions,
   startEmbeddedPostgres,
 } from '../../../server/database/embedded/embedded-postgres.ts';
+import type { EmbeddedPostgresError } from '../../../server/database/embedded/postgres-program.ts';
 import { makeScratchDirectory } from '../../helpers/scratch-directory.ts';
 
 const isRoot = process.getuid?.() === 0;
@@ -21,11 +21,11 @@ const nobody = 65534;
 const repository = fileURLToPath(new URL('../../', import.meta.url));
 const moduleUrl = new URL('../../../server/database/embedded/embedded-postgres.ts', import.meta.url).href;
 
-/** Everything that a test opened, closed after it whether it passed or not. */
+/** Everything that a test opened. It is closed after the test. */
 const running = new Set<EmbeddedPostgres>();
 const children = new Set<ChildProcess>();
 
-/** A data directory with a cluster in it, for the tests that need not see the first start. */
+/** A data directory with a cluster, for tests that do not concern the first start. */
 let dataDir: string;
 const parents: string[] = [];
 
@@ -47,7 +47,7 @@ afterEach(async () => {
 });
 
 describe('a first start', () => {
-  test('makes a UTF-8 cluster with the application database, behind a socket that only its user can reach', async () => {
+  test('the first start creates a UTF-8 cluster with the application database and a private socket', async () => {
     const fresh = await makeDataDir();
     const postgres = await start(fresh);
     const [row] = await query(
@@ -72,7 +72,7 @@ describe('a first start', () => {
     expect((await readdir(fresh)).sort()).toEqual(['postgres', 'postgres.log', 'postgres.password']);
   });
 
-  test('happens once when two processes begin at the same instant, and one of them owns the result', async () => {
+  test('two processes that start at once create one cluster, and one of them owns it', async () => {
     const fresh = await makeDataDir();
     const outcomes = await Promise.allSettled([start(fresh), start(fresh)]);
     expect(outcomes.map(outcome => outcome.status).sort()).toEqual(['fulfilled', 'rejected']);
@@ -80,12 +80,12 @@ describe('a first start', () => {
     expect((await readdir(fresh)).sort()).toEqual(['postgres', 'postgres.log', 'postgres.password']);
   });
 
-  test('that was killed during initdb does not break the next one, which clears its remains away', async () => {
+  test('a first start after one that was killed during initdb succeeds and removes its files', async () => {
     const fresh = await makeDataDir();
     const killed = runScript(`await startEmbeddedPostgres({ dataDir: ${JSON.stringify(fresh)} })`, { detached: true });
     const findUnfinished = async () => (await readdir(fresh)).find(name => name.includes('.idea-board-new-'));
     await until(async () => existsSync(join(fresh, (await findUnfinished()) ?? 'none', 'PG_VERSION')));
-    process.kill(-(killed.pid as number), 'SIGKILL'); // and initdb with it
+    process.kill(-(killed.pid as number), 'SIGKILL'); // the process group includes initdb
     await once(killed, 'exit');
     expect(await findUnfinished()).toBeDefined();
 
@@ -95,7 +95,7 @@ describe('a first start', () => {
 });
 
 describe('ownership', () => {
-  test('a second owner is refused in one line, and the first is not disturbed', async () => {
+  test('a second owner is refused in one line, and the first one continues', async () => {
     const first = await start(dataDir);
     const refusal = await refused({ dataDir });
     expect(refusal).toMatchObject({ code: 'in_use', message: `another Idea-Board server is using ${dataDir}` });
@@ -103,7 +103,7 @@ describe('ownership', () => {
     await query(first, 'select 1');
   });
 
-  test('outlives the loss of the session that holds its lock', async () => {
+  test('an owner stays the owner after the loss of the session with its lock', async () => {
     const postgres = await start(dataDir);
     const holders = async () => {
       const rows = await query(postgres, `select pid from pg_locks where locktype = 'advisory' and granted`);
@@ -111,7 +111,7 @@ describe('ownership', () => {
     };
     const [lost] = await holders();
     await query(postgres, `select pg_terminate_backend(${lost})`);
-    // The one that ends holds it for an instant yet.
+    // The ending session holds the lock for a moment.
     await until(async () => {
       const [holder] = await holders();
       return holder !== undefined && holder !== lost;
@@ -127,7 +127,7 @@ describe('ownership', () => {
     await query(server, 'select 1');
   });
 
-  test('a command line tool starts PostgreSQL if it has to, and stops it', async () => {
+  test('a command line tool starts PostgreSQL if none runs, and stops it', async () => {
     const tool = await connectOrStart({ dataDir, durable: false });
     running.add(tool);
     const pid = await readPid(dataDir);
@@ -138,7 +138,7 @@ describe('ownership', () => {
 });
 
 describe('the end', () => {
-  test('stop() leaves no process, no socket and no pid file, and the data are there at the next start', async () => {
+  test('stop() removes process, socket and pid file, and the next start has the data', async () => {
     const first = await start(dataDir);
     const pid = await readPid(dataDir);
     await query(first, `create table kept as select 42 as answer`);
@@ -149,7 +149,7 @@ describe('the end', () => {
     expect(await query(await start(dataDir), 'select answer from kept')).toEqual([{ answer: 42 }]);
   });
 
-  test('a start in the middle of it waits, and then succeeds', async () => {
+  test('a start during stop() waits and then succeeds', async () => {
     const first = await start(dataDir);
     const before = await readPid(dataDir);
     const stopped = first.stop();
@@ -166,7 +166,7 @@ describe('the end', () => {
     expect(await once(child, 'exit')).toEqual([0, null]);
   });
 
-  test('after kill -9 of its owner PostgreSQL is adopted with all that was committed', async () => {
+  test('a new owner adopts PostgreSQL with all committed data after kill -9 of the old owner', async () => {
     const child = runScript(`
       const postgres = await startEmbeddedPostgres({ dataDir: ${JSON.stringify(dataDir)} });
       const client = new pg.Client(postgres.url());
@@ -184,11 +184,11 @@ describe('the end', () => {
     expect(await readPid(dataDir)).toBe(pid);
     expect(await query(adopted, 'select answer from committed')).toEqual([{ answer: 7 }]);
     await adopted.stop();
-    await until(async () => !isAlive(pid)); // at once, but for the instant between its last word and its end
+    await until(async () => !isAlive(pid)); // this takes only a moment
     expect(existsSync(adopted.connection.host)).toBe(false);
   });
 
-  test('Ctrl-C reaches the owner but not PostgreSQL, which serves until the owner stops it', async () => {
+  test('Ctrl-C reaches only the owner, and PostgreSQL serves until the owner stops it', async () => {
     const child = runScript(
       `
       const postgres = await startEmbeddedPostgres({ dataDir: ${JSON.stringify(dataDir)}, durable: false });
@@ -205,7 +205,7 @@ describe('the end', () => {
     );
     await readLine(child);
     const pid = await readPid(dataDir);
-    // It leads a group of its own, which no signal to the owner's reaches.
+    // PostgreSQL has its own process group, so signals to the owner's group do not reach it.
     expect(process.kill(-pid, 0)).toBe(true);
     process.kill(-(child.pid as number), 'SIGINT');
     expect(await readLine(child)).toBe('1');
@@ -214,8 +214,8 @@ describe('the end', () => {
   });
 });
 
-describe('what a killed PostgreSQL leaves', () => {
-  test('is recovered from, and its socket directory is removed', async () => {
+describe('a killed PostgreSQL', () => {
+  test('a start after a killed PostgreSQL recovers the data and removes the old socket directory', async () => {
     const first = await start(dataDir, { durable: true });
     const pid = await readPid(dataDir);
     await query(first, `create table replayed as select 3 as answer`);
@@ -229,7 +229,7 @@ describe('what a killed PostgreSQL leaves', () => {
     expect(existsSync(first.connection.host)).toBe(false);
   });
 
-  test('a pid file whose number is by now another process is ignored', async () => {
+  test('a start ignores a pid file with the id of another process', async () => {
     const cluster = await realpath(join(dataDir, 'postgres'));
     const lines = [process.pid, cluster, 1, 5432, '/tmp/idea-board-gone', '', '1 1', 'ready'];
     await writeFile(join(cluster, 'postmaster.pid'), `${lines.join('\n')}\n`, { mode: 0o600 });
@@ -241,27 +241,27 @@ describe('what a killed PostgreSQL leaves', () => {
 });
 
 describe('a failure is one line', () => {
-  test('when the data directory cannot be made', async () => {
+  test('the error for a data directory that cannot be created has one line', async () => {
     const file = join(await makeDataDir(), 'file');
     await writeFile(file, '');
     const error = await refused({ dataDir: join(file, 'data') });
     expect(error).toMatchObject({ name: 'EmbeddedPostgresError', code: 'failed' });
     expect(error.message).toMatch(/^cannot keep a database in .*\/file\/data: ENOTDIR[^\n]*$/);
-    // Node's recursive mkdir does not return from there.
+    // Node's recursive mkdir never returns there.
     if (existsSync('/proc/self'))
       expect(await refused({ dataDir: '/proc/idea-board/data' })).toMatchObject({ code: 'failed' });
   });
 
-  // To root every directory is writable.
+  // Root can write every directory.
   if (!isRoot) {
-    test('when the data directory cannot be written', async () => {
+    test('the error for a data directory that cannot be written has one line', async () => {
       const readOnly = await makeDataDir();
       await chmod(readOnly, 0o500);
       expect((await refused({ dataDir: readOnly })).message).toMatch(/^cannot keep a database in [^\n]*EACCES[^\n]*$/);
     });
   }
 
-  test('when something else stands where the cluster should be', async () => {
+  test('the error for other files at the place of the cluster has one line', async () => {
     const occupied = await makeDataDir();
     await mkdir(join(occupied, 'postgres'));
     await writeFile(join(occupied, 'postgres/notes.txt'), 'mine');
@@ -271,7 +271,7 @@ describe('a failure is one line', () => {
     expect(await readdir(join(occupied, 'postgres'))).toEqual(['notes.txt']);
   });
 
-  test('when PostgreSQL exits at start: its last words', async () => {
+  test('the error for a PostgreSQL that exits at start has its reason in one line', async () => {
     const error = await refused({ dataDir, settings: { max_connections: 'plenty' } });
     expect(error.message).toMatch(/ did not start: .*FATAL: .*max_connections.*"plenty"$/);
     expect(error.message).not.toContain('\n');
@@ -280,19 +280,19 @@ describe('a failure is one line', () => {
 
 if (isRoot)
   describe('as root', () => {
-    test('PostgreSQL runs as nobody, in the data directory where nobody can get there', async () => {
+    test('for root PostgreSQL runs as the user nobody, in a data directory that this user can enter', async () => {
       await start(dataDir);
       const pid = await readPid(dataDir);
       expect((await lstat(join(dataDir, 'postgres'))).isDirectory()).toBe(true);
       expect(await stat(join(dataDir, 'postgres'))).toMatchObject({ uid: nobody, gid: nobody });
       expect(await stat(dataDir)).toMatchObject({ uid: 0, gid: 0 });
       const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => undefined);
-      if (status === undefined) return; // no /proc, so not Linux
+      if (status === undefined) return; // the platform has no /proc
       expect(status).toMatch(/^Uid:\s+65534\s+65534\s+65534\s+65534$/m);
       expect(status).toMatch(/^Groups:\s*$/m);
     });
 
-    test('below a private directory the data directory holds a link, and no mode changes', async () => {
+    test('for root a data directory in a private directory gets a link, and no mode changes', async () => {
       const hidden = await makeDataDir(0o700);
       const first = await start(hidden);
       await query(first, 'create table kept as select 1');
@@ -312,17 +312,17 @@ if (isRoot)
       await third.stop();
       await rm(link, { recursive: true });
 
-      // A link to a cluster that is gone is not quietly replaced.
+      // A link to a missing cluster is not replaced.
       await rm(await readlink(join(hidden, 'postgres')), { recursive: true });
       expect((await refused({ dataDir: hidden })).message).toMatch(/ is a link to a database that is gone: /);
     });
 
-    // Needs a checkout, and a Node, that the user `nobody` can read.
+    // Requires a checkout and a Node that the user `nobody` can read.
     const canNobodyRun =
       isRoot && spawnSync(process.execPath, [moduleUrl.slice('file://'.length)], asNobody()).status === 0;
 
     if (canNobodyRun)
-      test('an ordinary user runs the packaged binaries themselves', async () => {
+      test('an ordinary user runs the packaged binaries directly', async () => {
         const own = await makeDataDir();
         await chmod(own, 0o777);
         const child = runScript(
@@ -344,12 +344,12 @@ if (isRoot)
       });
   });
 
-/** The process id of the PostgreSQL of a data directory. */
+/** Returns the process id of the PostgreSQL of a data directory. */
 async function readPid(directory: string) {
   return Number((await readFile(join(directory, 'postgres/postmaster.pid'), 'utf8')).split('\n')[0]);
 }
 
-/** A new data directory that every user can enter, unless its parent has another mode. */
+/** Creates a data directory that every user can enter, unless its parent has another mode. */
 async function makeDataDir(parentMode = 0o755) {
   const parent = await makeScratchDirectory();
   parents.push(parent);
@@ -358,7 +358,7 @@ async function makeDataDir(parentMode = 0o755) {
   return join(parent, 'data');
 }
 
-/** A cluster may be elsewhere, with a link to it. */
+/** The data directory may contain a link to its cluster. */
 async function removeParent(parent: string) {
   const cluster = await readlink(join(parent, 'data/postgres')).catch(() => undefined);
   if (cluster !== undefined) await rm(cluster, { recursive: true, force: true });
@@ -392,7 +392,7 @@ async function query(postgres: EmbeddedPostgres, sql: string): Promise<Record<st
   }
 }
 
-/** Runs a program in a Node process of its own, for what cannot be done to the test's own process. */
+/** Runs a program in another Node process, because the test must not harm its own process. */
 function runScript(body: string, options: object = {}) {
   const script = `import pg from 'pg'; import { startEmbeddedPostgres } from ${JSON.stringify(moduleUrl)};\n${body}`;
   const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
@@ -422,7 +422,7 @@ async function until(isTrue: () => Promise<boolean>) {
 function isAlive(pid: unknown) {
   try {
     process.kill(pid as number, 0);
-    // An orphan's remains are for the machine's first process to reap, which in a container may never do it.
+    // In a container nobody may reap an orphan, so a zombie counts as ended.
     const stat = existsSync('/proc/self/stat') ? readFileSync(`/proc/${pid}/stat`, 'utf8') : '';
     return !/\) [ZX] /.test(stat);
   } catch {
