@@ -19,7 +19,7 @@ function compare(base: JsonObject, head: JsonObject) {
   );
 }
 
-test('as text, a change is what is different, what to do, where it shows and where it stands', () => {
+test('the text format shows the change, the advice, the places and the pointers', () => {
   expect(formats.text(difference)).toBe(`old.json -> new.json
 1 breaking, 1 risky, 1 additive
 
@@ -43,7 +43,7 @@ additive  response-field-added
 `);
 });
 
-test('as text, nothing is said to be nothing, with how many texts for people differ', () => {
+test('the text format reports no change and counts changed descriptions', () => {
   const described = documentWith({ info: { title: 'Other', version: '1.0.0' }, tags: [{ name: 'a' }] });
   expect(formats.text(compare(documentWith({}), documentWith({})))).toBe(
     'old.json -> new.json\nNo change that a client can see\n',
@@ -53,7 +53,7 @@ test('as text, nothing is said to be nothing, with how many texts for people dif
   );
 });
 
-test('as JSON, a program finds the counts, and every change with both pointers of every place', () => {
+test('the JSON format has the counts and all changes with the pointers of every place', () => {
   const parsed = JSON.parse(formats.json(difference));
   expect(parsed).toMatchObject({ base: 'old.json', head: 'new.json', descriptions: 0 });
   expect(parsed.counts).toEqual({ breaking: 1, risky: 1, additive: 1 });
@@ -68,8 +68,8 @@ test('as JSON, a program finds the counts, and every change with both pointers o
   });
 });
 
-describe('as Markdown', () => {
-  test('what breaks stands first, and what is additive is folded away', () => {
+describe('the Markdown format', () => {
+  test('the Markdown format shows breaking changes first and folds additive ones', () => {
     const text = formats.markdown(difference);
     expect(text).toMatch(
       /^<!-- openapi-diff -->\n## API changes\n\n1 breaking, 1 risky, 1 additive: `old.json` → `new.json`\n/,
@@ -87,14 +87,14 @@ describe('as Markdown', () => {
     );
   });
 
-  test('names in a document write nothing but themselves', () => {
+  test('the Markdown format escapes names from the document', () => {
     const name = '`</details>[x](https://example.com)\n@all';
     const text = formats.markdown(compare(documentWith({ paths: { [`/${name}`]: { get: {} } } }), documentWith({})));
     expect(text).toContain('``');
     expect(text.replace(/(`+)(?!`)[\s\S]*?(?<!`)\1(?!`)/g, '')).not.toMatch(/<\/details>|\[x\]|@all/);
   });
 
-  test('more than a comment can hold is shortened between two changes', () => {
+  test('the Markdown format is cut between two changes if it exceeds the size of a comment', () => {
     const fields = Object.fromEntries(
       Array.from({ length: 900 }, (_, n) => [`a_field_with_a_rather_long_name_${n}`, string]),
     );
@@ -105,7 +105,7 @@ describe('as Markdown', () => {
   });
 });
 
-test('for GitHub, a change is an annotation at the line of the new document where it shows', () => {
+test('the GitHub format has an annotation at the line of each change in the new document', () => {
   const text = formats.github(difference, { name: 'new.json', text: headText, file: 'new.json' });
   const lines = headText.split('\n');
   const lineNumber = (part: string) => lines.findIndex(line => line.includes(part)) + 1;
@@ -118,14 +118,14 @@ test('for GitHub, a change is an annotation at the line of the new document wher
   ]);
 });
 
-test('for GitHub, a document that is no file has annotations without a line, and no name ends one', () => {
+test('the GitHub format for a URL has annotations without lines and escapes names', () => {
   const { base, head } = received(object({ '100%\n::error::': string }), object({}));
   const text = formats.github(compare(base, head), { name: 'https://example.com', text: '', file: undefined });
   expect(text.split('\n')).toHaveLength(3);
   expect(text).toMatch(/^::error title=breaking%3A response-field-removed::`100%25 ::error::` is gone\./);
 });
 
-describe('the line of a pointer', () => {
+describe('lines of pointers', () => {
   const text = '{\n  "a~/b": [1, {"x": "}\\"",\n    "c": [[2],\n 3]}],\n  "d": {}\n}';
   test.each([
     ['#', 1],
@@ -136,18 +136,18 @@ describe('the line of a pointer', () => {
     ['#/d', 5],
     ['#/d/not/there', 5],
     ['#/nor/this', 1],
-  ])('%s is %d', (pointer, line) => {
+  ])('the pointer %s leads to the line %d', (pointer, line) => {
     expect(lineOf(text, pointer)).toBe(line);
   });
 });
 
-describe('a release', () => {
+describe('versions of releases', () => {
   test.each<[string, Partial<Record<'breaking' | 'risky' | 'additive', number>>]>([
     ['major', { breaking: 1, additive: 3 }],
     ['minor', { risky: 1 }],
     ['minor', { additive: 1 }],
     ['patch', {}],
-  ])('raises the %s part of the version for %o', (part, counts) => {
+  ])('a release raises the %s part of the version for %o', (part, counts) => {
     expect(requiredBump({ ...difference, counts: { breaking: 0, risky: 0, additive: 0, ...counts } })).toBe(part);
   });
 
@@ -161,7 +161,7 @@ describe('a release', () => {
     ['minor', '1.9.0', '2.0.0', true],
     ['major', '1.9.0', '1.10.0', false],
     ['major', '1.9.0', '2.0.0', true],
-  ])('that needs a new %s version, from %s to %s: %o', (part, from, to, isEnough) => {
+  ])('a release that needs a new %s version may go from %s to %s: %o', (part, from, to, isEnough) => {
     expect(isRaisedBy(part, from, to)).toBe(isEnough);
   });
 });

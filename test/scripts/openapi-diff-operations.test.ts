@@ -26,17 +26,17 @@ const headers = (base: JsonObject, head: JsonObject) =>
   responses({ 200: { description: 'Done.', headers: base } }, { 200: { description: 'Done.', headers: head } });
 const header = { schema: string };
 
-describe('of paths and operations', () => {
+describe('changes of paths and operations', () => {
   test.each<[string, Pair, string[]]>([
-    ['a path that is gone breaks', paths({ '/a': get, '/b': get }, { '/a': get }), ['breaking path-removed']],
+    ['a removed path is breaking', paths({ '/a': get, '/b': get }, { '/a': get }), ['breaking path-removed']],
     ['a new path is additive', paths({ '/a': get }, { '/a': get, '/b': get }), ['additive path-added']],
     [
-      'a method that is gone breaks',
+      'a removed method is breaking',
       paths({ '/a': { ...get, post: get.get } }, { '/a': get }),
       ['breaking operation-removed'],
     ],
     [
-      'a method that is gone after it was deprecated breaks',
+      'a removed deprecated method is breaking',
       paths({ '/a': { ...get, post: { ...get.get, deprecated: true } } }, { '/a': get }),
       ['breaking operation-removed'],
     ],
@@ -47,14 +47,14 @@ describe('of paths and operations', () => {
     ],
     ['a deprecated operation is additive', operations({}, { deprecated: true }), ['additive deprecated']],
     [
-      'another operationId is risky',
+      'a changed operationId is risky',
       operations({ operationId: 'a' }, { operationId: 'b' }),
       ['risky operation-id-changed'],
     ],
-    ['no operationId any more is risky', operations({ operationId: 'a' }, {}), ['risky operation-id-changed']],
-    ['an operationId where there was none is nothing', operations({}, { operationId: 'a' }), []],
+    ['a removed operationId is risky', operations({ operationId: 'a' }, {}), ['risky operation-id-changed']],
+    ['a new operationId is no change', operations({}, { operationId: 'a' }), []],
     [
-      'a part of a path with another name is risky',
+      'a renamed path parameter is risky',
       paths(
         {
           '/a/{id}': { get: { ...get.get, parameters: [{ name: 'id', in: 'path', required: true, schema: string }] } },
@@ -68,7 +68,7 @@ describe('of paths and operations', () => {
       ['risky path-parameter-renamed'],
     ],
     [
-      'a part of a path with another type breaks',
+      'a path parameter with another type is breaking',
       paths(
         {
           '/a/{id}': { get: { ...get.get, parameters: [{ name: 'id', in: 'path', required: true, schema: string }] } },
@@ -82,7 +82,7 @@ describe('of paths and operations', () => {
       ['breaking request-type-narrowed'],
     ],
     [
-      'a schema with another name is risky',
+      'a renamed schema is risky',
       {
         base: documentWith({ components: { schemas: { A: object({ a: string }) } } }),
         head: documentWith({ components: { schemas: { B: object({ a: string }) } } }),
@@ -94,28 +94,32 @@ describe('of paths and operations', () => {
   });
 });
 
-describe('of parameters', () => {
+describe('changes of parameters', () => {
   test.each<[string, Pair, string[]]>([
-    ['one that is gone breaks', parameters([query('a')], []), ['breaking parameter-removed']],
-    ['a new optional one is additive', parameters([], [query('a')]), ['additive parameter-added']],
-    ['a new required one breaks', parameters([], [query('a', { required: true })]), ['breaking parameter-required']],
+    ['a removed parameter is breaking', parameters([query('a')], []), ['breaking parameter-removed']],
+    ['a new optional parameter is additive', parameters([], [query('a')]), ['additive parameter-added']],
     [
-      'one that is now required breaks',
+      'a new required parameter is breaking',
+      parameters([], [query('a', { required: true })]),
+      ['breaking parameter-required'],
+    ],
+    [
+      'a parameter that becomes required is breaking',
       parameters([query('a')], [query('a', { required: true })]),
       ['breaking parameter-required'],
     ],
     [
-      'one that is now optional is additive',
+      'a parameter that becomes optional is additive',
       parameters([query('a', { required: true })], [query('a')]),
       ['additive parameter-optional'],
     ],
     [
-      'one that is somewhere else is another one',
+      'a moved parameter counts as removed and added',
       parameters([query('a')], [{ ...query('a'), in: 'header' }]),
       ['breaking parameter-removed', 'additive parameter-added'],
     ],
     [
-      'one that becomes required at the path breaks',
+      'a parameter of the path that becomes required is breaking',
       {
         base: documentWith({ paths: { '/a': get } }),
         head: documentWith({ paths: { '/a': { ...get, parameters: [query('a', { required: true })] } } }),
@@ -123,32 +127,32 @@ describe('of parameters', () => {
       ['breaking parameter-required'],
     ],
     [
-      'fewer values break',
+      'a removed value of a parameter is breaking',
       parameters([query('a', { schema: { enum: ['x', 'y'] } })], [query('a', { schema: { enum: ['x'] } })]),
       ['breaking request-enum-value-removed'],
     ],
     [
-      'another default is risky',
+      'a changed default of a parameter is risky',
       parameters([query('a', { schema: { default: 20 } })], [query('a', { schema: { default: 50 } })]),
       ['risky request-default-changed'],
     ],
     [
-      'a list that is written in another way breaks',
+      'a changed serialization of a list is breaking',
       parameters([query('a', { explode: true })], [query('a', { explode: false })]),
       ['breaking parameter-serialization-changed'],
     ],
     [
-      'one that is JSON now breaks',
+      'a parameter that becomes JSON is breaking',
       parameters([query('a')], [{ name: 'a', in: 'query', content: json(string) }]),
       ['breaking parameter-serialization-changed'],
     ],
     [
-      'one that may no longer have reserved characters breaks, and one that may is nothing',
+      'forbidding reserved characters is breaking, and allowing them is no change',
       parameters([query('a', { allowReserved: true }), query('b')], [query('a'), query('b', { allowReserved: true })]),
       ['breaking parameter-serialization-changed'],
     ],
     [
-      'a deprecated one is additive',
+      'a deprecated parameter is additive',
       parameters([query('a')], [query('a', { deprecated: true })]),
       ['additive deprecated'],
     ],
@@ -157,33 +161,41 @@ describe('of parameters', () => {
   });
 });
 
-describe('of bodies', () => {
+describe('changes of request bodies', () => {
   const bodies = (base: JsonObject | undefined, head: JsonObject | undefined): Pair =>
     operations(base ? { requestBody: base } : {}, head ? { requestBody: head } : {});
   const body = { content: json(string) };
   test.each<[string, Pair, string[]]>([
-    ['a new required one breaks', bodies(undefined, { ...body, required: true }), ['breaking request-body-required']],
-    ['a new optional one is additive', bodies(undefined, body), ['additive request-body-added']],
-    ['one that is now required breaks', bodies(body, { ...body, required: true }), ['breaking request-body-required']],
     [
-      'one that is now optional is additive',
+      'a new required body is breaking',
+      bodies(undefined, { ...body, required: true }),
+      ['breaking request-body-required'],
+    ],
+    ['a new optional body is additive', bodies(undefined, body), ['additive request-body-added']],
+    [
+      'a body that becomes required is breaking',
+      bodies(body, { ...body, required: true }),
+      ['breaking request-body-required'],
+    ],
+    [
+      'a body that becomes optional is additive',
       bodies({ ...body, required: true }, body),
       ['additive request-body-optional'],
     ],
-    ['one that is no longer taken breaks', bodies(body, undefined), ['breaking request-body-removed']],
+    ['a removed body is breaking', bodies(body, undefined), ['breaking request-body-removed']],
     [
-      'another media type breaks',
+      'another media type of a request is breaking',
       bodies(body, { content: { 'text/csv': { schema: string } } }),
       ['breaking request-media-type-removed', 'additive request-media-type-added'],
     ],
-    ['a media type that is now any is nothing', bodies(body, { content: { '*/*': { schema: string } } }), []],
+    ['a media type that becomes a wildcard is no change', bodies(body, { content: { '*/*': { schema: string } } }), []],
     [
-      'a range of media types that is now one breaks',
+      'a range of media types that becomes one type is breaking',
       bodies({ content: { 'image/*': {} } }, { content: { 'image/png': {} } }),
       ['breaking request-media-type-removed', 'additive request-media-type-added'],
     ],
     [
-      'parts in another encoding are risky',
+      'a changed encoding of parts is risky',
       bodies(
         { content: { 'multipart/form-data': { encoding: { a: { contentType: 'text/plain' } } } } },
         { content: { 'multipart/form-data': { encoding: { a: { contentType: 'text/csv' } } } } },
@@ -195,7 +207,7 @@ describe('of bodies', () => {
   });
 });
 
-describe('of answers', () => {
+describe('changes of responses', () => {
   const answer = (content: JsonObject) => ({ 200: { description: 'Done.', content } });
   const keyed = (...keys: string[]) => ({
     description: 'No.',
@@ -203,32 +215,32 @@ describe('of answers', () => {
   });
   test.each<[string, Pair, string[]]>([
     [
-      'another success breaks',
+      'a changed success status is breaking',
       responses(done, { 201: { description: 'Made.' } }),
       ['breaking response-status-removed', 'risky response-status-added'],
     ],
     [
-      'one more success is risky',
+      'a new success status is risky',
       responses(done, { ...done, 202: { description: 'Soon.' } }),
       ['risky response-status-added'],
     ],
     [
-      'a new error is risky',
+      'a new error status is risky',
       responses(done, { ...done, 409: { description: 'No.' } }),
       ['risky response-status-added'],
     ],
     [
-      'an error that is gone breaks',
+      'a removed error status is breaking',
       responses({ ...done, 409: { description: 'No.' } }, done),
       ['breaking response-status-removed'],
     ],
     [
-      'an error that is now one of its class is kept, and what else the class has is risky',
+      'a class of statuses keeps its removed status, and its other statuses are risky',
       responses({ ...done, 409: { description: 'No.' } }, { ...done, '4XX': { description: 'No.' } }),
       ['risky response-status-added'],
     ],
     [
-      'what is left of a class is judged by what the class had',
+      'a status that replaces its class is compared with the class',
       responses(
         { ...done, '4XX': answer(json(string))[200] },
         { ...done, 404: answer(json({ type: 'integer' }))[200] },
@@ -236,47 +248,51 @@ describe('of answers', () => {
       ['breaking response-type-widened'],
     ],
     [
-      'an error key that is with none of the statuses of a class any more breaks, and one that is with another is there',
+      'an error key that all statuses of a class lose is breaking, and a moved one is no change',
       responses({ ...done, '4XX': keyed('a', 'b', 'c') }, { ...done, 404: keyed('a'), 409: keyed('b') }),
       ['breaking error-key-removed'],
     ],
     [
-      'an error key that a status of its own never has is still one of those that have none',
+      'a new error key of a status class is risky even if a listed status lacks it',
       responses({ ...done, default: keyed('a', 'b') }, { ...done, 404: keyed('a', 'c'), default: keyed('a', 'b') }),
       ['risky error-key-added'],
     ],
-    ['a body that is gone breaks', responses(answer(json(string)), done), ['breaking response-body-removed']],
-    ['a new body is additive', responses(done, answer(json(string))), ['additive response-body-added']],
+    ['a removed response body is breaking', responses(answer(json(string)), done), ['breaking response-body-removed']],
+    ['a new response body is additive', responses(done, answer(json(string))), ['additive response-body-added']],
     [
-      'another media type breaks',
+      'another media type of a response is breaking',
       responses(answer(json(string)), answer({ 'text/csv': { schema: string } })),
       ['breaking response-media-type-removed', 'additive response-media-type-added'],
     ],
     [
-      'one more media type is additive',
+      'a new media type of a response is additive',
       responses(answer(json(string)), answer({ ...json(string), 'text/csv': { schema: string } })),
       ['additive response-media-type-added'],
     ],
-    ['any media type that is now one is nothing', responses(answer({ '*/*': {} }), answer({ 'text/csv': {} })), []],
-    ['a header that is gone breaks', headers({ ETag: header }, {}), ['breaking response-header-removed']],
-    ['a new header is additive', headers({}, { ETag: header }), ['additive response-header-added']],
     [
-      'a header that is not always sent any more breaks',
+      'a wildcard media type that becomes one type is no change',
+      responses(answer({ '*/*': {} }), answer({ 'text/csv': {} })),
+      [],
+    ],
+    ['a removed response header is breaking', headers({ ETag: header }, {}), ['breaking response-header-removed']],
+    ['a new response header is additive', headers({}, { ETag: header }), ['additive response-header-added']],
+    [
+      'a response header that becomes optional is breaking',
       headers({ ETag: { ...header, required: true } }, { etag: header }),
       ['breaking response-header-optional'],
     ],
     [
-      'a header that is now always sent is additive',
+      'a response header that becomes required is additive',
       headers({ ETag: header }, { ETag: { ...header, required: true } }),
       ['additive response-header-required'],
     ],
     [
-      'a header of another type breaks',
+      'a response header with another type is breaking',
       headers({ Age: { schema: { type: 'integer' } } }, { Age: header }),
       ['breaking response-type-widened'],
     ],
     [
-      'a link that is gone is risky',
+      'a removed link is risky',
       responses({ 200: { description: 'Done.', links: { next: { operationId: 'a' } } } }, done),
       ['risky link-removed'],
     ],
@@ -285,7 +301,7 @@ describe('of answers', () => {
   });
 });
 
-describe('of servers', () => {
+describe('changes of servers', () => {
   const servers = (base: JsonObject[], head: JsonObject[]): Pair => ({
     base: operationWith({}, { servers: base }),
     head: operationWith({}, { servers: head }),
@@ -296,32 +312,32 @@ describe('of servers', () => {
   });
   test.each<[string, Pair, string[]]>([
     [
-      'another address breaks',
+      'a changed server address is breaking',
       servers([{ url: 'https://a.example.com' }], [{ url: 'https://b.example.com' }]),
       ['breaking server-removed', 'additive server-added'],
     ],
     [
-      'a slash at the end is nothing',
+      'a trailing slash of a server address is no change',
       servers([{ url: 'https://a.example.com/' }], [{ url: 'https://a.example.com' }]),
       [],
     ],
     [
-      'fewer values of a variable break',
+      'a removed value of a server variable is breaking',
       servers([variable('eu', 'us')], [variable('eu')]),
       ['breaking server-removed'],
     ],
     [
-      'more values of a variable are additive',
+      'a new value of a server variable is additive',
       servers([variable('eu')], [variable('eu', 'us')]),
       ['additive server-added'],
     ],
     [
-      'another default of a variable is risky',
+      'a changed default of a server variable is risky',
       servers([variable('eu', 'us')], [variable('us', 'eu')]),
       ['risky server-default-changed'],
     ],
     [
-      'a variable of another name is risky',
+      'a renamed server variable is risky',
       servers(
         [variable('eu')],
         [{ url: 'https://{zone}.example.com', variables: { zone: { default: 'eu', enum: ['eu'] } } }],
@@ -329,22 +345,22 @@ describe('of servers', () => {
       ['risky server-variable-renamed'],
     ],
     [
-      'an address that is now a value of a variable is still there',
+      'a server address that becomes a value of a variable is not removed',
       servers([{ url: 'https://eu.example.com' }], [variable('us', 'eu')]),
       ['additive server-added'],
     ],
     [
-      'an address that no value of a variable makes is gone',
+      'a server address that no value of a variable produces is removed',
       servers([{ url: 'https://asia.example.com' }], [variable('us', 'eu')]),
       ['breaking server-removed', 'additive server-added'],
     ],
     [
-      'a variable of which only its value is left is nothing',
+      'a server variable that is replaced by its only value is no change',
       servers([variable('eu')], [{ url: 'https://eu.example.com' }]),
       [],
     ],
     [
-      'an address of one operation is judged for that operation',
+      'a server address of one operation affects only that operation',
       { base: operationWith({}), head: operationWith({ servers: [{ url: 'https://b.example.com' }] }) },
       ['breaking server-removed', 'additive server-added'],
     ],
@@ -353,7 +369,7 @@ describe('of servers', () => {
   });
 });
 
-describe('of what lets a client in', () => {
+describe('changes of security', () => {
   const securitySchemes = {
     bearer: { type: 'http', scheme: 'bearer' },
     key: { type: 'apiKey', in: 'header', name: 'X-Key' },
@@ -375,37 +391,41 @@ describe('of what lets a client in', () => {
     };
   };
   test.each<[string, Pair, string[]]>([
-    ['a scheme where there was none breaks', security([], [{ bearer: [] }]), ['breaking security-tightened']],
-    ['no scheme any more is additive', security([{ bearer: [] }], []), ['additive security-relaxed']],
-    ['another scheme breaks', security([{ bearer: [] }], [{ key: [] }]), ['breaking security-tightened']],
+    ['a first security scheme is breaking', security([], [{ bearer: [] }]), ['breaking security-tightened']],
+    ['a removed last security scheme is additive', security([{ bearer: [] }], []), ['additive security-relaxed']],
+    ['another security scheme is breaking', security([{ bearer: [] }], [{ key: [] }]), ['breaking security-tightened']],
     [
-      'one more scheme at once breaks',
+      'an additional scheme in one requirement is breaking',
       security([{ bearer: [] }], [{ bearer: [], key: [] }]),
       ['breaking security-tightened'],
     ],
     [
-      'one scheme less at once is additive',
+      'a removed scheme in one requirement is additive',
       security([{ bearer: [], key: [] }], [{ key: [] }]),
       ['additive security-relaxed'],
     ],
     [
-      'one more alternative is additive',
+      'a new alternative requirement is additive',
       security([{ bearer: [] }], [{ bearer: [] }, { key: [] }]),
       ['additive security-relaxed'],
     ],
     [
-      'an alternative that is gone breaks',
+      'a removed alternative requirement is breaking',
       security([{ bearer: [] }, { key: [] }], [{ bearer: [] }]),
       ['breaking security-tightened'],
     ],
-    ['one more scope breaks', security([{ oauth: ['r'] }], [{ oauth: ['r', 'w'] }]), ['breaking security-tightened']],
     [
-      'one scope less is additive',
+      'an additional scope is breaking',
+      security([{ oauth: ['r'] }], [{ oauth: ['r', 'w'] }]),
+      ['breaking security-tightened'],
+    ],
+    [
+      'a removed scope requirement is additive',
       security([{ oauth: ['r', 'w'] }], [{ oauth: ['r'] }]),
       ['additive security-relaxed'],
     ],
     [
-      'a requirement of the whole document breaks every operation that has none of its own',
+      'a new requirement of the document is breaking for all operations without their own',
       {
         base: operationWith({}, { components: { securitySchemes } }),
         head: operationWith({}, { components: { securitySchemes }, security: [{ bearer: [] }] }),
@@ -413,7 +433,7 @@ describe('of what lets a client in', () => {
       ['breaking security-tightened'],
     ],
     [
-      'a scheme of the same name that is another breaks',
+      'a changed scheme with the same name is breaking',
       {
         base: operationWith(
           { security: [{ a: [] }] },
@@ -424,24 +444,28 @@ describe('of what lets a client in', () => {
       ['breaking security-tightened'],
     ],
     [
-      'another address for tokens breaks',
+      'a changed token address is breaking',
       flows({ tokenUrl: 'https://b.example.com', scopes: { r: '', w: '' } }),
       ['breaking oauth-flow-changed'],
     ],
     [
-      'a scope that is gone breaks',
+      'a removed scope of a flow is breaking',
       flows({ tokenUrl: 'https://a.example.com', scopes: { r: '' } }),
       ['breaking oauth-flow-changed'],
     ],
     [
-      'a new scope is additive',
+      'a new scope of a flow is additive',
       flows({ tokenUrl: 'https://a.example.com', scopes: { r: '', w: '', x: '' } }),
       ['additive oauth-flow-added'],
     ],
-    ['a higher grant breaks', operations({ 'x-grant': 'read' }, { 'x-grant': 'write' }), ['breaking grant-raised']],
-    ['a grant where none was needed breaks', operations({}, { 'x-grant': 'read' }), ['breaking grant-raised']],
     [
-      'a grant that nobody knows breaks',
+      'a higher grant is breaking',
+      operations({ 'x-grant': 'read' }, { 'x-grant': 'write' }),
+      ['breaking grant-raised'],
+    ],
+    ['a first grant is breaking', operations({}, { 'x-grant': 'read' }), ['breaking grant-raised']],
+    [
+      'an unknown grant is breaking',
       operations({ 'x-grant': 'moderate' }, { 'x-grant': 'own' }),
       ['breaking grant-raised'],
     ],
@@ -451,17 +475,17 @@ describe('of what lets a client in', () => {
       ['additive grant-lowered'],
     ],
     [
-      'a higher grant for a query parameter breaks',
+      'a higher grant for a query parameter is breaking',
       operations({ 'x-grant': 'read' }, { 'x-grant': 'read', 'x-grant-by-query': { state: 'moderate' } }),
       ['breaking grant-raised'],
     ],
     [
-      'another bucket is risky',
+      'a changed bucket is risky',
       operations({ 'x-bucket': 'apitoken:read' }, { 'x-bucket': 'apitoken:write' }),
       ['risky bucket-changed'],
     ],
     [
-      'a lower limit is risky',
+      'a lower rate limit is risky',
       operations(
         { 'x-rate-limit': { limit: 20, windowSeconds: 60 } },
         { 'x-rate-limit': { limit: 20, windowSeconds: 3600 } },
@@ -469,12 +493,12 @@ describe('of what lets a client in', () => {
       ['risky rate-limit-lowered'],
     ],
     [
-      'a limit where none was is risky',
+      'a first rate limit is risky',
       operations({}, { 'x-rate-limit': { limit: 20, windowSeconds: 60 } }),
       ['risky rate-limit-lowered'],
     ],
     [
-      'a higher limit is additive',
+      'a higher rate limit is additive',
       operations(
         { 'x-rate-limit': { limit: 20, windowSeconds: 60 } },
         { 'x-rate-limit': { limit: 30, windowSeconds: 60 } },
@@ -494,43 +518,43 @@ const webhooks = (base: JsonObject, head: JsonObject): Pair => ({
   head: documentWith({ webhooks: head }),
 });
 
-describe('of a webhook, which a client receives', () => {
+describe('changes of webhooks', () => {
   const before = event(object({ 'a!': string }));
   test.each<[string, Pair, string[]]>([
-    ['one that is gone breaks', webhooks({ a: before, b: before }, { a: before }), ['breaking webhook-removed']],
-    ['a new one is additive', webhooks({ a: before }, { a: before, b: before }), ['additive webhook-added']],
+    ['a removed webhook is breaking', webhooks({ a: before, b: before }, { a: before }), ['breaking webhook-removed']],
+    ['a new webhook is additive', webhooks({ a: before }, { a: before, b: before }), ['additive webhook-added']],
     [
-      'a new required field is additive',
+      'a new required field of a webhook is additive',
       webhooks({ a: before }, { a: event(object({ 'a!': string, 'b!': string })) }),
       ['additive response-field-added'],
     ],
     [
-      'a field that is gone breaks',
+      'a removed field of a webhook is breaking',
       webhooks({ a: before }, { a: event(object({})) }),
       ['breaking response-field-removed'],
     ],
     [
-      'a field that is now optional breaks',
+      'a field of a webhook that becomes optional is breaking',
       webhooks({ a: before }, { a: event(object({ a: string })) }),
       ['breaking response-field-optional'],
     ],
     [
-      'a body that is not always there any more breaks',
+      'a webhook body that becomes optional is breaking',
       webhooks({ a: before }, { a: event({}, { requestBody: { content: json(object({ 'a!': string })) } }) }),
       ['breaking webhook-body-optional'],
     ],
     [
-      'a body that is gone breaks, and a new one is additive',
+      'a removed webhook body is breaking, and a new one is additive',
       webhooks({ a: before, b: { post: { responses: done } } }, { a: { post: { responses: done } }, b: before }),
       ['breaking webhook-body-removed', 'additive webhook-body-added'],
     ],
     [
-      'another media type breaks',
+      'another media type of a webhook is breaking',
       webhooks({ a: before }, { a: event({}, { requestBody: { required: true, content: { 'text/csv': {} } } }) }),
       ['breaking webhook-media-type-changed', 'breaking webhook-media-type-changed'],
     ],
     [
-      'a header that is gone breaks',
+      'a removed webhook header is breaking',
       webhooks(
         { a: event(string, { parameters: [{ name: 'webhook-id', in: 'header', required: true, schema: string }] }) },
         { a: event(string) },
@@ -538,7 +562,7 @@ describe('of a webhook, which a client receives', () => {
       ['breaking webhook-parameter-removed'],
     ],
     [
-      'a new required header is additive',
+      'a new required webhook header is additive',
       webhooks(
         { a: event(string) },
         { a: event(string, { parameters: [{ name: 'webhook-id', in: 'header', required: true, schema: string }] }) },
@@ -546,7 +570,7 @@ describe('of a webhook, which a client receives', () => {
       ['additive webhook-parameter-added'],
     ],
     [
-      'a header that is not always there any more breaks',
+      'a webhook header that becomes optional is breaking',
       webhooks(
         { a: event(string, { parameters: [{ name: 'webhook-id', in: 'header', required: true, schema: string }] }) },
         { a: event(string, { parameters: [{ name: 'webhook-id', in: 'header', schema: string }] }) },
@@ -554,17 +578,17 @@ describe('of a webhook, which a client receives', () => {
       ['breaking webhook-parameter-removed'],
     ],
     [
-      'an answer that is no longer taken breaks',
+      'a removed response to a webhook is breaking',
       webhooks({ a: event(string, { responses: { '2XX': { description: 'Yes.' } } }) }, { a: event(string) }),
       ['breaking webhook-answer-refused'],
     ],
     [
-      'one more answer that is taken is additive',
+      'a new response to a webhook is additive',
       webhooks({ a: event(string) }, { a: event(string, { responses: { ...done, 410: { description: 'Stop.' } } }) }),
       ['additive webhook-answer-added'],
     ],
     [
-      'a field that its answer must have is what a client sends, and breaks',
+      'a new required field in the response to a webhook is breaking',
       webhooks(
         { a: event(string, { responses: { 200: { description: 'Yes.', content: json(object({})) } } }) },
         { a: event(string, { responses: { 200: { description: 'Yes.', content: json(object({ 'a!': string })) } } }) },
@@ -572,12 +596,12 @@ describe('of a webhook, which a client receives', () => {
       ['breaking request-field-required'],
     ],
     [
-      'another way to prove where it comes from breaks',
+      'a changed security of a webhook is breaking',
       webhooks({ a: event(string, { security: [{ a: [] }] }) }, { a: event(string, { security: [{ b: [] }] }) }),
       ['breaking webhook-security-changed'],
     ],
     [
-      'the security of requests says nothing of it',
+      'a changed security of requests does not affect webhooks',
       {
         base: documentWith({ webhooks: { a: before } }),
         head: documentWith({
@@ -589,7 +613,7 @@ describe('of a webhook, which a client receives', () => {
       [],
     ],
     [
-      'a callback is one',
+      'a callback is compared like a webhook',
       operations(
         { callbacks: { done: { '{$request.body#/url}': event(object({ 'a!': string })) } } },
         { callbacks: { done: { '{$request.body#/url}': event(object({ a: string, 'b!': string })) } } },
@@ -601,7 +625,7 @@ describe('of a webhook, which a client receives', () => {
   });
 });
 
-describe('a change', () => {
+describe('reports of changes', () => {
   const idea = object({ 'id!': string, 'author!': { $ref: '#/components/schemas/Author' } });
   const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
   const board = (author: JsonObject): JsonObject =>
@@ -615,7 +639,7 @@ describe('a change', () => {
       components: { schemas: { Idea: idea, Author: author } },
     });
 
-  test('of a component is told of once, with every place where it shows, in the order of the paths', () => {
+  test('a change of a component is reported once, with all its places in the order of the paths', () => {
     const changes = changesOf({ base: board(object({ 'name!': string })), head: board(object({ name: string })) });
     expect(changes).toEqual([
       {
@@ -633,7 +657,7 @@ describe('a change', () => {
     ]);
   });
 
-  test('of what stands in many places is told of once, with a pointer to each', () => {
+  test('the same change in several places is reported once, with a pointer to each place', () => {
     const answers = (fields: JsonObject) => ({ 200: { description: 'Done.', headers: fields } });
     const api = (fields: JsonObject): JsonObject =>
       documentWith({
@@ -647,7 +671,7 @@ describe('a change', () => {
     ]);
   });
 
-  test('comes in the same order and the same words, however the documents are ordered', () => {
+  test('the report does not depend on the order of the documents’ fields', () => {
     const reversed = (value: unknown): unknown =>
       typeof value === 'object' && value !== null && !Array.isArray(value)
         ? Object.fromEntries(
@@ -665,7 +689,7 @@ describe('a change', () => {
     expect(changesOf(turned)).toEqual(changesOf(pair));
   });
 
-  test('within a schema that contains itself is found, and found in the end', () => {
+  test('a change in a recursive schema is found once', () => {
     const tree = (fields: JsonObject) =>
       object({ child: ref('Tree'), children: { type: 'array', items: ref('Tree') }, ...fields });
     const api = (fields: JsonObject): JsonObject =>
@@ -681,7 +705,7 @@ describe('a change', () => {
 });
 
 test.each(grants.slice(1).map((grant, n) => [grants[n] as string, grant]))(
-  'the grant %s of the contract is lower than %s',
+  'the diff treats the grant %s as lower than %s',
   (lower, higher) => {
     const verdict = (was: string, is: string) => verdictOf(operations({ 'x-grant': was }, { 'x-grant': is }));
     expect(verdict(lower, higher)).toEqual(['breaking grant-raised']);

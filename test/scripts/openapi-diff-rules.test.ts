@@ -7,7 +7,7 @@ const tables = ['schemas', 'operations']
   .map(name => readFileSync(new URL(`openapi-diff-${name}.test.ts`, import.meta.url), 'utf8'))
   .join('\n');
 
-test('every rule has an id in kebab case, a level, a reason and an advice', () => {
+test('every rule has an id in kebab case, a level, a reason and advice', () => {
   for (const [id, { level, when, action }] of Object.entries(rules)) {
     expect(id).toMatch(/^[a-z]+(-[a-z]+)+$|^deprecated$/);
     expect(levels).toContain(level);
@@ -16,17 +16,17 @@ test('every rule has an id in kebab case, a level, a reason and an advice', () =
   }
 });
 
-test('what nobody has to act on is additive, and nothing else is', () => {
+test('exactly the additive rules need no action', () => {
   for (const [id, { level, action }] of Object.entries(rules)) {
     if (id !== 'deprecated') expect(action === 'Nothing to do.', id).toBe(level === 'additive');
   }
 });
 
-test('the page about the comparison lists the rules as they are', () => {
-  expect(page.endsWith(renderRules()), 'replace the tables by what npm run openapi:diff -- --rules prints').toBe(true);
+test('the documentation lists the current rules', () => {
+  expect(page.endsWith(renderRules()), 'replace the tables with the output of npm run openapi:diff -- --rules').toBe(true);
 });
 
-test('every rule is the verdict on at least one pair of the tables', () => {
+test('every rule has at least one test case', () => {
   const untested = Object.entries(rules).filter(([id, { level }]) => !tables.includes(`'${level} ${id}'`));
   expect(untested.map(([id]) => id)).toEqual([]);
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type JsonObject, object, type Pair, received, sent, verdictOf } from './openapi-pair.ts';
 
-/** What happened to a schema, before and after, and what that means where a client sends it and where it receives it. */
+/** A change of a schema: its name, the schema before and after, and the verdicts for requests and responses. */
 type Row = [name: string, base: JsonObject, head: JsonObject, whenSent: string[], whenReceived: string[]];
 
 const string = { type: 'string' };
@@ -12,28 +12,28 @@ const bird = object({ 'kind!': { const: 'bird' } });
 
 const rows: Row[] = [
   [
-    'a field that is gone',
+    'a removed field',
     object({ 'a!': string, b: string }),
     object({ 'a!': string }),
     ['risky request-field-ignored'],
     ['breaking response-field-removed'],
   ],
   [
-    'a required field that is gone',
+    'a removed required field',
     object({ 'a!': string }),
     object({}),
     ['risky request-field-ignored'],
     ['breaking response-field-removed'],
   ],
   [
-    'a field that is gone from a closed object',
+    'a removed field of a closed object',
     object({ a: string, b: string }, { additionalProperties: false }),
     object({ a: string }, { additionalProperties: false }),
     ['breaking request-field-removed'],
     ['breaking response-field-removed'],
   ],
   [
-    'a field that is renamed',
+    'a renamed field',
     object({ 'a!': string }, { additionalProperties: false }),
     object({ 'b!': string }, { additionalProperties: false }),
     ['breaking request-field-required', 'breaking request-field-removed'],
@@ -68,77 +68,77 @@ const rows: Row[] = [
     ['risky response-field-unannounced'],
   ],
   [
-    'an optional field that is now required',
+    'an optional field that becomes required',
     object({ a: string }),
     object({ 'a!': string }),
     ['breaking request-field-required'],
     ['additive response-field-required'],
   ],
   [
-    'a required field that is now optional',
+    'a required field that becomes optional',
     object({ 'a!': string }),
     object({ a: string }),
     ['additive request-field-optional'],
     ['breaking response-field-optional'],
   ],
   [
-    'a required field that no property describes',
+    'a new required field without a property',
     object({ a: string }),
     object({ a: string }, { required: ['b'] }),
     ['breaking request-field-required'],
     ['additive response-field-added'],
   ],
   [
-    'a field called constructor that is gone',
+    'a removed field called constructor',
     object({ constructor: string }),
     object({}),
     ['risky request-field-ignored'],
     ['breaking response-field-removed'],
   ],
   [
-    'other fields that are no longer let through',
+    'additional fields that become forbidden',
     object({ a: string }),
     object({ a: string }, { additionalProperties: false }),
     ['breaking request-fields-closed'],
     ['additive response-fields-closed'],
   ],
   [
-    'other fields that are now let through',
+    'additional fields that become allowed',
     object({ a: string }, { additionalProperties: false }),
     object({ a: string }),
     ['additive request-fields-opened'],
     ['risky response-fields-opened'],
   ],
   [
-    'the values of a map with another type',
+    'another type of the values of a map',
     { type: 'object', additionalProperties: integer },
     { type: 'object', additionalProperties: { type: 'number' } },
     ['additive request-type-widened'],
     ['breaking response-type-widened'],
   ],
   [
-    'a field of a map that is now described by itself, with another type',
+    'a map field that gets its own property with another type',
     { type: 'object', additionalProperties: integer },
     object({ total: string }, { additionalProperties: integer }),
     ['breaking request-type-narrowed', 'additive request-field-added'],
     ['breaking response-type-widened', 'additive response-field-added'],
   ],
   [
-    'a field that is now readOnly',
+    'a field that becomes readOnly',
     object({ a: string, b: string }),
     object({ a: string, b: { type: 'string', readOnly: true } }),
     ['breaking request-field-removed'],
     [],
   ],
   [
-    'a field that is now writeOnly',
+    'a field that becomes writeOnly',
     object({ a: string, b: string }),
     object({ a: string, b: { type: 'string', writeOnly: true } }),
     [],
     ['breaking response-field-removed'],
   ],
   [
-    'a new required field that is readOnly',
+    'a new required readOnly field',
     object({ a: string }),
     object({ a: string, 'b!': { type: 'string', readOnly: true } }),
     [],
@@ -153,70 +153,70 @@ const rows: Row[] = [
     ['breaking response-type-widened'],
   ],
   [
-    'one more type',
+    'an additional type',
     object({ a: string }),
     object({ a: { type: ['string', 'integer'] } }),
     ['additive request-type-widened'],
     ['breaking response-type-widened'],
   ],
   [
-    'one type less',
+    'a removed type',
     object({ a: { type: ['string', 'integer'] } }),
     object({ a: string }),
     ['breaking request-type-narrowed'],
     ['additive response-type-narrowed'],
   ],
   [
-    'an integer that is now a number',
+    'an integer that becomes a number',
     object({ a: integer }),
     object({ a: { type: 'number' } }),
     ['additive request-type-widened'],
     ['breaking response-type-widened'],
   ],
   [
-    'a number that is now an integer',
+    'a number that becomes an integer',
     object({ a: { type: 'number' } }),
     object({ a: integer }),
     ['breaking request-type-narrowed'],
     ['additive response-type-narrowed'],
   ],
   [
-    'any type where one was',
+    'any type in place of one type',
     object({ a: string }),
     object({ a: {} }),
     ['additive request-type-widened'],
     ['breaking response-type-widened'],
   ],
   [
-    'one type where any was',
+    'one type in place of any type',
     object({ a: true }),
     object({ a: string }),
     ['breaking request-type-narrowed'],
     ['additive response-type-narrowed'],
   ],
   [
-    'a null that is new, as a type',
+    'a new null as a type',
     object({ a: string }),
     object({ a: { type: ['string', 'null'] } }),
     ['additive request-null-added'],
     ['breaking response-null-added'],
   ],
   [
-    'a null that is new, as an alternative',
+    'a new null as an alternative',
     object({ a: object({ 'b!': string }) }),
     object({ a: { anyOf: [object({ 'b!': string }), { type: 'null' }] } }),
     ['additive request-null-added'],
     ['breaking response-null-added'],
   ],
   [
-    'a null that is new, as a value',
+    'a new null as a value',
     object({ a: { type: 'string', enum: ['x'] } }),
     object({ a: { type: ['string', 'null'], enum: ['x', null] } }),
     ['additive request-null-added'],
     ['breaking response-null-added'],
   ],
   [
-    'a null that is gone',
+    'a removed null',
     object({ a: { type: ['string', 'null'] } }),
     object({ a: string }),
     ['breaking request-null-removed'],
@@ -224,49 +224,49 @@ const rows: Row[] = [
   ],
 
   [
-    'a value that is gone',
+    'a removed value',
     object({ a: { enum: ['x', 'y'] } }),
     object({ a: { enum: ['x'] } }),
     ['breaking request-enum-value-removed'],
     ['additive response-enum-value-removed'],
   ],
   [
-    'a value that is new',
+    'a new value',
     object({ a: { enum: ['x'] } }),
     object({ a: { enum: ['x', 'y'] } }),
     ['additive request-enum-value-added'],
     ['risky response-enum-value-added'],
   ],
   [
-    'a constant that is now one of two',
+    'a constant that becomes one of two values',
     object({ a: { const: 'x' } }),
     object({ a: { enum: ['x', 'y'] } }),
     ['additive request-enum-value-added'],
     ['risky response-enum-value-added'],
   ],
   [
-    'another constant',
+    'a changed constant',
     object({ a: { const: 'x' } }),
     object({ a: { const: 'y' } }),
     ['breaking request-enum-value-removed', 'additive request-enum-value-added'],
     ['breaking response-enum-replaced'],
   ],
   [
-    'a list of values where any was',
+    'a list of values in place of any value',
     object({ a: string }),
     object({ a: { type: 'string', enum: ['x'] } }),
     ['breaking request-enum-introduced'],
     ['additive response-enum-introduced'],
   ],
   [
-    'any value where a list was',
+    'any value in place of a list of values',
     object({ a: { type: 'string', enum: ['x'] } }),
     object({ a: string }),
     ['additive request-enum-dropped'],
     ['risky response-enum-dropped'],
   ],
   [
-    'a value of another type that is new',
+    'a new value of another type',
     object({ a: { enum: ['x', 1] } }),
     object({ a: { enum: ['x', 1, true] } }),
     ['additive request-enum-value-added'],
@@ -279,7 +279,7 @@ const rows: Row[] = [
     ['a text that may be empty', { type: 'string', minLength: 1 }, string],
     ['a smaller minimum', { type: 'integer', minimum: 1 }, { type: 'integer', minimum: 0 }],
     [
-      'a number from a minimum instead of above it',
+      'an inclusive minimum in place of an exclusive one',
       { type: 'number', exclusiveMinimum: 0 },
       { type: 'number', minimum: 0 },
     ],
@@ -292,63 +292,63 @@ const rows: Row[] = [
     ['more fields', { type: 'object', maxProperties: 2 }, { type: 'object', maxProperties: 3 }],
   ),
   [
-    'a pattern that is new',
+    'a new pattern',
     object({ a: string }),
     object({ a: { type: 'string', pattern: '^x' } }),
     ['breaking request-pattern-changed'],
     ['additive response-pattern-added'],
   ],
   [
-    'another pattern',
+    'a changed pattern',
     object({ a: { type: 'string', pattern: '^x' } }),
     object({ a: { type: 'string', pattern: '^y' } }),
     ['breaking request-pattern-changed'],
     ['risky response-pattern-changed'],
   ],
   [
-    'a pattern that is gone',
+    'a removed pattern',
     object({ a: { type: 'string', pattern: '^x' } }),
     object({ a: string }),
     ['additive request-pattern-removed'],
     ['risky response-pattern-changed'],
   ],
   [
-    'a format that is new',
+    'a new format',
     object({ a: string }),
     object({ a: { type: 'string', format: 'uuid' } }),
     ['breaking request-format-narrowed'],
     ['additive response-format-narrowed'],
   ],
   [
-    'a format that is gone',
+    'a removed format',
     object({ a: { type: 'string', format: 'date-time' } }),
     object({ a: string }),
     ['additive request-format-widened'],
     ['breaking response-format-widened'],
   ],
   [
-    'another format',
+    'a changed format',
     object({ a: { type: 'string', format: 'date-time' } }),
     object({ a: { type: 'string', format: 'date' } }),
     ['breaking request-format-narrowed'],
     ['breaking response-format-widened'],
   ],
   [
-    'an int32 that is now an int64',
+    'an int32 that becomes an int64',
     object({ a: { type: 'integer', format: 'int32' } }),
     object({ a: { type: 'integer', format: 'int64' } }),
     ['additive request-format-widened'],
     ['breaking response-format-widened'],
   ],
   [
-    'an int64 that is now an int32',
+    'an int64 that becomes an int32',
     object({ a: { type: 'integer', format: 'int64' } }),
     object({ a: { type: 'integer', format: 'int32' } }),
     ['breaking request-format-narrowed'],
     ['additive response-format-narrowed'],
   ],
   [
-    'another encoding of a text',
+    'a changed encoding of a text',
     object({ a: { type: 'string', contentEncoding: 'base64' } }),
     object({ a: { type: 'string', contentEncoding: 'base32' } }),
     ['breaking request-format-narrowed'],
@@ -356,28 +356,28 @@ const rows: Row[] = [
   ],
 
   [
-    'items of another type',
+    'another type of the items',
     { type: 'array', items: string },
     { type: 'array', items: integer },
     ['breaking request-type-narrowed'],
     ['breaking response-type-widened'],
   ],
   [
-    'a field of items that is gone',
+    'a removed field of the items',
     { type: 'array', items: object({ a: string, b: string }) },
     { type: 'array', items: object({ a: string }) },
     ['risky request-field-ignored'],
     ['breaking response-field-removed'],
   ],
   [
-    'a place in a tuple with another type',
+    'another type of a tuple item',
     { type: 'array', prefixItems: [string, integer] },
     { type: 'array', prefixItems: [string, string] },
     ['breaking request-type-narrowed'],
     ['breaking response-type-widened'],
   ],
   [
-    'one more place in a closed tuple',
+    'an additional item of a closed tuple',
     { type: 'array', prefixItems: [string], items: false },
     { type: 'array', prefixItems: [string, integer], items: false },
     ['additive request-schema-widened'],
@@ -385,56 +385,56 @@ const rows: Row[] = [
   ],
 
   [
-    'an alternative that is new, beside several',
+    'a new alternative beside several',
     { oneOf: [cat, dog] },
     { oneOf: [cat, dog, bird] },
     ['additive request-variant-added'],
     ['risky response-variant-added'],
   ],
   [
-    'an alternative that is new, beside one',
+    'a new alternative beside one',
     cat,
     { oneOf: [cat, dog] },
     ['additive request-variant-added'],
     ['breaking response-variant-introduced'],
   ],
   [
-    'an alternative that is new, and that a value may be beside the other',
+    'a new alternative that may match together with the other',
     object({ a: string }),
     { oneOf: [object({ a: string }), object({ 'b!': string })] },
     ['additive request-variant-added'],
     ['breaking response-variant-introduced'],
   ],
   [
-    'an alternative that is gone',
+    'a removed alternative',
     { oneOf: [cat, dog, bird] },
     { oneOf: [bird, cat] },
     ['breaking request-variant-removed'],
     ['additive response-variant-removed'],
   ],
   [
-    'an alternative of another type that is new',
+    'a new alternative of another type',
     { anyOf: [cat, dog] },
     { anyOf: [cat, dog, string] },
     ['additive request-type-widened'],
     ['breaking response-type-widened'],
   ],
   [
-    'a field of one alternative with another type',
+    'another type of a field of one alternative',
     { oneOf: [cat, dog] },
     { oneOf: [dog, object({ 'kind!': { const: 'cat' }, lives: string })] },
     ['breaking request-type-narrowed'],
     ['breaking response-type-widened'],
   ],
   [
-    'alternatives that are told apart by another field',
+    'alternatives with another discriminator field',
     { oneOf: [cat, dog], discriminator: { propertyName: 'kind' } },
     { oneOf: [cat, dog], discriminator: { propertyName: 'type' } },
     ['breaking request-discriminator-changed'],
     ['breaking response-discriminator-changed'],
   ],
   [
-    'alternatives that have no discriminator any more',
+    'alternatives without their former discriminator',
     { oneOf: [cat, dog], discriminator: { propertyName: 'kind' } },
     { oneOf: [cat, dog] },
     ['risky discriminator-removed'],
@@ -442,7 +442,7 @@ const rows: Row[] = [
   ],
 
   [
-    'a discriminator of which one alternative is left, where nothing has to be told apart',
+    'a removed discriminator with only one remaining alternative',
     { oneOf: [cat, dog], discriminator: { propertyName: 'kind' } },
     { oneOf: [cat], discriminator: { propertyName: 'kind' } },
     ['breaking request-variant-removed'],
@@ -450,28 +450,28 @@ const rows: Row[] = [
   ],
 
   [
-    'another default',
+    'a changed default',
     object({ a: { type: 'string', default: 'x' } }),
     object({ a: { type: 'string', default: 'y' } }),
     ['risky request-default-changed'],
     ['risky response-default-changed'],
   ],
   [
-    'a default that is gone',
+    'a removed default',
     object({ a: { type: 'string', default: 'x' } }),
     object({ a: string }),
     ['risky request-default-changed'],
     ['risky response-default-changed'],
   ],
   [
-    'a default that is new',
+    'a new default',
     object({ a: string }),
     object({ a: { type: 'string', default: 'x' } }),
     ['additive request-default-added'],
     ['additive response-default-added'],
   ],
   [
-    'a field that is deprecated',
+    'a newly deprecated field',
     object({ a: string }),
     object({ a: { type: 'string', deprecated: true } }),
     ['additive deprecated'],
@@ -486,49 +486,49 @@ const rows: Row[] = [
   ],
 
   [
-    'what must not be, by a keyword without a rule of its own',
+    'a new `not`, a keyword without its own rule',
     object({ a: { type: ['string', 'integer'] } }),
     object({ a: { type: ['string', 'integer'], not: { type: 'string' } } }),
     ['breaking request-schema-narrowed'],
     ['additive response-schema-narrowed'],
   ],
   [
-    'what must no longer not be',
+    'a removed `not`',
     object({ a: { type: ['string', 'integer'], not: { type: 'string' } } }),
     object({ a: { type: ['string', 'integer'] } }),
     ['additive request-schema-widened'],
     ['breaking response-schema-widened'],
   ],
   [
-    'a field that another one now needs',
+    'a field that another field requires',
     object({ a: string, b: string }),
     object({ a: string, b: string }, { dependentRequired: { a: ['b'] } }),
     ['breaking request-schema-narrowed'],
     ['additive response-schema-narrowed'],
   ],
   [
-    'a keyword that cannot be judged',
+    'a changed keyword that the diff cannot judge',
     { type: 'object', $dynamicRef: '#a' },
     { type: 'object', $dynamicRef: '#b' },
     ['breaking request-schema-narrowed'],
     ['breaking response-schema-widened'],
   ],
   [
-    'a bound where a list of longer values was, which no rule tells of',
+    'a bound in place of a list of longer values, without a rule',
     object({ a: { type: 'string', enum: ['long', 'longer'] } }),
     object({ a: { type: 'string', maxLength: 3 } }),
     ['breaking request-schema-narrowed', 'additive request-enum-dropped'],
     ['risky response-enum-dropped'],
   ],
   [
-    'what no rule tells of, beside a field that is gone',
+    'a change without a rule beside a removed field',
     object({ a: { type: 'string', enum: ['long', 'longer'] }, b: string }),
     object({ a: { type: 'string', maxLength: 3 } }),
     ['breaking request-schema-narrowed', 'risky request-field-ignored', 'additive request-enum-dropped'],
     ['breaking response-field-removed', 'risky response-enum-dropped'],
   ],
   [
-    'the fields of a pattern with another type',
+    'another type of the fields of a pattern',
     { type: 'object', patternProperties: { '^x-': string } },
     { type: 'object', patternProperties: { '^x-': { type: ['string', 'null'] } } },
     ['additive request-schema-widened'],
@@ -536,18 +536,18 @@ const rows: Row[] = [
   ],
 ];
 
-/** A bound that is looser, which is tighter the other way round. */
+/** Rows for looser bounds and, in the other direction, for tighter ones. */
 function bounds(...loosened: [name: string, tight: JsonObject, loose: JsonObject][]): Row[] {
   return loosened.flatMap(([name, tight, loose]): Row[] => [
     [
-      `${name}, as it was not allowed before`,
+      `${name}, newly allowed`,
       object({ a: tight }),
       object({ a: loose }),
       ['additive request-bound-widened'],
       ['risky response-bound-widened'],
     ],
     [
-      `${name}, as it is no longer allowed`,
+      `${name}, no longer allowed`,
       object({ a: loose }),
       object({ a: tight }),
       ['breaking request-bound-narrowed'],
@@ -556,21 +556,21 @@ function bounds(...loosened: [name: string, tight: JsonObject, loose: JsonObject
   ]);
 }
 
-describe('in what a client sends', () => {
-  test.each(rows)('%s', (_, base, head, whenSent) => {
+describe('changes of schemas in requests', () => {
+  test.each(rows)('the diff judges a request with %s', (_, base, head, whenSent) => {
     expect(verdictOf(sent(base, head))).toEqual(whenSent);
   });
 });
 
-describe('in what a client receives', () => {
-  test.each(rows)('%s', (_, base, head, __, whenReceived) => {
+describe('changes of schemas in responses', () => {
+  test.each(rows)('the diff judges a response with %s', (_, base, head, __, whenReceived) => {
     expect(verdictOf(received(base, head))).toEqual(whenReceived);
   });
 });
 
 const errorBody = (...keys: string[]) => object({ 'error!': object({ 'key!': { type: 'string', enum: keys } }) });
 
-describe('of alternatives that a discriminator names', () => {
+describe('changes of discriminators', () => {
   const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
   const pets = (mapping: JsonObject, ...names: string[]): JsonObject => ({
     oneOf: names.map(ref),
@@ -582,35 +582,35 @@ describe('of alternatives that a discriminator names', () => {
 
   test.each<[string, JsonObject, JsonObject, string[], string[]]>([
     [
-      'the same, by name and by reference, is nothing',
+      'a mapping by reference in place of names is no change',
       pets({ a, b }, 'A', 'B'),
       pets({ a: 'A', b: 'B' }, 'B', 'A'),
       [],
       [],
     ],
     [
-      'a value that means another breaks',
+      'a discriminator value with another schema is breaking',
       pets({ a, b }, 'A', 'B'),
       pets({ a: b, b: a }, 'A', 'B'),
       ['breaking request-discriminator-changed', 'breaking request-discriminator-changed'],
       ['breaking response-discriminator-changed', 'breaking response-discriminator-changed'],
     ],
     [
-      'a value that is gone breaks who sends it',
+      'a removed discriminator value is breaking in requests',
       pets({ a, b, old: b }, 'A', 'B'),
       pets({ a, b }, 'A', 'B'),
       ['breaking request-discriminator-changed'],
       [],
     ],
     [
-      'a schema that others build on by allOf may have one too',
+      'a changed discriminator of a base schema is breaking',
       { type: 'object', discriminator: { propertyName: 'kind', mapping: { a } } },
       { type: 'object', discriminator: { propertyName: 'type', mapping: { a } } },
       ['breaking request-discriminator-changed'],
       ['breaking response-discriminator-changed'],
     ],
     [
-      'what is not mapped goes by its name, so that a name is a value',
+      'a mapping that replaces the implicit schema name is breaking in requests',
       pets({ a }, 'A', 'B'),
       pets({ a, b }, 'A', 'B'),
       ['breaking request-discriminator-changed'],
@@ -622,25 +622,25 @@ describe('of alternatives that a discriminator names', () => {
   });
 });
 
-describe('of the keys of an error', () => {
+describe('changes of error keys', () => {
   test.each<[string, Pair, string[]]>([
     [
-      'one that is gone breaks',
+      'a removed error key is breaking',
       received(errorBody('a', 'b'), errorBody('a'), { status: 422 }),
       ['breaking error-key-removed'],
     ],
     [
-      'one that is new is risky',
+      'a new error key is risky',
       received(errorBody('a'), errorBody('a', 'b'), { status: 422 }),
       ['risky error-key-added'],
     ],
     [
-      'the only one, replaced, is both',
+      'a replaced only error key is breaking and risky',
       received(errorBody('a'), errorBody('b'), { status: 422 }),
       ['breaking error-key-removed', 'risky error-key-added'],
     ],
     [
-      'one that is gone where nothing failed is a value like any other',
+      'a removed key in a success response is a usual enum value',
       received(errorBody('a', 'b'), errorBody('a')),
       ['additive response-enum-value-removed'],
     ],

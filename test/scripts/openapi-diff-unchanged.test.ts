@@ -17,10 +17,10 @@ const cat = object({ 'kind!': { const: 'cat' }, lives: { type: 'integer' } });
 const dog = object({ 'kind!': { const: 'dog' } });
 const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 
-/** Two ways to write one schema. */
+/** Two notations of one schema. */
 const writings: [name: string, base: Json, head: Json, schemas?: { base?: JsonObject; head?: JsonObject }][] = [
   [
-    'in another order',
+    'with its fields in another order',
     { type: 'object', properties: { a: string, b: { type: 'integer' } }, required: ['a', 'b'] },
     {
       required: ['b', 'a'],
@@ -32,7 +32,12 @@ const writings: [name: string, base: Json, head: Json, schemas?: { base?: JsonOb
   ['with its types in another order', { type: ['string', 'null'] }, { type: ['null', 'string'] }],
   ['with its alternatives in another order', { oneOf: [cat, dog] }, { oneOf: [dog, cat] }],
   ['with its alternatives by anyOf instead of oneOf', { oneOf: [cat, dog] }, { anyOf: [cat, dog] }],
-  ['as a component instead of in its place', object({ a: cat }), object({ a: ref('Cat') }), { head: { Cat: cat } }],
+  [
+    'as a component in place of an inline schema',
+    object({ a: cat }),
+    object({ a: ref('Cat') }),
+    { head: { Cat: cat } },
+  ],
   [
     'as a component of a component',
     object({ a: ref('Cat') }),
@@ -52,12 +57,12 @@ const writings: [name: string, base: Json, head: Json, schemas?: { base?: JsonOb
     { base: { Cat: cat }, head: { Cat: cat } },
   ],
   [
-    'merged instead of by allOf',
+    'merged in place of allOf',
     { allOf: [object({ 'a!': string }), object({ 'b!': string })] },
     object({ 'a!': string, 'b!': string }),
   ],
   [
-    'with bounds merged instead of by allOf',
+    'with merged bounds in place of allOf',
     object({ a: { allOf: [{ type: 'string', maxLength: 9 }, { maxLength: 5 }] } }),
     object({ a: { type: 'string', maxLength: 5 } }),
   ],
@@ -74,26 +79,26 @@ const writings: [name: string, base: Json, head: Json, schemas?: { base?: JsonOb
   ['with an alternative repeated', { oneOf: [cat, dog, cat] }, { oneOf: [cat, dog] }],
   ['with one alternative only', { anyOf: [string] }, string],
   ['with alternatives in alternatives', { anyOf: [cat, { anyOf: [dog, string] }] }, { anyOf: [cat, dog, string] }],
-  ['of anything, as true and as an empty one', object({ a: true }), object({ a: {} })],
+  ['of any value, as true or as an empty schema', object({ a: true }), object({ a: {} })],
   [
-    'that lets other fields through, said and not said',
+    'with additional fields, explicit or implicit',
     object({ a: string }, { additionalProperties: true }),
     object({ a: string }),
   ],
   [
-    'that is closed, by either keyword',
+    'that is closed by either keyword',
     object({ a: string }, { additionalProperties: false }),
     object({ a: string }, { unevaluatedProperties: false }),
   ],
   [
-    'that is closed around what it refers to',
+    'that is closed around a reference',
     object({ a: string, b: string }, { additionalProperties: false }),
     { allOf: [object({ a: string }), object({ b: string })], unevaluatedProperties: false },
   ],
-  ['above 0 and from 1, of an integer', { type: 'integer', exclusiveMinimum: 0 }, { type: 'integer', minimum: 1 }],
-  ['with bounds that bind nothing', string, { type: 'string', minLength: 0, uniqueItems: false, maximum: 3 }],
+  ['of an integer above 0 or from 1', { type: 'integer', exclusiveMinimum: 0 }, { type: 'integer', minimum: 1 }],
+  ['with bounds without an effect', string, { type: 'string', minLength: 0, uniqueItems: false, maximum: 3 }],
   [
-    'with other texts for people',
+    'with other descriptions',
     object({ a: string }),
     {
       ...object({ a: { type: 'string', description: 'An a.', examples: ['x'] } }),
@@ -103,13 +108,13 @@ const writings: [name: string, base: Json, head: Json, schemas?: { base?: JsonOb
     },
   ],
   [
-    'that contains itself, unfolded once',
+    'that is recursive and unfolded once',
     ref('Tree'),
     object({ child: ref('Tree') }),
     { base: { Tree: object({ child: ref('Tree') }) }, head: { Tree: object({ child: ref('Tree') }) } },
   ],
   [
-    'that contains itself among alternatives',
+    'that is recursive through alternatives',
     ref('Tree'),
     ref('Tree'),
     {
@@ -118,14 +123,14 @@ const writings: [name: string, base: Json, head: Json, schemas?: { base?: JsonOb
     },
   ],
   [
-    'with a keyword without a rule, as it was',
+    'with an unchanged keyword without a rule',
     { type: 'object', patternProperties: { '^x-': string }, propertyNames: { maxLength: 9 } },
     { type: 'object', propertyNames: { maxLength: 9 }, patternProperties: { '^x-': string } },
   ],
 ];
 
-describe('nothing is found of a schema that is written', () => {
-  test.each(writings)('%s', (_, base, head, schemas = {}) => {
+describe('equal schemas', () => {
+  test.each(writings)('the diff reports no change for a schema %s', (_, base, head, schemas = {}) => {
     expect(verdictOf(sent(base, head, schemas))).toEqual([]);
     expect(verdictOf(received(base, head, schemas))).toEqual([]);
     const back = { base: schemas.head ?? {}, head: { ...schemas.head, ...schemas.base } };
@@ -146,10 +151,10 @@ const path = (item: JsonObject): JsonObject => documentWith({ paths: { '/things'
 const done = { 200: { description: 'Done.' } };
 const bearer = { type: 'http', scheme: 'bearer' };
 
-describe('nothing is found of', () => {
+describe('equal documents', () => {
   test.each<[string, Pair]>([
     [
-      'other texts, tags and versions',
+      'other descriptions, tags and versions',
       {
         base: operationWith({ summary: 'A', description: 'B', tags: ['C'] }),
         head: operationWith(
@@ -160,14 +165,14 @@ describe('nothing is found of', () => {
     ],
     ['parameters in another order', operations({ parameters: [page, limit] }, { parameters: [limit, page] })],
     [
-      'a parameter at the path instead of the operation',
+      'a parameter at the path in place of the operation',
       {
         base: path({ get: { parameters: [page], responses: done } }),
         head: path({ parameters: [page], get: { responses: done } }),
       },
     ],
     [
-      'a parameter of the path that the operation has its own for',
+      'a parameter of the path that the operation overrides',
       {
         base: path({ get: { parameters: [page], responses: done } }),
         head: path({ parameters: [{ ...page, required: true }], get: { parameters: [page], responses: done } }),
@@ -193,7 +198,7 @@ describe('nothing is found of', () => {
       },
     ],
     [
-      'what is written as it is by default',
+      'explicit default values',
       operations(
         { parameters: [page] },
         { parameters: [{ ...page, required: false, style: 'form', explode: true, deprecated: false }] },
@@ -207,14 +212,14 @@ describe('nothing is found of', () => {
       ),
     ],
     [
-      'a media type in another writing',
+      'another notation of a media type',
       operations(
         { requestBody: { content: { 'application/json; charset=utf-8': { schema: string } } } },
         { requestBody: { content: { 'Application/JSON': { schema: string } } } },
       ),
     ],
     [
-      'security in another order, or by another name',
+      'security in another order or with another name',
       {
         base: operationWith(
           { security: [{ a: [], b: [] }, { c: [] }] },
@@ -242,17 +247,17 @@ describe('nothing is found of', () => {
         ),
       },
     ],
-    ['no security, said in either way', operations({ security: [] }, { security: [{}] })],
+    ['either notation of no security', operations({ security: [] }, { security: [{}] })],
     [
-      'security at the operation instead of the document',
+      'security at the operation in place of the document',
       {
         base: operationWith({ security: [{ a: [] }] }, { components: { securitySchemes: { a: bearer } } }),
         head: operationWith({}, { security: [{ a: [] }], components: { securitySchemes: { a: bearer } } }),
       },
     ],
-    ['the default server, said', { base: operationWith({}), head: operationWith({}, { servers: [{ url: '/' }] }) }],
+    ['the explicit default server', { base: operationWith({}), head: operationWith({}, { servers: [{ url: '/' }] }) }],
     [
-      'an error that is one of its class',
+      'an error that its class covers',
       operations(
         { responses: { ...done, '4XX': { description: 'No.', content: { 'application/json': { schema: string } } } } },
         {
@@ -265,14 +270,14 @@ describe('nothing is found of', () => {
       ),
     ],
     [
-      'a class of statuses of which the ones are said that there are',
+      'a class of statuses that is replaced by its statuses',
       operations(
         { responses: { '2XX': { description: 'Done.' }, default: { description: 'No.' } } },
         { responses: { 200: { description: 'Done.' }, '4XX': { description: 'No.' }, 503: { description: 'No.' } } },
       ),
     ],
     [
-      'a path that refers to its operations, with its parameters beside the reference',
+      'a path with a reference to its operations and parameters beside it',
       {
         base: documentWith({ paths: { '/a': { parameters: [limit], get: { responses: done } } } }),
         head: documentWith({

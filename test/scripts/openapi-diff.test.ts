@@ -14,10 +14,10 @@ import { documentWith, type Json, type JsonObject } from './openapi-pair.ts';
 const program = fileURLToPath(new URL('../../scripts/openapi-diff/cli.ts', import.meta.url));
 const contract = await readFile(new URL('../../contract/openapi.json', import.meta.url), 'utf8');
 
-// biome-ignore lint/suspicious/noExplicitAny: the document is edited as somebody without its types would.
+// biome-ignore lint/suspicious/noExplicitAny: the document is edited as untyped JSON.
 type Document = any;
 
-/** What is found between the contract and an edited copy of it. */
+/** The changes between the contract and an edited copy of it. */
 function changesAfter(edit: (document: Document) => void): Change[] {
   const copy = JSON.parse(contract) as Document;
   edit(copy);
@@ -28,12 +28,12 @@ function rulesOf(changes: Change[]): string[] {
   return changes.map(({ level, rule }) => `${level} ${rule}`);
 }
 
-describe('of a copy of the contract', () => {
-  test('that is the same nothing is found', () => {
+describe('changed copies of the contract', () => {
+  test('an identical copy of the contract has no changes', () => {
     expect(changesAfter(() => {})).toEqual([]);
   });
 
-  test('a renamed field of an idea is told of with every operation and webhook that shows ideas', () => {
+  test('a renamed field of an idea is reported with all operations and webhooks that return ideas', () => {
     const changes = changesAfter(({ components: { schemas } }) => {
       const { score, ...others } = schemas.Idea.properties;
       schemas.Idea.properties = { ...others, points: score };
@@ -55,7 +55,7 @@ describe('of a copy of the contract', () => {
     });
   });
 
-  test('a dropped error key breaks, in the operation that had it', () => {
+  test('a removed error key is breaking for its operation', () => {
     const changes = changesAfter(({ components: { schemas } }) => {
       const { key } = schemas.CreateIdeaError423.properties.error.properties;
       key.enum = key.enum.filter((one: string) => one !== 'submissions_closed');
@@ -77,7 +77,7 @@ describe('of a copy of the contract', () => {
     expect(rulesOf(changes).sort()).toEqual(['additive path-added', 'additive request-field-added']);
   });
 
-  test('a header that no operation answers any more is one change', () => {
+  test('a header that all operations lose is one change', () => {
     const changes = changesAfter(({ paths }) => {
       for (const item of Object.values<Document>(paths)) {
         for (const { responses } of Object.values<Document>(item)) {
@@ -89,7 +89,7 @@ describe('of a copy of the contract', () => {
     expect(changes[0]?.places.length).toBeGreaterThan(4);
   });
 
-  test('a webhook without a field that it had breaks, and with one more does not', () => {
+  test('a removed field of a webhook is breaking, and a new one is additive', () => {
     const changes = changesAfter(({ components: { schemas } }) => {
       const { data } = schemas.IdeaVotedEvent.properties;
       delete data.properties.vote;
@@ -102,7 +102,7 @@ describe('of a copy of the contract', () => {
   });
 });
 
-test('findings of one thing in one place are told of once', () => {
+test('the same finding in the same place is reported once', () => {
   const finding = {
     rule: 'response-field-added' as const,
     message: '`a` is new.',
@@ -121,7 +121,7 @@ interface Result {
   stderr: string;
 }
 
-/** The program as a process of its own, in a directory of its own. */
+/** Runs the program in a separate process and directory. */
 async function run(parameters: string[], { cwd, input = '' }: { cwd: string; input?: string }): Promise<Result> {
   const child = spawn(process.execPath, [program, ...parameters], { cwd });
   child.stdin.end(input);
@@ -142,7 +142,7 @@ describe('the program', () => {
     return () => rm(cwd, { recursive: true, force: true });
   });
 
-  test('ends with 1 when something breaks, from standard input too, and with 0 when told that nothing fails', async () => {
+  test('the program ends with 1 after a breaking change, also from standard input, and with 0 with --fail-on none', async () => {
     const [broken, forgiven] = await Promise.all([
       run(['two.json', '-', '--format', 'json'], { cwd, input: JSON.stringify(one) }),
       run(['two.json', 'one.json', '--fail-on', 'none'], { cwd }),
@@ -153,7 +153,7 @@ describe('the program', () => {
     expect(forgiven.stdout).toContain('breaking  path-removed');
   });
 
-  test('compares revisions of git, with a path and without, and a URL whose secrets it does not repeat', async () => {
+  test('the program compares git revisions and URLs, and does not print secrets of a URL', async () => {
     const git = (...parameters: string[]) =>
       promisify(execFile)('git', ['-c', 'user.name=A', '-c', 'user.email=a@example.com', ...parameters], { cwd });
     await git('init', '--quiet');
@@ -177,7 +177,7 @@ describe('the program', () => {
     }
   });
 
-  test('ends with 2 and one line when there is nothing to compare', async () => {
+  test('the program ends with 2 and a one-line error for invalid arguments or documents', async () => {
     await writeFile(join(cwd, 'api.yaml'), 'openapi: 3.1.0\npaths: {}\n');
     const refusals = await Promise.all([
       run(['one.json', 'none.json'], { cwd }),
@@ -195,7 +195,7 @@ describe('the program', () => {
   });
 });
 
-test('a document is released when its version is raised by what is different, and not before', async () => {
+test('a release requires a version increase that matches the changes', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'openapi-release-'));
   const release = fileURLToPath(new URL('../../scripts/openapi-release.ts', import.meta.url));
   const files = [join(directory, 'released.json'), join(directory, 'current.json')] as const;
@@ -217,7 +217,7 @@ test('a document is released when its version is raised by what is different, an
   }
 });
 
-describe('a document is refused', () => {
+describe('invalid documents', () => {
   const withSchema = (schema: Json) => ({
     ...documentWith({
       paths: {
@@ -226,20 +226,24 @@ describe('a document is refused', () => {
     }),
   });
   test.each<[string, unknown, RegExp]>([
-    ['of OpenAPI 3.0', { openapi: '3.0.3', paths: {} }, /^x is OpenAPI 3\.0\.3: only 3\.1 is understood$/],
-    ['of Swagger', { swagger: '2.0' }, /^x is no OpenAPI 3\.1 document: it is Swagger 2\.0$/],
-    ['that is something else', { name: 'x' }, /^x is no OpenAPI 3\.1 document: it has no "openapi" field$/],
-    ['that is a list', [], /^x is no OpenAPI document: it is not a JSON object$/],
-    ['without any part', { openapi: '3.1.0' }, /has neither paths nor webhooks nor components$/],
+    ['OpenAPI 3.0', { openapi: '3.0.3', paths: {} }, /^x is OpenAPI 3\.0\.3: only 3\.1 is understood$/],
+    ['Swagger', { swagger: '2.0' }, /^x is no OpenAPI 3\.1 document: it is Swagger 2\.0$/],
+    ['an object without a version', { name: 'x' }, /^x is no OpenAPI 3\.1 document: it has no "openapi" field$/],
+    ['a list', [], /^x is no OpenAPI document: it is not a JSON object$/],
     [
-      'with a reference to nowhere',
+      'a document without paths, webhooks and components',
+      { openapi: '3.1.0' },
+      /has neither paths nor webhooks nor components$/,
+    ],
+    [
+      'a dangling reference',
       withSchema({ $ref: '#/components/schemas/A' }),
       /^x: the \$ref #\/components\/schemas\/A at #\/paths\/.* leads nowhere$/,
     ],
-    ['with a reference to what every object inherits', withSchema({ $ref: '#/paths/constructor' }), /leads nowhere$/],
-    ['with a reference to another file', withSchema({ $ref: 'a.json#/A' }), /leads out of the document: bundle it/],
-    ['with a schema that is none', withSchema([]), /^x: there is no schema at #\/paths\/.*\/schema$/],
-  ])('%s', (_, value, message) => {
+    ['a reference to an inherited property', withSchema({ $ref: '#/paths/constructor' }), /leads nowhere$/],
+    ['a reference to another file', withSchema({ $ref: 'a.json#/A' }), /leads out of the document: bundle it/],
+    ['a list in place of a schema', withSchema([]), /^x: there is no schema at #\/paths\/.*\/schema$/],
+  ])('the diff rejects %s', (_, value, message) => {
     const compare = () => {
       const document = parseDocument('x', JSON.stringify(value));
       compareDocuments(document, parseDocument('y', JSON.stringify(withSchema({ type: 'string' }))));

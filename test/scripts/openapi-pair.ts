@@ -8,13 +8,13 @@ import {
 
 export type { Json, JsonObject };
 
-/** Two whole documents that differ in one thing. */
+/** Two complete documents with one difference. */
 export interface Pair {
   base: JsonObject;
   head: JsonObject;
 }
 
-/** A small whole document. */
+/** A small complete document. */
 export function documentWith(parts: JsonObject): JsonObject {
   return { openapi: '3.1.0', info: { title: 'Small', version: '1.0.0' }, paths: {}, ...parts };
 }
@@ -31,7 +31,7 @@ export function operations(base: JsonObject, head: JsonObject): Pair {
   return { base: operationWith(base), head: operationWith(head) };
 }
 
-/** A schema as the body of a request; with components for what it refers to. */
+/** Two documents with a schema as the request body, and components for its references. */
 export function sent(base: Json, head: Json, schemas: { base?: JsonObject; head?: JsonObject } = {}): Pair {
   const body = (schema: Json) => ({ requestBody: { required: true, content: { 'application/json': { schema } } } });
   return {
@@ -40,7 +40,7 @@ export function sent(base: Json, head: Json, schemas: { base?: JsonObject; head?
   };
 }
 
-/** A schema as the body of an answer, of a success by default. */
+/** Two documents with a schema as the response body, by default of a success. */
 export function received(
   base: Json,
   head: Json,
@@ -60,7 +60,7 @@ function componentsOf(schemas: JsonObject | undefined): JsonObject {
   return schemas === undefined ? {} : { components: { schemas } };
 }
 
-/** An object with these fields, of which the ones that end with an exclamation mark are required. */
+/** An object schema with these fields. A trailing exclamation mark makes a field required. */
 export function object(fields: JsonObject, others: JsonObject = {}): JsonObject {
   const names = Object.keys(fields);
   const properties = Object.fromEntries(Object.entries(fields).map(([name, one]) => [name.replace('!', ''), one]));
@@ -68,13 +68,13 @@ export function object(fields: JsonObject, others: JsonObject = {}): JsonObject 
   return { type: 'object', properties, ...(required.length > 0 ? { required } : {}), ...others };
 }
 
-/** What is found, as it would be of two files. */
+/** The changes between two documents. */
 export function changesOf({ base, head }: Pair): Change[] {
   return compareDocuments(parseDocument('base', JSON.stringify(base)), parseDocument('head', JSON.stringify(head)))
     .changes;
 }
 
-/** `breaking response-field-removed`, the gravest first, each as often as it is found. */
+/** The changes as texts such as `breaking response-field-removed`, most severe first, with repetitions. */
 export function verdictOf(pair: Pair): string[] {
   return changesOf(pair).map(({ level, rule }) => `${level} ${rule}`);
 }

@@ -32,11 +32,11 @@ afterAll(async () => {
   }
 });
 
-test('docs/schema.sql is the schema that the migrations make', async () => {
+test('docs/schema.sql equals the schema after all migrations', async () => {
   expect(await describeSchema(migrated)).toBe(file);
 });
 
-test('docs/schema.sql creates the schema that it describes', async () => {
+test('docs/schema.sql creates exactly its own schema', async () => {
   const empty = await openDatabase();
   await empty.query(file);
   expect(await describeSchema(empty)).toBe(file);
@@ -55,7 +55,7 @@ test.each([
   'alter function rfc3339(timestamptz) volatile',
   'alter text search configuration idea_search drop mapping for url',
   'create extension pg_trgm',
-])('the description differs after: %s', async change => {
+])('the description of the schema changes after: %s', async change => {
   await migrated.query('begin');
   await migrated.query(change);
   expect(await describeSchema(migrated)).not.toBe(file);
@@ -70,7 +70,7 @@ test.each([
   ['policy one on table ideas', 'create policy one on ideas'],
   ['rule one on table ideas', 'create rule one as on delete to ideas do instead nothing'],
   ['table one', 'create table one (id bigint) partition by hash (id)'],
-])('the description refuses a %s, after: %s', async (name, statement) => {
+])('the description of the schema fails for a %s after: %s', async (name, statement) => {
   await migrated.query('begin');
   await migrated.query(statement);
   await expect(describeSchema(migrated)).rejects.toThrow(`This cannot write: ${name}`);
