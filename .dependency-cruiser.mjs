@@ -26,7 +26,7 @@ const rows = {
     @sentry/node ipaddr.js node pino prom-client zod`,
 
   // Of the contract, the domain uses names, limits and inferred types. It never validates or answers a request.
-  'server/domain/': `config.ts database/ entities/ observability/audit-events.ts observability/audit-log.ts outgoing/
+  'server/domain/': `config.ts database/ entities/ observability/audit-entries.ts observability/audit-log.ts outgoing/
     text/ contract/errors.ts contract/events.ts contract/grants.ts contract/idea.ts contract/status.ts contract/text.ts
     @mikro-orm/postgresql argon2 kysely node @zxcvbn-ts/language-common`,
 

@@ -1,14 +1,14 @@
 /** Writes the list of events in docs/audit-log.md from the event definitions. */
 import type { z } from 'zod';
-import { administrationEvents } from '../server/observability/administration-events.ts';
-import type { EventDefinition } from '../server/observability/define-event.ts';
-import { requestEvents, signInEvents } from '../server/observability/request-events.ts';
+import { administrationEntries } from '../server/observability/administration-entries.ts';
+import type { EntryDefinition } from '../server/observability/define-entry.ts';
+import { requestEntries, signInEntries } from '../server/observability/request-entries.ts';
 import { writeGeneratedPart } from './generated-file.ts';
 
-const sections: [string, Record<string, EventDefinition>][] = [
-  ['Requests and the server', requestEvents],
-  ['Signing in', signInEvents],
-  ['Administration', administrationEvents],
+const sections: [string, Record<string, EntryDefinition>][] = [
+  ['Requests and the server', requestEntries],
+  ['Signing in', signInEntries],
+  ['Administration', administrationEntries],
 ];
 
 /** The meanings of fields that several events share. They are listed once. */
@@ -26,7 +26,7 @@ function listCommon(): string {
   return `### Fields of several events\n\n| field | meaning |\n|---|---|\n${rows.join('\n')}\n`;
 }
 
-function section([title, events]: [string, Record<string, EventDefinition>]): string {
+function section([title, events]: [string, Record<string, EntryDefinition>]): string {
   const rows = Object.entries(events).map(
     ([name, { when, fields, kind }]) =>
       `| \`${name}\` | ${when}${kind ? ' *Repetitions are counted.*' : ''} | ${fieldsOf(fields).map(describe).join(', ')} |`,

@@ -13,8 +13,8 @@ const keyBytes = 32;
 const fileName = 'The application key';
 
 /**
- * The application key: of APP_KEY, else the one kept in DATA_DIR, which is made the first time. With a database of its
- * own address a kept key is warned about: a second server would have another one, and could not read the secrets.
+ * Returns the application key from APP_KEY or from DATA_DIR, where the first start creates it. Logs a warning if
+ * DATABASE_URL is set without APP_KEY: a second server would have another key and could not read the secrets.
  */
 export async function loadAppKey(config: KeyConfig, logger: Pick<Logger, 'warn'>): Promise<Buffer> {
   if (config.APP_KEY) return config.APP_KEY;
@@ -27,18 +27,15 @@ export async function loadAppKey(config: KeyConfig, logger: Pick<Logger, 'warn'>
   return (await readKey(config)) ?? makeKey(config);
 }
 
-/** The key for a command: one made in passing for a server's database would be another one than the server's. */
+/** Returns the key for a command. It never creates a key for a server's database, because the server has another one. */
 export async function requireAppKey(config: KeyConfig): Promise<Buffer> {
   const key = config.APP_KEY ?? (await readKey(config));
   if (key) return key;
   if (config.DATABASE_URL === undefined) return makeKey(config);
-  throw new ConfigError(`Set APP_KEY to the server's key: there is none in ${keyFile(config)}`);
+  throw new ConfigError(`Set APP_KEY to the server's key: ${keyFile(config)} does not exist`);
 }
 
-/**
- * The key for what has to work from the first line of a log on, before a key is loaded or made: until there is one,
- * a key of this process alone.
- */
+/** Returns the key for the log, which starts before a key is loaded or created. Until then it is a random key. */
 export function appKeyWhenKept(config: Pick<Config, 'APP_KEY' | 'DATA_DIR'>): () => Buffer {
   let known: Buffer | undefined = config.APP_KEY;
   let own: Buffer | undefined;

@@ -28,10 +28,9 @@ import { shareWithOrigins } from './http/cors.ts';
 import { drainConnections } from './http/draining.ts';
 import { answerErrors } from './http/error-handler.ts';
 import { answerUnroutable, collectPaths, knowPaths, refuseOtherMethods } from './http/method-not-allowed.ts';
-import { buildOperator, chargeWhatIsNoReplay } from './http/operate.ts';
+import { buildOperationRunner, chargeFailedReplay } from './http/operation-runner.ts';
 import { readJsonBodies, refuseEncodedBody } from './http/request-body.ts';
-import { requestIdOf } from './http/request-id.ts';
-import { boundedServer, guardTransport, refuseInvalidHead } from './http/transport.ts';
+import { boundedServer, guardTransport, refuseInvalidHead, requestIdOf } from './http/transport.ts';
 import { refuseUndeclaredBody, serveOperations } from './http/ts-rest.ts';
 import { serveTools } from './mcp/serve-tools.ts';
 import { buildOauth } from './oauth/serve-oauth.ts';
@@ -44,7 +43,7 @@ import { serveUnsubscribe } from './pages/unsubscribe/serve-unsubscribe.ts';
 /** A person waits for the page, so this is shorter than the timeout of a job. */
 const testPostTimeoutMs = 5_000;
 
-/** Builds the HTTP server from what it depends on. It listens nowhere yet; closing it leaves the dependencies open. */
+/** Builds the HTTP server. It does not listen yet. Closing it leaves its dependencies open. */
 export async function buildApp(server: ServerDependencies): Promise<FastifyInstance> {
   const admit = admitRequests(server);
   const cors = shareWithOrigins(server.config.CORS_ORIGINS);
@@ -64,7 +63,7 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
     // The listener of guardTransport answers instead of Fastify's.
     clientErrorHandler() {},
     routerOptions: { ignoreTrailingSlash: false },
-    // A request that still comes in on an open connection is answered as ever: Fastify's own 503 is of another shape.
+    // A request on an open connection is answered as usual. Fastify's own 503 would have another body.
     return503OnClosing: false,
     frameworkErrors: answerUnroutable(
       (error, request, reply) => {
@@ -94,7 +93,7 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
   app.addHook('onRequest', refuseInvalidHead);
   app.addHook('onRequest', cors.answerPreflight);
   app.addHook('onRequest', async ({ is404, url }, reply) => {
-    // Not in the handler: it runs after the body was read, and refused if it is invalid.
+    // The handler would run after the body is read, and only if it is valid.
     if (!is404) return;
     const allow = app.allowOf(url);
     if (allow === undefined) throw new DomainError('not_found');
@@ -103,7 +102,7 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
   });
   app.addHook('preParsing', refuseEncodedBody);
   app.addHook('preHandler', refuseUndeclaredBody);
-  app.addHook('onSend', chargeWhatIsNoReplay(server));
+  app.addHook('onSend', chargeFailedReplay(server));
   app.addHook('onSend', answerConditionally(server));
   app.addHook('onResponse', record);
   app.setErrorHandler(answerError);
@@ -111,13 +110,13 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
     throw new DomainError('not_found');
   });
 
-  const operator = buildOperator(server);
+  const runner = buildOperationRunner(server);
   const endpoints = {
-    ...boardEndpoints(operator),
-    ...ideaEndpoints(operator),
-    ...voteEndpoints(operator),
-    ...commentEndpoints(operator),
-    ...moderationEndpoints(operator),
+    ...boardEndpoints(runner),
+    ...ideaEndpoints(runner),
+    ...voteEndpoints(runner),
+    ...commentEndpoints(runner),
+    ...moderationEndpoints(runner),
     ...tokenEndpoints(server),
     ...probeEndpoints(server),
   };

@@ -10,13 +10,16 @@ const dayMs = 86_400_000;
 
 const flag = z.enum(['0', '1', 'true', 'false']).transform(value => value === '1' || value === 'true');
 
-/** Addresses and CIDRs, separated by commas. Each becomes an address and a prefix length for ipaddr.js. */
-const cidrs = z
+/** Values, separated by commas. */
+const list = z
   .string()
   .default('')
   .transform(value => value.split(',').map(part => part.trim()))
-  .transform(parts => parts.filter(part => part !== ''))
-  .refine(parts => parts.every(isCidr), 'must be CIDRs such as 10.1.0.0/16, with commas between')
+  .transform(parts => parts.filter(part => part !== ''));
+
+/** Addresses and CIDRs. Each becomes an address and a prefix length for ipaddr.js. */
+const cidrs = list
+  .refine(parts => parts.every(isCidr), 'must be CIDRs such as 10.1.0.0/16, separated by commas')
   .transform(parts => parts.map(part => ipaddr.parseCIDR(withPrefixLength(part))));
 
 function isCidr(text: string): boolean {
@@ -28,16 +31,9 @@ function withPrefixLength(text: string): string {
   return `${text}/${ipaddr.parse(text).kind() === 'ipv4' ? 32 : 128}`;
 }
 
-/** Words, separated by commas. */
-const list = z
-  .string()
-  .default('')
-  .transform(value => value.split(',').map(part => part.trim()))
-  .transform(parts => parts.filter(part => part !== ''));
-
 /** Origins in the form of browsers, or * for all. */
 const origins = list.refine(parts => parts.every(part => part === '*' || isOrigin(part)), {
-  error: 'must be origins such as https://app.example.com, with commas between, or *',
+  error: 'must be origins such as https://app.example.com, separated by commas, or *',
 });
 
 function isOrigin(text: string): boolean {
@@ -168,10 +164,7 @@ export const settings = z.object({
   SESSION_MAX_HOURS: wholeNumber(1, 8_760)
     .default(168)
     .describe('A session in the pages ends after this time, even in use.'),
-  PLANS_WITHOUT_AGENT_API: z
-    .string()
-    .default('')
-    .transform(value => value.split(',').map(plan => plan.trim()))
+  PLANS_WITHOUT_AGENT_API: list
     .refine(plans => !plans.includes('community'), 'must not name community, which always has the Agent API')
     .describe('Plans without the Agent API, separated by commas.'),
   WEBHOOK_ALLOWED_CIDRS: cidrs.describe(
@@ -243,7 +236,7 @@ export interface Config extends Settings {
 
 export class ConfigError extends Error {}
 
-/** Reads the settings from the environment; an unset variable and an empty one are the same. */
+/** Reads the settings from the environment. An empty variable counts as unset. */
 export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
   const result = settings.safeParse(given);
@@ -252,5 +245,5 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config
     return { ...result.data, BASE_URL: BASE_URL ?? `http://localhost:${PORT}`, isBaseUrlSet: BASE_URL !== undefined };
   }
   const problems = result.error.issues.map(issue => `${issue.path.join('.')} ${issue.message}`);
-  throw new ConfigError(`Settings are wrong: ${problems.join('; ')}`);
+  throw new ConfigError(`Invalid settings: ${problems.join('; ')}`);
 }

@@ -8,7 +8,7 @@ import type { AuditLog } from './observability/audit-log.ts';
 import type { ErrorReporter } from './observability/error-reporter.ts';
 import type { Metrics } from './observability/metrics.ts';
 
-/** What the server is built from. */
+/** The dependencies of the server. */
 export interface ServerDependencies {
   config: Config;
   database: Database;
@@ -16,10 +16,10 @@ export interface ServerDependencies {
   logger: Logger;
   audit: AuditLog;
   reporter: ErrorReporter;
-  /** Undefined: nobody asks for them, and nothing is counted. */
+  /** Undefined if METRICS_PORT is not set. */
   metrics?: Metrics | undefined;
   passwords: Passwords;
   extensions: readonly Extension[];
-  /** What encrypts secrets at rest and keys hashes: 32 bytes. */
+  /** The key for the encryption of secrets at rest and for keyed hashes, 32 bytes. */
   appKey: Buffer;
 }

@@ -1,13 +1,12 @@
-/** Many times what compiling a function takes, also on a busy machine. */
+/** Many times the time to compile a function, even on a busy machine. */
 const lingerMs = 300;
 
 /**
- * Ends the process with a status, as soon as nothing keeps it running. process.exit() may never return: it joins the
- * threads on which V8 compiles, and one of them may be waiting for a garbage collection, which is up to the thread that
- * joins it (nodejs/node#54918). An event loop that ends by itself waits for nobody. Where something keeps it going,
- * process.exit() comes when what was being compiled has long been done.
+ * Ends the process with a status. If called several times, the first status counts.
  *
- * The first status counts.
+ * process.exit() may hang: it joins V8's compiler threads, and one of them may wait for a garbage collection of the joining
+ * thread (nodejs/node#54918). So the event loop gets time to end by itself, which joins no threads. process.exit() runs
+ * only after all compilations have ended.
  */
 export function endProcess(status: number): void {
   process.exitCode ??= status;

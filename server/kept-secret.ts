@@ -19,15 +19,15 @@ export async function readKeptSecret(file: string, name: string): Promise<Buffer
   return secret;
 }
 
-/** Decodes the text of a file that keeps a secret. */
+/** Decodes the text of a secret's file. Returns undefined if it is invalid. */
 export function decodeSecret(text: string): Buffer | undefined {
   const secret = Buffer.from(text.trim(), 'base64');
   return secret.length === secretBytes ? secret : undefined;
 }
 
 /**
- * Makes a secret that only this process's user can read. A draft is written first and then linked, so the file is never
- * incomplete. If two processes make it at once, both get the secret of the first.
+ * Creates a secret that only this process's user can read. It writes a draft and then links it, so that the file is never
+ * incomplete. If two processes create it at once, both get the secret of the first.
  */
 export async function makeKeptSecret(file: string, name: string): Promise<Buffer> {
   await mkdir(dirname(file), { recursive: true });

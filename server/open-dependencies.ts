@@ -14,11 +14,11 @@ import { buildSentryReporter } from './observability/sentry-reporter.ts';
 
 /**
  * A short write holds its locks for milliseconds, and a merge of 100,000 votes for less than a second. The command line
- * has no such limit: an operator waits, and their statements end with DATABASE_STATEMENT_TIMEOUT_MS.
+ * has no lock timeout. Its statements end after DATABASE_STATEMENT_TIMEOUT_MS.
  */
 const lockTimeoutMs = 1_000;
 
-/** What a process of the server works with, as the settings say, and how to close it. */
+/** Opens the dependencies of a server or worker process. */
 export async function openDependencies(
   url: string,
   config: Config,

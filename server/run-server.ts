@@ -22,52 +22,49 @@ import { buildLogger } from './observability/logger.ts';
 import { serveMetrics } from './observability/serve-metrics.ts';
 import { openDependencies } from './open-dependencies.ts';
 import { requireProductionSecrets } from './production-secrets.ts';
-import { runUntilSignal, type StopReason, type Stops, type TellFaults } from './run-until-signal.ts';
+import { type ReportCrashes, runUntilSignal, type StopReason, type Stops } from './run-until-signal.ts';
 
 /** Starts everything, serves until SIGINT or SIGTERM, and stops everything in the reverse order. */
 export function runServer(environment: NodeJS.ProcessEnv): Promise<void> {
   return run(environment, startServer);
 }
 
-/** Runs jobs and nothing else until SIGINT or SIGTERM. */
+/** Runs only jobs until SIGINT or SIGTERM. */
 export function runWorker(environment: NodeJS.ProcessEnv): Promise<void> {
   return run(environment, startWorkerAlone);
 }
 
-/** What a process is started with. */
-interface Beginning {
+interface StartOptions {
   config: Config;
   logger: Logger;
   extensions: readonly Extension[];
-  tellFaults: TellFaults;
+  reportCrashes: ReportCrashes;
 }
 
 async function run(
   environment: NodeJS.ProcessEnv,
-  start: (beginning: Beginning, stops: Stops) => Promise<void>,
+  start: (options: StartOptions, stops: Stops) => Promise<void>,
 ): Promise<void> {
   const config = loadConfig(environment);
   requireProductionSecrets(config);
   const extensions = await loadExtensions(config.EXTENSIONS, environment);
   const logger = buildLogger(config, undefined, extensions);
-  await runUntilSignal(config, logger, (stops, tellFaults) => start({ config, logger, extensions, tellFaults }, stops));
+  await runUntilSignal(config, logger, (stops, reportCrashes) =>
+    start({ config, logger, extensions, reportCrashes }, stops),
+  );
 }
 
-async function startServer(beginning: Beginning, stops: Stops): Promise<void> {
-  const { config, logger, extensions } = beginning;
-  const url = await prepareDatabase(beginning, stops, startEmbeddedPostgres);
-  const { server, close } = await openDependencies(url, config, logger, extensions);
-  stops.push(close);
-  beginning.tellFaults(server.reporter);
-  await fillCanonicalAddresses(server.database);
+async function startServer(options: StartOptions, stops: Stops): Promise<void> {
+  const { config, extensions } = options;
+  const { server, url } = await openServer(options, stops, startEmbeddedPostgres);
   const isDemo = config.DEMO ?? config.DATABASE_URL === undefined;
   const tokens = isDemo ? await loadDemo(server) : undefined;
   await startMetrics(server, stops);
   let worker: Worker | undefined;
   let app: FastifyInstance | undefined;
-  // Both at once: nobody sends jobs here, so the worker need not wait until balancers have noticed.
+  // The worker stops at once: only requests wait until balancers have noticed.
   stops.push(reason => Promise.all([worker?.stop(), app && stopServing(app, reason)]));
-  // Routes first: what an extension does besides begins when all of it is known to work.
+  // Builds the routes of extensions before their subscriptions begin, so that a faulty extension does nothing.
   app = await buildApp(server);
   await renewSubscriptions(server.database, extensions);
   if (config.WORKER) worker = await startWorker({ ...server, url });
@@ -77,21 +74,17 @@ async function startServer(beginning: Beginning, stops: Stops): Promise<void> {
   greet(address, config.BASE_URL, tokens);
 }
 
-/** Says at /ready that it will stop, goes on serving until that was noticed, and then finishes what is in flight. */
+/** Makes /ready answer 503, serves until balancers have noticed, and then completes the requests in flight. */
 async function stopServing(app: FastifyInstance, { noticeMs }: StopReason): Promise<void> {
   app.isDraining = true;
   await delay(noticeMs);
   await app.close();
 }
 
-async function startWorkerAlone(beginning: Beginning, stops: Stops): Promise<void> {
-  const { config, logger, extensions } = beginning;
-  // The embedded PostgreSQL is most likely a server's, which runs beside.
-  const url = await prepareDatabase(beginning, stops, connectOrStart);
-  const { server, close } = await openDependencies(url, config, logger, extensions);
-  stops.push(close);
-  beginning.tellFaults(server.reporter);
-  await fillCanonicalAddresses(server.database);
+async function startWorkerAlone(options: StartOptions, stops: Stops): Promise<void> {
+  const { config, extensions } = options;
+  // A server on this machine has usually started the embedded PostgreSQL.
+  const { server, url } = await openServer(options, stops, connectOrStart);
   await renewSubscriptions(server.database, extensions);
   const worker = await startWorker({ ...server, url });
   stops.push(() => worker.stop());
@@ -112,9 +105,19 @@ async function startMetrics(server: ServerDependencies, stops: Stops): Promise<v
 
 type StartEmbedded = typeof startEmbeddedPostgres | typeof connectOrStart;
 
-/** The address of a PostgreSQL that is there, supported and migrated; an embedded one when none is given. */
+async function openServer(options: StartOptions, stops: Stops, startEmbedded: StartEmbedded) {
+  const { config, logger, extensions, reportCrashes } = options;
+  const url = await prepareDatabase(options, stops, startEmbedded);
+  const { server, close } = await openDependencies(url, config, logger, extensions);
+  stops.push(close);
+  reportCrashes(server.reporter);
+  await fillCanonicalAddresses(server.database);
+  return { server, url };
+}
+
+/** Starts the embedded PostgreSQL if DATABASE_URL is not set. Checks and migrates the database, and returns its URL. */
 async function prepareDatabase(
-  { config, logger, extensions }: Beginning,
+  { config, logger, extensions }: StartOptions,
   stops: Stops,
   startEmbedded: StartEmbedded,
 ): Promise<string> {
@@ -132,7 +135,7 @@ async function prepareDatabase(
   return url;
 }
 
-/** Where the server listens, as a browser on its machine reaches it. */
+/** The URL of the server for a browser on its machine. */
 function addressOf(app: FastifyInstance): string {
   const { address, family, port } = app.server.address() as AddressInfo;
   const isEverywhere = address === '0.0.0.0' || address === '::';
@@ -140,7 +143,7 @@ function addressOf(app: FastifyInstance): string {
   return `http://${host}:${port}`;
 }
 
-/** A person sees where the server is, and once the tokens of the demo; the log lines are for machines. */
+/** Prints the URLs of the server, and the tokens of the demo after it was created. */
 function greet(baseUrl: string, publicUrl: string, tokens: DemoTokens | undefined) {
   process.stdout.write(`\nIdea-Board listens on ${baseUrl}, and its documentation is at ${baseUrl}/docs\n`);
   if (tokens) process.stdout.write(describeDemo(baseUrl, publicUrl, tokens));

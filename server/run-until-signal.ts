@@ -4,45 +4,45 @@ import type { Config } from './config.ts';
 import { endProcess } from './end-process.ts';
 import type { ErrorReporter } from './observability/error-reporter.ts';
 
-/** Undoes what was started, the last first. The first to be told is what others send work to. */
+/** Stops the started parts, the last one first. */
 export type Stops = ((reason: StopReason) => Promise<unknown>)[];
 
 export interface StopReason {
-  /** What a stop waits until whoever sends requests here has noticed. */
+  /** How long the server goes on serving, so that balancers notice the stop. */
   noticeMs: number;
 }
 
-/** Names who is told, beside the log, of a fault that nobody caught. */
-export type TellFaults = (reporter: ErrorReporter) => void;
+/** Adds a reporter of uncaught errors. The log has them in any case. */
+export type ReportCrashes = (reporter: ErrorReporter) => void;
 
-/** Npm passes on the signal that a terminal's Ctrl-C sends to all: what comes so soon after the first is the same one. */
+/** Ctrl-C in a terminal sends the signal twice: directly, and through npm. The second one follows within this time. */
 const sameSignalMs = 1_000;
 
 type LifecycleConfig = Pick<Config, 'SHUTDOWN_DELAY_MS' | 'SHUTDOWN_TIMEOUT_MS'>;
 
 /**
- * Starts, and stops at SIGINT or SIGTERM: status 0 when all was finished, 1 when that took too long or a second signal
- * would not wait. SIGTERM is what orchestrators send, while balancers still send requests: they are given time to notice.
- * At a terminal nobody has to.
+ * Starts a process and stops it at SIGINT or SIGTERM. The exit status is 0 after a complete stop, and 1 after a timeout or
+ * a second signal. Orchestrators send SIGTERM while balancers still send requests, so SIGTERM gives the balancers time to
+ * notice. SIGINT comes from a terminal and stops at once.
  */
 export async function runUntilSignal(
   config: LifecycleConfig,
   logger: Logger,
-  start: (stops: Stops, tellFaults: TellFaults) => Promise<void>,
+  start: (stops: Stops, reportCrashes: ReportCrashes) => Promise<void>,
 ): Promise<void> {
-  const tellFaults = endOnFault(logger);
+  const reportCrashes = endOnCrash(logger);
   const stops: Stops = [];
   const stop = async (reason: StopReason) => {
     for (const one of stops.splice(0).reverse()) await one(reason);
   };
   let isStarted = false;
-  const starting = start(stops, tellFaults).then(() => {
+  const starting = start(stops, reportCrashes).then(() => {
     isStarted = true;
   });
   stopOnSignal(config, logger, signal => {
-    // Nobody has been told of a server that is still starting.
+    // Balancers do not know a server that is still starting.
     const reason = { noticeMs: isStarted && signal === 'SIGTERM' ? config.SHUTDOWN_DELAY_MS : 0 };
-    // A signal in the middle of the start waits for its end: what is half started could not be stopped.
+    // A signal during the start waits for its end, because a half-started part cannot be stopped.
     return starting.then(
       () => stop(reason),
       () => stop({ noticeMs: 0 }),
@@ -56,7 +56,7 @@ export async function runUntilSignal(
   }
 }
 
-/** Why it could not start is what has to be told, also where something that was begun does not end. */
+/** Limits the time of the stop after a failed start, so that the error is always printed. */
 async function stopInTime({ SHUTDOWN_TIMEOUT_MS }: LifecycleConfig, logger: Logger, stopping: Promise<void>) {
   const isOver = new AbortController();
   const stopped = stopping.catch(error => logger.error({ err: error }, 'stopping failed'));
@@ -69,7 +69,7 @@ function stopOnSignal(config: LifecycleConfig, logger: Logger, stop: (signal: st
   const onSignal = (signal: string) => {
     if (stoppingSince !== undefined) {
       if (performance.now() - stoppingSince < sameSignalMs) return;
-      logger.error({ signal }, 'a second signal ended the process before all was finished');
+      logger.error({ signal }, 'a second signal ended the process before the stop was complete');
       return endProcess(1);
     }
     stoppingSince = performance.now();
@@ -90,11 +90,11 @@ function stopOnSignal(config: LifecycleConfig, logger: Logger, stop: (signal: st
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, onSignal);
 }
 
-/** After a fault that nobody caught, nothing is known of the process's state: it says what it was, and ends. */
-function endOnFault(logger: Logger): TellFaults {
+/** After an uncaught error the state of the process is unknown. Logs and reports the error, and ends the process. */
+function endOnCrash(logger: Logger): ReportCrashes {
   const reporters: ErrorReporter[] = [];
   process.on('uncaughtException', async (error, origin) => {
-    logger.fatal({ err: error, origin }, 'a fault that nobody caught ends the process');
+    logger.fatal({ err: error, origin }, 'an uncaught error ends the process');
     for (const reporter of reporters) reporter.report(error, { origin });
     await Promise.allSettled(reporters.map(reporter => reporter.close()));
     endProcess(1);

@@ -5,11 +5,11 @@ import { explainUnreachable } from './database/unavailable.ts';
 import { ExtensionError } from './extensions/extension-error.ts';
 import { buildEnvironmentRedactor } from './observability/redactor.ts';
 
-/** What says itself, in one line, why nothing can be started. */
-const refusals = [ConfigError, EmbeddedPostgresError, ExtensionError, MigrationError];
+/** Errors with messages for operators. */
+const expectedErrors = [ConfigError, EmbeddedPostgresError, ExtensionError, MigrationError];
 
-/** What a failed start says: one line of what has a plain cause, and the stacks of a fault of ours. Neither has secrets. */
-export function tellFailure(error: unknown, environment: NodeJS.ProcessEnv): string {
+/** Describes a failed start without secrets: in one line if the cause is known, otherwise by the stacks of the errors. */
+export function describeFailure(error: unknown, environment: NodeJS.ProcessEnv): string {
   const redactor = buildEnvironmentRedactor(environment);
   const explanation = explainFailure(error);
   if (explanation !== undefined) return redactor.text(explanation);
@@ -25,14 +25,12 @@ interface Fault {
   cause?: unknown;
 }
 
-/** The one line that says why a server cannot start; undefined for what nobody expected. */
+/** Explains an expected error in one line. Returns undefined for other errors. */
 export function explainFailure(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
-  if (refusals.some(kind => error instanceof kind)) {
-    return `Idea-Board cannot start: ${error.message}`;
-  }
+  if (expectedErrors.some(kind => error instanceof kind)) return `Idea-Board cannot start: ${error.message}`;
   const { code, port, syscall } = error as NodeJS.ErrnoException & { port?: number };
-  if (syscall === 'listen' && code === 'EADDRINUSE') return `Idea-Board cannot start: port ${port} is taken; set PORT`;
+  if (syscall === 'listen' && code === 'EADDRINUSE') return `Idea-Board cannot start: port ${port} is in use; set PORT`;
   if (syscall === 'listen') return `Idea-Board cannot start: cannot listen: ${error.message}`;
   const reason = explainUnreachable(error);
   return reason && `Idea-Board cannot start: the database cannot be reached: ${reason}`;

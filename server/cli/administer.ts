@@ -10,7 +10,7 @@ import type { Administration } from '../domain/administration.ts';
 import { systemClock } from '../domain/time.ts';
 import type { Extension } from '../extensions/extension.ts';
 import { loadExtensions } from '../extensions/load-extensions.ts';
-import { collectAuditEvents } from '../jobs/audit-outbox.ts';
+import { collectAuditEntries } from '../jobs/audit-outbox.ts';
 
 /** A command failed for a reason that fits into one line. */
 export class CliError extends Error {}
@@ -21,7 +21,7 @@ export function administer<T>(work: (admin: Administration, config: Config) => P
     database.transaction(async transaction => {
       const now = systemClock.now();
       const actor = { by: 'operator' } as const;
-      const audit = collectAuditEvents(actor, now);
+      const audit = collectAuditEntries(actor, now);
       const result = await work({ ...transaction, now, by: actor, audit: audit.trail }, config);
       await audit.leave(transaction);
       return result;

@@ -4,7 +4,7 @@ import type { ErasureResult } from '../domain/erasure/batches.ts';
 import { type CleanUpWitness, cleanUp, type ErasureAudit } from '../domain/erasure/clean-up.ts';
 import { type CleanUpPreview, previewCleanUp } from '../domain/erasure/preview-clean-up.ts';
 import { systemClock } from '../domain/time.ts';
-import { collectAuditEvents } from '../jobs/audit-outbox.ts';
+import { collectAuditEntries } from '../jobs/audit-outbox.ts';
 import { buildEnvironmentRedactor } from '../observability/redactor.ts';
 import { type Installation, withInstallation } from './administer.ts';
 import { flag, verb } from './command.ts';
@@ -84,7 +84,7 @@ async function runOn(
 
 function auditBy(now: Date): ErasureAudit {
   const leave = async (transaction: Queryable, record: (trail: AuditTrail) => void) => {
-    const audit = collectAuditEvents({ by: 'operator' }, now);
+    const audit = collectAuditEntries({ by: 'operator' }, now);
     record(audit.trail);
     await audit.leave(transaction);
   };

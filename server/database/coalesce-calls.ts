@@ -14,8 +14,8 @@ interface Call<Item, Result> {
 
 /**
  * Coalesces calls into batches, so that one round trip to the database serves many calls. A batch starts at the end of
- * the event loop's turn, or when a running batch ends. `run` returns the results in the order of the items. If it
- * throws, every call of the batch gets the error.
+ * the event loop's turn, or when a running batch ends. If several batches may run and none does, a call starts at once.
+ * `run` returns the results in the order of the items. If it throws, every call of the batch gets the error.
  */
 export function coalesceCalls<Item, Result>(
   run: (items: Item[]) => Promise<Result[]>,
@@ -82,6 +82,8 @@ function coalesce<Item, Result>(
     new Promise((resolve, reject) => {
       waiting.push({ item, resolve, reject });
       if (isScheduled || underWay >= maxUnderWay) return;
+      // The calls that follow in this turn form a second batch.
+      if (underWay === 0 && maxUnderWay > 1) return startBatches();
       isScheduled = true;
       setImmediate(startBatches);
     });

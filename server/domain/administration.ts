@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { QueryBuilding, Transaction } from '../database/database.ts';
-import type { AdministrationEvent, AuditActor, AuditEvents } from '../observability/audit-events.ts';
+import type { AdministrationEntryName, AuditActor, AuditEntries } from '../observability/audit-entries.ts';
 import type { AuditLog } from '../observability/audit-log.ts';
 
 /** What an administrative operation is given: no board and no token, but an operator or an account's admin. */
@@ -14,7 +14,7 @@ export interface Administration extends QueryBuilding {
 
 /** Where administrative operations tell what they did. It is in the audit log when they are committed, and only then. */
 export interface AuditTrail {
-  record<Event extends AdministrationEvent>(event: Event, fields: WithoutActor<AuditEvents[Event]>): void;
+  record<Event extends AdministrationEntryName>(event: Event, fields: WithoutActor<AuditEntries[Event]>): void;
 }
 
 /** The fields of an event but for who did it, which an operation is not told. */

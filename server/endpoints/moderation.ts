@@ -4,7 +4,7 @@ import { copyVotesAhead, type MergeView, mergeIdea, unmergeIdea } from '../domai
 import type { ReadOperation } from '../domain/operation.ts';
 import { setIdeaStatus } from '../domain/statuses/set-idea-status.ts';
 import { addIdeaTag, removeIdeaTag } from '../domain/tags/tag-idea.ts';
-import type { Operator } from '../http/operate.ts';
+import type { OperationRunner } from '../http/operation-runner.ts';
 import type { Endpoints } from '../http/ts-rest.ts';
 
 type ModerationEndpoints = Pick<
@@ -12,22 +12,22 @@ type ModerationEndpoints = Pick<
   'setIdeaStatus' | 'addIdeaTag' | 'removeIdeaTag' | 'mergeIdea' | 'unmergeIdea'
 >;
 
-export function moderationEndpoints(operator: Operator): ModerationEndpoints {
+export function moderationEndpoints(runner: OperationRunner): ModerationEndpoints {
   return {
     setIdeaStatus: ({ request, reply, params, query, body }) =>
-      operator.write({ request, reply, params, query, body, turns: () => [turnOnIdea(params.id)] }, async op => ({
+      runner.write({ request, reply, params, query, body, turns: () => [turnOnIdea(params.id)] }, async op => ({
         status: 200,
         body: presentIdea(await setIdeaStatus(op, params.id, body.status)),
       })),
 
     addIdeaTag: ({ request, reply, params, query, body }) =>
-      operator.write({ request, reply, params, query, body, turns: () => [turnOnIdea(params.id)] }, async op => ({
+      runner.write({ request, reply, params, query, body, turns: () => [turnOnIdea(params.id)] }, async op => ({
         status: 200,
         body: presentIdea(await addIdeaTag(op, params.id, body.tag_id)),
       })),
 
     removeIdeaTag: ({ request, reply, params, query }) =>
-      operator.write({ request, reply, params, query, turns: () => [turnOnIdea(params.id)] }, async op => ({
+      runner.write({ request, reply, params, query, turns: () => [turnOnIdea(params.id)] }, async op => ({
         status: 200,
         body: presentIdea(await removeIdeaTag(op, params.id, params.tagId)),
       })),
@@ -35,14 +35,14 @@ export function moderationEndpoints(operator: Operator): ModerationEndpoints {
     mergeIdea: ({ request, reply, params, query, body }) => {
       const turns = turnsOfMerge(params.id, body.target_id);
       const prepare = (op: ReadOperation) => copyVotesAhead(op, params.id, body.target_id);
-      return operator.write({ request, reply, params, query, body, turns, prepare }, async op => ({
+      return runner.write({ request, reply, params, query, body, turns, prepare }, async op => ({
         status: 200,
         body: presentMerge(await mergeIdea(op, params.id, body.target_id)),
       }));
     },
 
     unmergeIdea: ({ request, reply, params, query }) =>
-      operator.write({ request, reply, params, query, turns: turnsOfMerge(params.id) }, async op => ({
+      runner.write({ request, reply, params, query, turns: turnsOfMerge(params.id) }, async op => ({
         status: 200,
         body: presentMerge(await unmergeIdea(op, params.id)),
       })),

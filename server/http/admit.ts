@@ -10,17 +10,18 @@ import type { GrantedBoard, Principal } from './identify-tokens.ts';
 import { type Admission, pathOf, routeMetadata } from './request-context.ts';
 
 /**
- * The hook that lets a request in before its body is read. Which refusal wins, first to last: the per-IP limit, the
- * token (401), its bucket (429), the plan (403), the board (400, 403), the grant (403), the issuer (403).
+ * The hook that admits a request before its body is read. The first refusal wins, in this order: the limit of the IP
+ * address (429), the token (401), its rate limit (429), the plan (403), the board (400, 403), the grant (403), the issuer
+ * (403).
  */
 export function admitRequests(server: ServerDependencies) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const metadata = routeMetadata(request);
     if (metadata?.auth === 'none' && !metadata.isLimitedPerIp) return;
-    // The body names the tool, so the endpoint of the tools admits its requests itself.
+    // The body names the tool, so the MCP endpoint admits its requests itself.
     if (metadata?.auth === 'tools') return;
     if (!metadata) return chargeAddress(server, request, reply);
-    // The readiness probe has its own answer for a slow database, and concurrent probes share one check.
+    // The readiness probe reports a slow database itself, and concurrent probes share one check.
     if (metadata.auth === 'none') return chargeAddress(server, request, reply, { mayPassUncharged: true });
 
     const key = request.headers['idempotency-key'];
@@ -33,10 +34,7 @@ export function admitRequests(server: ServerDependencies) {
   };
 }
 
-/**
- * Checks whether a principal may use a route, before the request is validated: the plan, the board, the grant and the
- * issuer (403, 400).
- */
+/** Checks the plan, the board, the grant and the issuer before the request is validated. Throws 400 or 403. */
 export function authorize(
   server: ServerDependencies,
   request: FastifyRequest,
@@ -77,13 +75,10 @@ function admissionFor(
   };
 }
 
-/**
- * The board that a request is for (Authentication, 6): the one of a token with one board, else the one that the
- * board parameter names.
- */
+/** Finds the board of a request (Authentication, 6): a token with one board need not name it in the board parameter. */
 function resolveBoard(principal: Principal, slug: unknown): GrantedBoard {
   if (slug !== undefined && typeof slug !== 'string') {
-    // Only the call of a tool can have a board that is neither a word nor several.
+    // Only a tool call can have a board that is neither a string nor an array.
     const message = Array.isArray(slug) ? 'Give board once' : 'Must be the slug of a board';
     throw new DomainError('validation_failed', [{ path: ['query', 'board'], code: 'invalid_type', message }]);
   }

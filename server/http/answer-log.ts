@@ -2,10 +2,10 @@ import type { ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Metrics } from '../observability/metrics.ts';
 
-/** Answers whose clients left before them. They are recorded when that happens, and not again. */
+/** The answers whose clients disconnected first. transport.ts records them when the client disconnects. */
 export const abandonedAnswers = new WeakSet<ServerResponse>();
 
-/** The hook that logs each answer and counts it. The log has no query, since a person may have typed a secret into it. */
+/** The hook that logs and counts each answer. The log omits the query, because it may contain a secret. */
 export function recordAnswers(metrics: Metrics | undefined) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
     if (abandonedAnswers.has(reply.raw)) return;
@@ -31,8 +31,8 @@ export function recordAnswers(metrics: Metrics | undefined) {
 const maxLength = 512;
 
 /**
- * The path of a URL without its query, cut before the redactor reads it. The redactor knows the sign at the end, and takes
- * out a secret or an address that the cut has halved.
+ * Returns the path of a URL without its query, cut to a maximum length. The redactor recognizes the cut-off mark and
+ * removes a secret or an address that the cut has split.
  */
 export function loggedPath(url: string): string {
   const end = url.indexOf('?');

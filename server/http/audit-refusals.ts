@@ -1,16 +1,12 @@
 import type { FastifyRequest } from 'fastify';
 import { DomainError } from '../domain/domain-error.ts';
-import type { AuditEvents } from '../observability/audit-events.ts';
+import type { AuditEntries } from '../observability/audit-entries.ts';
 import type { AuditLog } from '../observability/audit-log.ts';
 import type { Principal } from './identify-tokens.ts';
 import type { AuthenticationFailure } from './look-up-token.ts';
 import type { BucketState } from './rate-limit.ts';
 
-/*
- * What the audit log is told of requests that are not let in. Of those that are it is told nothing, and pays nothing.
- */
-
-/** Tells of the first request of a window that is over its limit: of all that follow, the count is another one. */
+/** Audits the first request of a window that exceeds its limit, and no later one. */
 export function auditLimit(audit: AuditLog, request: FastifyRequest, state: BucketState, principal?: Principal | null) {
   if (state.count !== state.limit + 1) return;
   audit.record('rate_limit.exceeded', {
@@ -31,7 +27,7 @@ export function auditFailedAuthentication(audit: AuditLog, request: FastifyReque
   else audit.record('authentication.failed', { ...client, reason: failure.reason, ...token });
 }
 
-type GrantRefusal = AuditEvents['grant.refused']['reason'];
+type GrantRefusal = AuditEntries['grant.refused']['reason'];
 
 const grantRefusals: ReadonlySet<string> = new Set<GrantRefusal>([
   'agent_api_unavailable',
@@ -41,7 +37,7 @@ const grantRefusals: ReadonlySet<string> = new Set<GrantRefusal>([
   'user_blocked',
 ]);
 
-/** Tells that a valid token was refused, where that is what the error says. */
+/** Audits an error that refuses a valid token. Ignores other errors. */
 export function auditRefusedGrant(audit: AuditLog, request: FastifyRequest, principal: Principal, error: unknown) {
   if (!(error instanceof DomainError) || !grantRefusals.has(error.key)) return;
   audit.record('grant.refused', {

@@ -21,9 +21,8 @@ import {
   tokenCounter,
 } from './rate-limit.ts';
 
-/** How a request is authenticated, and what it is charged for. */
 interface AuthenticateOptions {
-  /** Undefined: nothing but the limit of the address is charged. */
+  /** The rate limit to charge beside the one of the IP address. */
   bucket: Bucket | undefined;
   idempotency: Charges['idempotency'];
   acceptsOauth: boolean;
@@ -65,7 +64,7 @@ export async function authenticate(
     request.sparedCounter = tokenCounter(bucket, principal.tokenId, server.config, now);
   }
   noteUse(server.database, principal, now).catch(error => {
-    request.log.warn({ err: error }, 'could not note the use of a token');
+    request.log.warn({ err: error }, 'could not store the last use of a token');
   });
   return principal;
 }
@@ -83,7 +82,7 @@ const touchToken = query(
 
 const touchIntervalMs = 60_000;
 
-/** Notes when the token was used, to the minute: most requests find that it is noted already. */
+/** Stores when the token was last used, at most once a minute. */
 async function noteUse(database: Queryable, principal: Principal, now: Date): Promise<void> {
   const due = new Date(now.getTime() - touchIntervalMs);
   if (principal.lastUsedAt !== null && new Date(principal.lastUsedAt) >= due) return;
@@ -91,7 +90,7 @@ async function noteUse(database: Queryable, principal: Principal, now: Date): Pr
 }
 
 /**
- * Charges the address of a request without a token. While the counter cannot be reached, a bounded number of requests
+ * Charges the IP address of a request without a token. While the database is unavailable, a limited number of requests
  * pass uncharged, and the others get 503.
  */
 export async function chargeAddress(
@@ -111,19 +110,19 @@ export async function chargeAddress(
   }
 }
 
-/** The readiness probe answers within two seconds. Its limit may take this part of them. */
+/** The readiness probe answers within two seconds. Charging may take this share of them. */
 const chargeTimeoutMs = 500;
 
-/** Charges a counter; undefined when the database does not do it in time. */
+/** Charges a counter. Returns undefined if the database does not answer in time. */
 async function chargeIfPossible(server: ServerDependencies, counter: Counter, now: Date) {
   const charged = charge(server.database, counter, now).catch((error: unknown) => {
-    if (!isDatabaseUnavailable(error)) server.logger.error({ err: error }, 'a limit could not be charged');
+    if (!isDatabaseUnavailable(error)) server.logger.error({ err: error }, 'a rate limit could not be charged');
     return undefined;
   });
   return inTimeOr(charged, chargeTimeoutMs, undefined);
 }
 
-/** What the headers of a request show that is not charged. */
+/** Reads a rate limit without charging it, for the headers of an uncharged request. */
 async function lookAtBucket(
   server: ServerDependencies,
   bucket: Bucket = 'apitoken:read',
@@ -140,7 +139,7 @@ function refuseForLimit(reply: FastifyReply, state: BucketState): never {
   throw new DomainError('rate_limited');
 }
 
-/** How many requests one process has let pass uncharged in a window. */
+/** The number of requests that this process has passed uncharged in a window. */
 interface Passed {
   windowStartedAt: number;
   count: number;
@@ -149,8 +148,8 @@ interface Passed {
 const passedBy = new WeakMap<ServerDependencies, Passed>();
 
 /**
- * Lets a request pass whose address could not be charged. All addresses together get what one address has in a window:
- * without the database the process cannot tell them apart, and a slow database must not lift the limit.
+ * Passes a request whose IP address could not be charged. All addresses together get the limit of one address in a
+ * window, so that a slow database does not lift the limit.
  */
 function passUncharged(server: ServerDependencies, { windowStartedAt, limit }: Counter) {
   const startedAt = windowStartedAt.getTime();

@@ -5,8 +5,8 @@ import { refund, setRateLimitHeaders } from './rate-limit.ts';
 import { routeMetadata } from './request-context.ts';
 
 /**
- * The hook that puts a weak ETag on reads of the API and on public pages. It answers 304 when the client already has the
- * answer, and then gives back what the token was charged.
+ * The hook that sets a weak ETag on reads of the API and on public pages. If the client already has the answer, it
+ * answers 304 and refunds the charge of the token.
  */
 export function answerConditionally(server: ServerDependencies) {
   return async (request: FastifyRequest, reply: FastifyReply, payload: unknown) => {
@@ -15,7 +15,7 @@ export function answerConditionally(server: ServerDependencies) {
     const caching = cachingOf(request);
     if (!caching) return payload;
 
-    // The address is part of the tag: the tag of one empty search must not make every other empty search free.
+    // The URL is part of the tag, so that the tag of one empty search does not make every other empty search free.
     const tag = `W/"${hash('sha1', `${request.url}\n${payload}`, 'base64url')}"`;
     reply.header('ETag', tag);
     reply.header('Cache-Control', caching);
@@ -23,15 +23,12 @@ export function answerConditionally(server: ServerDependencies) {
 
     if (request.bucketState) setRateLimitHeaders(reply, await refund(server.database, request.bucketState));
     reply.status(304).removeHeader('content-type');
-    // Fastify itself drops the body of an answer to HEAD, and fails where there is none.
+    // Fastify removes the body of an answer to HEAD itself, and needs a body for that.
     return request.method === 'HEAD' ? payload : null;
   };
 }
 
-/**
- * For a quarter of a minute nobody asks for a public page again, which spares the server when a link to it is passed
- * around; no longer, since a board that is made private has to be gone from the caches soon.
- */
+/** Spares the server when many people open a link. It is short, because caches must soon drop a board made private. */
 const publicSeconds = 15;
 
 function cachingOf(request: FastifyRequest): string | undefined {
@@ -40,13 +37,10 @@ function cachingOf(request: FastifyRequest): string | undefined {
   return undefined;
 }
 
-/** Caches send the tags of the few versions that they hold. More tags cost the server work and are ignored. */
+/** A cache holds few versions and sends few tags. Further tags are ignored, because they cost work. */
 const maxTags = 20;
 
-/**
- * Compares weakly (RFC 9110, 13.1.2): proxies change the strength of a tag. `*` is ignored: it matches every answer, so
- * that it would make every read free.
- */
+/** Compares weakly (RFC 9110, 13.1.2), because proxies change a tag's strength. Ignores `*`, which would make every read free. */
 function matches(ifNoneMatch: string | undefined, tag: string): boolean {
   if (ifNoneMatch === undefined) return false;
   const opaque = tag.replace(/^W\//, '');

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { pathOf } from './request-context.ts';
 
-/** What a page may send beside what browsers send anyway. */
+/** The headers that a page may send. */
 const allowedHeaders = [
   'Authorization',
   'Content-Type',
@@ -13,7 +13,7 @@ const allowedHeaders = [
   'X-Request-Id',
 ].join(', ');
 
-/** What a page may see of an answer beside its body. */
+/** The headers of an answer that a page may read. */
 const exposedHeaders = [
   'ETag',
   'Idempotency-Replayed',
@@ -27,12 +27,12 @@ const exposedHeaders = [
   'X-Request-Id',
 ].join(', ');
 
-/** How long a browser may remember the answer to a preflight; Chromium remembers none for longer. */
+/** How long a browser may cache a preflight. Chromium caches none for longer. */
 const preflightSeconds = 7200;
 
 /**
- * Lets browsers give the answers of the Agent API to pages of these origins. Nothing is let in or kept out by it: a token
- * is asked for all the same, and cookies count for nothing, so none are allowed.
+ * Allows pages of these origins to read the answers of the Agent API. This is no access control: each request still needs
+ * a token. The API ignores cookies, so credentials are not allowed.
  */
 export function shareWithOrigins(origins: readonly string[]) {
   const isForAll = origins.includes('*');
@@ -43,7 +43,7 @@ export function shareWithOrigins(origins: readonly string[]) {
   }
 
   return {
-    /** Goes before what may refuse, so that a page can read why it was refused. */
+    /** Runs before all hooks that may refuse a request, so that a page can read the refusal. */
     async allow(request: FastifyRequest, reply: FastifyReply) {
       if (origins.length === 0 || !isShared(request)) return;
       // A cache must not give the answer for one origin to another.
@@ -54,7 +54,7 @@ export function shareWithOrigins(origins: readonly string[]) {
       reply.header('Access-Control-Expose-Headers', exposedHeaders);
     },
 
-    /** Goes after the limit of the address. What is no preflight of an allowed origin is answered as without CORS. */
+    /** Answers a preflight of an allowed origin. Runs after the limit of the IP address is charged. */
     async answerPreflight(request: FastifyRequest, reply: FastifyReply) {
       const { method, headers, is404, routeOptions } = request;
       const isPreflight = method === 'OPTIONS' && headers.origin && headers['access-control-request-method'];
@@ -68,11 +68,11 @@ export function shareWithOrigins(origins: readonly string[]) {
   };
 }
 
-/** What clients of OAuth ask themselves: where people are sent is a page. */
-const ofOauth = ['/.well-known/oauth-', '/oauth/token', '/oauth/register', '/oauth/revoke'];
+/** The OAuth endpoints that clients call. The authorization endpoint is a page. */
+const oauthEndpoints = ['/.well-known/oauth-', '/oauth/token', '/oauth/register', '/oauth/revoke'];
 
-/** The pages for people, and what extensions serve, are for their own origin. */
+/** Pages for people and the routes of extensions are not shared. */
 function isShared(request: FastifyRequest): boolean {
   const path = pathOf(request);
-  return path.startsWith('/api/') || ofOauth.some(start => path.startsWith(start));
+  return path.startsWith('/api/') || oauthEndpoints.some(start => path.startsWith(start));
 }

@@ -4,19 +4,19 @@ import type { FastifyInstance } from 'fastify';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** The server is about to stop: /ready says so, and whoever is answered is asked to come back elsewhere. */
+    /** The server is about to stop: /ready answers 503, and answers close their connections. */
     isDraining: boolean;
   }
 }
 
-/** What has begun to arrive and is no whole request after this time is not waited for. */
+/** A request that has not arrived completely by then is dropped. */
 const arrivalMs = 1_000;
 const sweepIntervalMs = 100;
 
 /**
- * Lets the server stop without cutting anybody off, and without waiting for anybody who wants nothing. Node itself, once
- * it closes, ends the connections that are idle at that moment: it waits for those that are not until their clients let
- * go, and for those on which nothing or half a request has come.
+ * Lets the server stop without dropping a request and without waiting for idle connections. On close, Node ends only the
+ * connections that are idle at that moment. It waits for the clients of the others to disconnect, and for connections on
+ * which nothing or half a request has arrived.
  */
 export function drainConnections(app: FastifyInstance) {
   const openRequests = new Map<Socket, number>();
@@ -34,7 +34,7 @@ export function drainConnections(app: FastifyInstance) {
 
   app.decorate('isDraining', false);
   app.addHook('onSend', (request, reply, payload, done) => {
-    // The last answer of a connection says so, and its client sends nothing more that could be lost.
+    // The last answer closes its connection, so that the client sends no further request, which could be lost.
     const isLast = app.isDraining && (openRequests.get(request.raw.socket) ?? 1) <= 1;
     if (isLast) reply.header('Connection', 'close');
     done(null, payload);

@@ -6,7 +6,7 @@ import type { ErrorReporter } from '../observability/error-reporter.ts';
 import { isAborted } from './transport.ts';
 import { RequestValidationError, refusalOf } from './ts-rest.ts';
 
-/** How soon a client may ask again while the database is away, and after a lock was not free in time, in seconds. */
+/** How soon a client may retry while the database is unavailable, and after a lock timeout, in seconds. */
 const unavailableRetrySeconds = 5;
 const lockRetrySeconds = 1;
 
@@ -19,10 +19,7 @@ export function answerErrors(reporter: ErrorReporter) {
   };
 }
 
-/**
- * Finds what to tell the client of an error. What is not an answer to the client goes into the log alone, and a failure
- * of ours to the reporter.
- */
+/** Returns the error that the client gets. Logs internal errors and unavailability, and reports internal errors. */
 export function noteErrors(reporter: ErrorReporter) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): DomainError => {
     const refusal = isAborted(request, error) ? new DomainError('bad_request') : refusalFor(error);
@@ -45,7 +42,7 @@ function errorBody({ key, message, issues }: DomainError): ErrorBody {
   return { error: { key, message, ...(issues ? { issues } : {}) } };
 }
 
-/** What a client is told of an error, whatever it is. */
+/** The error that a client gets for any failure. */
 export function refusalFor(error: unknown): DomainError {
   if (error instanceof DomainError) return error;
   if (error instanceof RequestValidationError) return refusalOf(error);
@@ -54,18 +51,18 @@ export function refusalFor(error: unknown): DomainError {
   return new DomainError(keyOfFastifyError(error as FastifyError));
 }
 
-/** The foreign keys by which a write names whoever writes. */
-const keysOfWriter = [
+/** The foreign keys to the user who writes. */
+const authorForeignKeys = [
   'ideas_author_id_fkey',
   'comments_author_id_fkey',
   'followers_user_id_fkey',
   'events_actor_id_fkey',
 ];
 
-/** Whether a write failed because the user was erased after the token had been looked at. */
+/** Whether a write failed because the user was erased after the token was authenticated. */
 function isOfErasedUser(error: unknown): boolean {
   const { constraint } = error as { constraint?: unknown };
-  return typeof constraint === 'string' && keysOfWriter.includes(constraint);
+  return typeof constraint === 'string' && authorForeignKeys.includes(constraint);
 }
 
 const keysByCode: Record<string, ErrorKey> = {

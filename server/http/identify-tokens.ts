@@ -4,7 +4,7 @@ import { array, bigint, boolean, bytes, integer, json, nullable, sql, text, time
 import type { Role } from '../entities/membership.ts';
 import { chargeCounters } from './rate-limit.ts';
 
-/** A board that a token grants, and at which level. */
+/** A board that a token grants, with the level of the grant. */
 export interface GrantedBoard {
   id: number;
   slug: string;
@@ -13,12 +13,12 @@ export interface GrantedBoard {
 }
 
 /**
- * Finds the tokens of some requests and charges their limits, in one round trip: separate ones cost a third of the
- * requests per second. Each argument up to idempotencyKeys is an array with one element for each request. The statement
- * starts without an account, because the token names it.
- * A token of the API is found by its id, one that stands for a grant of OAuth by the hash of an access token.
- * A bucket is charged only for a token that is valid, so that knowing an id is not enough to exhaust it, and not for
- * the repetition of a request whose answer is stored.
+ * Finds the tokens of some requests and charges their rate limits, in one round trip. Separate round trips cost a third
+ * of the requests per second. Each argument up to idempotencyKeys is an array with one element for each request.
+ * The statement starts without an account, because the token determines it. An API token is found by its id, and an
+ * OAuth grant by the hash of an access token.
+ * The rate limit of a token is charged only if the secret is right, so that knowing an id is not enough to exhaust it. A
+ * replay of a stored answer is not charged.
  */
 export const identifyTokens = sql(
   'identify_tokens',
@@ -41,14 +41,14 @@ export const identifyTokens = sql(
     row: {
       /** All charged counters, by their keys. The same in every row. */
       counts: json<Record<string, number>>(),
-      /** The place of the row's caller, from 1. A row that is for none has counts alone: the other columns are null. */
+      /** The number of the request, from 1. If no token was found, the only row has nulls in all columns but counts. */
       place: nullable(bigint()),
       bucket_key: nullable(text()),
       bucket_started_at: nullable(time()),
       bucket_expires_at: nullable(time()),
       id: bigint(),
       name: text(),
-      /** The hash of the token's secret, or of the access token. */
+      /** The hash of the token's secret or of the access token. */
       secret_hash: bytes(),
       expires_at: nullable(time()),
       last_used_at: nullable(time()),
@@ -63,7 +63,7 @@ export const identifyTokens = sql(
       issuer_name: text(),
       role: nullable(text<Role>()),
       is_blocked: boolean(),
-      /** Null, with status and body, where no answer is stored. */
+      /** Null, like status and body, if no answer is stored. */
       fingerprint: nullable(bytes()),
       status: integer(),
       body: text(),
@@ -95,7 +95,7 @@ export const identifyTokens = sql(
       token_id, hash, access_hash, audience, now, bucket, bucket_started_at, bucket_expires_at, path, idempotency_key,
       place
     )
-    -- With no hash, as for every token of the API, nothing is looked for.
+    -- API tokens have no access_hash, so this join costs them nothing.
     left join oauth_records o
       on o.model = 'AccessToken' and o.id_hash = c.access_hash and o.expires_at > c.now
         and o.payload ->> 'aud' = c.audience
@@ -125,7 +125,7 @@ export const identifyTokens = sql(
 
 export type IdentifiedRow = RowOf<typeof identifyTokens>;
 
-/** The token of a request, with its account and the user who issued it. */
+/** The token of a request, with its account and its issuer. */
 export type Principal = ReturnType<typeof principalOf>;
 
 export function principalOf(row: IdentifiedRow) {

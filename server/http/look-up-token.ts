@@ -15,16 +15,16 @@ export interface StoredAnswer {
   body: string;
 }
 
-/** What a request is charged for, and the Idempotency-Key under which it may cost nothing. */
+/** The rate limits to charge for a request, and its Idempotency-Key, because a replay is free. */
 export interface Charges {
   ip: Counter;
   bucket: Bucket | undefined;
-  /** The settings: the limits, and for what access tokens of OAuth have to be. */
+  /** The settings: the rate limits, and the base URL, which is in the audience of OAuth access tokens. */
   limits: Limits & Pick<Config, 'BASE_URL'>;
   idempotency: { path: string; key: string } | undefined;
 }
 
-/** Why no token was found, for the audit log. Clients are not told. */
+/** Why authentication failed, for the audit log. Clients do not learn it. */
 export type AuthenticationFailure =
   | { reason: 'missing' | 'malformed' | 'unknown' | 'access_token' }
   | { reason: 'wrong_secret' | 'revoked' | 'expired'; tokenId: number; accountId: number };
@@ -33,9 +33,9 @@ export interface LookupResult {
   ip: BucketState;
   /** Null when the bearer token is not valid. */
   principal: Principal | null;
-  /** Null when it is. */
+  /** Null when the bearer token is valid. */
   failure: AuthenticationFailure | null;
-  /** Null when nothing was charged: the route has no bucket, or the answer is stored. */
+  /** Null when nothing was charged: the route has no rate limit of its own, or the answer is stored. */
   bucket: BucketState | null;
   storedAnswer: StoredAnswer | null;
 }
@@ -55,9 +55,9 @@ const batches = { maxUnderWay: 2, maxBatchSize: 64, patienceMs: 100 };
 const queues = new WeakMap<Queryable, (lookup: Lookup) => Promise<LookupResult>>();
 
 /**
- * Finds the token of an Authorization header and charges the request. All lookups of one database share a queue: they
- * save round trips, and they do not wait for each other at the counter of one address. Together they took a quarter off
- * PostgreSQL's work for getting one idea.
+ * Finds the token of an Authorization header and charges the request. All lookups of one database share batches. They save
+ * round trips and do not wait for each other's lock on the counter of one IP address. Batches took a quarter off
+ * PostgreSQL's work for reading one idea.
  */
 export async function lookUpToken(
   database: Queryable,
@@ -73,7 +73,7 @@ export async function lookUpToken(
 const noHash = Buffer.alloc(32);
 
 async function lookUpTokens(database: Queryable, lookups: Lookup[]): Promise<LookupResult[]> {
-  // Which token it is that a bucket is charged to, the statement finds out: here it is a window that all have.
+  // The window does not depend on the token, which only the statement finds.
   const windows = lookups.map(lookup => counterOf(lookup, 0));
   const rows = await database.query(identifyTokens, {
     tokenIds: lookups.map(({ credential }) => (credential.kind === 'api' ? credential.tokenId : null)),
@@ -95,8 +95,8 @@ async function lookUpTokens(database: Queryable, lookups: Lookup[]): Promise<Loo
   const counts = { ...rows[0]?.counts };
   const rowsByPlace = new Map(rows.map(row => [row.place, row]));
 
-  // A counter went up once, by all that was charged to it. Each caller is told how it stood at their own turn: the
-  // last one sees all of it, and whoever came before sees one less.
+  // The statement adds all charges of a batch to a counter at once. The last request gets the final count, and each
+  // earlier request gets one less.
   const takeCount = (key: string) => {
     const count = counts[key];
     if (count === undefined) throw new Error('identify_tokens left a counter out');
@@ -142,21 +142,19 @@ function failureOf(credential: Credential, row: IdentifiedRow | undefined, isMat
   return { reason, tokenId: row.id, accountId: row.account_id };
 }
 
-/** What a request shows of who sends it, and as what it may count. */
 export interface Bearer {
   authorization: string | undefined;
-  /** Whether an access token of OAuth identifies its bearer, as it does for the tools alone (Authentication, 9). */
+  /** Only the tools accept OAuth access tokens (Authentication, 9). */
   acceptsOauth: boolean;
 }
 
-/** By what a bearer is found: the id and the hash of the secret of a token of the API, or the hash of an access token. */
+/** An API token, by its id and the hash of its secret; the hash of an OAuth access token; or no usable header. */
 type Credential =
   | { kind: 'api'; tokenId: number; hash: Buffer }
   | { kind: 'access'; hash: Buffer }
-  /** The Authorization header is not there, or holds nothing that could be a token. */
   | { kind: 'none'; reason: 'missing' | 'malformed' };
 
-/** The form of an access token of OAuth, of which nothing tells what it is for. */
+/** The form of an OAuth access token. It is opaque: it does not reveal its grant. */
 const accessToken = /^iba_[A-Za-z0-9_-]{43}$/;
 
 function readBearer({ authorization, acceptsOauth }: Bearer): Credential {

@@ -4,16 +4,16 @@ import { DomainError } from '../domain/domain-error.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Finds the Allow header of a path, for methods that Fastify does not route, such as those of WebDAV. */
+    /** Finds the Allow header of a path, for methods that Fastify does not route, such as WebDAV's. */
     allowOf(path: string): string | undefined;
-    /** The paths, each under the method GET, with its Allow header. */
+    /** All paths with their Allow headers, each registered for GET. */
     knownPaths: Router.Instance<Router.HTTPVersion.V1>;
   }
 }
 
 /**
- * Prepares an app for refuseOtherMethods. Routes for all of Node's methods would double the time in which the server is
- * built, so the paths also go into a router of their own.
+ * Prepares an app for refuseOtherMethods. The paths go into a second router, because routes for all of Node's methods
+ * would double the time to build the server.
  */
 export function knowPaths(app: FastifyInstance) {
   const router = Router();
@@ -21,7 +21,7 @@ export function knowPaths(app: FastifyInstance) {
   app.decorate('allowOf', path => router.find('GET', path)?.store as string | undefined);
 }
 
-/** Answers 405 with Allow on every registered path for the methods that it does not have. Call it after the routes. */
+/** Answers 405 with Allow to unsupported methods on every registered path. Call it after registering the routes. */
 export function refuseOtherMethods(app: FastifyInstance, paths: ReadonlySet<string>) {
   const methods = app.supportedMethods;
   for (const url of paths) {
@@ -34,18 +34,18 @@ export function refuseOtherMethods(app: FastifyInstance, paths: ReadonlySet<stri
       reply.header('Allow', allow);
       throw new DomainError('method_not_allowed');
     };
-    // Before the body is read: what is wrong with it does not matter any more.
+    // It runs before the body is read, so that an invalid body makes no difference.
     app.route({ method: others, url, config: { allow }, onRequest: refuse, handler: refuse });
   }
 }
 
-/** Notes the paths as routes are registered. */
+/** Collects the paths of the routes that are registered later. */
 export function collectPaths(app: FastifyInstance): ReadonlySet<string> {
   const paths = new Set<string>();
   app.addHook('onRoute', ({ url, routePath, prefix, config }) => {
     if (config?.allow !== undefined) return;
     paths.add(url);
-    // The root of a part of the server may be there with a slash, too, and is told of once.
+    // Fastify routes the root of a prefix with and without a slash, but calls this hook once.
     if (prefix !== '' && routePath === '') paths.add(`${url}/`);
   });
   return paths;
@@ -55,8 +55,8 @@ type ErrorHandler = (error: unknown, request: FastifyRequest, reply: FastifyRepl
 type Hook = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
 
 /**
- * Answers a path for which Fastify can look up no route: broken percent-encoding, a parameter that is too long. Fastify
- * runs no hooks then, so those for every request run here, and the one that records answers.
+ * Answers a path that Fastify cannot route, because its percent-encoding is broken or a parameter is too long. Fastify
+ * runs no hooks for such a request, so this function runs them.
  */
 export function answerUnroutable(answerError: ErrorHandler, hooks: Hook[], record: Hook) {
   return async (error: unknown, request: FastifyRequest, reply: FastifyReply) => {

@@ -1,24 +1,23 @@
 import type { Config } from '../config.ts';
 
 /*
- * The addresses by which clients of OAuth know this server. They come from BASE_URL and never from a request: whoever sends
- * a request chooses its Host, and would choose for whom tokens are. Each is written as a URL parser writes it, since
- * clients compare them letter by letter.
+ * The public URLs of this server for OAuth clients. They come from BASE_URL and never from the Host of a request, because
+ * a client could then choose the audience of its tokens. They are normalized URLs, because clients compare them as strings.
  */
 
 type PublicConfig = Pick<Config, 'BASE_URL'>;
 
-/** Who issues tokens (RFC 8414): the public origin. */
+/** The issuer of tokens (RFC 8414): the public origin. */
 export function issuerOf({ BASE_URL }: PublicConfig): string {
   return new URL(BASE_URL).origin;
 }
 
-/** What access tokens are for (RFC 8707): the endpoint of the tools. */
+/** The audience of access tokens (RFC 8707): the MCP endpoint. */
 export function mcpUrlOf({ BASE_URL }: PublicConfig): string {
   return new URL(`${BASE_URL}/api/v1/mcp`).href;
 }
 
-/** Where it is said who issues tokens for the tools (RFC 9728): the path is put behind the well-known one. */
+/** The URL of the protected resource metadata (RFC 9728), which names the issuer. */
 export function resourceMetadataUrlOf(config: PublicConfig): string {
   const { origin, pathname } = new URL(mcpUrlOf(config));
   return `${origin}${resourceMetadataPath}${pathname}`;

@@ -5,7 +5,7 @@ import type { Queryable } from '../database/database.ts';
 import { type Arguments, query } from '../database/query.ts';
 import { integer, sql, text, time } from '../database/sql.ts';
 
-/** A counter of a fixed window, under the key <bucket>:<identity> (Limits). */
+/** A counter of a fixed window, with the key <bucket>:<identity> (Limits). */
 export interface Counter {
   name: string;
   key: string;
@@ -15,7 +15,7 @@ export interface Counter {
   expiresAt: Date;
 }
 
-/** A counter after it was charged, or looked at. */
+/** A counter after it was charged or read. */
 export interface BucketState extends Counter {
   count: number;
   /** Whole seconds until the window ends, at least 1. */
@@ -35,7 +35,7 @@ export function ipCounter(ip: string | undefined, limits: Limits, now: Date): Co
   return openCounter('ip', `ip:${networkOf(ip)}`, limits.RATE_LIMIT_IP, ipWindowSeconds, now);
 }
 
-/** A counter of the window in which the time is. */
+/** Returns the counter of the window that contains `now`. */
 export function openCounter(name: string, key: string, limit: number, windowSeconds: number, now: Date): Counter {
   const windowMs = windowSeconds * 1000;
   const start = Math.floor(now.getTime() / windowMs) * windowMs;
@@ -50,8 +50,8 @@ export function openCounter(name: string, key: string, limit: number, windowSeco
 }
 
 /**
- * One customer of an IPv6 network has a /64 at least: counting single addresses would limit nobody. The address is
- * undefined if the client reset the connection before the server accepted it. All such requests share one counter.
+ * Returns an IPv4 address or the /64 of an IPv6 address, because each customer of an IPv6 network has at least a /64. The
+ * address is undefined if the client reset the connection before the server accepted it. Such requests share one counter.
  */
 export function networkOf(ip: string | undefined): string {
   if (ip === undefined) return 'unknown';
@@ -59,9 +59,9 @@ export function networkOf(ip: string | undefined): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1];
   if (mapped) return mapped;
   const address = ip.split('%', 1)[0] ?? '';
-  // A proxy that is believed may pass on what is no address at all.
+  // A trusted proxy may pass on a text that is no address.
   if (!isIPv6(address)) return 'unknown';
-  // One address has many spellings, and in a URL only one.
+  // The URL parser normalizes the spelling.
   const [head = '', tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::');
   const before = head === '' ? [] : head.split(':');
   const after = tail ? tail.split(':') : [];
@@ -82,12 +82,12 @@ export function remainingOf(state: BucketState): number {
   return Math.max(0, state.limit - state.count);
 }
 
-/** The part of a reply that sets headers, whatever route it belongs to. */
+/** The part of a reply that sets headers. */
 export interface HeaderSetter {
   header(name: string, value: string | number): unknown;
 }
 
-/** The headers of every authenticated answer: the IETF draft's pair, and the triple that clients know. */
+/** Sets the headers of every authenticated answer: the two of the IETF draft, and the three older ones. */
 export function setRateLimitHeaders(reply: HeaderSetter, state: BucketState) {
   const remaining = remainingOf(state);
   reply.header('RateLimit-Policy', `"${state.name}";q=${state.limit};w=${state.windowSeconds}`);
@@ -99,9 +99,9 @@ export function setRateLimitHeaders(reply: HeaderSetter, state: BucketState) {
 }
 
 /**
- * Charges the rows of a charge(key, window_started_at, expires_at), one for each time that a counter is charged, in
- * the order of their keys: so two statements never wait for each other. Replicas' clocks differ a little: a window
- * never goes back.
+ * Charges counters from a table charge(key, window_started_at, expires_at), which has one row for each charge. It locks
+ * counters in the order of their keys, so that two statements cannot deadlock. A window never moves back, because the
+ * clocks of servers differ a little.
  */
 export const chargeCounters = `
   insert into rate_limits as r (key, window_started_at, expires_at, count)
@@ -122,7 +122,7 @@ const chargeOne = sql(
   select count from charged`,
 );
 
-/** Charges one counter, for a request that has no token. */
+/** Charges one counter. */
 export async function charge(database: Queryable, counter: Counter, now: Date): Promise<BucketState> {
   const [row] = await database.query(chargeOne, counter);
   return stateOf(counter, row?.count ?? 0, now);
@@ -137,7 +137,7 @@ const refundCounter = query('refund_counter', (db, $: Arguments<{ key: string; w
     .where('count', '>', 0),
 );
 
-/** Gives back the charge of a request that costs nothing after all. */
+/** Takes back the charge of a request. */
 export async function refund(database: Queryable, state: BucketState): Promise<BucketState> {
   await database.query(refundCounter, state);
   return { ...state, count: state.count - 1 };
@@ -151,7 +151,7 @@ const readCounters = query('read_counters', (db, $: Arguments<{ keys: readonly s
     .where('expires_at', '>', $.now),
 );
 
-/** Looks at counters without charging them. */
+/** Reads counters without charging them. */
 export async function peek(database: Queryable, counters: Counter[], now: Date): Promise<BucketState[]> {
   const rows = await database.query(readCounters, { keys: counters.map(({ key }) => key), now });
   const counts = new Map(rows.map(({ key, count }) => [key, count]));

@@ -5,7 +5,7 @@ import { DomainError } from '../domain/domain-error.ts';
 /** The hook that refuses an encoded body, before anything reads it: the server decompresses nothing. */
 export async function refuseEncodedBody({ headers, method }: FastifyRequest, reply: FastifyReply) {
   const encoding = headers['content-encoding']?.trim().toLowerCase() ?? '';
-  // Nobody reads the body of a GET.
+  // The server does not read the body of a GET.
   if (method === 'GET' || method === 'HEAD') return;
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
   if (!hasBody || encoding === '' || encoding === 'identity') return;
@@ -14,10 +14,7 @@ export async function refuseEncodedBody({ headers, method }: FastifyRequest, rep
   throw new DomainError('unsupported_media_type');
 }
 
-/**
- * Reads bodies as JSON alone. The parser that Fastify brings replaces bytes that are no UTF-8, so that text would be
- * stored that nobody sent.
- */
+/** Accepts only JSON bodies. Refuses invalid UTF-8, whereas Fastify's parser would replace the invalid bytes. */
 export function readJsonBodies(app: FastifyInstance) {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
@@ -30,9 +27,9 @@ export function readJsonBodies(app: FastifyInstance) {
 }
 
 function parseJson(body: Buffer): unknown {
-  // An action without a body is often sent with the header all the same.
+  // Clients often send the Content-Type header without a body.
   if (body.length === 0) return undefined;
   if (!isUtf8(body)) throw new Error('not UTF-8');
-  // JSON.parse makes every member a property of its own, `__proto__` too. The schemas refuse it as an unknown field.
+  // JSON.parse makes `__proto__` an own property, which the schemas refuse as an unknown field.
   return JSON.parse(body.toString().replace(/^\uFEFF/, ''));
 }

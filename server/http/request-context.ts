@@ -6,7 +6,7 @@ import type { Principal } from './identify-tokens.ts';
 import type { Charges, StoredAnswer } from './look-up-token.ts';
 import type { BucketState, Counter } from './rate-limit.ts';
 
-/** Who sends an admitted request. For a route of a board: as which actor. */
+/** The token of an admitted request. The actor is null for a route without a board. */
 export interface Admission {
   principal: Principal;
   actor: Actor | null;
@@ -14,31 +14,31 @@ export interface Admission {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who asks and for which board; there once an authenticated route has admitted the request. */
+    /** Null until an authenticated route has admitted the request. */
     admission: Admission | null;
-    /** What the request was charged for, for the headers of its answer. */
+    /** The rate limit that was charged. */
     bucketState: BucketState | null;
-    /** The key under which the request is done once, and the path to which it belongs. */
+    /** The Idempotency-Key with its path. The same key under another path is another key. */
     idempotency: Charges['idempotency'] | null;
     /** The answer to an earlier request with the same Idempotency-Key. */
     storedAnswer: StoredAnswer | null;
-    /** The counter that was not charged because of that answer. */
+    /** The counter that was not charged because of the stored answer. */
     sparedCounter: Counter | null;
     /** The tool that the request called. */
     toolName: string | null;
-    /** The key with which the request was refused. */
+    /** The key of the error that the client gets. */
     errorKey: ErrorKey | null;
   }
   interface FastifyContextConfig {
     tsRestRoute?: Route;
-    /** Set on the routes that answer 405. */
+    /** The Allow header of a route that answers 405. */
     allow?: string;
-    /** Set on pages that are the same for everybody, which caches may keep for a moment. */
+    /** Set on pages that are the same for everybody, which caches may keep for some seconds. */
     isPublicPage?: boolean;
   }
 }
 
-/** What the contract says of the route that a request reached; undefined for a route outside the contract. */
+/** The contract's metadata of the request's route. Undefined for a route outside the contract. */
 export function routeMetadata(request: FastifyRequest): RouteMetadata | undefined {
   return request.routeOptions.config.tsRestRoute?.metadata as RouteMetadata | undefined;
 }
@@ -48,7 +48,7 @@ export function admissionOf(request: FastifyRequest): Admission {
   return request.admission;
 }
 
-/** The path that was asked for, without its query. */
+/** The path of a request without its query. */
 export function pathOf(request: FastifyRequest): string {
   return request.url.split('?', 1)[0] ?? request.url;
 }

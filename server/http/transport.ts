@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, type ServerOptions, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
@@ -6,11 +7,10 @@ import type { Config } from '../config.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import { abandonedAnswers, loggedPath } from './answer-log.ts';
-import { newRequestId, requestIdOf } from './request-id.ts';
 
 type TransportConfig = Pick<Config, 'REQUEST_TIMEOUT_MS' | 'MAX_CONNECTIONS'>;
 
-/** Node looks for slow requests this many times per timeout, so that none outlives the timeout by more than this share. */
+/** Node looks for slow requests so many times per timeout. None exceeds the timeout by more than this fraction. */
 const checksPerTimeout = 30;
 
 /** The options of an HTTP server whose requests must arrive in time. Node applies the timeout to idle connections too. */
@@ -24,7 +24,7 @@ export function boundedServer({ REQUEST_TIMEOUT_MS }: Pick<TransportConfig, 'REQ
 
 const dropLogIntervalMs = 60_000;
 
-/** Limits the connections of a server, and answers the requests that Node refuses before they reach a route. */
+/** Limits the connections of a server. Answers the requests that Node refuses before they reach a route. */
 export function guardTransport(app: FastifyInstance, { config, logger, metrics }: ServerDependencies) {
   app.server.maxConnections = config.MAX_CONNECTIONS;
   let loggedAt = Number.NEGATIVE_INFINITY;
@@ -33,7 +33,7 @@ export function guardTransport(app: FastifyInstance, { config, logger, metrics }
     loggedAt = performance.now();
     logger.warn({ maxConnections: config.MAX_CONNECTIONS }, 'connections are refused: too many are open');
   });
-  // Node asks the kernel for the address once and keeps it. After a reset the kernel no longer knows it.
+  // Reading the address makes Node cache it. After a reset the kernel no longer knows it.
   app.server.on('connection', (socket: Socket) => void socket.remoteAddress);
 
   function record(refused: Refused) {
@@ -42,11 +42,11 @@ export function guardTransport(app: FastifyInstance, { config, logger, metrics }
     metrics?.countRequest({ method, route: 'none', status, key, durationMs });
   }
 
-  const exchanges = new WeakMap<Socket, Exchange>();
+  const latestRequests = new WeakMap<Socket, LatestRequest>();
   app.server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
     const { socket, method, url } = request;
     const startedAt = performance.now();
-    exchanges.set(socket, { request, response });
+    latestRequests.set(socket, { request, response });
     // The router's hooks record only answers that were sent.
     response.once('close', () => {
       if (response.writableFinished) return;
@@ -59,13 +59,13 @@ export function guardTransport(app: FastifyInstance, { config, logger, metrics }
   });
 
   function refuse(socket: Socket, code: string | undefined, cause?: Error) {
-    const exchange = exchanges.get(socket);
-    // Browsers and balancers open connections ahead of need. Such a connection ends without an answer.
+    const latest = latestRequests.get(socket);
+    // Browsers and balancers open connections in advance. An unused connection ends without an answer.
     const isUnused = socket.bytesRead === 0;
-    if (code === 'ECONNRESET' || isUnused || !mayAnswer(socket, exchange)) return socket.destroy(cause);
-    const key = keyOfCode(code);
-    const isRouted = exchange !== undefined && !exchange.request.complete;
-    const id = isRouted ? requestIdOf(exchange.request) : newRequestId();
+    if (code === 'ECONNRESET' || isUnused || !mayAnswer(socket, latest)) return socket.destroy(cause);
+    const key = (code !== undefined && keysByCode[code]) || 'bad_request';
+    const isRouted = latest !== undefined && !latest.request.complete;
+    const id = isRouted ? requestIdOf(latest.request) : randomUUID();
     if (!isRouted) record({ id, status: errors[key].status, key });
     return socket.end(rawAnswer(key, id), () => socket.destroy(cause));
   }
@@ -92,28 +92,29 @@ interface Refused {
 /** The status of nginx for a request whose client left before the answer. No client sees it. */
 const clientLeft = 499;
 
-interface Exchange {
+/** The request that a connection received last. */
+interface LatestRequest {
   request: IncomingMessage;
   response: ServerResponse;
 }
 
-/** Whether the client would take an answer for that of the refused request, and not of one before it. */
-function mayAnswer(socket: Socket, exchange: Exchange | undefined): boolean {
+/** Whether the client would attribute an answer to the refused request, and not to an earlier one. */
+function mayAnswer(socket: Socket, latest: LatestRequest | undefined): boolean {
   if (!socket.writable) return false;
-  if (!exchange) return true;
-  const { request, response } = exchange;
+  if (!latest) return true;
+  const { request, response } = latest;
   if (request.complete) return response.writableFinished;
   return !response.headersSent && response.socket === socket;
 }
 
-/** The hook that refuses requests which Node would refuse without a body. */
+/** The hook that refuses invalid headers. Node itself would answer without a body. */
 export async function refuseInvalidHead({ raw }: FastifyRequest) {
   const { host, expect } = raw.headers;
   if (host === undefined && raw.httpVersion === '1.1') throw new DomainError('bad_request');
   if (expect !== undefined && expect.toLowerCase() !== '100-continue') throw new DomainError('expectation_failed');
 }
 
-/** The key of an error of Node's HTTP parser. */
+/** The error keys of the errors of Node's HTTP parser. */
 const keysByCode: Record<string, ErrorKey> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 'payload_too_large',
@@ -123,8 +124,17 @@ const keysByCode: Record<string, ErrorKey> = {
   HPE_UNEXPECTED_CONTENT_LENGTH: 'invalid_content_length',
 };
 
-function keyOfCode(code: string | undefined): ErrorKey {
-  return (code !== undefined && keysByCode[code]) || 'bad_request';
+const saneId = /^[A-Za-z0-9._~-]{1,128}$/;
+const requestIds = new WeakMap<IncomingMessage, string>();
+
+/** Returns the client's X-Request-Id if it is sane, so that both logs can be matched. Otherwise makes a new id. */
+export function requestIdOf(request: IncomingMessage): string {
+  const known = requestIds.get(request);
+  if (known !== undefined) return known;
+  const given = request.headers['x-request-id'];
+  const id = typeof given === 'string' && saneId.test(given) ? given : randomUUID();
+  requestIds.set(request, id);
+  return id;
 }
 
 function rawAnswer(key: ErrorKey, id: string): string {
@@ -143,7 +153,7 @@ function rawAnswer(key: ErrorKey, id: string): string {
   ].join('\r\n');
 }
 
-/** Whether a request failed because its client left or was too slow. Nobody reads the answer. */
+/** Whether a request failed because its client disconnected or was too slow. Nobody reads the answer. */
 export function isAborted({ raw }: FastifyRequest, error: unknown): boolean {
   const { code } = (error ?? {}) as { code?: unknown };
   return !raw.complete && raw.destroyed && (code === 'ECONNRESET' || code === 'ECONNABORTED');

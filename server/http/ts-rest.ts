@@ -7,23 +7,21 @@ import { operations } from '../../contract/index.ts';
 import { noBody, type Route } from '../../contract/routes.ts';
 import { DomainError } from '../domain/domain-error.ts';
 
-/*
- * Everything that the server uses of ts-rest. No other file of the server imports it.
- */
+/* Wraps ts-rest. No other file of the server imports it. */
 
 /** The handlers of the operations, by their ids. */
 export type Endpoints = RouterImplementation<typeof operations>;
 
 type ErrorHandler = (error: unknown, request: FastifyRequest, reply: FastifyReply) => unknown;
 
-/** Registers the operations as routes that validate each request, and write each answer, with the contract's schemas. */
+/** Registers the operations as routes that validate each request and each answer with the contract's schemas. */
 export async function serveOperations(app: FastifyInstance, endpoints: Endpoints, answerError: ErrorHandler) {
   const server = initServer();
   await app.register(server.plugin(server.router(operations, endpoints)), {
     logInitialization: false,
     // Removes every field that the schemas do not declare, so that none can leak.
     responseValidation: true,
-    // The default is a 400 with a body of another shape.
+    // ts-rest's own handler answers 400 with a body of another shape.
     requestValidationErrorHandler: answerError,
   });
 }

@@ -1,13 +1,18 @@
 import { addJob } from '../database/add-job.ts';
 import type { Queryable } from '../database/database.ts';
 import type { AuditTrail } from '../domain/administration.ts';
-import { type AuditActor, type AuditEvent, type AuditEvents, auditEvents } from '../observability/audit-events.ts';
+import {
+  type AuditActor,
+  type AuditEntries,
+  type AuditEntryName,
+  auditEntries,
+} from '../observability/audit-entries.ts';
 import type { AuditLog } from '../observability/audit-log.ts';
 
 /** An audit entry that a worker is to write. */
 interface AuditEntry {
-  event: AuditEvent;
-  fields: AuditEvents[AuditEvent];
+  event: AuditEntryName;
+  fields: AuditEntries[AuditEntryName];
   at: string;
 }
 
@@ -15,11 +20,11 @@ interface AuditEntry {
  * Collects the audit entries of a process without an audit log, such as a command: it may run on another machine than the
  * server, or as another user. It stores its entries as jobs in the transaction of its change. A worker writes them.
  */
-export function collectAuditEvents(actor: AuditActor, now: Date) {
+export function collectAuditEntries(actor: AuditActor, now: Date) {
   const entries: AuditEntry[] = [];
   const trail: AuditTrail = {
     record(event, fields) {
-      entries.push({ event, fields: { ...actor, ...fields } as AuditEvents[typeof event], at: now.toISOString() });
+      entries.push({ event, fields: { ...actor, ...fields } as AuditEntries[typeof event], at: now.toISOString() });
     },
   };
   return {
@@ -33,11 +38,11 @@ export function collectAuditEvents(actor: AuditActor, now: Date) {
 }
 
 /** Builds the task that writes an audit entry. After a crash of the worker an entry may be written twice. */
-export function recordAuditEvent(audit: AuditLog) {
+export function recordAuditEntries(audit: AuditLog) {
   return async (payload: unknown) => {
     const { event, fields, at } = payload as AuditEntry;
     // The event of a newer version waits for a worker that knows it.
-    if (!Object.hasOwn(auditEvents, event)) throw new Error(`There is no event ${event}`);
+    if (!Object.hasOwn(auditEntries, event)) throw new Error(`There is no audit entry ${event}`);
     audit.record(event, fields, new Date(at));
   };
 }

@@ -11,7 +11,7 @@ import { fillCanonicalAddresses } from '../domain/users/fill-canonical-addresses
 import { wakeOverdueLanes } from '../domain/webhooks/wake-lanes.ts';
 import type { Extension } from '../extensions/extension.ts';
 import { buildExtensionTasks, extensionCrontab } from '../extensions/extension-tasks.ts';
-import { recordAuditEvent } from './audit-outbox.ts';
+import { recordAuditEntries } from './audit-outbox.ts';
 import { clearExpired, clearOldEvents } from './clear-expired.ts';
 
 const recordHeartbeat = query('record_heartbeat', db =>
@@ -33,7 +33,7 @@ export function buildTasks(deps: TaskDependencies): TaskList {
 
     clear_expired: () => clearExpired(deps.queue, deps.stopping),
     fill_canonical_addresses: () => fillCanonicalAddresses(deps.database),
-    record_audit_event: recordAuditEvent(deps.audit),
+    record_audit_event: recordAuditEntries(deps.audit),
     deliver_webhooks: deliverWebhooks(deps),
     wake_overdue_webhooks: () => wakeOverdueLanes(deps.queue),
     clear_old_events: () => clearOldEvents(deps.queue, deps.stopping),

@@ -7,15 +7,15 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
 import { instructions, serverInfo } from './introduction.ts';
-import type { Exchange, Message, ProtocolAnswer } from './message.ts';
+import type { Message, ProtocolAnswer, ProtocolRequest } from './message.ts';
 import type { Tool } from './tools.ts';
 
-/** Has the SDK answer a message, each with a server of its own, in the era that the message is of. */
+/** Answers a message with an SDK server of its own, in the revision of the message. */
 export async function answerWithSdk(
   definitions: Tool['definition'][],
-  { message, headers, runTool }: Exchange,
+  { message, headers, runTool }: ProtocolRequest,
 ): Promise<ProtocolAnswer> {
-  // The SDK makes an answer of every error. Those of a tool go on to who answers errors.
+  // The SDK turns every error into an answer. The errors of a tool are rethrown after it.
   let failure: { error: unknown } | undefined;
   const run =
     runTool &&
@@ -33,10 +33,10 @@ export async function answerWithSdk(
   return { status: response.status, contentType: response.headers.get('content-type'), body: await response.text() };
 }
 
-/** How long a client may keep the list of the tools, which changes with the version of the server alone. */
+/** How long a client may cache the list of tools. It changes only with the version of the server. */
 const toolsTtlMs = 300_000;
 
-function buildServer(definitions: Tool['definition'][], runTool: Exchange['runTool']): Server {
+function buildServer(definitions: Tool['definition'][], runTool: ProtocolRequest['runTool']): Server {
   const server = new Server(serverInfo, {
     capabilities: { tools: {} },
     instructions,
@@ -53,7 +53,7 @@ function buildServer(definitions: Tool['definition'][], runTool: Exchange['runTo
   return server;
 }
 
-/** The revisions of 2025, whose transport would open a session and answer with a stream. */
+/** Answers in the revisions of 2025. By default their transport would open a session and answer with a stream. */
 async function answerLegacy(server: Server, request: Request, message: Message): Promise<Response> {
   const transport = new WebStandardStreamableHTTPServerTransport({
     sessionIdGenerator: undefined,
@@ -69,13 +69,13 @@ async function answerLegacy(server: Server, request: Request, message: Message):
 
 const protocolHeaders = ['mcp-protocol-version', 'mcp-method', 'mcp-name'];
 
-function toWebRequest(given: Exchange['headers']): Request {
-  // Some clients name one type alone, which the SDK refuses; what they are answered with is JSON either way.
+function toWebRequest(given: ProtocolRequest['headers']): Request {
+  // The SDK refuses clients that accept only one of the two types. The answer is always JSON.
   const headers = new Headers({ 'content-type': 'application/json', accept: 'application/json, text/event-stream' });
   for (const name of protocolHeaders) {
     const value = given[name];
     if (typeof value === 'string') headers.set(name, value);
   }
-  // The address is nobody's: the body is read already, and nothing else is looked up in it.
+  // The SDK needs a URL but does not use it. The body is read already.
   return new Request('http://localhost/', { method: 'POST', headers });
 }

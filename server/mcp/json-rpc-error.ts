@@ -5,8 +5,8 @@ import type { DomainError } from '../domain/domain-error.ts';
 import { isObject, type ProtocolAnswer } from './message.ts';
 
 /**
- * An error of the API in the form of JSON-RPC, as the answer to what was sent. Clients show it to a model as it is, so it
- * says what to do about it, as a refused call does.
+ * Presents an error of the API as a JSON-RPC error. `sent` is the body of the request. Clients show the error to a model
+ * unchanged, so it includes advice.
  */
 export function toJsonRpcError(
   { key, message, issues }: DomainError,
@@ -28,17 +28,17 @@ export function toJsonRpcError(
   };
 }
 
-/** The id of what was sent; null where it has none. */
+/** Returns the id of the message, or null. */
 function messageIdOf(sent: unknown): JsonRpcError['id'] {
   const { id } = (sent ?? {}) as { id?: unknown };
   return typeof id === 'string' || typeof id === 'number' ? id : null;
 }
 
-/** The error with which the protocol itself refused a message, with the key that every error of the API has. */
+/** Adds the error key of the API to an error of the protocol. */
 export function keyedErrorOf({ status, body }: ProtocolAnswer): JsonRpcError {
   const key = keyOfStatus(status);
   const { id, error } = JSON.parse(body) as Pick<JsonRpcError, 'id' | 'error'>;
-  // Data that is no object is the text of what failed in the SDK, which is for nobody outside.
+  // Other data is an internal error message of the SDK. Clients do not get it.
   const data = isObject(error.data) ? error.data : {};
   return { jsonrpc: '2.0', id: id ?? null, error: { ...error, key, data: { ...data, key } } };
 }

@@ -1,30 +1,29 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 
-/** A message of the protocol that is one JSON object; what is in it is the protocol's to judge. */
+/** A message of the protocol. Only its size is checked yet. */
 export type Message = Record<string, unknown>;
 
-export interface Exchange {
+export interface ProtocolRequest {
   message: Message;
-  /** The headers of the request, by their names in lower case. */
+  /** The headers of the request, with names in lower case. */
   headers: Record<string, string | string[] | undefined>;
-  /** Runs the tool for which the request was admitted; undefined where it called none. */
+  /** Runs the called tool. Undefined if the message is no valid tool call. */
   runTool: (() => Promise<CallToolResult>) | undefined;
 }
 
-/** An answer of the protocol. */
 export interface ProtocolAnswer {
   status: number;
   contentType: string | null;
   body: string;
 }
 
-/** Far more than any client sends: a call has a handful of values, and what a client tells of itself a few dozen. */
+/** Far more than clients send: a call has a handful of values, and the description of a client a few dozen. */
 const maxValues = 500;
 const maxDepth = 32;
 
 /**
- * Whether something is an object of the size of a message. The SDK goes through a message value by value, and down into it
- * by recursion: without this, 64 KiB of values cost it 8 MB of complaints, and 64 KiB of brackets the whole stack.
+ * Whether a body is an object with few values and little depth. The SDK validates a message recursively. Without this
+ * check, 64 KiB of values would make it write 8 MB of errors, and 64 KiB of brackets would overflow the stack.
  */
 export function isMessage(body: unknown): body is Message {
   let left = maxValues;

@@ -1,14 +1,14 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import { type Exchange, isId, isObject, type Message } from './message.ts';
+import { isId, isObject, type Message, type ProtocolRequest } from './message.ts';
 
 /*
- * Answers ordinary calls of tools without the SDK, which builds a server, a transport and web requests for each message.
- * Such a call costs 1.0 to 1.3 times the CPU of its REST request; through the SDK it costs 1.9 to 2.5 times. The SDK
- * answers every call whose form is unusual.
+ * Answers ordinary tool calls without the SDK, which builds a server, a transport and web requests for each message. Such
+ * a call costs 1.0 to 1.3 times the CPU of its REST request. Through the SDK it costs 1.9 to 2.5 times. The SDK answers
+ * all calls of unusual form.
  */
 
-/** The era of a plain call; undefined for everything else. */
-export function eraOfPlainCall({ message, headers }: Exchange): 'modern' | 'legacy' | undefined {
+/** Returns the era of a plain call, and undefined for every other message. */
+export function eraOfPlainCall({ message, headers }: ProtocolRequest): 'modern' | 'legacy' | undefined {
   const { jsonrpc, id, method, params } = message;
   if (jsonrpc !== '2.0' || method !== 'tools/call' || !isId(id) || !isObject(params)) return undefined;
   const { name, arguments: given, _meta: meta = {} } = params;
@@ -21,13 +21,13 @@ export function eraOfPlainCall({ message, headers }: Exchange): 'modern' | 'lega
   return isModern(headers, name, fields) ? 'modern' : undefined;
 }
 
-/** The revisions before 2026. Theirs is the initialize handshake, which a call without an envelope comes after. */
+/** The revisions before 2026. In these, a client first sends `initialize`, and its calls have no envelope in `_meta`. */
 export const legacyVersions: readonly string[] = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05', '2024-10-07'];
 
 const messageFields = ['jsonrpc', 'id', 'method', 'params'];
 const callFields = ['name', 'arguments', '_meta'];
 
-function isLegacy(headers: Exchange['headers']): boolean {
+function isLegacy(headers: ProtocolRequest['headers']): boolean {
   const version = headers['mcp-protocol-version'];
   const isKnown = version === undefined || legacyVersions.includes(String(version));
   return isKnown && headers['mcp-method'] === undefined && headers['mcp-name'] === undefined;
@@ -36,7 +36,7 @@ function isLegacy(headers: Exchange['headers']): boolean {
 const modernVersion = '2026-07-28';
 const reservedPrefix = 'io.modelcontextprotocol/';
 
-function isModern(headers: Exchange['headers'], name: string, reserved: Message): boolean {
+function isModern(headers: ProtocolRequest['headers'], name: string, reserved: Message): boolean {
   return (
     hasOnly(reserved, ['protocolVersion', 'clientInfo', 'clientCapabilities']) &&
     reserved.protocolVersion === modernVersion &&
@@ -48,7 +48,7 @@ function isModern(headers: Exchange['headers'], name: string, reserved: Message)
   );
 }
 
-/** All that a client says of itself is text, but for its icons. */
+/** Whether all fields of a client's description are strings. Icons are not plain. */
 function isPlainClient(client: unknown): boolean {
   if (client === undefined) return true;
   if (!isObject(client) || client.name === undefined || client.version === undefined || client.icons !== undefined)
@@ -56,7 +56,7 @@ function isPlainClient(client: unknown): boolean {
   return Object.values(client).every(value => typeof value === 'string');
 }
 
-/** Those that clients have, in the form that they mostly give them: the protocol says of each what may stand in it. */
+/** Whether capabilities have the form that most clients send. The SDK validates other forms. */
 function arePlainCapabilities(capabilities: unknown): boolean {
   if (!isObject(capabilities)) return false;
   return Object.entries(capabilities).every(([name, value]) => {
@@ -69,7 +69,7 @@ function arePlainCapabilities(capabilities: unknown): boolean {
   });
 }
 
-/** The answer to a plain call, letter by letter: of a list, writing it twice would cost more than reading it did. */
+/** Writes the answer to a plain call. It reuses the text of the result, because a list is expensive to serialize twice. */
 export function writePlainResult(
   { structuredContent, ...result }: CallToolResult,
   id: unknown,
@@ -81,7 +81,7 @@ export function writePlainResult(
       ? result
       : { ...result, resultType: 'complete', _meta: { ...result._meta, [`${reservedPrefix}serverInfo`]: serverInfo } };
   const [text] = result.content;
-  // The text of a result is its content for programs, as JSON: see resultOf.
+  // The text of a result is its structured content as JSON: see resultOf.
   const structured = structuredContent && text?.type === 'text' ? `"structuredContent":${text.text},` : '';
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{${structured}${JSON.stringify(inEra).slice(1)}}`;
 }

@@ -7,14 +7,14 @@ import type { DomainError } from '../domain/domain-error.ts';
 import { authorize } from '../http/admit.ts';
 import { refusalFor } from '../http/error-handler.ts';
 import type { Principal } from '../http/identify-tokens.ts';
-import { replayedHeader } from '../http/operate.ts';
+import { replayedHeader } from '../http/operation-runner.ts';
 import { type Endpoints, validateAnswer } from '../http/ts-rest.ts';
 import { issuesOfCall, type ToolCall } from './tool-call.ts';
 import type { Tool } from './tools.ts';
 
 type Endpoint = (input: Record<string, unknown>) => Promise<{ status: number; body: unknown }>;
 
-/** Runs a tool for the bearer of a token that is identified and charged. */
+/** Runs a tool for a token that is authenticated and charged. */
 export function buildToolRunner(server: ServerDependencies, endpoints: Endpoints) {
   return async (
     call: ToolCall,
@@ -38,7 +38,7 @@ export function buildToolRunner(server: ServerDependencies, endpoints: Endpoints
   };
 }
 
-/** What is wrong with the connection or the server is no result of a tool: its status tells clients and proxies of it. */
+/** These errors are no results of a tool. Clients and proxies need their HTTP status. */
 const keysOfTransport: ReadonlySet<ErrorKey> = new Set<ErrorKey>([
   'unauthorized',
   'rate_limited',
@@ -46,7 +46,7 @@ const keysOfTransport: ReadonlySet<ErrorKey> = new Set<ErrorKey>([
   'service_unavailable',
 ]);
 
-/** What an operation answered, for programs and as text for models of clients that read nothing else. */
+/** The result of an operation, as structured content and as text for clients that read only text. */
 export function resultOf(body: unknown, isReplayed: boolean): CallToolResult {
   return {
     content: [{ type: 'text', text: JSON.stringify(body) }],
@@ -56,8 +56,8 @@ export function resultOf(body: unknown, isReplayed: boolean): CallToolResult {
 }
 
 /**
- * What an operation was refused with: the error as the API has it, then what to do about it. There is no structured
- * content: clients hold that against the schema of what a tool answers, and throw.
+ * The result of a refused operation: the error of the API, then advice. It has no structured content, because clients
+ * validate that against the output schema and throw.
  */
 export function refusalResultOf(tool: Tool, { key, message, issues }: DomainError): CallToolResult {
   const error = { key, message, ...(issues ? { issues: issuesOfCall(tool, issues) } : {}) };

@@ -9,26 +9,40 @@ import { authenticate, chargeAddress } from '../http/authenticate.ts';
 import { noteErrors } from '../http/error-handler.ts';
 import { issuerOf, resourceMetadataUrlOf } from '../http/public-addresses.ts';
 import { type Endpoints, refuseUndeclaredQuery } from '../http/ts-rest.ts';
+import { serverInfo } from './introduction.ts';
 import { keyedErrorOf, toJsonRpcError } from './json-rpc-error.ts';
-import { isId, isMessage, isObject, type Message, type ProtocolAnswer } from './message.ts';
-import { buildProtocol } from './protocol.ts';
+import { isId, isMessage, isObject, type Message, type ProtocolAnswer, type ProtocolRequest } from './message.ts';
+import { eraOfPlainCall, writePlainResult } from './plain-call.ts';
 import { buildToolRunner } from './run-tool.ts';
 import { readCall, type ToolCall } from './tool-call.ts';
 import { buildTools, type Tool } from './tools.ts';
 
 /**
- * Serves POST /api/v1/mcp. A call of a tool goes the way of a request for its route: it is identified and charged in one
- * round trip, admitted, validated, and answered by the same endpoint. Only here the body is read first, since it says what
- * is called; it is no larger than any other body, and nothing is done about it before the token is known.
+ * Serves POST /api/v1/mcp. A tool call takes the same steps as a request for its route: authentication and charging in one
+ * round trip, authorization, validation, and the same endpoint. Only the order differs: the body is read first, because it
+ * names the tool. It has the usual size limit, and is not processed before the token is authenticated.
  */
 export function serveTools(server: ServerDependencies, endpoints: Endpoints) {
   const tools = buildTools();
-  const speak = buildProtocol(tools);
+  const definitions = [...tools.values()].map(({ definition }) => definition);
   const runTool = buildToolRunner(server, endpoints);
   const isAllowed = allowsOrigin(server.config);
   const refuse = refuseInJsonRpc(server);
 
-  /** Answers a message. What could not be read is refused when everything else that may refuse it has not. */
+  /** Answers one message. It needs no session, so any server can answer any message. */
+  async function speak(protocolRequest: ProtocolRequest): Promise<ProtocolAnswer> {
+    const { message, runTool: run } = protocolRequest;
+    const era = run && eraOfPlainCall(protocolRequest);
+    if (era) {
+      const body = writePlainResult(await run(), message.id, era, serverInfo);
+      return { status: 200, contentType: 'application/json', body };
+    }
+    // The SDK takes 13 MB of memory. A server without agents does not need it.
+    const { answerWithSdk } = await import('./answer-with-sdk.ts');
+    return answerWithSdk(definitions, protocolRequest);
+  }
+
+  /** Answers a request. An unreadable body is reported after all other checks. */
   async function answer(request: FastifyRequest, reply: FastifyReply, unreadable?: Error): Promise<ProtocolAnswer> {
     if (!isAllowed(request.headers.origin)) {
       await chargeAddress(server, request, reply);
@@ -57,7 +71,7 @@ export function serveTools(server: ServerDependencies, endpoints: Endpoints) {
   const begun = new WeakSet<FastifyRequest>();
 
   async function handle(request: FastifyRequest, reply: FastifyReply, unreadable?: Error) {
-    // What fails when the answer is under way must not have the request charged a second time.
+    // A failure while the answer is sent must not charge the request a second time.
     if (begun.has(request)) return refuse(unreadable, request, reply);
     begun.add(request);
     try {
@@ -79,15 +93,15 @@ export function serveTools(server: ServerDependencies, endpoints: Endpoints) {
       url: useTools.path,
       config: { tsRestRoute: useTools },
       handler: (request, reply) => handle(request, reply),
-      // The handler answers its own errors: these are of the reading of the body, or of the sending of the answer.
+      // The handler answers its own errors. These errors come from reading the body or sending the answer.
       errorHandler: (error, request, reply) => handle(request, reply, error),
     });
   };
 }
 
 /**
- * Whether a web page of an origin may use the tools. Only browsers send an origin. The check stops DNS rebinding: a page
- * whose own name resolves to a server inside the network cannot use the tools there.
+ * Whether a web page of an origin may use the tools. Only browsers send an origin. The check prevents DNS rebinding, in
+ * which a page resolves its own name to a server inside the network.
  */
 export function allowsOrigin(config: Pick<Config, 'BASE_URL' | 'CORS_ORIGINS'>) {
   const allowed = [issuerOf(config), ...config.CORS_ORIGINS];
@@ -95,7 +109,7 @@ export function allowsOrigin(config: Pick<Config, 'BASE_URL' | 'CORS_ORIGINS'>) 
     origin === undefined || allowed.includes(origin) || allowed.includes('*');
 }
 
-/** Answers an error of the API in the form of JSON-RPC, with the status that it always has. */
+/** Answers an error of the API as a JSON-RPC error, with its usual status. */
 function refuseInJsonRpc({ config, reporter }: ServerDependencies) {
   const note = noteErrors(reporter);
   const challenge = `Bearer resource_metadata="${resourceMetadataUrlOf(config)}", scope="mcp"`;
@@ -110,7 +124,7 @@ function refuseInJsonRpc({ config, reporter }: ServerDependencies) {
   };
 }
 
-/** The call of a tool in a message; undefined for everything else, which needs no operation and charges no bucket. */
+/** Returns the tool call in a message. Other messages run no operation and do not count against the token's rate limits. */
 function callIn({ jsonrpc, id, method, params }: Message, tools: ReadonlyMap<string, Tool>): ToolCall | undefined {
   if (jsonrpc !== '2.0' || method !== 'tools/call' || !isId(id) || !isObject(params)) return undefined;
   const { name, arguments: given = {}, _meta: meta = {} } = params;

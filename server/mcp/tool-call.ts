@@ -5,24 +5,24 @@ import { RequestValidationError, type RouteInput, refusalOf, validateInput } fro
 import type { ArgumentPlace, Tool } from './tools.ts';
 
 /**
- * The key in `_meta` under which a call is done once, as under the Idempotency-Key of a request. It is no header here:
- * clients send the headers that they are configured with on every call, and one key for all calls would make them one.
+ * The field of `_meta` for the Idempotency-Key of a call. A header would not work: clients send their configured headers
+ * with every call, so that all calls would have the same key.
  */
 const idempotencyMetaKey = 'idea-board/idempotency-key';
 
-/** A call of a tool, as its route takes it. */
+/** A tool call in the form of its route. */
 export interface ToolCall {
   tool: Tool;
-  /** As it was given: admission looks at it before it is validated. */
+  /** The query before validation, for authorization. */
   query: Record<string, unknown>;
   idempotency: Charges['idempotency'];
-  /** The validated input; throws the refusal where it is not valid. */
+  /** Returns the validated input, or throws the validation error. */
   takeInput(): ReturnType<typeof validateInput>;
 }
 
 type Arguments = Readonly<Record<string, unknown>>;
 
-/** Puts the arguments of a call where its route has them, and validates them there. Refuses nothing yet. */
+/** Maps the arguments of a call to the input of the route and validates it. Throws only in `takeInput`. */
 export function readCall(tool: Tool, given: Arguments, meta: Arguments): ToolCall {
   const { params, query, body } = placeArguments(tool, given);
   const headers = { 'idempotency-key': meta[idempotencyMetaKey] };
@@ -32,10 +32,10 @@ export function readCall(tool: Tool, given: Arguments, meta: Arguments): ToolCal
     validated = validateInput(tool.route, input);
   } catch (error) {
     const refusal = refusalOfCall(tool, given, error);
-    const refuse = () => {
+    const takeInput = () => {
       throw refusal;
     };
-    return { tool, query, idempotency: undefined, takeInput: refuse };
+    return { tool, query, idempotency: undefined, takeInput };
   }
   return { tool, query, idempotency: idempotencyOf(tool, validated), takeInput: () => validated };
 }
@@ -44,23 +44,19 @@ function placeArguments({ places, route }: Tool, given: Arguments) {
   const hasBody = [...places.values()].some(({ part }) => part === 'body');
   const members: Record<ArgumentPlace['part'], [string, unknown][]> = { params: [], query: [], body: [] };
   for (const [name, value] of Object.entries(given)) {
-    // An unknown argument goes where a schema refuses it.
+    // The schema of the body or the query refuses an unknown argument.
     const { part, field } = places.get(name) ?? { part: hasBody ? 'body' : 'query', field: name };
     members[part].push([field, value]);
   }
+  // Unlike an assignment, fromEntries makes an argument called `__proto__` a field, not the prototype.
   return {
-    params: route.pathParams ? fieldsOf(members.params) : undefined,
-    query: fieldsOf(members.query),
-    body: hasBody ? fieldsOf(members.body) : undefined,
+    params: route.pathParams ? Object.fromEntries(members.params) : undefined,
+    query: Object.fromEntries(members.query),
+    body: hasBody ? Object.fromEntries(members.body) : undefined,
   };
 }
 
-/** Unlike an assignment, this makes an argument called `__proto__` a field, not the prototype. */
-function fieldsOf(members: [string, unknown][]): Record<string, unknown> {
-  return Object.fromEntries(members);
-}
-
-/** The path and the key of the request that the call is: sent there under the same key, it is the same request. */
+/** The path and the key of the REST request that equals the call. Both count as the same request. */
 function idempotencyOf({ route }: Tool, { params, headers }: ReturnType<typeof validateInput>): Charges['idempotency'] {
   if (!Object.hasOwn((route.headers ?? {}) as object, 'idempotency-key')) return undefined;
   const key = (headers as Record<string, unknown>)['idempotency-key'];
@@ -70,8 +66,8 @@ function idempotencyOf({ route }: Tool, { params, headers }: ReturnType<typeof v
 }
 
 /**
- * An id that is no id names nothing, as in a path. One that is not given at all, or is not even a word, could not be in a
- * path, and is a fault of the call.
+ * The error for invalid arguments. An id of the wrong form is not found, as in a path. A missing id, or one that is
+ * neither a string nor a number, is a validation error.
  */
 function refusalOfCall({ places }: Tool, given: Arguments, error: unknown): unknown {
   if (!(error instanceof RequestValidationError)) return error;
@@ -85,7 +81,7 @@ function refusalOfCall({ places }: Tool, given: Arguments, error: unknown): unkn
   return new DomainError('validation_failed', [...missing, ...others]);
 }
 
-/** Names the arguments, where an issue names what they became. */
+/** Rewrites the paths of validation issues from the fields of the route to the arguments of the tool. */
 export function issuesOfCall({ places }: Tool, issues: ValidationIssue[]): ValidationIssue[] {
   const names = new Map([...places].map(([name, { part, field }]) => [`${part}.${field}`, name]));
   return issues.map(({ path: [part, field, ...deeper], ...issue }) => {

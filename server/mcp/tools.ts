@@ -4,7 +4,7 @@ import { operations } from '../../contract/index.ts';
 import { type Json, toJsonSchema } from '../../contract/openapi/json-schema.ts';
 import type { Route, RouteMetadata, ToolMetadata } from '../../contract/routes.ts';
 
-/** Where an argument of a tool stands in the input of its route. */
+/** The place of a tool's argument in the input of the route. */
 export interface ArgumentPlace {
   part: 'params' | 'query' | 'body';
   field: string;
@@ -15,90 +15,74 @@ export interface Tool {
   operationId: keyof typeof operations;
   route: Route;
   metadata: Extract<RouteMetadata, { tool: ToolMetadata }>;
-  /** Where each argument stands in the route. */
+  /** The places of the arguments, by their names. */
   places: ReadonlyMap<string, ArgumentPlace>;
-  /** What `tools/list` says of it. */
+  /** The entry in the answer to `tools/list`. */
   definition: ToolDefinition;
 }
 
-/** Every tool by its name, in the order of the contract. Made once: the schemas are converted here. */
+/** Builds every tool of the contract, in its order and by its name. Call it once: it converts all schemas. */
 export function buildTools(): ReadonlyMap<string, Tool> {
   const tools = new Map<string, Tool>();
   for (const [operationId, route] of Object.entries(operations as Record<string, Route>)) {
     const metadata = route.metadata as RouteMetadata;
     if (!('tool' in metadata)) continue;
-    tools.set(metadata.tool.name, {
+    const { name, title, description, isDestructive, isIdempotent } = metadata.tool;
+    const { places, inputSchema } = readArguments(route);
+    const annotations = {
+      title,
+      readOnlyHint: route.method === 'GET',
+      destructiveHint: isDestructive,
+      idempotentHint: isIdempotent,
+      // A tool reaches only the boards of its token, on this server.
+      openWorldHint: false,
+    };
+    tools.set(name, {
       operationId: operationId as Tool['operationId'],
       route,
       metadata,
-      places: placesOf(route),
-      definition: define(route, metadata.tool),
+      places,
+      definition: { name, title, description, inputSchema, outputSchema: outputSchemaOf(route), annotations },
     });
   }
   return tools;
 }
 
-function define(route: Route, { name, title, description, isDestructive, isIdempotent }: ToolMetadata): ToolDefinition {
-  return {
-    name,
-    title,
-    description,
-    inputSchema: inputSchemaOf(route),
-    outputSchema: outputSchemaOf(route),
-    annotations: {
-      title,
-      readOnlyHint: route.method === 'GET',
-      destructiveHint: isDestructive,
-      idempotentHint: isIdempotent,
-      // What a tool can reach is what its token grants, and nothing beyond this server.
-      openWorldHint: false,
-    },
-  };
-}
-
 type ObjectSchema = ToolDefinition['inputSchema'];
 type Properties = NonNullable<ObjectSchema['properties']>;
 
-/** What a tool takes: the parameters of its route, then the fields of its body, with the board last. */
-function inputSchemaOf(route: Route): ObjectSchema {
+/** The arguments of a tool: the path parameters of its route, then the fields of the body and the query, with the board last. */
+function readArguments(route: Route): Pick<Tool, 'places'> & { inputSchema: ObjectSchema } {
+  const places = new Map<string, ArgumentPlace>();
   const properties: Properties = {};
   const required: string[] = [];
   for (const part of ['params', 'body', 'query'] as const) {
     const schema = schemaOf(route, part);
     const json = schema && (toJsonSchema(schema, 'input') as ObjectSchema);
     for (const [field, property] of Object.entries(json?.properties ?? {})) {
-      properties[argumentName(field)] = plain(property as Json) as Properties[string];
-      if (json?.required?.includes(field)) required.push(argumentName(field));
+      // Path parameters are in camel case. All arguments are in snake case.
+      const name = field.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`);
+      if (places.has(name)) throw new Error(`${route.method} ${route.path} has two fields for the argument ${name}`);
+      places.set(name, { part, field });
+      properties[name] = trim(property as Json) as Properties[string];
+      if (json?.required?.includes(field)) required.push(name);
     }
   }
   const { board, ...others } = properties;
-  return {
+  const inputSchema: ObjectSchema = {
     type: 'object',
     properties: { ...others, ...(board && { board }) },
     ...(required.length > 0 ? { required } : {}),
     additionalProperties: false,
   };
+  return { places, inputSchema };
 }
 
-/** What a tool answers. Nothing forbids a field more, since the server adds some within v1. */
+/** The schema of a tool's result. It allows further fields, because the server may add some within v1. */
 function outputSchemaOf({ responses }: Route): ObjectSchema {
   const success = (responses as Record<number, unknown>)[200] ?? (responses as Record<number, unknown>)[201];
-  const { title: _, ...schema } = plain(toJsonSchema(success, 'output') ?? {});
+  const { title: _, ...schema } = trim(toJsonSchema(success, 'output') ?? {});
   return schema as ObjectSchema;
-}
-
-/** Where each argument goes. */
-function placesOf(route: Route): ReadonlyMap<string, ArgumentPlace> {
-  const places = new Map<string, ArgumentPlace>();
-  for (const part of ['params', 'body', 'query'] as const) {
-    for (const field of Object.keys(schemaOf(route, part)?.shape ?? {})) {
-      const name = argumentName(field);
-      if (places.has(name))
-        throw new Error(`${route.method} ${route.path} has two fields that are the argument ${name}`);
-      places.set(name, { part, field });
-    }
-  }
-  return places;
 }
 
 function schemaOf(route: Route, part: ArgumentPlace['part']): z.ZodObject | undefined {
@@ -106,25 +90,9 @@ function schemaOf(route: Route, part: ArgumentPlace['part']): z.ZodObject | unde
   return schema instanceof z.ZodObject ? schema : undefined;
 }
 
-/** A parameter of a path is written in camel case there, and every argument in snake case. */
-function argumentName(field: string): string {
-  return field.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`);
-}
-
-/** Without what only the OpenAPI document makes use of: a model pays for every word, and validators refuse its formats. */
-function plain(schema: Json): Json {
-  return Object.fromEntries(
-    Object.entries(schema)
-      .filter(([key, value]) => key !== 'examples' && !(key === 'format' && value === 'int64'))
-      .map(([key, value]) => [key, key === 'properties' ? plainEach(value as Json) : plainValue(value)]),
-  );
-}
-
-function plainEach(properties: Json): Json {
-  return Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, plainValue(schema)]));
-}
-
-function plainValue(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(plainValue);
-  return value !== null && typeof value === 'object' ? plain(value as Json) : value;
+/** Removes examples, because a model pays for every word, and the format int64, which validators refuse. */
+function trim(schema: Json): Json {
+  const isDropped = (key: string, value: unknown) =>
+    (key === 'examples' && Array.isArray(value)) || (key === 'format' && value === 'int64');
+  return JSON.parse(JSON.stringify(schema, (key, value) => (isDropped(key, value) ? undefined : value)));
 }

@@ -6,21 +6,19 @@ import type { Redemption } from '../domain/oauth/redeem.ts';
 import { unusedClientSeconds, usedClientSeconds } from './lifetimes.ts';
 
 interface AdapterOptions extends Pick<ServerDependencies, 'database' | 'clock'> {
-  /** Ends a grant, and tells why. */
   endGrant(grantId: string): Promise<void>;
-  /** What the request for tokens that is being answered changes, which is kept with its answer; none of another request. */
+  /** The changes of the current token request, which are stored with its answer. Undefined for other requests. */
   redemptionOf(): Redemption | undefined;
-  /** Whether that request names another resource. */
+  /** Whether the current token request names another resource. */
   asksForAnother(resource: unknown): boolean;
   refusals: {
-    /** Of a code whose grant has ended. */
     grantEnded(): Error;
-    /** Of the answer to a request that went back to its program already. */
+    /** For an authorization request that has redirected to its client before. */
     alreadyResumed(): Error;
   };
 }
 
-/** Keeps what the provider keeps in oauth_records, so that any server of several goes on where another one was. */
+/** Stores the records of the provider in oauth_records, so that each server can continue the requests of another. */
 export function buildAdapter({
   database,
   clock,
@@ -30,7 +28,7 @@ export function buildAdapter({
   refusals,
 }: AdapterOptions): (model: string) => Adapter {
   return model => {
-    // People are signed in by the sessions of the pages, and by nothing else: the provider's own are never found.
+    // Only the sessions of the pages sign people in. The provider's own sessions are never stored.
     if (model === 'Session') return noRecords;
 
     return {
@@ -56,7 +54,7 @@ export function buildAdapter({
       async find(id) {
         const record = await findRecord(database, model, id, clock.now());
         if (!record) return undefined;
-        // Whether a refresh token may be redeemed again is decided under the lock of its grant, by redeem().
+        // redeem() decides under the lock of the grant whether a refresh token may be redeemed again.
         const isJudgedLater =
           model === 'RefreshToken' && redemptionOf() !== undefined && !asksForAnother(record.payload.resource);
         const isConsumed = record.consumedAt !== null && !isJudgedLater;
@@ -65,17 +63,17 @@ export function buildAdapter({
 
       async consume(id) {
         const redemption = redemptionOf();
-        if (!redemption) throw new Error('Requests for tokens alone redeem anything');
+        if (!redemption) throw new Error('Only token requests redeem codes and tokens');
         redemption.redeemed.push({ model, id });
       },
 
       async destroy(id) {
         if (model === 'Grant') return endGrant(id);
         const isRemoved = await removeRecord(database, model, id);
-        // It is taken away before its code is made: of two that come back at once, as from two tabs, one is given a code.
+        // It is removed before its code is issued. Of two parallel requests, as from two tabs, only one gets a code.
         if (model === 'Interaction' && !isRemoved) throw refusals.alreadyResumed();
       },
-      // What stands under a grant goes with it, and nothing goes without it.
+      // The records of a grant are deleted with it.
       async revokeByGrantId() {},
       findByUid: nothing,
       findByUserCode: nothing,
@@ -101,7 +99,7 @@ function after(now: Date, seconds: number): Date {
   return new Date(now.getTime() + seconds * 1000);
 }
 
-/** A client is told its secret once, as a token's is; the provider compares by compareClientSecret. */
+/** Stores only the hash of a client's secret. compareHashedSecrets compares with it. */
 function withHashedSecret(model: string, payload: OauthPayload): OauthPayload {
   const { client_secret: secret } = payload;
   return model === 'Client' && typeof secret === 'string'

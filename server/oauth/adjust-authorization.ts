@@ -3,16 +3,16 @@ import { DomainError } from '../domain/domain-error.ts';
 import { toolScope } from './metadata.ts';
 
 /**
- * What is looked at. The rest is of OpenID Connect and means nothing where no ID token is issued; some of it names people,
- * and would be kept with the request.
+ * The parameters that are read. The others belong to OpenID Connect and have no meaning without an ID token. Some of them
+ * name people and would be stored with the request.
  */
-const lookedAt = new Set([
+const readParameters = new Set([
   'client_id',
   'code_challenge',
   'code_challenge_method',
   'prompt',
   'redirect_uri',
-  // Both would put the request elsewhere, and are refused.
+  // The provider refuses both of these: they would replace the other parameters.
   'request',
   'request_uri',
   'resource',
@@ -23,17 +23,17 @@ const lookedAt = new Set([
 ]);
 
 /**
- * Makes of what a client asks for what it can have: there is one scope, which clients may leave out, or name beside ones
- * that other servers have. What is given several times is left to be refused.
+ * Adjusts an authorization request to this server. It has one scope of its own, which clients may omit or combine with the
+ * scopes of other servers. Leaves repeated parameters to the provider, which refuses them.
  */
 export function adjustAuthorization(ctx: Context): void {
-  const query = Object.fromEntries(Object.entries(ctx.query).filter(([name]) => lookedAt.has(name)));
+  const query = Object.fromEntries(Object.entries(ctx.query).filter(([name]) => readParameters.has(name)));
   const { scope } = query;
   if (scope === undefined || typeof scope === 'string') {
     const offline = scope?.split(' ').includes('offline_access') ? ' offline_access' : '';
     query.scope = toolScope + offline;
   }
-  // People choose each time whose account it is: a client that asks for that, as OpenID Connect lets it, has it.
+  // Every consent selects an account, so a request for that is always fulfilled.
   if (typeof query.prompt === 'string') {
     query.prompt =
       query.prompt
@@ -41,12 +41,12 @@ export function adjustAuthorization(ctx: Context): void {
         .filter(one => one !== 'select_account')
         .join(' ') || undefined;
   }
-  // Any other mode is refused, and of that the client is told in the only one that there is.
+  // The provider refuses any other mode, and reports the error in the mode query.
   if (query.response_mode !== undefined && query.response_mode !== 'query') query.response_mode = 'unsupported';
   ctx.query = query;
 }
 
-/** Far more than OAuth defines. The provider takes 15 ms for a thousand. */
+/** Far more than OAuth defines. The provider takes 15 ms for a thousand parameters. */
 const maxParameters = 100;
 
 /** Refuses a request with too many parameters before the provider reads it. */
@@ -54,11 +54,11 @@ export function refuseManyParameters(query: object): void {
   if (Object.keys(query).length > maxParameters) throw new DomainError('validation_failed');
 }
 
-/** What comes with a request is kept until it is answered. No client has reason to send more. */
+/** A request is stored until it is answered. No client needs a longer one. */
 const maxLength = 8 * 1024;
 
-/** Whether what a client sends can be kept: PostgreSQL has no NUL, which is in nothing that clients mean to send. */
-export function canBeKept({ query, req }: Context): boolean {
+/** Whether a request can be stored. PostgreSQL cannot store NUL characters. */
+export function canBeStored({ query, req }: Context): boolean {
   if ((req.url?.length ?? 0) > maxLength) return false;
   return !Object.values(query)
     .flat()

@@ -4,16 +4,16 @@ import type { ServerDependencies } from '../dependencies.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import { auditLimit } from '../http/audit-refusals.ts';
 import { charge, isExhausted, networkOf, openCounter, setRateLimitHeaders } from '../http/rate-limit.ts';
-import { exchangeOf } from './exchange.ts';
+import { callOf } from './call-provider.ts';
 
 /*
- * What strangers can make this server keep, or fetch for them, is bounded for each network: beside the limit of all
- * requests, which is for what leaves nothing behind.
+ * Limits how many clients and requests a network can make this server store, and how many documents it can make it fetch.
+ * The general limit of an IP address is for requests that leave nothing behind.
  */
 
 const hour = 60 * 60;
 
-/** So often a client may ask for consent for each time that one registers: it is what people do again and again. */
+/** The number of authorization requests per allowed registration. People connect a client again and again. */
 const requestsPerClient = 10;
 
 /** The hook of the route that registers clients. */
@@ -22,18 +22,18 @@ export function chargeRegistrations(server: ServerDependencies) {
     chargeNetwork(server, request, reply, 'oauth-client:ip', server.config.RATE_LIMIT_OAUTH_CLIENT);
 }
 
-/** Asked before a client's document is fetched, and not where it is known from before. */
+/** The provider calls this before it fetches the metadata document of a client, unless the document is cached. */
 export function chargeFetches(server: ServerDependencies) {
   return async (ctx: Context | undefined): Promise<boolean> => {
-    // The page of consent looks the client up again, whose document was fetched for the request.
+    // The consent page looks up a client again without a context. Its document was fetched for the request.
     if (!ctx) return true;
-    const { request, reply } = exchangeOf(ctx.req);
+    const { request, reply } = callOf(ctx.req);
     await chargeNetwork(server, request, reply, 'oauth-client:ip', server.config.RATE_LIMIT_OAUTH_CLIENT);
     return true;
   };
 }
 
-/** The hook of the route where clients ask for consent: each request is kept until it is answered. */
+/** The hook of the authorization endpoint. Each request is stored until it is answered. */
 export function chargeAuthorizations(server: ServerDependencies) {
   const limit = server.config.RATE_LIMIT_OAUTH_CLIENT * requestsPerClient;
   return async (request: FastifyRequest, reply: FastifyReply) =>

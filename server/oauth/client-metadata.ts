@@ -3,12 +3,12 @@ import type { ClientMetadata } from 'oidc-provider';
 import { grantTypes, scopes, toolScope } from './metadata.ts';
 
 /*
- * What a client says of itself, when it registers or in a document at its URL. Nobody has looked at it: what is not used
- * is not kept, and what it says may not lead people or this server anywhere that it should not.
+ * Checks the metadata of a client, from its registration or from the document at its URL. It is untrusted: unused fields
+ * are dropped, and redirect URIs must be safe for people and for this server.
  */
 
-/** What is kept. Among the rest are addresses that the provider would fetch, and keys. */
-const kept = new Set([
+/** The stored fields. Others include keys, and URLs that the provider would fetch. */
+const storedFields = new Set([
   'application_type',
   'client_id',
   'client_id_issued_at',
@@ -28,39 +28,39 @@ const kept = new Set([
   'tos_uri',
 ]);
 
-/** What the provider has to be told of tokens that are never issued. */
+/** Fields that the provider requires. Some are about tokens that are never issued. */
 export const fixedMetadata = {
   id_token_signed_response_alg: 'ES256',
   subject_type: 'public',
   require_auth_time: false,
-  // In the fragment or in a form that sends itself, a code would take ways that no client of the tools needs.
+  // No client of the tools needs a code in a fragment or in a form.
   response_modes: ['query'],
 };
 
-/** More than any client has: each is a row that strangers can make. */
+/** More than clients have. Anybody can create these rows. */
 const maxBytes = 8 * 1024;
 const maxRedirects = 10;
 
-/** Leaves of a client's metadata what is kept, and answers what is wrong with it; undefined when nothing is. */
+/** Removes unsupported values from a client's metadata. Returns an error message if the rest is invalid. */
 export function tidyMetadata(metadata: ClientMetadata): string | undefined {
   for (const name of Object.keys(metadata)) {
-    if (!kept.has(name)) delete metadata[name];
+    if (!storedFields.has(name)) delete metadata[name];
   }
   Object.assign(metadata, structuredClone(fixedMetadata));
-  // A document is public and holds no secret: where it says nothing of it, its client authenticates by none.
+  // A document is public and has no secret, so by default its client does not authenticate.
   const isDocument = metadata.client_id?.startsWith('https://');
   if (isDocument && metadata.token_endpoint_auth_method === 'client_secret_basic') {
     metadata.token_endpoint_auth_method = 'none';
   }
-  leaveOutWhatOthersHave(metadata);
+  dropUnsupported(metadata);
   if (isDocument && !isOffered(metadata.scope)) delete metadata.scope;
   const text = JSON.stringify(metadata);
   if (Buffer.byteLength(text) > maxBytes) return `the metadata must not be longer than ${maxBytes} bytes`;
-  // Half a character, or none, is nothing that can be stored.
+  // PostgreSQL cannot store NUL characters or half surrogate pairs.
   if (/\\u0000|\\ud[89a-f][0-9a-f]{2}/i.test(text)) return 'the metadata has a character that cannot be stored';
   const { redirect_uris: uris, scope } = metadata;
   if (typeof scope === 'string' && !isOffered(scope)) return `scope must have ${toolScope} in it`;
-  if (!Array.isArray(uris)) return undefined; // The provider says so.
+  if (!Array.isArray(uris)) return undefined; // The provider reports this error.
   if (uris.length > maxRedirects) return `redirect_uris must not have more than ${maxRedirects} members`;
   for (const uri of uris) {
     const problem = problemOfRedirect(uri);
@@ -70,16 +70,16 @@ export function tidyMetadata(metadata: ClientMetadata): string | undefined {
 }
 
 /**
- * Clients say what they can do with any server, and a document tells all servers the same: that of VS Code names the grant
- * of devices. Of that, what this server has is what they are registered with. Where it has none of it, that is refused.
+ * Drops the grant types, response types and scopes that this server does not support. A client lists its abilities for all
+ * servers: the document of VS Code has the device grant. If nothing is left, the list stays and is refused.
  */
-function leaveOutWhatOthersHave(metadata: ClientMetadata) {
+function dropUnsupported(metadata: ClientMetadata) {
   for (const [name, offered] of Object.entries({ grant_types: grantTypes, response_types: ['code'] })) {
     const given = metadata[name];
     const usable = Array.isArray(given) ? given.filter(value => offered.includes(value)) : [];
     if (usable.length > 0) metadata[name] = usable;
   }
-  // A client may ask for all that there is, whichever part of it it knew when it registered.
+  // A client may later request all scopes, even if it registered only some.
   if (isOffered(metadata.scope)) metadata.scope = scopes.join(' ');
 }
 
@@ -87,23 +87,26 @@ function isOffered(scope: unknown): boolean {
   return typeof scope === 'string' && scope.split(' ').some(one => scopes.includes(one));
 }
 
-/** What is at home on the machine of whoever uses the client: nothing that is sent there passes a network. */
+/** The hosts of the user's own machine. Requests to them do not cross a network. */
 const loopback = new Set(['localhost', '127.0.0.1', '[::1]']);
 
-/** What sends a code over the network unencrypted, or opens no program that waits for one. The provider refuses others. */
-const noTargets = new Set(['filesystem:', 'ftp:', 'mailto:', 'sms:', 'tel:', 'view-source:', 'ws:', 'wss:']);
+/**
+ * Schemes that send a code unencrypted over the network, or open a program that does not expect one. The provider refuses
+ * further schemes.
+ */
+const forbiddenSchemes = new Set(['filesystem:', 'ftp:', 'mailto:', 'sms:', 'tel:', 'view-source:', 'ws:', 'wss:']);
 
 function problemOfRedirect(uri: unknown): string | undefined {
   if (typeof uri !== 'string' || !/^[\x21-\x7e]+$/.test(uri) || uri.includes('\\')) return 'must be printable ASCII';
   const url = URL.parse(uri);
   if (!url) return 'must be URLs';
   if (url.username !== '' || url.password !== '') return 'must not contain a user or a password';
-  if (noTargets.has(url.protocol)) return `must not lead to ${url.protocol} addresses`;
+  if (forbiddenSchemes.has(url.protocol)) return `must not lead to ${url.protocol} addresses`;
   if (url.protocol === 'http:' && !loopback.has(url.hostname)) return 'http is for loopback addresses alone';
   return undefined;
 }
 
-/** Where a redirect leads, for people: the host, or for a program on their machine what its links begin with. */
+/** The target of a redirect for people: the host, or the scheme of a program on their machine. */
 export function shownTarget(redirectUri: string): { host: string; isLocal: boolean; isWeb: boolean } {
   const url = new URL(redirectUri);
   const isWeb = url.protocol === 'https:' || url.protocol === 'http:';
@@ -111,8 +114,8 @@ export function shownTarget(redirectUri: string): { host: string; isLocal: boole
 }
 
 /**
- * What form-action has to allow for Chromium to follow a redirect after a form: the origin. An address of IPv6 cannot be
- * written there, and a host may hold what ends a directive: of such the scheme is allowed.
+ * Returns the source for form-action that lets Chromium follow the redirect after the form: the origin. An IPv6 address or
+ * a host with special characters is not valid there, so the source is then the scheme.
  */
 export function formTargetOf(redirectUri: string): string {
   const { protocol, origin } = new URL(redirectUri);

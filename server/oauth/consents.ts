@@ -7,25 +7,25 @@ import { mcpUrlOf } from '../http/public-addresses.ts';
 import { formTargetOf, shownTarget } from './client-metadata.ts';
 import { toolScope } from './metadata.ts';
 
-/** What a client asks somebody for. */
+/** An authorization request that awaits consent. */
 export interface ConsentRequest {
   id: string;
   clientId: string;
-  /** What the client calls itself, if it does: anybody can choose a name. */
+  /** The name that the client chose. It proves nothing. */
   clientName: string | undefined;
-  /** Whose client it is, where it is known by a document: nobody else can put one there. */
+  /** The host of the client's metadata document. It proves the owner of the client. */
   documentHost: string | undefined;
-  /** Where the answer goes. */
+  /** The target of the redirect after the answer. */
   target: { host: string; isLocal: boolean; isWeb: boolean };
-  /** What the page has to allow for the browser to go there. */
+  /** The form-action that the page must allow for the redirect. */
   formTarget: string;
-  /** Where the browser goes when the request is answered. */
+  /** The URL that resumes the request after the answer. */
   returnTo: string;
 }
 
-/** The requests that await consent, for the page that asks for it. */
+/** The authorization requests, for the consent page. */
 export interface Consents {
-  /** Undefined when there is none, it is answered or over, or was begun in another browser. */
+  /** Returns undefined if the request is unknown, answered or expired, or comes from another browser. */
   find(request: FastifyRequest, reply: FastifyReply, id: string): Promise<ConsentRequest | undefined>;
   give(
     admin: Administration,
@@ -81,13 +81,13 @@ async function requestOf(provider: Provider, interaction: Interaction): Promise<
   };
 }
 
-/** Its document is not to be had any more, or is another one: going back to it with an answer would be refused as well. */
+/** The client's document is gone or has changed. The provider would also refuse an answer to the client. */
 function nothingIfUnknown(error: Error): undefined {
   if (error.name !== 'InvalidClient' && error.name !== 'InvalidClientMetadata') throw error;
   return undefined;
 }
 
-/** The cookie is not there, or nothing is to be found by it. */
+/** The cookie is missing, or its request has expired. */
 function nothingIfNotFound(error: Error): undefined {
   if (error.name !== 'SessionNotFound') throw error;
   return undefined;

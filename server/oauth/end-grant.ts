@@ -2,12 +2,12 @@ import type { Context } from 'oidc-provider';
 import type { ServerDependencies } from '../dependencies.ts';
 import { administrationIn } from '../domain/administration.ts';
 import { endGrant } from '../domain/oauth/grants.ts';
-import type { AuditEvents } from '../observability/audit-events.ts';
-import { clientOf } from './exchange.ts';
+import type { AuditEntries } from '../observability/audit-entries.ts';
+import { clientOf } from './call-provider.ts';
 
 /**
- * Ends a grant because of what a client did. When a code or a refresh token is reused, one of its two users is not the
- * client. The server cannot tell which one, so neither keeps anything.
+ * Revokes a grant at the client's request, or because a code or a refresh token was reused. One of the two users of a
+ * reused token is not the client. The server cannot tell which, so it revokes the tokens of both.
  */
 export function grantEnder({
   audit,
@@ -28,7 +28,7 @@ export function grantEnder({
   };
 }
 
-function reasonOf({ oidc }: Context): AuditEvents['oauth.grant_ended']['reason'] {
+function reasonOf({ oidc }: Context): AuditEntries['oauth.grant_ended']['reason'] {
   if (oidc.route === 'revocation') return 'revoked_by_client';
   return oidc.params?.grant_type === 'refresh_token' ? 'refresh_token_reused' : 'code_reused';
 }

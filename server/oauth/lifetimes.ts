@@ -1,23 +1,23 @@
 const minute = 60;
 const day = 24 * 60 * minute;
 
-/** How long things last, in seconds. */
+/* All lifetimes are in seconds. */
 
-/** Opaque and looked up at every call, so that revocation is immediate: a shorter life would only cause more refreshes. */
+/** Each call looks up the token, so revocation is immediate. A shorter lifetime would only cause more refreshes. */
 export const accessTokenSeconds = 60 * minute;
 export const codeSeconds = minute;
 
-/** Each redemption gives another one: a client that is not used for so long has to ask for consent anew. */
+/** Each refresh issues a new token. A client that is unused for this time must ask for consent again. */
 export const refreshTokenSeconds = 30 * day;
 
-/** From the request to the answer of the consent page, with a password that has to be set first. */
+/** The time to answer an authorization request, which may include setting a password. */
 export const interactionSeconds = 60 * minute;
 
-/** The provider's own end of a grant. What counts is the row, which lives as long as what was last issued. */
+/** The provider needs a lifetime for a grant. The grant really ends with its last token. */
 export const grantSeconds = 3650 * day;
 
-/** How long a client stays that registered and was given nothing: whoever tries something out may come back next week. */
+/** How long a client without a grant stays registered. */
 export const unusedClientSeconds = 7 * day;
 
-/** How long it stays after its last token: clients remember that they are registered, and few of them ask again. */
+/** How long a client stays registered after its last token. Clients remember their registration, and few register again. */
 export const usedClientSeconds = 365 * day;

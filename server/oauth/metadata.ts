@@ -1,7 +1,7 @@
 import type { Config } from '../config.ts';
 import { issuerOf, mcpUrlOf } from '../http/public-addresses.ts';
 
-/** Where clients come: each is served in serve-oauth.ts, and what else the provider has is not. */
+/** The routes that serve-oauth.ts serves. It serves no other routes of the provider. */
 export const routes = {
   authorization: '/oauth/authorize',
   token: '/oauth/token',
@@ -9,18 +9,18 @@ export const routes = {
   revocation: '/oauth/revoke',
 } as const;
 
-/** Where a request awaits consent. The cookie that tells whose browser it is is kept to this path. */
+/** The path of the consent page. The cookie that identifies the browser is limited to it. */
 export function consentPathOf(uid: string): string {
   return `/admin/connect/${uid}`;
 }
 
-/** What a client asks for. Which boards, and at which level, is decided by the person who consents. */
+/** The only scope. The person who consents chooses the boards and their levels. */
 export const toolScope = 'mcp';
 
 export const scopes = [toolScope, 'offline_access'];
 export const grantTypes = ['authorization_code', 'refresh_token'];
 
-/** What a client has to know of the server that issues tokens (RFC 8414). */
+/** The authorization server metadata (RFC 8414). */
 export function authorizationServerMetadata(config: Config) {
   const issuer = issuerOf(config);
   const authMethods = ['none', 'client_secret_basic', 'client_secret_post'];
@@ -42,7 +42,7 @@ export function authorizationServerMetadata(config: Config) {
   };
 }
 
-/** What a client has to know of the tools to be let in (RFC 9728). */
+/** The metadata of the MCP endpoint as a protected resource (RFC 9728). */
 export function protectedResourceMetadata(config: Config) {
   return {
     resource: mcpUrlOf(config),

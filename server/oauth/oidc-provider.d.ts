@@ -1,9 +1,9 @@
-/** What this server uses of oidc-provider, which comes without types. */
+/** Types for the used parts of oidc-provider, which has no types of its own. */
 declare module 'oidc-provider' {
   import type { EventEmitter } from 'node:events';
   import type { IncomingMessage, ServerResponse } from 'node:http';
 
-  /** The context of Koa, with what the provider knows of the request. */
+  /** The Koa context, with the provider's own data of the request. */
   export interface Context {
     req: IncomingMessage;
     res: ServerResponse;
@@ -11,12 +11,12 @@ declare module 'oidc-provider' {
     query: Record<string, string | string[] | undefined>;
     status: number;
     body: unknown;
-    /** False: the answer is sent by somebody else. */
+    /** Set it to false to send the answer elsewhere. */
     respond?: boolean;
     oidc: {
       route: string;
       params?: Record<string, unknown>;
-      /** What was answered to the request's interaction; there once it is resumed. */
+      /** The answer of the consent page, once the request is resumed. */
       result?: { login?: object; consent?: { grantId: string } };
     };
   }
@@ -74,7 +74,7 @@ declare module 'oidc-provider' {
 
   export class Provider extends EventEmitter {
     constructor(issuer: string, configuration: object);
-    /** The context of the request that is being answered, for what is called without one. */
+    /** The context of the current request, for callbacks that get none. */
     static get ctx(): Context | undefined;
     proxy: boolean;
     silent: boolean;

@@ -1,14 +1,14 @@
-import { generateKeyPairSync, hkdfSync } from 'node:crypto';
-import type { Context, Provider as OauthProvider } from 'oidc-provider';
+import { generateKeyPairSync, hkdfSync, timingSafeEqual } from 'node:crypto';
+import type { Context, Client as OauthClient, Provider as OauthProvider, Token } from 'oidc-provider';
 import type { ServerDependencies } from '../dependencies.ts';
 import { issuerOf, mcpUrlOf } from '../http/public-addresses.ts';
 import { buildAddressGuard } from '../outgoing/address-guard.ts';
 import { buildOutgoingRequests, type OutgoingRequests } from '../outgoing/outgoing-request.ts';
-import { buildAdapter } from './adapter.ts';
+import { buildAdapter, hashOfClientSecret } from './adapter.ts';
+import { asksForAnother, connectProvider, noteRefusal, type OauthErrorBody, redemptionIn } from './call-provider.ts';
 import { chargeFetches } from './client-limits.ts';
 import { fixedMetadata, tidyMetadata } from './client-metadata.ts';
 import { grantEnder } from './end-grant.ts';
-import { asksForAnother, connectProvider, noteRefusal, type OauthErrorBody, redemptionIn } from './exchange.ts';
 import {
   accessTokenSeconds,
   codeSeconds,
@@ -18,9 +18,8 @@ import {
   unusedClientSeconds,
 } from './lifetimes.ts';
 import { consentPathOf, grantTypes, routes, scopes, toolScope } from './metadata.ts';
-import { compareHashedSecrets, prefixTokens } from './secrets.ts';
 
-/** For how long a client's document is not fetched again at least: a client asks for a token every hour. */
+/** The minimum time to cache a client's document. A client requests a token every hour. */
 const documentSeconds = 60 * 60;
 
 export interface BuiltProvider {
@@ -29,9 +28,8 @@ export interface BuiltProvider {
 }
 
 /**
- * The OAuth provider: codes with PKCE, opaque access tokens for the tools alone, rotating refresh tokens. It is
- * loaded by the first request that needs it: a server would start a fifth of a second later for it, and most have no such
- * clients.
+ * Builds the OAuth provider: codes with PKCE, opaque access tokens for the tools only, rotating refresh tokens. The first
+ * OAuth request loads it. Loading takes a fifth of a second, and most servers have no OAuth clients.
  */
 export async function buildProvider(server: ServerDependencies): Promise<BuiltProvider> {
   const { errors, interactionPolicy, Provider } = await import('oidc-provider');
@@ -63,7 +61,7 @@ export async function buildProvider(server: ServerDependencies): Promise<BuiltPr
     clientAuthMethods: ['none', 'client_secret_basic', 'client_secret_post'],
     clientDefaults: {
       ...fixedMetadata,
-      // Programs on people's machines, whose loopback ports vary: others have addresses that do not.
+      // Native clients may vary the port of a loopback redirect. For other redirect URIs it makes no difference.
       application_type: 'native',
       grant_types: grantTypes,
       response_types: ['code'],
@@ -94,7 +92,7 @@ export async function buildProvider(server: ServerDependencies): Promise<BuiltPr
       RegistrationAccessToken: unusedClientSeconds,
       Session: interactionSeconds,
     },
-    // A key has to be there, and nothing is ever signed with it: no client is given an ID token. So each process has its own.
+    // The provider requires a key but signs nothing with it, because no client gets an ID token.
     jwks: { keys: [generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' })] },
     features: {
       clientIdMetadataDocument: {
@@ -131,36 +129,35 @@ export async function buildProvider(server: ServerDependencies): Promise<BuiltPr
     },
     interactions: {
       url: async (_ctx: unknown, { uid }: { uid: string }) => consentPathOf(uid),
-      // People are asked each time, whoever signed in before and whatever they agreed to: only the answer to this very
-      // request goes on without.
+      // Each request asks for sign-in and consent, even after an earlier consent, until the request itself is answered.
       policy: [
         new Prompt(
           { name: 'login', requestable: true },
-          new Check('unanswered', 'somebody has to sign in', ({ oidc }) => !oidc.result?.login),
+          new Check('unanswered', 'nobody has signed in', ({ oidc }) => !oidc.result?.login),
         ),
         new Prompt(
           { name: 'consent', requestable: true },
-          new Check('unanswered', 'somebody has to consent', ({ oidc }) => !oidc.result?.consent),
+          new Check('unanswered', 'nobody has consented', ({ oidc }) => !oidc.result?.consent),
         ),
       ],
     },
     async loadExistingGrant({ oidc }: Context) {
       return oidc.result?.consent && provider.Grant.find(oidc.result.consent.grantId);
     },
-    // Whether the user is there is looked up with every record under a grant, as for every other token.
+    // Each lookup of a token checks that its user exists.
     findAccount: async (_ctx: unknown, accountId: string) => ({ accountId, claims: async () => ({ sub: accountId }) }),
     expiresWithSession: async () => false,
     issueRefreshToken: async (_ctx: unknown, client: { grantTypeAllowed(type: string): boolean }) =>
       client.grantTypeAllowed('refresh_token'),
     rotateRefreshToken: true,
-    // Without its tokens a grant is of no use to anybody, and in the list of tokens it would look as if it were.
+    // A grant without tokens is useless, but would appear in the list of tokens.
     revokeGrantPolicy: () => true,
-    // Which origins may read an answer is decided for the whole server, by CORS_ORIGINS.
+    // CORS_ORIGINS decides for the whole server which origins may read an answer.
     clientBasedCORS: () => true,
     fetch: fetchWith(outgoing),
     renderError: async (ctx: Context, body: OauthErrorBody) => noteRefusal(ctx.req, body),
   });
-  // What is believed of a proxy is settled before: here it is what the exchange sets.
+  // pinToIssuer has replaced the forwarded headers.
   provider.proxy = true;
   provider.silent = true;
   connectProvider(provider, { server, issuer, endGrant, sessionCookie: cookieOf('session') });
@@ -170,18 +167,43 @@ export async function buildProvider(server: ServerDependencies): Promise<BuiltPr
 }
 
 /**
- * What the provider fetches with: the document of a client that is known by its URL. It goes the way of webhooks, which
- * reaches no address inside the network and follows no redirect.
+ * The fetch function of the provider, for the metadata documents of clients. Like webhooks, it reaches no address inside
+ * the network and follows no redirect.
  */
 function fetchWith(outgoing: OutgoingRequests) {
   return async (url: string, { signal }: { signal?: AbortSignal }): Promise<Response> => {
     const { status, headers, body } = await outgoing.get(url, { headers: { accept: 'application/json' }, signal });
-    // Whatever is not a document is none in the same way, and some statuses cannot have a body.
+    // All failures look the same to the provider. Some statuses cannot have a body.
     if (status !== 200) return new Response(null, { status: 502 });
-    const told = ['cache-control', 'expires'].flatMap(name => {
+    const cacheHeaders = ['cache-control', 'expires'].flatMap(name => {
       const value = headers[name];
       return typeof value === 'string' ? [[name, value] as [string, string]] : [];
     });
-    return new Response(new Uint8Array(body), { headers: told });
+    return new Response(new Uint8Array(body), { headers: cacheHeaders });
   };
+}
+
+/** Makes the provider compare the stored hash of a client's secret. */
+function compareHashedSecrets({ Client }: OauthProvider): void {
+  Client.prototype.compareClientSecret = function compare(this: OauthClient, given: string) {
+    const [expected, actual] = [Buffer.from(this.clientSecret ?? ''), Buffer.from(hashOfClientSecret(given))];
+    return expected.length === actual.length && timingSafeEqual(expected, actual);
+  };
+}
+
+/** Prefixes the provider's tokens with their kind. Secret scanners and the redactor of the logs recognize the prefixes. */
+function prefixTokens(provider: OauthProvider): void {
+  const prefixes = {
+    AccessToken: 'iba_',
+    AuthorizationCode: 'ibc_',
+    RefreshToken: 'ibr_',
+    RegistrationAccessToken: 'ibg_',
+  } as const;
+  for (const [model, prefix] of Object.entries(prefixes)) {
+    const { prototype } = provider[model as keyof typeof prefixes];
+    const { generateTokenId } = prototype;
+    prototype.generateTokenId = function generate(this: Token) {
+      return prefix + generateTokenId.call(this);
+    };
+  }
 }

@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import { definePage, sendPage } from '../pages/shell/page.ts';
+import type { OauthErrorBody } from './call-provider.ts';
 import { shownTarget } from './client-metadata.ts';
-import type { OauthErrorBody } from './exchange.ts';
 
 interface RefusalData {
   title: string;
@@ -14,12 +14,9 @@ const page = definePage<RefusalData>('oauth/refusal');
 
 const title = 'The program cannot be connected';
 
-/**
- * Answers a request that cannot be sent back to its client, since it is not known where that is: whoever follows an address
- * that anybody could have made would be sent anywhere.
- */
+/** Answers an invalid request without a redirect, because its redirect URI is not trusted. */
 export function sendRefusalPage(reply: FastifyReply, { status, refusal }: { status: number; refusal: OauthErrorBody }) {
-  const explanation = explanations[refusal.error] ?? 'What it asked for is not right: begin again in the program.';
+  const explanation = explanations[refusal.error] ?? 'Its request is invalid. Start again in the program.';
   const detail = detailOf(refusal.error, refusal.error_description);
   return sendPage(reply, page({ title }, { title, explanation, detail }), status);
 }
@@ -29,22 +26,19 @@ function detailOf(error: string, description: string | null | undefined): string
 }
 
 /**
- * Answers a request that is wrong, and of which its client is to be told elsewhere than on the person's own machine.
- * Anybody can register a client, and so an address: sent there at once, whoever follows a link to this server, which they
- * trust, would be somewhere else and not see it. So they read where it leads, and go there themselves.
+ * Answers an invalid request with a link to its client instead of a redirect. Anybody can register a client. A redirect
+ * would turn links to this server, which people trust, into links to any site. The page names the host.
  */
 export function sendReturnPage(reply: FastifyReply, location: string) {
   const { searchParams, hash } = new URL(location);
-  const told = searchParams.has('error') ? searchParams : new URLSearchParams(hash.slice(1));
-  const explanation =
-    'What it asked for is not right. It is told so when you go back to it: do so only if you know it.';
-  const detail = detailOf(told.get('error') ?? 'invalid_request', told.get('error_description'));
+  const parameters = searchParams.has('error') ? searchParams : new URLSearchParams(hash.slice(1));
+  const explanation = 'Its request is invalid. Go back only if you know the program. It then gets the error below.';
+  const detail = detailOf(parameters.get('error') ?? 'invalid_request', parameters.get('error_description'));
   const back = { host: shownTarget(location).host, href: location };
   return sendPage(reply.removeHeader('location'), page({ title }, { title, explanation, detail, back }), 400);
 }
 
 const explanations: Record<string, string> = {
-  invalid_client:
-    'This server does not know it, or knows it no more. Remove the connection in the program and add it anew.',
-  invalid_redirect_uri: 'It wants to be answered at an address that is not one of its own.',
+  invalid_client: 'This server does not know the program. Remove the connection in the program and add it again.',
+  invalid_redirect_uri: 'Its redirect address is not registered.',
 };

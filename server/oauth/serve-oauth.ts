@@ -6,24 +6,23 @@ import { collectPaths, refuseOtherMethods } from '../http/method-not-allowed.ts'
 import { issuerOf, mcpUrlOf, resourceMetadataPath } from '../http/public-addresses.ts';
 import type { ErrorReporter } from '../observability/error-reporter.ts';
 import { refuseManyParameters } from './adjust-authorization.ts';
+import { callProvider, type OauthErrorBody, pinToIssuer } from './call-provider.ts';
 import { chargeAuthorizations, chargeRegistrations } from './client-limits.ts';
 import { shownTarget, tidyRegistration } from './client-metadata.ts';
 import { type Consents, consentsOf } from './consents.ts';
-import { exchangeWith, type OauthErrorBody, pinToIssuer } from './exchange.ts';
 import { authorizationServerMetadata, consentPathOf, protectedResourceMetadata, routes } from './metadata.ts';
 import { type BuiltProvider, buildProvider } from './provider.ts';
 import { sendRefusalPage, sendReturnPage } from './refusal-page.ts';
 
 export interface Oauth {
-  /** What browsers are sent to: a plugin for the pages. */
+  /** The plugin for the authorization endpoint, which browsers open. */
   servePages: FastifyPluginAsync;
-  /** What clients ask themselves. */
+  /** The plugin for the endpoints that clients call. */
   serveEndpoints: FastifyPluginAsync;
-  /** The requests that await somebody's consent. */
   consents: Consents;
 }
 
-/** OAuth 2.1 for the tools (Authentication, 9): how a client gets the tokens that it calls them with. */
+/** Builds the OAuth 2.1 server for the tools (Authentication, 9). */
 export function buildOauth(server: ServerDependencies): Oauth {
   const { config } = server;
   const issuer = issuerOf(config);
@@ -37,10 +36,10 @@ export function buildOauth(server: ServerDependencies): Oauth {
     return (await built).provider;
   }
 
-  async function exchange(request: FastifyRequest, reply: FastifyReply) {
+  async function answerWithProvider(request: FastifyRequest, reply: FastifyReply) {
     const provider = await providerOf();
     pinToIssuer(request, issuer);
-    return exchangeWith(provider, request, reply);
+    return callProvider(provider, request, reply);
   }
 
   return {
@@ -49,15 +48,15 @@ export function buildOauth(server: ServerDependencies): Oauth {
     async servePages(app) {
       const authorize = async (request: FastifyRequest, reply: FastifyReply) => {
         refuseManyParameters(request.query as object);
-        const outcome = await exchange(request, reply);
+        const outcome = await answerWithProvider(request, reply);
         if ('refusal' in outcome) return sendRefusalPage(reply, outcome);
         const location = String(reply.getHeader('location'));
-        // Whoever comes from the page of consent has answered there, and read where that leads.
+        // A person who comes from the consent page has answered and has seen the target.
         const isAnswered = request.routeOptions.url !== routes.authorization;
         if (!isAnswered && leadsAway(location)) return sendReturnPage(reply, location);
         return reply.status(outcome.status).send('');
       };
-      // A HEAD, such as of who looks where a link leads, begins nothing.
+      // A HEAD request must not start an authorization.
       const onRequest = chargeAuthorizations(server);
       app.get(routes.authorization, { exposeHeadRoute: false, onRequest }, authorize);
       app.get(`${routes.authorization}/:uid`, { exposeHeadRoute: false }, authorize);
@@ -76,7 +75,7 @@ export function buildOauth(server: ServerDependencies): Oauth {
       );
 
       const answer = async (request: FastifyRequest, reply: FastifyReply) => {
-        const outcome = await exchange(request, reply);
+        const outcome = await answerWithProvider(request, reply);
         const body = 'refusal' in outcome ? outcome.refusal : outcome.body;
         return reply.status(outcome.status).send(body ?? '');
       };
@@ -94,7 +93,7 @@ export function buildOauth(server: ServerDependencies): Oauth {
   };
 }
 
-/** Neither to the page of consent nor to a program on the person's own machine. */
+/** Whether a redirect leads to neither the consent page nor a program on the user's machine. */
 function leadsAway(location: string): boolean {
   return !location.startsWith(consentPathOf('')) && !shownTarget(location).isLocal;
 }
@@ -105,12 +104,12 @@ function leaveBodies(app: FastifyInstance) {
   app.addContentTypeParser('*', (_request, _body, done) => done(null));
 }
 
-/** The same for everybody, and from one version of the server to the next. */
+/** Sends metadata that is the same for everybody and may be cached. */
 function sendMetadata(reply: FastifyReply, metadata: object) {
   return reply.header('Cache-Control', 'public, max-age=300').send(metadata);
 }
 
-/** Answers every error that is not the provider's own in the shape of OAuth. */
+/** Answers the server's own errors in the form of OAuth. */
 function answerOauthErrors(reporter: ErrorReporter) {
   const note = noteErrors(reporter);
   return (error: unknown, request: FastifyRequest, reply: FastifyReply) => {

@@ -1,66 +1,90 @@
 import { type DestinationStream, pino } from 'pino';
-import { type AuditEvent, type AuditEvents, auditEvents } from './audit-events.ts';
-import type { EventDefinition } from './define-event.ts';
+import { type AuditEntries, type AuditEntryName, auditEntries } from './audit-entries.ts';
+import type { EntryDefinition } from './define-entry.ts';
 import { maskIp } from './mask-addresses.ts';
 import type { Redactor } from './redactor.ts';
-import { RepeatedEvents } from './repeated-events.ts';
 
-/** The log of what matters to security, one JSON line for each event (Limits, operational rule 3). */
+/** The security log, with one JSON line for each entry (Limits, operational rule 3). */
 export interface AuditLog {
-  /** Writes an event that has happened, now or at a time before. */
-  record<Event extends AuditEvent>(event: Event, fields: AuditEvents[Event], at?: Date): void;
+  /** Writes an entry. `at` is the time of its cause, by default now. */
+  record<Name extends AuditEntryName>(name: Name, fields: AuditEntries[Name], at?: Date): void;
 }
 
 export interface AuditLogOptions {
   destination: DestinationStream;
   redactor: Redactor;
-  /** For how long the repetitions of an event are counted before they are told. */
+  /** How long the repetitions of an entry are counted before the count is written. */
   repeatWindowMs?: number;
 }
 
 type Fields = Record<string, unknown>;
 
-const definitions: Record<AuditEvent, EventDefinition> = auditEvents;
+/** The repetitions of one entry, by its kinds. A window begins with its first entry. */
+interface RepeatWindow {
+  kinds: Map<string, { fields: Fields; repeated: number }>;
+  /** The count of all further kinds together. */
+  others: number;
+  timer: NodeJS.Timeout;
+}
+
+/** Bounds the memory and the lines that an attacker can cause with ever new kinds in a window. */
+const maxKinds = 100;
+
+const definitions: Record<AuditEntryName, EntryDefinition> = auditEntries;
 
 export function buildAuditLog({ destination, redactor, repeatWindowMs = 60_000 }: AuditLogOptions): AuditLog & {
-  /** Writes what was counted and is not told yet. */
+  /** Writes the counts of the open windows. */
   close(): void;
 } {
   const lines = pino(
     {
       base: null,
       timestamp: false,
-      // On standard output it tells these lines from those of the ordinary log.
+      // On standard output this field distinguishes audit lines from the ordinary log.
       formatters: { level: () => ({ log: 'audit' }), log: fields => redactor.value(fields) as Fields },
     },
     destination,
   );
-  const write = (event: AuditEvent, { ip, ...fields }: Fields, at = new Date()) => {
+  const windows = new Map<AuditEntryName, RepeatWindow>();
+
+  function write(event: AuditEntryName, { ip, ...fields }: Fields, at = new Date()) {
     const client = typeof ip === 'string' ? { ip: maskIp(ip, redactor.hash) } : {};
     lines.info({ time: at.toISOString(), event, ...client, ...fields });
-  };
-  const repeats = new Map<AuditEvent, RepeatedEvents<Fields>>();
-  const repeatsOf = (event: AuditEvent) => {
-    const known = repeats.get(event);
-    if (known) return known;
-    const made = new RepeatedEvents<Fields>(
-      repeatWindowMs,
-      (fields, repeated) => write(event, { ...fields, repeated }),
-      repeated => write(event, { repeated }),
-    );
-    repeats.set(event, made);
-    return made;
-  };
+  }
+
+  function endWindow(name: AuditEntryName, { kinds, others, timer }: RepeatWindow) {
+    clearTimeout(timer);
+    windows.delete(name);
+    for (const { fields, repeated } of kinds.values()) if (repeated > 0) write(name, { ...fields, repeated });
+    if (others > 0) write(name, { repeated: others });
+  }
+
+  function openWindow(name: AuditEntryName): RepeatWindow {
+    const timer = setTimeout(() => endWindow(name, window), repeatWindowMs).unref();
+    const window: RepeatWindow = { kinds: new Map(), others: 0, timer };
+    windows.set(name, window);
+    return window;
+  }
+
+  /** Counts an entry. Returns whether it is the first of its kind in the window. */
+  function isFirst(name: AuditEntryName, fields: Fields): boolean {
+    const window = windows.get(name) ?? openWindow(name);
+    const kind = JSON.stringify(fields);
+    const known = window.kinds.get(kind);
+    if (known) known.repeated += 1;
+    else if (window.kinds.size < maxKinds) window.kinds.set(kind, { fields, repeated: 0 });
+    else window.others += 1;
+    return known === undefined && window.kinds.has(kind);
+  }
 
   return {
-    record(event, fields, at) {
-      const { kind } = definitions[event];
-      if (!kind) return write(event, fields, at);
-      const alike = Object.fromEntries(kind.map(name => [name, (fields as Fields)[name]]));
-      if (repeatsOf(event).isFirst(JSON.stringify(alike), alike)) write(event, fields, at);
+    record(name, fields, at) {
+      const { kind } = definitions[name];
+      const alike = kind && Object.fromEntries(kind.map(field => [field, (fields as Fields)[field]]));
+      if (!alike || isFirst(name, alike)) write(name, fields, at);
     },
     close() {
-      for (const one of repeats.values()) one.endWindow();
+      for (const [name, window] of windows) endWindow(name, window);
     },
   };
 }

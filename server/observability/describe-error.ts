@@ -1,4 +1,4 @@
-/** These properties of an error are told. On others pg hangs its client and its values. */
+/** The logged properties of an error. Other properties may hold the client and the values of pg. */
 const kept =
   'code severity constraint schema table column dataType routine errno syscall address port hostname command responseCode status statusCode key reason'.split(
     ' ',
@@ -8,8 +8,8 @@ const kept =
 const maxRepeatedLength = 1_000;
 
 /**
- * An error as plain properties: its type, its message, its stack, the kept ones, and the errors that it was made of. Of an
- * error of PostgreSQL the detail, the hint, the place and the statement are left out, because they hold values of rows.
+ * Returns an error as plain properties: its type, message and stack, the kept properties, and its causes. Omits the detail,
+ * the hint, the position and the statement of a PostgreSQL error, because they contain values of rows.
  */
 export function describeError(error: Error): Record<string, unknown> {
   const properties = error as unknown as Record<string, unknown>;
@@ -22,7 +22,7 @@ export function describeError(error: Error): Record<string, unknown> {
     type: String(error.name),
     message,
     ...Object.fromEntries(kept.filter(isPlain).map(name => [name, properties[name]])),
-    // The stack begins with the message as it was when the error was made.
+    // The original stack repeats the message, unredacted.
     stack: `${error.name}: ${message.length > maxRepeatedLength ? '[…]' : message}${frames}`,
     ...(error.cause === undefined ? {} : { cause: error.cause }),
     ...(error instanceof AggregateError ? { errors: error.errors } : {}),
@@ -30,8 +30,8 @@ export function describeError(error: Error): Record<string, unknown> {
 }
 
 /**
- * Data exceptions of PostgreSQL (class 22) quote the refused value. To a message about a constraint the ORM appends its
- * detail, which may be a whole row.
+ * Removes values from a message. Data exceptions of PostgreSQL (class 22) quote the invalid value. The ORM appends the
+ * detail to a message about a constraint, which may be a whole row.
  */
 function messageOf(error: Error): string {
   const { code, severity } = error as { code?: unknown; severity?: unknown };

@@ -1,14 +1,14 @@
-/** What a failure happened in, beside itself: short plain values, none of them what a client sent. */
+/** The context of a failure: short plain values, without input of clients. */
 type FailureContext = Readonly<Record<string, string | number>>;
 
-/** Where failures that nobody expected are told, beside the log (Limits, operational rule 4). */
+/** Reports unexpected failures, in addition to the log (Limits, operational rule 4). */
 export interface ErrorReporter {
   report(error: unknown, context?: FailureContext): void;
-  /** Sends what is still to be sent, for a few seconds at most. */
+  /** Sends pending reports, for a few seconds at most. */
   close(): Promise<void>;
 }
 
-/** Tells nobody: the default. */
+/** The default, which reports nothing. */
 export const silentReporter: ErrorReporter = {
   report() {},
   async close() {},

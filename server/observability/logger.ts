@@ -5,8 +5,9 @@ import { buildRedactor, type RedactorOptions } from './redactor.ts';
 import { standardOutput } from './standard-output.ts';
 
 /**
- * The log of the server: JSON lines, on standard output unless told otherwise, with masked addresses and without what
- * must never be in a log (Limits, operational rule 3).
+ * Builds the log of the server: JSON lines, by default on standard output, with masked addresses and without secrets
+ * (Limits, operational rule 3). The `redact` option of pino takes exact paths. It covers neither every spelling of a field
+ * at any depth, nor secrets inside a text.
  */
 export function buildLogger(
   config: Pick<Config, 'LOG_LEVEL' | 'APP_KEY' | 'DATA_DIR'>,
@@ -21,12 +22,12 @@ export function buildLogger(
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { log: readFields },
-      // Pino's own for errors would make one anew of what is read of it already.
+      // The errors are described already. Pino's own serializer would describe them again.
       serializers: { msg: redactor.text, err: described => described },
     },
     destination,
   );
-  // What every line of a child has is written once, when the child is made, and pino shows it to nobody before.
+  // Pino serializes the fields of a child once, without calling the formatter.
   const { child } = logger;
   return Object.assign(logger, {
     child(this: Logger, bindings: object, options: object) {

@@ -1,18 +1,18 @@
 import ipaddr from 'ipaddr.js';
 import { canonicalAddress } from '../domain/users/canonical-address.ts';
 
-/** Returns 12 hexadecimal digits: the same for the same text, and nobody can compute the text from them. */
+/** Returns 12 hexadecimal digits. Equal texts have equal digits, and the digits do not reveal the text. */
 export type HashText = (text: string) => string;
 
-/** Marks the place where a text was cut. */
+/** Marks the cut of a text. */
 export const cutOff = '[…]';
 
-/** More than a line of our own has. Each hash takes as long as some hundred characters. */
+/** More than an ordinary line has. A hash takes as long as reading some hundred characters. */
 export const maxAddresses = 20;
 
-/** The sign of an address: as it is, in East Asian widths, and encoded by a URL (once or more), JSON or markup. */
+/** The `@` of an address: plain, in East Asian widths, and encoded by a URL (once or more), JSON or markup. */
 const sign = String.raw`(?:[@\uff20\ufe6b]|%(?:25)*40|\\u0040|&(?:#64|#x40|commat);)`;
-/** What stands around addresses, in a text and as a URL encodes it. */
+/** The characters that separate addresses from other text, plain and encoded by a URL. */
 const separator = String.raw`\s\p{Cc}\p{Z}\p{Pi}\p{Pf}"(),:;<>@\uff20\ufe6b[\]\\/=?&#、。，；：（）「」`;
 const encodedSeparator = '%(?:25)*(?:[01][0-9a-f]|2[023689cf]|3[a-f]|40|5[bcd]|7f)';
 const quoted = String.raw`"(?:(?!${sign})(?:\\.|[^"\\\r\n])){1,64}"(?=${sign})`;
@@ -24,22 +24,22 @@ const domain = String.raw`(?:${literal}|(?:[\p{L}\p{M}\p{N}\p{Cf}._-]|(?!${encod
 const masked = String.raw`(?:.\*{3}@)?.\*{3}(?:\.[\p{L}\p{N}-]{1,63})?#[0-9a-f]{12}`;
 
 /**
- * Matches each word, with the domains or the mask that follow it. A match takes the whole word, so the time is linear. Of
- * several signs in a row the last one divides: the rest is a local part that nobody should have.
+ * Matches each word, with the domains or the mask after it. A match takes the whole word, so the time is linear. If there
+ * are several signs, the last one separates the domain, and the others belong to the local part.
  */
 const words = new RegExp(
   `${encodedSeparator}(?!${sign})|(${quoted}|${encodedSeparator}|(?:(?!${encodedSeparator})[^${separator}])+)((?:${sign}(?!${masked}|${version})${domain})+)?(?:${sign}${masked})?`,
   'giu',
 );
 const signs = new RegExp(sign, 'giu');
-/** A list or markup may have these before an address, which may also begin with them. */
+/** A list or markup may have these characters before an address, although an address may also begin with them. */
 const opening = /^['`{|}*]+(?=.)/u;
-/** Nobody sees these. Between the letters of an address they would make it another one. */
+/** Invisible characters inside an address would change its hash. */
 const invisible = /\p{Cf}+/gu;
 
 /**
  * Masks every e-mail address in a text as `j***@e***.com#3f9a0c1d2b4e` (Limits, operational rule 3): the first character
- * of the local part and of the domain, the last label, and the hash of the canonical address. Masked addresses stay.
+ * of the local part and of the domain, the last label, and the hash of the canonical address. Skips masked addresses.
  */
 export function maskAddresses(text: string, hash: HashText): string {
   if (text.search(signs) < 0) return text;
@@ -66,12 +66,12 @@ function describe(local: string, domain: string, hash: HashText): string {
   return `${firstOf(local)}***@${firstOf(domain)}***${suffix}#${hash(canonicalAddress(`${local}@${domain}`))}`;
 }
 
-/** The first character that a mask may show: it cannot be taken for a part of what stands around an address. */
+/** The first character if a mask may show it. Punctuation could be mistaken for the surrounding text. */
 function firstOf(text: string): string {
   return /^"?([\p{L}\p{N}_])/u.exec(text)?.[1] ?? '*';
 }
 
-/** Decodes a text of a URL as often as it is encoded, at most so many times. */
+/** Decodes a text from a URL until it is plain, at most so many times. */
 export function decodeUrl(text: string, times: number): string {
   if (times === 0 || !text.includes('%')) return text;
   try {
@@ -83,8 +83,8 @@ export function decodeUrl(text: string, times: number): string {
 }
 
 /**
- * An IP address in the audit log: `203.0.113.0/24#3f9a0c1d2b4e`. The network is enough to look up its owner and to block
- * it. The hash shows that the same client is back: of IPv6 it is that of the /64, which the limits count as one client.
+ * Masks an IP address for the audit log: `203.0.113.0/24#3f9a0c1d2b4e`. The network is enough to find its owner and to
+ * block it. The hash identifies the client. For IPv6 it is the hash of the /64, which the rate limits count as one client.
  */
 export function maskIp(ip: string, hash: HashText): string {
   const [plain = ''] = ip.split('%', 1);

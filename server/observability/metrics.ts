@@ -4,108 +4,95 @@ import { inTimeOr } from '../database/in-time.ts';
 import type { RowOf } from '../database/query.ts';
 import { double, integer, sql } from '../database/sql.ts';
 
-/** What a process counts while it works. All names are in docs/metrics.md. */
+/** The metrics of a process. docs/metrics.md lists all names. */
 export interface Metrics {
   countRequest(request: CountedRequest): void;
   countJob(task: string, outcome: 'done' | 'failed', durationMs: number): void;
   countDelivery(channel: 'webhook' | 'chat' | 'mail', outcome: 'delivered' | 'failed', durationMs: number): void;
-  /** Everything that was counted, in the text format of Prometheus. */
+  /** Returns all metrics in the text format of Prometheus. */
   write(database: Database): Promise<{ contentType: string; text: string }>;
 }
 
 interface CountedRequest {
   method: string;
-  /** The pattern of the path, so that ids do not make a series each; `none` where none matched. */
+  /** The pattern of the path, so that ids do not make a series each. `none` for an unknown path. */
   route: string;
   status: number;
-  /** The error key of the answer; empty for one that is no error. */
+  /** The error key of the answer, or an empty string. */
   key: string;
   durationMs: number;
 }
 
-/** From a read that PostgreSQL had at hand to a statement that is about to be cut off, in seconds. */
+/** From a cached read to a statement that is about to time out, in seconds. */
 const requestBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** A job, or a delivery, waits for servers elsewhere: up to the ten seconds that a webhook has, in seconds. */
+/** Jobs and deliveries wait for other servers, for up to ten seconds with a webhook. In seconds. */
 const jobBuckets = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 export function buildMetrics(): Metrics {
   const registry = new Registry();
-  const registers = [registry];
   collectDefaultMetrics({ register: registry });
 
-  const requests = new Counter({
-    registers,
-    name: 'idea_board_http_requests_total',
-    help: 'Requests answered, by method, route, status and error key.',
-    labelNames: ['method', 'route', 'status', 'key'],
+  const named = <Label extends string>(name: string, help: string, labelNames: Label[]) => ({
+    registers: [registry],
+    name: `idea_board_${name}`,
+    help,
+    labelNames,
   });
-  const requestDurations = new Histogram({
-    registers,
-    name: 'idea_board_http_request_duration_seconds',
-    help: 'From the first byte of a request to the last of its answer, by method and route.',
-    labelNames: ['method', 'route'],
-    buckets: requestBuckets,
-  });
-  const jobs = new Counter({
-    registers,
-    name: 'idea_board_jobs_total',
-    help: 'Jobs run by this process, by task and outcome: done, or failed and to be tried again or given up.',
-    labelNames: ['task', 'outcome'],
-  });
-  const jobDurations = new Histogram({
-    registers,
-    name: 'idea_board_job_duration_seconds',
-    help: 'How long jobs ran, by task.',
-    labelNames: ['task'],
-    buckets: jobBuckets,
-  });
-  const deliveries = new Counter({
-    registers,
-    name: 'idea_board_deliveries_total',
-    help: 'Tries to tell someone by this process, by channel (webhook, chat, mail) and outcome (delivered, failed).',
-    labelNames: ['channel', 'outcome'],
-  });
-  const deliveryDurations = new Histogram({
-    registers,
-    name: 'idea_board_delivery_duration_seconds',
-    help: 'How long tries to tell someone took, by channel.',
-    labelNames: ['channel'],
-    buckets: jobBuckets,
-  });
-  const connections = new Gauge({
-    registers,
-    name: 'idea_board_database_connections',
-    help: "Connections of this process's pool, by state: busy or idle.",
-    labelNames: ['state'],
-  });
-  const waitingForConnection = new Gauge({
-    registers,
-    name: 'idea_board_database_waiting',
-    help: 'What waits in this process for a connection of the pool: above 0 for long, the pool is too small.',
-  });
+  const counter = <Label extends string>(name: string, help: string, labels: Label[]) =>
+    new Counter(named(name, help, labels));
+  const histogram = <Label extends string>(name: string, help: string, labels: Label[], buckets: number[]) =>
+    new Histogram({ ...named(name, help, labels), buckets });
+  const gauge = <Label extends string>(name: string, help: string, labels: Label[] = []) =>
+    new Gauge(named(name, help, labels));
+
+  const requests = counter('http_requests_total', 'Answered requests, by method, route, status and error key.', [
+    'method',
+    'route',
+    'status',
+    'key',
+  ]);
+  const requestDurations = histogram(
+    'http_request_duration_seconds',
+    'Time from the first byte of a request to the last byte of its answer, by method and route.',
+    ['method', 'route'],
+    requestBuckets,
+  );
+  const jobs = counter('jobs_total', 'Jobs that this process ran, by task and outcome (done, failed).', [
+    'task',
+    'outcome',
+  ]);
+  const jobDurations = histogram('job_duration_seconds', 'Run time of jobs, by task.', ['task'], jobBuckets);
+  const deliveries = counter(
+    'deliveries_total',
+    'Delivery attempts by this process, by channel (webhook, chat, mail) and outcome (delivered, failed).',
+    ['channel', 'outcome'],
+  );
+  const deliveryDurations = histogram(
+    'delivery_duration_seconds',
+    'Duration of delivery attempts, by channel.',
+    ['channel'],
+    jobBuckets,
+  );
+  const connections = gauge('database_connections', "Connections of this process's pool, by state (busy, idle).", [
+    'state',
+  ]);
+  const waitingForConnection = gauge(
+    'database_waiting',
+    'Statements in this process that wait for a connection. If it stays above 0, the pool is too small.',
+  );
   const waiting = {
-    jobs: new Gauge({
-      registers,
-      name: 'idea_board_jobs_due',
-      help: 'Jobs of the whole installation that are due and not begun; 10000 stands for as many or more.',
-    }),
-    oldestJobSeconds: new Gauge({
-      registers,
-      name: 'idea_board_jobs_oldest_due_seconds',
-      help: 'For how long the oldest of them has been due; 0 when there is none.',
-    }),
-    deliveries: new Gauge({
-      registers,
-      name: 'idea_board_webhook_deliveries_pending',
-      help: 'Webhook deliveries of the whole installation that are still to be made; 10000 stands for as many or more.',
-    }),
+    jobs: gauge('jobs_due', 'Due jobs of the whole installation that no worker has started, at most 10000.'),
+    oldestJobSeconds: gauge('jobs_oldest_due_seconds', 'How long the oldest of these jobs has been due, or 0.'),
+    deliveries: gauge(
+      'webhook_deliveries_pending',
+      'Pending webhook deliveries of the whole installation, at most 10000.',
+    ),
   };
-  const isDatabaseUp = new Gauge({
-    registers,
-    name: 'idea_board_database_up',
-    help: '1 when PostgreSQL answered this scrape, else 0, and then what is counted there is left out.',
-  });
+  const isDatabaseUp = gauge(
+    'database_up',
+    '1 if PostgreSQL answered this scrape. Otherwise 0, and its other metrics are missing.',
+  );
 
   return {
     countRequest({ method, route, status, key, durationMs }) {
@@ -140,10 +127,10 @@ export function buildMetrics(): Metrics {
 
 type WaitingWork = RowOf<typeof selectWaitingWork>;
 
-/** Counting goes no further: when as much waits, more of it says nothing new, and the count costs. */
+/** Counting stops here: a higher count costs time and says nothing new. */
 const mostCounted = 10_000;
 
-/** Of all accounts, for the operator of the server. */
+/** Counts the work of all accounts, for the operator of the server. */
 const selectWaitingWork = sql(
   'select_waiting_work',
   { arguments: {}, row: { dueJobs: integer(), oldestDueSeconds: double(), pendingDeliveries: integer() } },
@@ -160,10 +147,10 @@ const selectWaitingWork = sql(
     ) pending) as "pendingDeliveries"`,
 );
 
-/** A later scrape would be late, and the figures of the process itself matter more than these. */
+/** A scrape must not be late: the metrics of the process itself matter more. */
 const timeoutMs = 1_000;
 
-/** What waits in the database for some worker; undefined when PostgreSQL does not answer in time. */
+/** Counts the waiting work in the database. Returns undefined if PostgreSQL does not answer in time. */
 async function countWaitingWork(database: Queryable): Promise<WaitingWork | undefined> {
   const [work] = await inTimeOr(database.query(selectWaitingWork, {}), timeoutMs, []);
   return work;

@@ -4,7 +4,7 @@ import { type AuditLog, buildAuditLog } from './audit-log.ts';
 import type { Redactor } from './redactor.ts';
 import { standardOutput } from './standard-output.ts';
 
-/** Opens the audit log where AUDIT_LOG says, until it is closed. */
+/** Opens the audit log at the place that AUDIT_LOG names. */
 export function openAuditLog(
   { AUDIT_LOG }: Pick<Config, 'AUDIT_LOG'>,
   redactor: Redactor,
@@ -21,13 +21,13 @@ export function openAuditLog(
   };
 }
 
-/** What is kept for a file that cannot be written now, such as on a full disk. */
+/** The size of the buffer while the file cannot be written, such as on a full disk. */
 const maxKeptBytes = 1024 * 1024;
 const complaintIntervalMs = 60_000;
 
 /**
- * A line is in the file before what caused it is answered, so that a kill loses none. SIGHUP opens the file anew under
- * its name, for those who rotate logs. A file that cannot be written keeps nobody from working: the log says so.
+ * Writes each line before the request is answered, so that a kill loses none. SIGHUP reopens the file under its name, for
+ * log rotation. If the file cannot be written, the server logs an error and goes on.
  */
 function openFile(path: string, logger: Pick<Logger, 'error'>): { destination: DestinationStream; close(): void } {
   const file = open(path);

@@ -7,13 +7,13 @@ import type { ServerDependencies } from '../dependencies.ts';
 
 export type ReadinessCheck = 'database' | 'migrations' | 'cron';
 
-/** What each check may take. With what admission may wait for the limit of the address, a probe answers within 2 s. */
+/** The time limit of each check. Together with the charge of the IP address, a probe answers within 2 s. */
 const timeoutMs = 1_300;
 
 /**
- * The checks of GET /ready, answering which failed (Operations probes). They only read, and a check without an answer
- * in time has failed. Their connections are their own: a server whose pool is full is busy and not out of order, and
- * who took it out of service for that would send its load to the next one.
+ * Runs the checks of GET /ready and returns those that failed (Operations probes). They only read. A check that times out
+ * has failed. They use reserved connections, because a server with an exhausted pool is busy, not broken. A balancer that
+ * removed it would only move its load to the next server.
  */
 export function buildReadiness(server: ServerDependencies): () => Promise<ReadinessCheck[]> {
   const { reserve } = server.database;
@@ -34,7 +34,7 @@ export function buildReadiness(server: ServerDependencies): () => Promise<Readin
 
   let underWay: Promise<ReadinessCheck[]> | undefined;
   return () => {
-    // However many ask at once, and whoever they are, the database is asked once.
+    // Concurrent probes share one check.
     underWay ??= check().finally(() => {
       underWay = undefined;
     });

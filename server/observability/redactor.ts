@@ -3,39 +3,45 @@ import { isNativeError } from 'node:util/types';
 import { settings as knownSettings } from '../config.ts';
 import { describeError } from './describe-error.ts';
 import { cutOff, decodeUrl, type HashText, maskAddresses } from './mask-addresses.ts';
-import { cutText, isSecretField, isSecretHeader, redacted, redactSecrets } from './redact-secrets.ts';
+import { cutText, isPlainId, isSecretHeader, isSecretName, redacted, redactSecrets } from './redact-secrets.ts';
 
-/** Takes out of a log or an error report what must never be in one. */
+/** Removes secrets and masks addresses in logs and error reports. */
 export interface Redactor {
-  /** Masks the addresses and hides the secrets of a text. To do it again changes nothing, unless the text was cut. */
+  /** Redacts a text. Redacting it again changes nothing, unless the text was cut. */
   text(text: string): string;
   /**
-   * Returns any value as plain data that can be written as JSON. Redacts each string in it, keys included, and hides the
-   * fields that have the name of a secret. Reads errors, maps, sets and cycles. The value itself stays as it is.
+   * Returns any value as plain data for JSON, and leaves the value unchanged. Redacts all strings in it, also keys, and
+   * replaces the fields that have the name of a secret. Handles errors, maps, sets and cycles.
    */
   value(value: unknown): unknown;
-  /** HMAC-SHA-256 under the application key, of which it takes 12 digits, as the specification says. */
+  /** The first 12 digits of the HMAC-SHA-256 under the application key, as the specification says. */
   hash: HashText;
 }
 
 export interface RedactorOptions {
-  /** The application key; a function where it is known only later. */
+  /** The application key, or a function that returns it when it is known. */
   appKey: Uint8Array | (() => Uint8Array);
-  /** Settings: their keys and passwords are hidden wherever they are in a text. */
+  /** The settings. Their keys and passwords are removed from every text. */
   settings?: object;
-  /** Extensions, whose settings also have keys and passwords. */
+  /** The extensions, whose settings also have keys and passwords. */
   extensions?: readonly { settings?: object | undefined }[];
 }
 
-/** The longest text that is read. A stack of ten frames has half of it. */
+/** Longer texts are cut. A stack of ten frames has half of this length. */
 const maxTextLength = 4_096;
-/** The characters that are read of all texts of a value together. */
+/** The limit for all texts of a value together. */
 const maxCharacters = 8 * maxTextLength;
-/** How deep and how much of a value is read: a log line is no dump of a socket. */
+/** These limits keep a log line from becoming the dump of a socket. */
 const maxDepth = 10;
 const maxValues = 5_000;
 const maxItems = 1_000;
 const maxCachedNames = 500;
+
+/** The name of a field after redaction. */
+interface FieldName {
+  shown: string;
+  isSecret: boolean;
+}
 
 export function buildRedactor({ appKey, settings = {}, extensions = [] }: RedactorOptions): Redactor {
   const hash: HashText = text => {
@@ -45,19 +51,19 @@ export function buildRedactor({ appKey, settings = {}, extensions = [] }: Redact
   const known = matchAny([settings, ...extensions.map(one => one.settings ?? {})].flatMap(secretsOf));
   const text = (given: string) =>
     maskAddresses(redactSecrets(cutText(given, maxTextLength).replace(known, redacted)), hash);
-  /** The names of fields are in our code, and come again with each line. */
-  const names = new Map<string, string>();
-  const textOfName = (name: string) => {
-    const redactedName = names.get(name) ?? text(name);
-    if (names.size < maxCachedNames) names.set(name, redactedName);
-    return redactedName;
+  // The code has few names of fields, and they recur in each line.
+  const names = new Map<string, FieldName>();
+  const nameOf = (name: string) => {
+    const field = names.get(name) ?? { shown: text(name), isSecret: isSecretName(name) };
+    if (names.size < maxCachedNames) names.set(name, field);
+    return field;
   };
-  return { text, hash, value: value => readValue(value, text, textOfName) };
+  return { text, hash, value: value => readValue(value, text, nameOf) };
 }
 
 /**
- * Builds the redactor for a process that cannot go on: its settings may be wrong, and no application key is loaded. Its
- * hashes are under a key of the moment, so they match nothing.
+ * Builds the redactor for a process that failed to start: its settings may be invalid, and no application key is loaded.
+ * Its hashes use a random key, so they match no others.
  */
 export function buildEnvironmentRedactor(environment: NodeJS.ProcessEnv): Redactor {
   const isSetting = (name: string) => Object.hasOwn(knownSettings.shape, name) || name.startsWith('EXT_');
@@ -65,8 +71,8 @@ export function buildEnvironmentRedactor(environment: NodeJS.ProcessEnv): Redact
   return buildRedactor({ appKey: randomBytes(32), settings: Object.fromEntries(given) });
 }
 
-function readValue(root: unknown, redact: Redactor['text'], redactName: Redactor['text']): unknown {
-  /** The objects from the root to here: one that appears in itself is a cycle. */
+function readValue(root: unknown, redact: Redactor['text'], nameOf: (name: string) => FieldName): unknown {
+  /** The objects from the root to the current one, to detect cycles. */
   const path = new Set<object>();
   let count = 0;
   let characters = 0;
@@ -80,29 +86,29 @@ function readValue(root: unknown, redact: Redactor['text'], redactName: Redactor
       .slice(0, maxItems)
       .map((one, index) => (isSecretHeader(items[index - 1]) ? redacted : read(one, depth)))
       .concat(items.length > maxItems ? [cutOff] : []);
-  const readEntries = (entries: [string, () => unknown][], depth: number) =>
+  const readFields = (fields: [string, unknown][], depth: number) =>
     Object.fromEntries(
-      entries.slice(0, maxItems).map(([name, get]) => {
-        const value = attempt(get);
-        return [redactName(name), isSecretField(name, value) ? redacted : read(value, depth)];
+      fields.slice(0, maxItems).map(([name, value]) => {
+        const { shown, isSecret } = nameOf(name);
+        return [shown, isSecret && !isPlainId(name, value) ? redacted : read(value, depth)];
       }),
     );
   const readObject = (value: object, depth: number): unknown => {
-    if (value instanceof String || value instanceof URL || value instanceof RegExp) return readText(String(value));
-    if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString();
+    if (value instanceof String || value instanceof RegExp) return readText(String(value));
     if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return `[${value.byteLength} bytes]`;
     if (Array.isArray(value) || value instanceof Set) return readItems([...value], depth);
     if (value instanceof Map || value instanceof Headers || value instanceof URLSearchParams) {
-      return readEntries(
-        [...value].map(([name, one]) => [String(name), () => one]),
+      return readFields(
+        [...value].map(([name, one]) => [String(name), one]),
         depth,
       );
     }
     const isError = isNativeError(value) || value instanceof Error;
     const fields = (isError ? describeError(value) : value) as Record<string, unknown>;
+    // Dates and URLs also have toJSON.
     if (typeof fields.toJSON === 'function') return read(fields.toJSON(), depth);
-    return readEntries(
-      Object.keys(fields).map(name => [name, () => fields[name]]),
+    return readFields(
+      Object.keys(fields).map(name => [name, attempt(() => fields[name])]),
       depth,
     );
   };
@@ -131,29 +137,30 @@ function attempt(work: () => unknown): unknown {
   }
 }
 
-/** The keys and passwords in settings, in each form in which they may be in a text. */
+/** The keys and passwords in settings, in each form that a text may have. */
 function secretsOf(settings: object): string[] {
   return Object.entries(settings).flatMap(([name, value]) => {
-    const isSecret = isSecretField(name, value);
-    if (value instanceof Uint8Array) {
+    if (value instanceof Uint8Array && isSecretName(name)) {
       const bytes = Buffer.from(value);
-      return isSecret
-        ? [bytes.toString('base64').replace(/=+$/, ''), bytes.toString('base64url'), bytes.toString('hex')]
-        : [];
+      return [bytes.toString('base64').replace(/=+$/, ''), bytes.toString('base64url'), bytes.toString('hex')];
     }
     if (typeof value !== 'string') return [];
-    const url = URL.parse(value);
-    // A DSN has its key in the place of the user.
-    const user = url?.protocol.startsWith('http') ? url.username : '';
-    const secrets = url ? [url.password || user, url.searchParams.get('password') ?? ''] : isSecret ? [value] : [];
-    return secrets.flatMap(secret => {
+    return (URL.canParse(value) ? secretsOfUrl(new URL(value)) : isSecretName(name) ? [value] : []).flatMap(secret => {
       const decoded = decodeUrl(secret, 1);
       return [secret, decoded, encodeURIComponent(decoded)];
     });
   });
 }
 
-/** Matches long secrets first. A word is left out: every sentence with it would lose it. Without secrets nothing matches. */
+/** A Sentry DSN has its key in the place of the user. */
+function secretsOfUrl({ protocol, username, password, searchParams }: URL): string[] {
+  return [password || (protocol.startsWith('http') ? username : ''), searchParams.get('password') ?? ''];
+}
+
+/**
+ * Matches each of the secrets, the longest first. Without secrets it matches nothing. Skips short secrets and words, because
+ * redacting them would damage ordinary sentences.
+ */
 function matchAny(secrets: string[]): RegExp {
   const hidden = secrets.filter(secret => secret.length >= 8 && !/^[a-z]+$/.test(secret));
   const longestFirst = hidden.sort((one, other) => other.length - one.length);

@@ -5,24 +5,24 @@ import type { ErrorReporter } from './error-reporter.ts';
 export interface SentryOptions {
   dsn: string;
   environment: string;
-  /** Takes everything out of a value that must never leave the server. */
+  /** Redacts a value. */
   scrub(value: unknown): unknown;
 }
 
 const packageFile = new URL('../../package.json', import.meta.url);
 
-/** How long a stop waits for what is still to be sent. */
+/** How long a stop waits for pending reports. */
 const flushMs = 2_000;
 
-/** One failure that comes with every request would otherwise be sent as often: what is more is only counted in the log. */
+/** Bounds the reports of a failure that every request causes. The log has all failures. */
 const maxPerMinute = 30;
 
 /**
- * Reports to a server that speaks Sentry's protocol: the error with its stack and causes, and where it happened. A
- * client by itself, without Sentry's instrumentation, which would look into every request and every query.
+ * Reports errors with their stacks, causes and context to a server with Sentry's protocol. It uses the bare client,
+ * because Sentry's instrumentation would inspect every request and every query.
  */
 export async function buildSentryReporter({ dsn, environment, scrub }: SentryOptions): Promise<ErrorReporter> {
-  // Read when it is asked for: it takes a third of a second and 50 MB.
+  // Loaded only on demand: it takes a third of a second and 50 MB.
   const sentry = await import('@sentry/node');
   const { version } = JSON.parse(await readFile(packageFile, 'utf8')) as { version: string };
   const client = new sentry.NodeClient({

@@ -14,7 +14,7 @@ export interface MetricsServer {
 /** Far more than any monitoring opens. */
 const maxConnections = 100;
 
-/** Answers GET /metrics on a port of its own, which has no authentication: it is for the network of the monitoring. */
+/** Serves GET /metrics on a separate port for the monitoring network, without authentication. */
 export async function serveMetrics(
   metrics: Metrics,
   server: Pick<ServerDependencies, 'database' | 'logger'>,
@@ -64,8 +64,8 @@ export async function serveMetrics(
 }
 
 /**
- * Decides by the Host of a request whether it may be answered. A web page can make its own name lead to this port and
- * read what it answers (DNS rebinding), but neither an address nor localhost nor a name that the operator chose.
+ * Accepts a Host that is an IP address, localhost or an allowed name. This prevents DNS rebinding, in which a web page
+ * resolves its own name to this port and reads the answer.
  */
 function allowHosts(names: readonly string[]) {
   const allowed = new Set(['localhost', ...names.map(name => name.toLowerCase())]);

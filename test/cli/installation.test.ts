@@ -240,6 +240,6 @@ test.concurrent('doctor reports weak secrets in production as errors', async () 
   expect(exitCode).toBe(1);
   expect(problems.slice(0, 2)).toEqual([
     expect.stringMatching(/^error: In production, APP_KEY is not random/),
-    'error: In production, DATABASE_URL has a password that everybody knows',
+    'error: In production, DATABASE_URL has a well-known password',
   ]);
 });

@@ -1,9 +1,9 @@
 import { expect } from 'vitest';
 import { z } from 'zod';
-import { type AuditEvent, auditEvents } from '../../server/observability/audit-events.ts';
+import { type AuditEntryName, auditEntries } from '../../server/observability/audit-entries.ts';
 
 export interface AuditLine {
-  event: AuditEvent;
+  event: AuditEntryName;
   time: string;
   /** The fields of the event, the actor and the client. */
   [field: string]: unknown;
@@ -16,7 +16,7 @@ export function readAudit(lines: readonly string[]): AuditLine[] {
     const { log, time, event, ...fields } = JSON.parse(line);
     expect(log).toBe('audit');
     expect(z.iso.datetime().safeParse(time).success, time).toBe(true);
-    const definition = auditEvents[event as AuditEvent];
+    const definition = auditEntries[event as AuditEntryName];
     expect(definition, `${event} is in the catalogue`).toBeDefined();
     const { repeated, ...described } = fields;
     const { error } = repeated === undefined ? definition.fields.safeParse(described) : {};

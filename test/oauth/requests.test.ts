@@ -95,7 +95,7 @@ describe('discovery', () => {
     'ideas.example.com',
   ])('is not begun with the BASE_URL %s, which is no origin', BASE_URL => {
     expect(() => loadConfig({ BASE_URL })).toThrow(
-      /^Settings are wrong: BASE_URL must be an origin such as \S+, w[^;]+$/,
+      /^Invalid settings: BASE_URL must be an origin such as \S+, w[^;]+$/,
     );
   });
 

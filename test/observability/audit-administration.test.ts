@@ -46,8 +46,8 @@ import { updateWebhook } from '../../server/domain/webhooks/update-webhook.ts';
 import { Account } from '../../server/entities/account.ts';
 import { Board } from '../../server/entities/board.ts';
 import { User } from '../../server/entities/user.ts';
-import { administrationEvents } from '../../server/observability/administration-events.ts';
-import type { AdministrationEvent } from '../../server/observability/audit-events.ts';
+import { administrationEntries } from '../../server/observability/administration-entries.ts';
+import type { AdministrationEntryName } from '../../server/observability/audit-entries.ts';
 import { readAudit } from '../helpers/audit.ts';
 import {
   createMember,
@@ -84,7 +84,7 @@ type Told = Record<string, unknown>;
 type Change = (admin: Administration) => Promise<Told | undefined>;
 
 /** What makes each event: it arranges what has to be there, and answers the change, which answers what is told. */
-type Cases = Record<Exclude<AdministrationEvent, 'account.erased' | 'user.erased'>, () => Promise<Change>>;
+type Cases = Record<Exclude<AdministrationEntryName, 'account.erased' | 'user.erased'>, () => Promise<Change>>;
 
 const account = () => ({ account_id: world.accountId });
 const board = () => ({ ...account(), board_id: world.boardId });
@@ -558,7 +558,7 @@ describe.each(Object.entries(cases))('%s', (event, arrange) => {
 
 test('the catalogue has no event that no change makes', () => {
   const erasures = ['account.erased', 'user.erased'];
-  expect(Object.keys(administrationEvents).sort()).toEqual([...Object.keys(cases), ...erasures].sort());
+  expect(Object.keys(administrationEntries).sort()).toEqual([...Object.keys(cases), ...erasures].sort());
 });
 
 test('a person who changes something is named', async () => {

@@ -9,7 +9,7 @@ import { buildSecretBox } from '../../server/domain/secret-box.ts';
 import { createWebhook } from '../../server/domain/webhooks/create-webhook.ts';
 import { maskAddresses } from '../../server/observability/mask-addresses.ts';
 import { buildRedactor } from '../../server/observability/redactor.ts';
-import { tellFailure } from '../../server/start-failure.ts';
+import { describeFailure } from '../../server/start-failure.ts';
 import { operatorIn } from '../helpers/administration.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
@@ -166,7 +166,7 @@ test('nothing that is sent to a server, set, stored or failed with is found in i
   server.signal('SIGUSR2');
   expect(await server.ended).toBe(1);
   const output = server.output();
-  expect(output).toContain('a fault that nobody caught ends the process');
+  expect(output).toContain('an uncaught error ends the process');
   expect(output.split('a request failed').length).toBeGreaterThanOrEqual(3);
   // It did write of the addresses in the paths, masked.
   const { hash } = buildRedactor({ appKey });
@@ -285,7 +285,7 @@ test('a server that cannot start says so without the secrets of its settings', a
         APP_KEY: secret('a key that is too short'),
         SENTRY_DSN: `nonsense ${secret('no DSN')}`,
       },
-      /Settings are wrong/,
+      /Invalid settings/,
     ],
   ];
   for (const [environment, reason] of starts) {
@@ -307,7 +307,7 @@ test('a fault at the start keeps its stack, and nothing that hangs on it', () =>
   });
   const EXT_NOTES_API_KEY = secret('the key of an extension in a fault');
   Object.assign(cause, { message: `${cause.message} for ${EXT_NOTES_API_KEY}` });
-  const told = tellFailure(fault, { DATABASE_URL, EXT_NOTES_API_KEY });
+  const told = describeFailure(fault, { DATABASE_URL, EXT_NOTES_API_KEY });
   expect(told).toMatch(/^Error: not for m\*\*\*@m\*\*\*\.com#[0-9a-f]{12}, \[Redacted\]\n +at .*no-secrets/);
   expect(told).toContain('Caused by TypeError: Invalid URL: postgres://[Redacted]@db/ideas for [Redacted]\n');
   expectNoMarker(told);

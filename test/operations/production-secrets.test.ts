@@ -70,7 +70,7 @@ test('a production server without secrets does not start and explains it in one 
 test.for(['DATABASE_CONNECT_TIMEOUT_MS', 'DATABASE_STATEMENT_TIMEOUT_MS'])(
   '%s above the maximum of a timer is rejected, because such a timer would fire at once',
   name => {
-    expect(() => loadConfig({ [name]: '2147483648' })).toThrow(`Settings are wrong: ${name} `);
+    expect(() => loadConfig({ [name]: '2147483648' })).toThrow(`Invalid settings: ${name} `);
     expect(loadConfig({ [name]: '86400000' })).toMatchObject({ [name]: 86_400_000 });
   },
 );

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
-import type { AuditActor } from '../../observability/audit-events.ts';
+import type { AuditActor } from '../../observability/audit-entries.ts';
 import { lockAccount } from '../accounts/find-account.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { insertMember } from '../members/change-members.ts';

@@ -4,7 +4,7 @@ import type { Client, Context, Provider } from 'oidc-provider';
 import type { ServerDependencies } from '../dependencies.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import { type Redemption, RedemptionError, type RedemptionRefusal, redeem } from '../domain/oauth/redeem.ts';
-import { adjustAuthorization, canBeKept } from './adjust-authorization.ts';
+import { adjustAuthorization, canBeStored } from './adjust-authorization.ts';
 import { shownTarget } from './client-metadata.ts';
 import { routes } from './metadata.ts';
 
@@ -14,50 +14,51 @@ export interface OauthErrorBody {
   error_description?: string;
 }
 
-/** What came of a request. The headers are on the reply. */
-export type Outcome = { status: number; body: unknown } | { status: number; refusal: OauthErrorBody };
+/** The provider's answer. Its headers are on the reply. */
+type Outcome = { status: number; body: unknown } | { status: number; refusal: OauthErrorBody };
 
-interface Exchange {
+/** A request that the provider is answering. */
+interface ProviderCall {
   request: FastifyRequest;
   reply: FastifyReply;
-  /** What is kept when the answer is known. */
+  /** The changes to store after the provider has answered. */
   redemption: Redemption;
   status?: number;
   body?: unknown;
-  /** What a person has to be told who cannot be sent back to their client. */
+  /** An error for a person, who cannot be redirected to the client. */
   refusal?: OauthErrorBody;
-  /** A failure of ours. */
+  /** An internal error. */
   failure?: unknown;
 }
 
-const exchanges = new WeakMap<IncomingMessage, Exchange>();
+const calls = new WeakMap<IncomingMessage, ProviderCall>();
 
 /**
- * Has the provider answer a request, whose body nobody has read, and leaves the sending to the reply: so the headers, the
- * errors, the log and the figures are those of every other answer.
+ * Lets the provider answer a request with an unread body. The answer is sent through the reply, so it gets the same headers,
+ * error handling, log and metrics as every other answer.
  */
-export async function exchangeWith(provider: Provider, request: FastifyRequest, reply: FastifyReply): Promise<Outcome> {
+export async function callProvider(provider: Provider, request: FastifyRequest, reply: FastifyReply): Promise<Outcome> {
   // The provider would warn about a body that it cannot read.
   if (request.raw.destroyed && !request.raw.complete) throw new DomainError('bad_request');
-  const exchange: Exchange = { request, reply, redemption: { redeemed: [], issued: [] } };
-  exchanges.set(request.raw, exchange);
+  const call: ProviderCall = { request, reply, redemption: { redeemed: [], issued: [] } };
+  calls.set(request.raw, call);
   await provider.callback()(request.raw, reply.raw);
   takeHeaders(reply);
-  if (exchange.failure !== undefined) throw failureOf(exchange.failure);
-  const { status = 500, body, refusal } = exchange;
+  if (call.failure !== undefined) throw failureOf(call.failure);
+  const { status = 500, body, refusal } = call;
   return refusal ? { status, refusal } : { status, body };
 }
 
-/** PostgreSQL's class of transactions that it rolled back, such as to break a deadlock. */
+/** PostgreSQL's class of rollbacks, such as after a deadlock. */
 const rolledBack = /^40[0-9A-Z]{3}$/;
 
-/** What lost against other transactions, although it was tried again, was not done: whoever asks once more is answered. */
+/** A transaction that was rolled back despite its retries becomes a 503, so that the client retries. */
 function failureOf(failure: unknown): unknown {
   const isRolledBack = rolledBack.test(String((failure as { code?: unknown }).code));
   return isRolledBack ? Object.assign(new DomainError('service_unavailable'), { cause: failure }) : failure;
 }
 
-/** What is passed on of the provider's headers: all else is the server's own affair. */
+/** The headers of the provider that are sent. The server sets all others itself. */
 const passedOn = new Set(['location', 'set-cookie', 'www-authenticate']);
 
 function takeHeaders(reply: FastifyReply) {
@@ -68,27 +69,27 @@ function takeHeaders(reply: FastifyReply) {
 }
 
 export function noteRefusal(request: IncomingMessage, body: OauthErrorBody) {
-  exchangeOf(request).refusal = body;
+  callOf(request).refusal = body;
 }
 
-/** Who sent a request, for the audit log. */
+/** The client of a request, for the audit log. */
 export function clientOf(raw: IncomingMessage): { request_id: string; ip: string } {
-  const { id, ip } = exchangeOf(raw).request;
+  const { id, ip } = callOf(raw).request;
   return { request_id: id, ip };
 }
 
-export function exchangeOf(raw: IncomingMessage): Exchange {
-  const exchange = exchanges.get(raw);
-  if (!exchange) throw new Error('The request is not one that the provider answers');
-  return exchange;
+export function callOf(raw: IncomingMessage): ProviderCall {
+  const call = calls.get(raw);
+  if (!call) throw new Error('The provider does not answer this request');
+  return call;
 }
 
-/** What the request changes that the provider answers just now, where it is one for tokens. */
+/** The changes of a token request. Undefined for other requests. */
 export function redemptionIn(ctx: Context | undefined): Redemption | undefined {
-  return ctx?.oidc.route === 'token' ? exchangeOf(ctx.req).redemption : undefined;
+  return ctx?.oidc.route === 'token' ? callOf(ctx.req).redemption : undefined;
 }
 
-/** Whether the request for tokens names another resource than the one that a refresh token is for. */
+/** Whether a token request names another resource than its refresh token. */
 export function asksForAnother(ctx: Context | undefined, resource: unknown): boolean {
   const asked = ctx?.oidc.params?.resource;
   return asked !== undefined && asked !== resource;
@@ -99,31 +100,31 @@ interface Connection {
   issuer: string;
   /** Ends a grant because a refresh token was reused. */
   endGrant(ctx: Context, grantId: string): Promise<void>;
-  /** Of the provider's own sessions, which are not kept. */
+  /** The cookie of the provider's own sessions, which are not stored. */
   sessionCookie: string;
 }
 
-/** Connects the provider with the exchanges: what it is told of a request, and what it tells of it. */
+/** Adjusts the requests of the provider, and takes over its answers, errors and events. */
 export function connectProvider(provider: Provider, connection: Connection): void {
   const { server, issuer, sessionCookie } = connection;
   provider.use(async (ctx, next) => {
-    const exchange = exchangeOf(ctx.req);
+    const call = callOf(ctx.req);
     ctx.respond = false;
     try {
-      if (!canBeKept(ctx)) throw new DomainError('validation_failed');
+      if (!canBeStored(ctx)) throw new DomainError('validation_failed');
       if (ctx.path === routes.authorization) adjustAuthorization(ctx);
       await next();
-      exchange.status = ctx.status;
-      exchange.body = ctx.body;
-      if (ctx.status < 400) await keepRedemption(connection, ctx);
-      else answerWithoutDocument(exchange);
+      call.status = ctx.status;
+      call.body = ctx.body;
+      if (ctx.status < 400) await storeRedemption(connection, ctx);
+      else reportFailedFetch(call);
     } catch (error) {
-      exchange.failure = error;
+      call.failure = error;
     }
     dropCookie(ctx, sessionCookie);
   });
   provider.on('server_error', (ctx: Context, error: unknown) => {
-    exchangeOf(ctx.req).failure = error;
+    callOf(ctx.req).failure = error;
   });
   provider.on('registration_create.success', (ctx: Context, client: Client) => {
     const { host } = shownTarget(client.redirectUris[0] ?? issuer);
@@ -131,28 +132,28 @@ export function connectProvider(provider: Provider, connection: Connection): voi
   });
 }
 
-/** Soon enough for a host that is started anew. */
+/** Enough time for a host to restart. */
 const documentRetrySeconds = 30;
 
 /**
- * That a client's document cannot be had just now says nothing of the client, who takes an unknown client for the end of its
- * tokens, and would send its user here again. Of what the provider tells, only the words are different.
+ * Answers 503 if a client's metadata document could not be fetched. The provider answers invalid_client, which makes a
+ * client discard its tokens. Only the description distinguishes this error from others.
  */
-function answerWithoutDocument(exchange: Exchange) {
-  const { error_description: description } = (exchange.body ?? {}) as Partial<OauthErrorBody>;
+function reportFailedFetch(call: ProviderCall) {
+  const { error_description: description } = (call.body ?? {}) as Partial<OauthErrorBody>;
   if (description !== 'client_id metadata document fetch failed') return;
-  exchange.status = 503;
-  exchange.body = { error: 'temporarily_unavailable', error_description: description };
-  exchange.reply.header('Retry-After', documentRetrySeconds);
+  call.status = 503;
+  call.body = { error: 'temporarily_unavailable', error_description: description };
+  call.reply.header('Retry-After', documentRetrySeconds);
 }
 
-/** Soon enough for a client that sends many refreshes at once: another of them has brought it a token. */
+/** Short, because a client that sends parallel refreshes has a token from one of them already. */
 const siblingRetrySeconds = 1;
 
-/** Redeems and issues what the provider found in order, unless a parallel request or a reuse forbids it. */
-async function keepRedemption({ server: { clock, database }, endGrant }: Connection, ctx: Context) {
-  const exchange = exchangeOf(ctx.req);
-  const { redemption } = exchange;
+/** Stores the redeemed and issued tokens in one transaction, unless a parallel request or a reuse prevents it. */
+async function storeRedemption({ server: { clock, database }, endGrant }: Connection, ctx: Context) {
+  const call = callOf(ctx.req);
+  const { redemption } = call;
   const [issued] = redemption.issued;
   if (!issued) return;
   try {
@@ -160,28 +161,28 @@ async function keepRedemption({ server: { clock, database }, endGrant }: Connect
   } catch (error) {
     if (!(error instanceof RedemptionError)) throw error;
     if (error.reason === 'reused') await endGrant(ctx, issued.grantId);
-    refuseRedemption(exchange, error.reason);
+    refuseRedemption(call, error.reason);
   }
 }
 
-function refuseRedemption(exchange: Exchange, reason: RedemptionRefusal) {
+function refuseRedemption(call: ProviderCall, reason: RedemptionRefusal) {
   if (reason === 'too_often') {
-    exchange.status = 429;
-    exchange.body = {
+    call.status = 429;
+    call.body = {
       error: 'temporarily_unavailable',
       error_description: 'The refresh token was redeemed too often. Use the tokens that it has issued.',
     };
-    exchange.reply.header('Retry-After', siblingRetrySeconds);
+    call.reply.header('Retry-After', siblingRetrySeconds);
     return;
   }
-  exchange.status = 400;
-  // The provider's words for any other code or token, so that the answer reveals nothing.
-  exchange.body = { error: 'invalid_grant', error_description: 'grant request is invalid' };
+  call.status = 400;
+  // The provider's text for every invalid code or token, so that the answer reveals nothing.
+  call.body = { error: 'invalid_grant', error_description: 'grant request is invalid' };
 }
 
 /**
- * What a request says of where it was sent, in place of what it says itself: the provider makes addresses and secure
- * cookies from it. Its answers are JSON, and who may read them is not its to decide.
+ * Overwrites the headers that decide the provider's URLs and secure cookies, so that a client cannot choose them. Makes the
+ * provider answer JSON, and leaves CORS to the server.
  */
 export function pinToIssuer({ raw }: FastifyRequest, issuer: string): void {
   const { host, protocol } = new URL(issuer);
@@ -190,7 +191,7 @@ export function pinToIssuer({ raw }: FastifyRequest, issuer: string): void {
   raw.headers.accept = 'application/json';
   delete raw.headers['x-forwarded-host'];
   delete raw.headers.origin;
-  // A request may name a whole address instead of a path.
+  // The request line may have an absolute URL.
   raw.url = raw.url?.replace(/^https?:\/\/[^/?#]*/i, '') ?? '/';
 }
 

@@ -1,0 +1,215 @@
+import { hash } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Transaction } from '../database/database.ts';
+import { type Arguments, query } from '../database/query.ts';
+import { boolean, sql, text } from '../database/sql.ts';
+import type { ServerDependencies } from '../dependencies.ts';
+import { DomainError } from '../domain/domain-error.ts';
+import { inTurnAlone } from '../domain/ideas/lock-ideas.ts';
+import type { Actor, Operation, ReadOperation, WriteOperation } from '../domain/operation.ts';
+import { auditLimit } from './audit-refusals.ts';
+import type { Charges, StoredAnswer } from './look-up-token.ts';
+import { charge, type HeaderSetter, refund, setRateLimitHeaders } from './rate-limit.ts';
+import { admissionOf } from './request-context.ts';
+
+/** How long the answer under an Idempotency-Key is stored. */
+const idempotencyHours = 24;
+
+export const replayedHeader = 'Idempotency-Replayed';
+
+interface Answer {
+  status: number;
+  body: unknown;
+}
+
+/** Runs the operations of endpoints for the actor of an admitted request. */
+export interface OperationRunner {
+  /** Runs one or more statements that need no transaction. */
+  read<T>(request: FastifyRequest, work: (op: Operation) => Promise<T>): Promise<T>;
+  /** Runs a write in one transaction, and once for each Idempotency-Key. */
+  write<A extends Answer>(input: WriteInput, work: (op: WriteOperation) => Promise<A>): Promise<A>;
+  /** Runs a write of one statement without a transaction, unless an Idempotency-Key must commit with it. */
+  writeOnce<A extends Answer>(input: WriteInput, work: (op: Operation) => Promise<A>): Promise<A>;
+}
+
+type Idempotency = NonNullable<Charges['idempotency']>;
+
+/** A validated request to an endpoint that writes. */
+interface WriteInput {
+  request: FastifyRequest;
+  reply: HeaderSetter;
+  params?: unknown;
+  query: unknown;
+  body?: unknown;
+  /** The keys of the locks that the operation takes: see Database.inTurn. */
+  turns?(actor: Actor): string[];
+  /** Runs before the transaction, each statement by itself. */
+  prepare?(op: ReadOperation): Promise<void>;
+}
+
+export function buildOperationRunner(server: ServerDependencies): OperationRunner {
+  const { database, clock } = server;
+
+  function operationFor(request: FastifyRequest): Operation {
+    return { actor: actorOf(request), now: clock.now(), query: database.query };
+  }
+
+  function inTurn<T>(input: WriteInput, work: () => Promise<T>): Promise<T> {
+    const keys = turnsOf(input);
+    return keys.length > 0 ? database.inTurn(keys, work) : work();
+  }
+
+  async function write<A extends Answer>(input: WriteInput, work: (op: WriteOperation) => Promise<A>): Promise<A> {
+    const { request, prepare } = input;
+    const { idempotency } = request;
+    const actor = actorOf(request);
+    const inTransaction = ({ query }: Transaction) => work({ actor, now: clock.now(), query });
+    if (request.storedAnswer) return replay<A>(server, input, request.storedAnswer);
+    await prepare?.({ actor, ...inTurnAlone(database, turnsOf(input)) });
+    if (!idempotency) return inTurn(input, () => database.transaction(inTransaction));
+
+    const { account, tokenId } = admissionOf(request).principal;
+    const key: UsedKey = { accountId: account.id, tokenId, ...idempotency };
+    const outcome = await inTurn(input, () =>
+      database.transaction(async transaction => {
+        const stored = await claimKey(transaction, key, clock.now());
+        if (stored) return { stored };
+        const answer = await inTransaction(transaction);
+        await storeAnswer(transaction, key, fingerprintOf(input), answer, clock.now());
+        return { answer };
+      }),
+    );
+    // The refund of a replay takes a connection. It must not wait for one while the transaction holds another.
+    return outcome.stored ? replay<A>(server, input, outcome.stored) : outcome.answer;
+  }
+
+  return {
+    read: (request, work) => work(operationFor(request)),
+    write,
+    writeOnce: (input, work) =>
+      input.request.idempotency ? write(input, work) : inTurn(input, () => work(operationFor(input.request))),
+  };
+}
+
+function turnsOf({ request, turns }: WriteInput): string[] {
+  return turns?.(actorOf(request)) ?? [];
+}
+
+function actorOf(request: FastifyRequest): Actor {
+  const { actor } = admissionOf(request);
+  if (!actor) throw new Error('The route is not for a board');
+  return actor;
+}
+
+/** Answers with the stored answer if the request is the same, and refunds it. */
+async function replay<A>(server: ServerDependencies, input: WriteInput, stored: StoredAnswer): Promise<A> {
+  const { request, reply } = input;
+  if (!isSameRequest(input, stored)) throw new DomainError('idempotency_key_reused');
+  if (request.bucketState) setRateLimitHeaders(reply, await refund(server.database, request.bucketState));
+  reply.header(replayedHeader, 'true');
+  return { status: stored.status, body: JSON.parse(stored.body) } as A;
+}
+
+/**
+ * The hook that charges a request which was admitted uncharged as a replay but was refused. A different or invalid
+ * request under a used key costs as much as any other request.
+ */
+export function chargeFailedReplay(server: ServerDependencies) {
+  return async (request: FastifyRequest, reply: FastifyReply, payload: unknown) => {
+    const { sparedCounter } = request;
+    request.sparedCounter = null;
+    if (sparedCounter && !reply.hasHeader(replayedHeader)) {
+      const state = await charge(server.database, sparedCounter, server.clock.now());
+      setRateLimitHeaders(reply, state);
+      auditLimit(server.audit, request, state, request.admission?.principal);
+    }
+    return payload;
+  };
+}
+
+const tryLockKey = sql(
+  'try_lock_idempotency_key',
+  { arguments: { key: text() }, row: { is_locked: boolean() } },
+  'select pg_try_advisory_xact_lock(hashtextextended($key, 0)) as is_locked',
+);
+
+interface UsedKey extends Idempotency {
+  accountId: number;
+  tokenId: number;
+}
+
+const selectAnswer = query('select_idempotent_answer', (db, $: Arguments<UsedKey & { now: Date }>) =>
+  db
+    .selectFrom('idempotency_keys')
+    .select(['fingerprint', 'status', 'body'])
+    .where(used => used.and({ account_id: $.accountId, token_id: $.tokenId, path: $.path, key: $.key }))
+    .where('expires_at', '>', $.now),
+);
+
+/**
+ * Locks the key until the transaction ends. Returns the answer if another request under the key has ended since this one
+ * was admitted.
+ */
+async function claimKey(transaction: Transaction, used: UsedKey, now: Date): Promise<StoredAnswer | undefined> {
+  const [lock] = await transaction.query(tryLockKey, { key: `${used.tokenId} ${used.path} ${used.key}` });
+  if (!lock?.is_locked) throw new DomainError('idempotency_key_in_use');
+  const [stored] = await transaction.query(selectAnswer, { ...used, now });
+  return stored;
+}
+
+/** The key may hold an expired answer, which this one replaces. */
+const insertAnswer = query(
+  'insert_idempotent_answer',
+  (db, $: Arguments<UsedKey & StoredAnswer & { expiresAt: Date }>) =>
+    db
+      .insertInto('idempotency_keys')
+      .values({
+        account_id: $.accountId,
+        token_id: $.tokenId,
+        path: $.path,
+        key: $.key,
+        fingerprint: $.fingerprint,
+        status: $.status,
+        body: $.body,
+        expires_at: $.expiresAt,
+      })
+      .onConflict(conflict =>
+        conflict.columns(['account_id', 'token_id', 'path', 'key']).doUpdateSet(row => ({
+          fingerprint: row.ref('excluded.fingerprint'),
+          status: row.ref('excluded.status'),
+          body: row.ref('excluded.body'),
+          expires_at: row.ref('excluded.expires_at'),
+        })),
+      ),
+);
+
+async function storeAnswer(
+  transaction: Transaction,
+  used: UsedKey,
+  fingerprint: Buffer,
+  { status, body }: Answer,
+  now: Date,
+) {
+  const expiresAt = new Date(now.getTime() + idempotencyHours * 3_600_000);
+  await transaction.query(insertAnswer, { ...used, fingerprint, status, body: JSON.stringify(body), expiresAt });
+}
+
+/**
+ * Hashes a request, to compare it with a repetition. It hashes the validated input, so that the order of fields, duplicate
+ * fields and the spelling of numbers make no difference.
+ */
+function fingerprintOf({ params, query, body }: Pick<WriteInput, 'params' | 'query' | 'body'>): Buffer {
+  return hash('sha256', JSON.stringify([params ?? null, query, body ?? null]), 'buffer');
+}
+
+/**
+ * Compares a request with the one that got the stored answer. A token with one board may name it or omit it. The stored
+ * fingerprint covers the query as it was sent, because servers of another version compare with it during an upgrade.
+ */
+function isSameRequest(input: WriteInput, { fingerprint }: StoredAnswer): boolean {
+  const { board, ...query } = input.query as { board?: string };
+  const queries: unknown[] = [input.query];
+  const [own, ...others] = admissionOf(input.request).principal.boards;
+  if (own && others.length === 0) queries.push(board === undefined ? { ...query, board: own.slug } : query);
+  return queries.some(one => fingerprint.equals(fingerprintOf({ ...input, query: one })));
+}

@@ -1,0 +1,23 @@
+import type { z } from 'zod';
+import { administrationEntries } from './administration-entries.ts';
+import type { EntryDefinition } from './define-entry.ts';
+import { oauthEntries, requestEntries, signInEntries } from './request-entries.ts';
+
+/** The catalogue of the audit log: every kind of entry by its name, which is the field `event` of a line. */
+export const auditEntries = {
+  ...requestEntries,
+  ...signInEntries,
+  ...oauthEntries,
+  ...administrationEntries,
+} satisfies Record<string, EntryDefinition>;
+
+/** The fields of each entry. IP addresses and e-mail addresses are masked when it is written. */
+export type AuditEntries = { [Name in keyof typeof auditEntries]: z.input<(typeof auditEntries)[Name]['fields']> };
+
+export type AuditEntryName = keyof AuditEntries;
+
+/** The name of an entry that has an actor. */
+export type AdministrationEntryName = keyof typeof administrationEntries;
+
+/** The actor of a change in the administration. */
+export type AuditActor = { readonly by: 'operator' | 'server' } | { readonly by: 'user'; readonly by_user_id: number };
