@@ -38,13 +38,13 @@ const onBoard = operationIds.filter(id => metadataOf(id).auth === 'board');
 const send = ({ line, json }: ArrangedRequest, options: RequestOptions = {}) =>
   request(server, line, { ...(json === undefined ? {} : { json }), ...options });
 
-/** The line with a query parameter more. */
+/** Adds a query parameter to the line of a request. */
 const withQuery = (sample: ArrangedRequest, query: string) => ({
   ...sample,
   line: `${sample.line}${sample.line.includes('?') ? '&' : '?'}${query}`,
 });
 
-/** A valid request for each operation, on ideas of their own, so that one never stands in the way of another. */
+/** A valid request for each operation. Each has an idea of its own, so that requests do not affect each other. */
 async function samples(on: World = world) {
   const targets = await createTargets(server, on);
   const requests = operations.map(operation => [operation.id, requestOf(operation, targets)]);
@@ -72,7 +72,7 @@ describe('a request without a valid token', () => {
     ['another scheme', () => `Basic ${Buffer.from(`token:${known.token}`).toString('base64')}`],
     ['another scheme with the token', () => `Token ${known.token}`],
     ['the token without a scheme', () => known.token],
-    ['something after the token', () => `Bearer ${known.token} more`],
+    ['text after the token', () => `Bearer ${known.token} more`],
     ['the token twice', () => `Bearer ${known.token}, Bearer ${known.token}`],
     ['a token of another form', () => 'Bearer sk_live_123'],
     ['a token without its secret', () => `Bearer ib_${known.id}`],
@@ -87,13 +87,13 @@ describe('a request without a valid token', () => {
     ['SQL in the id', () => `Bearer ib_1' or '1'='1_${secret}`],
   ];
 
-  test.each(invalid)('%s: answers 401', async (_, authorization) => {
+  test.each(invalid)('an Authorization header with %s gets 401', async (_, authorization) => {
     const value = authorization();
     const headers = value === undefined ? {} : { authorization: value };
     expectUnauthorized(await request(server, 'GET /api/v1/board', { headers }));
   });
 
-  test('is answered the same whatever is wrong with the token, so that nothing can be learnt from it', async () => {
+  test('all invalid tokens get the same answer, which reveals nothing about the cause', async () => {
     const bodies = new Set<string>();
     for (const [, authorization] of invalid) {
       const value = authorization();
@@ -108,7 +108,7 @@ describe('a request without a valid token', () => {
     expect([...bodies]).toHaveLength(1);
   });
 
-  test.each(authenticated)('reaches nothing of %s, and is told so before its body is looked at', async id => {
+  test.each(authenticated)('a request without a token gets 401 from %s before its body is read', async id => {
     const sample = (await samples())[id];
     const before = await countIdeas();
     expectUnauthorized(await request(server, sample.line, { raw: null }));
@@ -118,7 +118,7 @@ describe('a request without a valid token', () => {
     expect(await countIdeas()).toBe(before);
   });
 
-  test('is not helped by a token in the query, in the body or in a cookie', async () => {
+  test('a token in the query, in the body or in a cookie does not authenticate a request', async () => {
     for (const name of ['token', 'access_token', 'authorization', 'api_key']) {
       expectUnauthorized(await request(server, `GET /api/v1/board?${name}=${known.token}`));
     }
@@ -127,19 +127,19 @@ describe('a request without a valid token', () => {
     expectUnauthorized(await request(server, 'POST /api/v1/ideas', { json }));
   });
 
-  test('is not helped by a valid one that it carries beside it', async () => {
+  test('a second, valid token does not authenticate a request with an invalid one', async () => {
     const headers = { authorization: `Bearer ib_${known.id}_${otherSecret}`, 'x-api-key': known.token };
     expectUnauthorized(await request(server, 'GET /api/v1/board', { headers }));
   });
 
-  test('of a revoked token answers 401 from the very next request', async () => {
+  test('a revoked token gets 401 from the next request on', async () => {
     const { token, id } = await issueToken(server, world, 'read');
     expect((await request(server, 'GET /api/v1/board', { token })).status).toBe(200);
     await server.sql('update api_tokens set revoked_at = $2 where id = $1', [id, clock.now()]);
     expectUnauthorized(await request(server, 'GET /api/v1/board', { token }));
   });
 
-  test('of an expired token answers 401 from the millisecond at which it expires', async () => {
+  test('a token gets 401 from the millisecond of its expiry on', async () => {
     const start = clock.now();
     const { token } = await issueToken(server, world, 'read', { expiresAt: new Date(Date.now() + 1e9) });
     const expiresAt = new Date(start.getTime() + 60_000);
@@ -151,13 +151,13 @@ describe('a request without a valid token', () => {
     clock.set(start);
   });
 
-  test('of an OAuth grant answers 401, for those are for the tools alone', async () => {
+  test('an OAuth grant gets 401 from the REST API, because it is only for the tools', async () => {
     const { token, id } = await issueToken(server, world, 'moderate');
     await server.sql(`update api_tokens set kind = 'oauth' where id = $1`, [id]);
     expectUnauthorized(await request(server, 'GET /api/v1/board', { token }));
   });
 
-  test('with a known id and a wrong secret charges nothing to that token, and does not count as its use', async () => {
+  test('a wrong secret neither counts against the rate limits of the token nor updates its last use', async () => {
     const { token, id } = await issueToken(server, world, 'write');
     const wrong = `ib_${id}_${otherSecret}`;
     const sample = await samples();
@@ -172,7 +172,7 @@ describe('a request without a valid token', () => {
     expect(answer.headers.get('x-ratelimit-remaining')).toBe(String(server.config.RATE_LIMIT_READ - 1));
   });
 
-  test('is one whose header is well-formed and means what others do, so these are valid', async () => {
+  test('the scheme may be in any case, and any number of spaces may surround the token', async () => {
     for (const authorization of [`bearer ${known.token}`, `BEARER   ${known.token}`]) {
       expect((await request(server, 'GET /api/v1/board', { headers: { authorization } })).status).toBe(200);
     }
@@ -205,26 +205,26 @@ describe('the board of a request', () => {
 
   const board = (token: string, query = '') => request(server, `GET /api/v1/board${query}`, { token });
 
-  test('is the one of a token that grants one, named or not', async () => {
+  test('a token with one board may name it or omit it', async () => {
     for (const query of ['', `?board=${world.boardSlug}`]) {
       expect(await board(one, query)).toMatchObject({ status: 200, body: { board: { id: world.boardId } } });
     }
   });
 
-  test('must be named by a token that grants more than one, on every operation', async () => {
+  test('a token with several boards must name one in every operation', async () => {
     const sample = await samples();
     for (const id of onBoard)
       expect([id, (await send(sample[id], { token: two })).key]).toEqual([id, 'board_required']);
     expect(await board(two)).toMatchObject({ status: 400 });
   });
 
-  test('is the one that such a token names', async () => {
+  test('a token with several boards reaches the board that it names', async () => {
     for (const { id, slug } of [second, { id: world.boardId, slug: world.boardSlug }]) {
       expect(await board(two, `?board=${slug}`)).toMatchObject({ status: 200, body: { board: { id, slug } } });
     }
   });
 
-  test('answers 403 when it is not granted, whether it exists or not, and to whom it belongs', async () => {
+  test('a board without a grant gets 403, whether it exists or not, in the account or in another', async () => {
     for (const slug of [ungranted.slug, stranger.boardSlug, 'no-such-board', '', '%00', 'A'.repeat(5000)]) {
       for (const token of [one, two]) {
         const answer = await board(token, `?board=${slug}`);
@@ -234,7 +234,7 @@ describe('the board of a request', () => {
     expect(await board(two, `?board=${second.slug.toUpperCase()}`)).toMatchObject({ key: 'board_not_granted' });
   });
 
-  test('is named once: twice is no request that could be answered', async () => {
+  test('a request that names two boards is refused', async () => {
     for (const token of [one, two]) {
       const answer = await board(token, `?board=${world.boardSlug}&board=${second.slug}`);
       expect(answer).toMatchObject({ status: 422, key: 'validation_failed' });
@@ -242,14 +242,14 @@ describe('the board of a request', () => {
     }
   });
 
-  test('is always one of the account, also where another account has the same slug', async () => {
+  test("a slug always means a board of the token's account, even if another account uses the same slug", async () => {
     const twin = await createWorld(server, { slug: world.boardSlug });
     const { token } = await issueToken(server, twin, 'read');
     expect(await board(token, `?board=${world.boardSlug}`)).toMatchObject({ body: { board: { id: twin.boardId } } });
     expect(await board(one, `?board=${world.boardSlug}`)).toMatchObject({ body: { board: { id: world.boardId } } });
   });
 
-  test('keeps ideas of every other board out of reach, reading and writing', async () => {
+  test('a token can neither read nor change ideas of other boards', async () => {
     const elsewhere = await samples({ ...world, boardId: ungranted.id, boardSlug: ungranted.slug });
     const abroad = await samples(stranger);
     const ofIdeas = onBoard.filter(id => contract[id].path.includes(':id'));
@@ -263,17 +263,17 @@ describe('the board of a request', () => {
     expect(await server.sql('select from votes')).toEqual([]);
   });
 
-  test('has the level that the token has on it, and not on another', async () => {
+  test('a token has on each board only the level that it has there', async () => {
     const there = await samples({ ...world, boardId: second.id, boardSlug: second.slug });
     const here = await samples();
     const vote = (sample: ArrangedRequest, slug: string) => send(withQuery(sample, `board=${slug}`), { token: two });
     expect(await vote(here.voteIdea, world.boardSlug)).toMatchObject({ status: 403, key: 'insufficient_scope' });
     expect(await vote(there.voteIdea, second.slug)).toMatchObject({ status: 200 });
-    // Naming the board at which it may write does not reach the ideas of the other.
+    // Naming the board with the write grant does not give access to ideas of the other board.
     expect(await vote(here.voteIdea, second.slug)).toMatchObject({ status: 404 });
   });
 
-  test('is none when the only one of a token was removed', async () => {
+  test('a token without boards gets 403 after its only board was deleted', async () => {
     const gone = await createBoard(server, world.accountId);
     const { token } = await issueToken(server, world, { [gone.id]: 'read' });
     expect((await board(token)).status).toBe(200);
@@ -282,12 +282,12 @@ describe('the board of a request', () => {
     expect(await request(server, 'GET /api/v1/token', { token })).toMatchObject({ status: 200, body: { boards: [] } });
   });
 
-  test('is of no matter to the token itself', async () => {
+  test('the token endpoint needs no board', async () => {
     expect(await request(server, 'GET /api/v1/token', { token: two })).toMatchObject({ status: 200 });
   });
 });
 
-describe('the grants table', () => {
+describe('the table of grants', () => {
   const cases = onBoard.flatMap(id => grants.map(held => ({ id, held, ...(metadataOf(id) as { grant: Grant }) })));
 
   test.each(cases)('$id needs $grant, with $held', async ({ id, held, grant }) => {
@@ -304,24 +304,24 @@ describe('the grants table', () => {
     }
   });
 
-  test.each(grants)('the token itself needs none, with %s', async held => {
+  test.each(grants)('the token endpoint works with the grant %s', async held => {
     const { token } = await issueToken(server, world, held);
     expect((await request(server, 'GET /api/v1/token', { token })).status).toBe(200);
   });
 
-  test.each(grants)('the approval queue needs moderate, with %s, though the list needs read', async held => {
+  test.each(grants)('the list works with the grant %s, and its approval queue only with moderate', async held => {
     const { token } = await issueToken(server, world, held);
     const answer = await request(server, 'GET /api/v1/ideas?moderation_state=pending', { token });
     if (held === 'moderate') expect(answer.status).toBe(200);
     else expect(answer).toMatchObject({ status: 403, key: 'insufficient_scope' });
   });
 
-  test('has every operation that is not open, so that a new one is not forgotten', () => {
+  test('the table contains every operation that needs a token', () => {
     expect(authenticated).toEqual(expect.arrayContaining(onBoard));
     expect(authenticated.filter(id => !onBoard.includes(id))).toEqual(['getToken']);
   });
 
-  test('a grant that is lowered or taken away counts from the very next request', async () => {
+  test('a lowered or removed grant takes effect at the next request', async () => {
     const { token, id } = await issueToken(server, world, 'write');
     const { voteIdea, getBoard } = await samples();
     expect((await send(voteIdea, { token })).status).toBe(200);
@@ -333,17 +333,17 @@ describe('the grants table', () => {
 });
 
 describe('the plan of the account', () => {
-  test.each(authenticated)('without the Agent API answers 403 to %s', async id => {
+  test.each(authenticated)('a plan without the Agent API gets 403 from %s', async id => {
     const starter = await createWorld(server);
     const { token } = await issueToken(server, starter, 'moderate');
     await server.sql(`update accounts set plan = 'starter' where id = $1`, [starter.accountId]);
     const answer = await send((await samples(starter))[id], { token });
     expect(answer).toMatchObject({ status: 403, key: 'agent_api_unavailable' });
-    // What was paid for is what the request was charged, plan or not.
+    // The request counts against its rate limit regardless of the plan.
     expect(answer.headers.get('x-ratelimit-limit')).not.toBeNull();
   });
 
-  test('counts from the very next request, both ways', async () => {
+  test('a change of the plan takes effect at the next request, in both directions', async () => {
     const changing = await createWorld(server);
     const { token } = await issueToken(server, changing, 'read');
     for (const [plan, status] of [
@@ -358,7 +358,7 @@ describe('the plan of the account', () => {
     }
   });
 
-  test('of one account says nothing of another', async () => {
+  test('the plan of one account does not affect another account', async () => {
     const { accountId } = await createAccount(server, 'starter');
     expect(accountId).not.toBe(world.accountId);
     const { token } = await issueToken(server, world, 'read');
@@ -391,7 +391,7 @@ describe('the issuer', () => {
   const moderating = onBoard.filter(id => (metadataOf(id) as { grant: Grant }).grant === 'moderate');
 
   test.each(['moderator', 'admin', 'owner'])(
-    'is a moderator in the role of %s, and the grant has effect',
+    'the moderate grant is effective if its issuer has the role %s',
     async role => {
       await setRole(role);
       const sample = await samples(own);
@@ -408,7 +408,7 @@ describe('the issuer', () => {
   );
 
   test.each(['member', null])(
-    'is none as %s: from the very next request moderator actions answer 403, and the rest is as without the grant',
+    'if the role of the issuer becomes %s, moderator actions get 403 from the next request on, and the rest works as with write',
     async role => {
       await setRole('moderator');
       const sample = await samples(own);
@@ -437,7 +437,7 @@ describe('the issuer', () => {
     },
   );
 
-  test('who is a moderator gives a write token nothing of it', async () => {
+  test('a write token of a moderator cannot moderate', async () => {
     await setRole('owner');
     const write = (await issueToken(server, own, 'write', { issuerId })).token;
     const sample = await samples(own);
@@ -450,7 +450,7 @@ describe('the issuer', () => {
     await server.sql('delete from ideas where id = $1', [created.body.id]);
   });
 
-  test('who is a moderator of another account is none of this one', async () => {
+  test('a moderator role in another account does not count', async () => {
     await setRole(null);
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'owner')`, [
       world.accountId,
@@ -461,7 +461,7 @@ describe('the issuer', () => {
     await setRole('moderator');
   });
 
-  test('who is blocked may read and not write, from the very next request until the block ends', async () => {
+  test('a token of a blocked user can read but not write, from the next request until the block ends', async () => {
     await setRole('moderator');
     const sample = await samples(own);
     const writing = onBoard.filter(id => (metadataOf(id) as { bucket: string }).bucket === 'apitoken:write');
@@ -479,7 +479,7 @@ describe('the issuer', () => {
     expect((await send(sample.voteIdea, { token })).status).toBe(200);
   });
 
-  test('who is blocked in another account may write in this one', async () => {
+  test('a token of a user who is blocked in another account can write', async () => {
     await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, issuerId]);
     expect((await send((await samples(own)).voteIdea, { token })).status).toBe(200);
   });

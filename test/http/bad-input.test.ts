@@ -33,7 +33,7 @@ const invalid: Expected = [422, 'validation_failed'];
 const malformed: Expected = [400, 'malformed_json'];
 const notFound: Expected = [404, 'not_found'];
 
-/** Sends each bad request and fails unless it is refused as expected and leaves nothing behind. */
+/** Sends each bad request. Fails unless it is refused as expected and changes nothing. */
 async function refusesAll(method: string, requests: [what: string, path: string, RawRequestOptions, Expected][]) {
   const before = await snapshot(server);
   const outcomes: unknown[] = [];
@@ -56,7 +56,7 @@ const utf8 = (text: string) => new TextEncoder().encode(text);
 const bytes = (...parts: (string | number[])[]) =>
   Buffer.concat(parts.map(part => (typeof part === 'string' ? Buffer.from(part) : Buffer.from(part))));
 
-/** Bodies that are no JSON, or no JSON object, wherever a body is read. */
+/** Bodies that are not a JSON object. */
 const brokenBodies: [string, string | Uint8Array, Expected][] = [
   ['half an object', '{"value":', malformed],
   ['text', 'hello', malformed],
@@ -95,14 +95,14 @@ const brokenBodies: [string, string | Uint8Array, Expected][] = [
 const kibibyte64 = 64 * 1024;
 
 describe.each(writes)('$method $path', operation => {
-  test('refuses a body that is no JSON object of its own', async () => {
+  test('a body that is not a JSON object is refused', async () => {
     await refusesAll(
       operation.method,
       brokenBodies.map(([what, body, expected]) => [what, pathOf(operation), { body, headers: json }, expected]),
     );
   });
 
-  test('refuses a body that is too large', async () => {
+  test('a body of more than 64 KiB gets 413', async () => {
     const large = (size: number) => `{"body":"${'x'.repeat(size - 11)}"}`;
     expect(large(kibibyte64 + 1)).toHaveLength(kibibyte64 + 1);
     await refusesAll(operation.method, [
@@ -119,11 +119,11 @@ describe.each(writes)('$method $path', operation => {
         { body: large(1_000_000), headers: { ...json, 'transfer-encoding': 'chunked' }, isChunked: true },
         [413, 'payload_too_large'],
       ],
-      ['exactly 64 KiB, which is read', pathOf(operation), { body: large(kibibyte64), headers: json }, invalid],
+      ['exactly 64 KiB', pathOf(operation), { body: large(kibibyte64), headers: json }, invalid],
     ]);
   });
 
-  test('refuses another content type', async () => {
+  test('a content type other than JSON gets 415', async () => {
     const body = JSON.stringify(requestOf(operation, targets).json ?? {});
     const types = [
       'text/plain',
@@ -151,7 +151,7 @@ describe.each(writes)('$method $path', operation => {
     ]);
   });
 
-  test('refuses unknown and repeated query parameters', async () => {
+  test('unknown and repeated query parameters are refused', async () => {
     const body = operation.hasBody ? JSON.stringify(requestOf(operation, targets).json) : undefined;
     const options = body === undefined ? {} : { body, headers: json };
     await refusesAll(
@@ -162,7 +162,7 @@ describe.each(writes)('$method $path', operation => {
 });
 
 describe.each(writes.filter(({ hasIdeaId }) => hasIdeaId))('$method $path', operation => {
-  test('refuses an id that is none, as an idea that is not there', async () => {
+  test('an invalid id gets 404, like a missing idea', async () => {
     const body = operation.hasBody ? JSON.stringify(requestOf(operation, targets).json) : undefined;
     const options = body === undefined ? {} : { body, headers: json };
     await refusesAll(
@@ -173,14 +173,14 @@ describe.each(writes.filter(({ hasIdeaId }) => hasIdeaId))('$method $path', oper
     await refusesAll(
       operation.method,
       badIds
-        // A number that no tag has is answered as a tag that is not assigned: there is nothing to remove.
+        // An unknown tag gets the same answer as a tag that is not assigned.
         .filter(id => !/^\d+$/.test(id) || !Number.isSafeInteger(Number(id)))
         .map(tagId => [tagId, pathOf(operation, { tagId }), options, notFound]),
     );
   });
 });
 
-/** What [0-9]+ does not match, what no column holds, and what no idea has. */
+/** Ids of the wrong form, ids beyond the range of the column, and an id without an idea. */
 const badIds = [
   '0',
   '00',
@@ -241,7 +241,7 @@ const badQueries = (slug: string): [string, Expected][] => [
   [`board=${'x'.repeat(5000)}`, [403, 'board_not_granted']],
 ];
 
-/** Values that no text field takes. */
+/** Invalid values for every text field. */
 const notText: [string, string][] = [
   ['a number', '1'],
   ['true', 'true'],
@@ -256,7 +256,7 @@ const notText: [string, string][] = [
   ['surrogates in the wrong order', '"\\ude00\\ud83d"'],
 ];
 
-/** Values that no id takes. */
+/** Invalid values for every id. */
 const notAnId: [string, string][] = [
   ['a string of digits', '"1"'],
   ['zero', '0'],
@@ -272,7 +272,7 @@ const notAnId: [string, string][] = [
   ['an object', '{}'],
 ];
 
-/** For each field of each body: what is not one of its values. An invalid status key is an error of its own. */
+/** The invalid values of each field of each body. An invalid status key has its own error. */
 const badFields: Record<string, Record<string, [string, string][]>> = {
   createIdea: {
     title: [...notText, ['201 characters', JSON.stringify('x'.repeat(201))]],
@@ -284,7 +284,7 @@ const badFields: Record<string, Record<string, [string, string][]>> = {
   commentOnIdea: { body: [...notText, ['501 characters', JSON.stringify('x'.repeat(501))]] },
   setIdeaStatus: {
     status: [
-      // An empty key and one of white space are words, and keys of no status.
+      // An empty key and one of white space are strings, but no keys of a status.
       ...notText.filter(([what]) => what !== 'nothing' && what !== 'white space'),
       ['51 characters', JSON.stringify('x'.repeat(51))],
     ],
@@ -303,38 +303,33 @@ describe.each(posts.filter(({ hasBody }) => hasBody))('the body of $method $path
   });
   const fields = badFields[operation.id] ?? {};
 
-  test('has a table of bad values for each of its fields', () => {
+  test('each field of the body has a table of bad values', () => {
     expect(Object.keys(fields).sort()).toEqual(Object.keys(valid).sort());
   });
 
-  test.each(Object.keys(fields))(
-    'refuses a %s that is missing, or is no value of the field, and names it',
-    async field => {
-      const { json: whole = {} } = requestOf(operation, targets);
-      const { [field]: _, ...without } = whole;
-      const others = Object.entries(without).map(
-        ([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)},`,
-      );
-      const bodies: [string, string][] = [
-        ['missing', JSON.stringify(without)],
-        ...(fields[field] ?? []).map(([what, value]): [string, string] => [
-          what,
-          `{${others.join('')}"${field}":${value}}`,
-        ]),
-      ];
-      await refusesAll(
-        'POST',
-        bodies.map(([what, body]) => [what, pathOf(operation), { body, headers: json }, invalid]),
-      );
-      for (const [what, body] of bodies) {
-        const { body: answer } = await rawRequest(server, 'POST', pathOf(operation), { token, body, headers: json });
-        const [issue] = answer.error.issues;
-        expect([what, issue.path]).toEqual([what, ['body', field]]);
-      }
-    },
-  );
+  test.each(Object.keys(fields))('a missing or invalid %s is refused, and the error names the field', async field => {
+    const { json: whole = {} } = requestOf(operation, targets);
+    const { [field]: _, ...without } = whole;
+    const others = Object.entries(without).map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)},`);
+    const bodies: [string, string][] = [
+      ['missing', JSON.stringify(without)],
+      ...(fields[field] ?? []).map(([what, value]): [string, string] => [
+        what,
+        `{${others.join('')}"${field}":${value}}`,
+      ]),
+    ];
+    await refusesAll(
+      'POST',
+      bodies.map(([what, body]) => [what, pathOf(operation), { body, headers: json }, invalid]),
+    );
+    for (const [what, body] of bodies) {
+      const { body: answer } = await rawRequest(server, 'POST', pathOf(operation), { token, body, headers: json });
+      const [issue] = answer.error.issues;
+      expect([what, issue.path]).toEqual([what, ['body', field]]);
+    }
+  });
 
-  test('refuses a field too many, whatever it is called', async () => {
+  test('an unknown field with any name is refused', async () => {
     const { json: whole } = requestOf(operation, targets);
     const extra = [
       'extra',
@@ -358,7 +353,7 @@ describe.each(posts.filter(({ hasBody }) => hasBody))('the body of $method $path
     );
   });
 
-  test('is required', async () => {
+  test('the body is required', async () => {
     await refusesAll('POST', [
       ['no body at all', pathOf(operation), {}, invalid],
       ['an empty body', pathOf(operation), { body: '', headers: json }, invalid],
@@ -372,7 +367,7 @@ describe.each(posts.filter(({ hasBody }) => hasBody))('the body of $method $path
     'application/json;charset=UTF-8',
     'application/json; charset="utf-8"',
     'Application/JSON',
-  ])('is read as %s', async type => {
+  ])('a body with the content type %s is read', async type => {
     const fresh = await createTargets(server, world);
     const { line, json: body } = requestOf(operation, fresh);
     const answer = await rawRequest(server, 'POST', line.split(' ')[1] ?? '', {
@@ -383,7 +378,7 @@ describe.each(posts.filter(({ hasBody }) => hasBody))('the body of $method $path
     expect(answer.status).toBeLessThan(300);
   });
 
-  test('may begin with a byte order mark, which is no part of it', async () => {
+  test('a byte order mark before the body is ignored', async () => {
     const fresh = await createTargets(server, world);
     const { line, json: body } = requestOf(operation, fresh);
     const answer = await rawRequest(server, 'POST', line.split(' ')[1] ?? '', {
@@ -396,7 +391,7 @@ describe.each(posts.filter(({ hasBody }) => hasBody))('the body of $method $path
 });
 
 describe.each(writes.filter(({ hasBody }) => !hasBody))('$method $path takes no body', operation => {
-  test('and refuses a field, which it would have to drop', async () => {
+  test('a field in the body of an action without fields is refused', async () => {
     const fresh = await createTargets(server, world);
     const [method = '', path = ''] = requestOf(operation, fresh).line.split(' ');
     await refusesAll(method, [
@@ -418,7 +413,7 @@ describe.each(writes.filter(({ hasBody }) => !hasBody))('$method $path takes no 
     ['none, with the content type of one', { headers: json }],
     ['an empty one', { headers: json, body: '' }],
     ['an empty object', { headers: json, body: ' {} ' }],
-  ] satisfies [string, RawRequestOptions][])('and works with %s', async (_what, options) => {
+  ] satisfies [string, RawRequestOptions][])('an action without fields works with %s', async (_what, options) => {
     const fresh = await createTargets(server, world);
     const [method = '', path = ''] = requestOf(operation, fresh).line.split(' ');
     const before = await snapshot(server);
@@ -472,14 +467,14 @@ const badPages = [
 const badPerPages = ['0', '101', '-1', '1.5', '1e1', '+1', 'x', '', '9'.repeat(30)];
 
 describe.each(reads)('$method $path', operation => {
-  test('refuses unknown and repeated query parameters', async () => {
+  test('unknown and repeated query parameters are refused', async () => {
     await refusesAll(
       'GET',
       badQueries(world.boardSlug).map(([query, expected]) => [query, pathOf(operation, { query }), {}, expected]),
     );
   });
 
-  test('pays no attention to a body', async () => {
+  test('a read ignores its body', async () => {
     const body = '{"half":';
     const answer = await rawRequest(server, 'GET', pathOf(operation), { token, body, headers: json });
     expect(answer.status).toBe(200);
@@ -487,7 +482,7 @@ describe.each(reads)('$method $path', operation => {
 });
 
 describe.each(reads.filter(({ hasIdeaId }) => hasIdeaId))('$method $path', operation => {
-  test('refuses an id that is none, as an idea that is not there', async () => {
+  test('an invalid id gets 404, like a missing idea', async () => {
     await refusesAll(
       'GET',
       badIds.map(id => [id, pathOf(operation, { id }), {}, notFound]),
@@ -496,7 +491,7 @@ describe.each(reads.filter(({ hasIdeaId }) => hasIdeaId))('$method $path', opera
 });
 
 describe.each(reads.filter(({ id }) => id.startsWith('list')))('$method $path', operation => {
-  test('refuses a place that is none in the list', async () => {
+  test('an invalid cursor is refused', async () => {
     const queries = [
       ...Object.values(badCursors).map(cursor => `cursor=${cursor}`),
       ...badPages.map(page => `page=${page}`),
@@ -513,7 +508,7 @@ describe.each(reads.filter(({ id }) => id.startsWith('list')))('$method $path', 
   });
 });
 
-test('GET /api/v1/ideas refuses filters that are none', async () => {
+test('invalid filters of GET /api/v1/ideas are refused', async () => {
   const queries = [
     'status=',
     'status=inbox',
@@ -544,7 +539,7 @@ test('GET /api/v1/ideas refuses filters that are none', async () => {
   );
 });
 
-test('GET /api/v1/ideas searches for anything that can be typed', async () => {
+test('the list of ideas accepts any text as a search', async () => {
   const words = [
     "'",
     '"',
@@ -593,14 +588,14 @@ test('GET /api/v1/ideas searches for anything that can be typed', async () => {
   }
 });
 
-test('GET /api/v1/token refuses query parameters', async () => {
+test('query parameters of GET /api/v1/token are refused', async () => {
   await refusesAll('GET', [
     ['unknown', '/api/v1/token?unknown=1', {}, invalid],
     ['board', `/api/v1/token?board=${world.boardSlug}`, {}, invalid],
   ]);
 });
 
-/** With a body that would be refused where a body is read. */
+/** The body would be refused by an operation that reads it. */
 const anyBody: RawRequestOptions[] = [
   {},
   { body: '{', headers: json },
@@ -608,7 +603,7 @@ const anyBody: RawRequestOptions[] = [
   { body: 'x'.repeat(100_000), headers: json },
 ];
 
-test('a path that is no endpoint is not found, whatever is sent to it', async () => {
+test('an unknown path gets 404 with any request', async () => {
   const paths = ['/api', '/api/v1', '/api/v1/', '/api/v2/ideas', '/api/v1/ideas/1/nonsense', '//'];
   for (const path of paths) {
     for (const method of ['GET', 'POST', 'DELETE', 'PATCH']) {
@@ -620,7 +615,7 @@ test('a path that is no endpoint is not found, whatever is sent to it', async ()
   }
 });
 
-test('a method that a path has not is not allowed, whatever is sent with it', async () => {
+test('an unsupported method gets 405 with any request', async () => {
   for (const operation of operations) {
     for (const options of anyBody) {
       const answer = await rawRequest(server, 'PATCH', pathOf(operation), { token, ...options });
@@ -630,12 +625,12 @@ test('a method that a path has not is not allowed, whatever is sent with it', as
   }
 });
 
-test('what is refused is refused by its first fault', async () => {
+test('a request with several faults gets the error of the first one', async () => {
   const [ideaPath, missingPath] = [`/api/v1/ideas/${targets.ideaId}/vote`, '/api/v1/ideas/999999999/vote'];
   const reader = await issueToken(server, world, 'read');
   const text = { 'content-type': 'text/plain' };
   for (const [path, options, expected] of [
-    // The token, then the grant, then the form of the body, its schema, and the idea at last.
+    // The order is: token, grant, form of the body, schema of the body, idea.
     [missingPath, { token: 'x', body: '{', headers: text }, [401, 'unauthorized']],
     [`${missingPath}?board=other`, { token: reader.token, body: '{', headers: text }, [403, 'board_not_granted']],
     [missingPath, { token: reader.token, body: '{', headers: text }, [403, 'insufficient_scope']],

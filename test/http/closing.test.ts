@@ -4,7 +4,7 @@ import { createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
 import { request } from '../helpers/request.ts';
 import { startServer } from '../helpers/server.ts';
 
-test('a server that is closing answers what still comes in on a connection, and takes no new one', async () => {
+test('a closing server answers requests on open connections and accepts no new connections', async () => {
   const server = await startServer();
   const world = await createWorld(server);
   const ideaId = await insertIdea(server, world);
@@ -39,7 +39,7 @@ test('a server that is closing answers what still comes in on a connection, and 
   socket.write(`${head('GET /api/v1/board')}\r\n`);
   await holder.query('commit');
   holder.release();
-  // Fails when an answer is not one that the contract declares.
+  // Fails if the contract does not declare the answer.
   await closed;
   await ended;
   expect([...received.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).toEqual(['200', '200']);

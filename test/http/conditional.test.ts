@@ -32,7 +32,7 @@ const ask = (line: string, ifNoneMatch?: string, by = token) =>
   request(server, line, { token: by, headers: ifNoneMatch === undefined ? {} : { 'if-none-match': ifNoneMatch } });
 
 describe.each(reads)('$method $path', operation => {
-  test('answers 304, without a body and without charge, to who has the answer', async () => {
+  test('a read with the current ETag gets 304 without a body and is not charged', async () => {
     const { line } = requestOf(operation, targets);
     const first = await ask(line);
     const etag = first.headers.get('etag') ?? '';
@@ -66,7 +66,7 @@ describe.each(reads)('$method $path', operation => {
     expect(await charged()).toBe(11);
   });
 
-  test('answers HEAD as GET, without a body, and with 304 too', async () => {
+  test('HEAD gets the same answer as GET without a body, also 304', async () => {
     const { line } = requestOf(operation, targets);
     const head = line.replace('GET', 'HEAD');
     const full = await ask(line);
@@ -119,7 +119,7 @@ test('a public page ignores If-None-Match: * and answers 304 to its own ETag', a
   expect([same.status, same.text]).toEqual([304, '']);
 });
 
-test('a call of a tool ignores If-None-Match and counts against the limit', async () => {
+test('a tool call ignores If-None-Match and counts against the limit', async () => {
   const call = (headers: Record<string, string>) =>
     request(server, 'POST /api/v1/mcp', {
       token,
@@ -132,7 +132,7 @@ test('a call of a tool ignores If-None-Match and counts against the limit', asyn
   expect(await charged()).toBe(2);
 });
 
-test('what changes an answer changes its ETag', async () => {
+test('a change of the answer changes its ETag', async () => {
   for (const operation of writes) {
     const fresh = await createTargets(server, world);
     const { line, json } = requestOf(operation, fresh);
@@ -148,7 +148,7 @@ test('what changes an answer changes its ETag', async () => {
   }
 });
 
-test('an answer is kept apart from what another token is answered', async () => {
+test('two tokens with different answers get different ETags', async () => {
   const other = await issueToken(server, world, 'read');
   const line = `GET /api/v1/ideas/${targets.ideaId}`;
   await request(server, `POST /api/v1/ideas/${targets.ideaId}/vote`, { token, json: { value: 'up' } });
@@ -156,7 +156,7 @@ test('an answer is kept apart from what another token is answered', async () => 
   expect((await ask(line, mine, other.token)).body.my_vote).toBe('none');
 });
 
-test('a refusal has no ETag, and neither has what a token is or what was written', async () => {
+test('refusals, writes and GET /api/v1/token have no ETag', async () => {
   for (const line of ['GET /api/v1/ideas/999999999', 'GET /api/v1/ideas?page=0', 'GET /api/v1/token']) {
     const answer = await ask(line, '*');
     expect([line, answer.status === 304, answer.headers.get('etag')]).toEqual([line, false, null]);

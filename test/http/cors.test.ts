@@ -24,7 +24,7 @@ function corsOf({ headers }: Answer) {
   return Object.fromEntries([...headers].filter(([name]) => name.startsWith('access-control-') || name === 'vary'));
 }
 
-/** What a browser asks before it lets a page send a request that has more than a form has. */
+/** The preflight of a browser for a request that a form could not send. */
 function preflight(to: Pick<TestServer, 'baseUrl'>, path: string, origin: string, method = 'POST'): Promise<Answer> {
   const headers = {
     origin,
@@ -37,8 +37,8 @@ function preflight(to: Pick<TestServer, 'baseUrl'>, path: string, origin: string
 const exposed =
   'ETag, Idempotency-Replayed, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id';
 
-describe('a page of an origin that is allowed', () => {
-  test('may ask before it sends, and learns what it may send', async () => {
+describe('a page of an allowed origin', () => {
+  test('a preflight of an allowed origin gets the allowed methods and headers', async () => {
     const answer = await preflight(server, '/api/v1/ideas', ours);
     expect({ status: answer.status, text: answer.text }).toEqual({ status: 204, text: '' });
     expect(corsOf(answer)).toEqual({
@@ -58,11 +58,11 @@ describe('a page of an origin that is allowed', () => {
   test.each([
     ['a success', 'GET /api/v1/ideas', 200],
     ['a refusal', 'GET /api/v1/ideas/999999999', 404],
-    ['a path that is none', 'GET /api/v1/nothing', 404],
-    ['a path that cannot be looked up', 'GET /api/v1/ideas/%ff', 404],
-    ['a method that is none', 'PUT /api/v1/ideas', 405],
+    ['an unknown path', 'GET /api/v1/nothing', 404],
+    ['a path that cannot be decoded', 'GET /api/v1/ideas/%ff', 404],
+    ['an unsupported method', 'PUT /api/v1/ideas', 405],
     ['the document', 'GET /api/v1/openapi.json', 200],
-  ])('may read %s, and its headers', async (_, line, status) => {
+  ])('a page of an allowed origin can read %s and its headers', async (_, line, status) => {
     const answer = await request(server, line, { token, headers: { origin: ours } });
     expect(answer.status).toBe(status);
     expect(corsOf(answer)).toEqual({
@@ -72,7 +72,7 @@ describe('a page of an origin that is allowed', () => {
     });
   });
 
-  test('may read why it was refused without a token, and that the limit of its address is exceeded', async () => {
+  test('a page of an allowed origin can read the errors for a missing token and for the exceeded limit of its address', async () => {
     expect(corsOf(await request(server, 'GET /api/v1/board', { headers: { origin: ours } }))).toHaveProperty(
       'access-control-allow-origin',
       ours,
@@ -89,7 +89,7 @@ describe('a page of an origin that is allowed', () => {
     expect(refused.headers.get('access-control-allow-origin')).toBe(ours);
   });
 
-  test('is never allowed to send cookies, nor to read pages that are for people', async () => {
+  test('a page of an allowed origin cannot send cookies or read pages for people', async () => {
     expect(corsOf(await preflight(server, '/api/v1/ideas', ours))).not.toHaveProperty(
       'access-control-allow-credentials',
     );
@@ -101,7 +101,7 @@ describe('a page of an origin that is allowed', () => {
 });
 
 describe('a page of another origin', () => {
-  test.each(others)('may neither ask nor read: %s', async origin => {
+  test.each(others)('a page of the other origin %s gets no CORS headers', async origin => {
     const asked = await preflight(server, '/api/v1/ideas', origin);
     expect({ status: asked.status, key: asked.key, ...corsOf(asked) }).toEqual({
       status: 405,
@@ -113,11 +113,11 @@ describe('a page of another origin', () => {
   });
 });
 
-test('an answer to a program, which has no origin, still tells caches that it depends on it', async () => {
+test('an answer to a request without Origin has the Vary header for caches', async () => {
   expect(corsOf(await request(server, 'GET /api/v1/ideas', { token }))).toEqual({ vary: 'Origin' });
 });
 
-test('OPTIONS without the headers of a preflight is a method that no path has', async () => {
+test('OPTIONS without the headers of a preflight gets 405', async () => {
   for (const headers of [{}, { origin: ours }, { 'access-control-request-method': 'POST' }] as Record<
     string,
     string
@@ -128,7 +128,7 @@ test('OPTIONS without the headers of a preflight is a method that no path has', 
 });
 
 describe('the setting CORS_ORIGINS', () => {
-  test('lets every origin in with *, in answers that are the same for all', async () => {
+  test('the value * allows all origins, and all get the same answer', async () => {
     const open = await startServerForTest({ environment: { CORS_ORIGINS: '*' } });
     const one = await issueToken(open, await createWorld(open), 'read');
     for (const origin of [ours, ...others]) {
@@ -138,7 +138,7 @@ describe('the setting CORS_ORIGINS', () => {
     }
   });
 
-  test('is off by default', async () => {
+  test('no origin is allowed by default', async () => {
     const closed = await startServerForTest();
     const asked = await preflight(closed, '/api/v1/ideas', ours);
     expect({ key: asked.key, ...corsOf(asked) }).toEqual({ key: 'method_not_allowed' });
@@ -151,7 +151,7 @@ describe('the setting CORS_ORIGINS', () => {
     'https://*.example.com',
     'HTTPS://app.example.com',
     'file://x',
-  ])('does not take %s, which no browser would send', wrong => {
+  ])('the setting refuses %s, which no browser sends as an origin', wrong => {
     expect(() => loadConfig({ CORS_ORIGINS: `${ours},${wrong}` })).toThrow(/CORS_ORIGINS must be origins such as/);
   });
 });

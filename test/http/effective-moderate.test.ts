@@ -38,7 +38,7 @@ const setRole = (role: string) =>
 
 const moderating = writes.filter(({ grant }) => grant === 'moderate');
 
-/** What the token may do now, each as the status and the key that the very next request is answered with. */
+/** The status and the error key that each operation gets with the token now. */
 async function abilities() {
   const targets = await createTargets(server, world);
   const untouchedId = await insertIdea(server, world);
@@ -77,7 +77,7 @@ const everything = {
   saysItModerates: true,
 };
 
-/** As a regular member: what is created awaits approval, and what awaits approval is not there. */
+/** The answers for a regular member: new ideas are pending, and pending ideas are not found. */
 const asMember = {
   moderatorActions: ['token_issuer_not_moderator'],
   readsPending: false,
@@ -102,7 +102,7 @@ const refusedWith = (key: string) => ({
   saysItModerates: undefined,
 });
 
-test('a moderate token of a moderator may do everything', async () => {
+test('a moderate token of a moderator can do everything', async () => {
   expect(await abilities()).toEqual(everything);
 });
 
@@ -111,7 +111,7 @@ test.each(['owner', 'admin', 'moderator'])('the role %s makes the moderate grant
   expect(await abilities()).toEqual(everything);
 });
 
-test('the very next request sees that the role is lost, and that it is regained', async () => {
+test('losing and regaining the role takes effect at the next request', async () => {
   expect(await abilities()).toEqual(everything);
   await setRole('member');
   expect(await abilities()).toEqual(asMember);
@@ -119,7 +119,7 @@ test('the very next request sees that the role is lost, and that it is regained'
   expect(await abilities()).toEqual(everything);
 });
 
-test('the very next request sees that the membership is removed, and that it is back', async () => {
+test('removing and restoring the membership takes effect at the next request', async () => {
   expect(await abilities()).toEqual(everything);
   await server.sql('delete from memberships where account_id = $1 and user_id = $2', [world.accountId, issuerId]);
   expect(await abilities()).toEqual(asMember);
@@ -130,7 +130,7 @@ test('the very next request sees that the membership is removed, and that it is 
   expect(await abilities()).toEqual(everything);
 });
 
-test('a role in another account counts for nothing', async () => {
+test('a role in another account has no effect', async () => {
   const other = await createAccount(server);
   await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'owner')`, [
     other.accountId,
@@ -140,7 +140,7 @@ test('a role in another account counts for nothing', async () => {
   expect(await abilities()).toEqual(asMember);
 });
 
-test('the very next request sees that the issuer is blocked: nothing is written, all is read', async () => {
+test('blocking the issuer stops all writes and no reads from the next request on', async () => {
   expect(await abilities()).toEqual(everything);
   await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, issuerId]);
   expect(await abilities()).toEqual({
@@ -154,13 +154,13 @@ test('the very next request sees that the issuer is blocked: nothing is written,
   expect(await abilities()).toEqual(everything);
 });
 
-test('a block in another account stops nothing', async () => {
+test('a block in another account has no effect', async () => {
   const other = await createAccount(server);
   await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [other.accountId, issuerId]);
   expect(await abilities()).toEqual(everything);
 });
 
-test('the very next request sees that the plan allows no Agent API, and that it does again', async () => {
+test('losing and regaining the Agent API by a change of plan takes effect at the next request', async () => {
   expect(await abilities()).toEqual(everything);
   const setPlan = (plan: string) => server.sql('update accounts set plan = $2 where id = $1', [world.accountId, plan]);
   await setPlan('starter');
@@ -169,13 +169,13 @@ test('the very next request sees that the plan allows no Agent API, and that it 
   expect(await abilities()).toEqual(everything);
 });
 
-test('the very next request sees that the token is revoked', async () => {
+test('the revocation of the token takes effect at the next request', async () => {
   expect(await abilities()).toEqual(everything);
   await server.sql('update api_tokens set revoked_at = now() where id = $1', [tokenId]);
   expect(await abilities()).toEqual(refusedWith('unauthorized'));
 });
 
-test('the very next request sees that the token has expired, to the millisecond', async () => {
+test('the expiry of the token takes effect to the millisecond', async () => {
   const expiry = new Date('2026-05-02T00:00:00Z');
   await server.sql('update api_tokens set expires_at = $2 where id = $1', [tokenId, expiry]);
   clock.set(new Date(expiry.getTime() - 1));
@@ -185,11 +185,11 @@ test('the very next request sees that the token has expired, to the millisecond'
   clock.set('2026-05-01T08:00:00Z');
 });
 
-describe('the very next request sees that the grant', () => {
+describe('a change of the grant', () => {
   const setLevel = (level: string) =>
     server.sql('update api_token_boards set level = $2 where token_id = $1', [tokenId, level]);
 
-  test('is lowered to write', async () => {
+  test('a grant that is lowered to write takes effect at the next request', async () => {
     expect(await abilities()).toEqual(everything);
     await setLevel('write');
     expect(await abilities()).toEqual({
@@ -199,7 +199,7 @@ describe('the very next request sees that the grant', () => {
     });
   });
 
-  test('is lowered to read', async () => {
+  test('a grant that is lowered to read takes effect at the next request', async () => {
     await setLevel('read');
     expect(await abilities()).toEqual({
       ...asMember,
@@ -211,13 +211,13 @@ describe('the very next request sees that the grant', () => {
     });
   });
 
-  test('is taken away', async () => {
+  test('the removal of a grant takes effect at the next request', async () => {
     await server.sql('delete from api_token_boards where token_id = $1', [tokenId]);
     expect(await abilities()).toEqual(refusedWith('board_not_granted'));
   });
 });
 
-test('write never implies moderate, whatever the role of the issuer', async () => {
+test('a write grant never implies moderate, with any role of the issuer', async () => {
   ({ token } = await issueToken(server, world, 'write'));
   expect(await abilities()).toMatchObject({
     moderatorActions: ['insufficient_scope'],
@@ -241,7 +241,7 @@ test('the moderate grant on one board gives nothing on another', async () => {
   expect(first.body.moderation_state).toBe('pending');
 });
 
-test('what a moderator lost the right to do leaves no trace', async () => {
+test('the refused actions of a former moderator change nothing', async () => {
   await setRole('member');
   const targets = await createTargets(server, world);
   const before = await snapshot(server);

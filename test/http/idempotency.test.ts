@@ -35,7 +35,7 @@ function send({ line, json }: ArrangedRequest, key: string, by = token): Promise
 
 const create: ArrangedRequest = { line: 'POST /api/v1/ideas', json: { title: 'Once', body: 'And never again.' } };
 
-/** How many requests the token was charged for in its write bucket. */
+/** The count of the token's write limit. */
 async function charged(): Promise<number> {
   const [row] = await server.sql<{ count: number }>('select count from rate_limits where key = $1', [
     `apitoken:write:${tokenId}`,
@@ -46,7 +46,7 @@ async function charged(): Promise<number> {
 const isReplayed = (answer: Answer) => answer.headers.get('idempotency-replayed') === 'true';
 const storedKeys = () => server.sql('select path, key, status from idempotency_keys where token_id = $1', [tokenId]);
 
-/** A valid request to the same path that differs; undefined for an action without a body, which has none. */
+/** A different valid request to the same path. Undefined for an action without a body. */
 function another(id: string, { line, json }: ArrangedRequest): ArrangedRequest | undefined {
   const otherBodies: Record<string, Record<string, unknown>> = {
     createIdea: { ...json, title: 'Another title' },
@@ -61,7 +61,7 @@ function another(id: string, { line, json }: ArrangedRequest): ArrangedRequest |
 }
 
 describe.each(posts)('a repeated $method $path', operation => {
-  test('answers the same, changes nothing and is not charged', async () => {
+  test('a repeated request gets the same answer, changes nothing and is not charged', async () => {
     const sent = requestOf(operation, targets);
     const first = await send(sent, 'a-key');
     expect(first.status).toBeLessThan(300);
@@ -78,9 +78,9 @@ describe.each(posts)('a repeated $method $path', operation => {
     expect(await charged()).toBe(1);
   });
 
-  // Without a body there is no other content.
+  // An action without a body cannot differ.
   if (operation.hasBody) {
-    test('with another content is refused, changes nothing and is charged', async () => {
+    test('a different request under a used key is refused, changes nothing and is charged', async () => {
       const sent = requestOf(operation, targets);
       await send(sent, 'a-key');
       const after = await snapshot(server);
@@ -93,7 +93,7 @@ describe.each(posts)('a repeated $method $path', operation => {
     });
   }
 
-  test('is a replay whether or not the token with one board names it', async () => {
+  test('a token with one board gets a replay whether or not it names the board', async () => {
     const sent = requestOf(operation, targets);
     const named = { ...sent, line: `${sent.line}?board=${world.boardSlug}` };
     for (const [key, first, second] of [
@@ -109,7 +109,7 @@ describe.each(posts)('a repeated $method $path', operation => {
     }
   });
 
-  test('that is not valid is refused as ever and charged', async () => {
+  test('an invalid request under a used key is refused as usual and charged', async () => {
     const sent = requestOf(operation, targets);
     await send(sent, 'a-key');
     const after = await snapshot(server);
@@ -132,7 +132,7 @@ describe.each(posts)('a repeated $method $path', operation => {
     expect(await snapshot(server)).toEqual(after);
   });
 
-  test('20 times at once has one effect; the others are replayed or told to wait', async () => {
+  test('20 parallel requests under one key have one effect, and the others get a replay or 409', async () => {
     const sent = requestOf(operation, targets);
     const answers = await Promise.all(Array.from({ length: 20 }, () => send(sent, 'a-key')));
     const original = answers.filter(answer => answer.status < 300 && !isReplayed(answer));
@@ -148,7 +148,7 @@ describe.each(posts)('a repeated $method $path', operation => {
     expect([isReplayed(replay), replay.text]).toEqual([true, original[0]?.text]);
   });
 
-  test('leaves nothing behind when its work or its answer cannot be kept, and works when they can', async () => {
+  test('a request whose change or answer cannot be stored leaves nothing behind and succeeds later', async () => {
     const sent = requestOf(operation, targets);
     const before = await snapshot(server);
     await server.sql(`
@@ -181,7 +181,7 @@ describe.each(posts)('a repeated $method $path', operation => {
     expect([answer.status < 300, isReplayed(answer)]).toEqual([true, false]);
   });
 
-  test('is none on a frozen board or after a refusal: what failed is not kept', async () => {
+  test('a refusal is not stored under the key, such as 423 for a frozen board', async () => {
     const sent = requestOf(operation, targets);
     await server.sql('update boards set is_frozen = true where id = $1', [world.boardId]);
     expect((await send(sent, 'a-key')).key).toBe('board_frozen');
@@ -196,7 +196,7 @@ describe.each(posts)('a repeated $method $path', operation => {
     expect([answer.status < 300, isReplayed(answer)]).toEqual([true, false]);
   });
 
-  test('with a key that is no key is not valid, and writes nothing', async () => {
+  test('an invalid key gets 422 and writes nothing', async () => {
     const { line, json } = requestOf(operation, targets);
     const [method = '', path = ''] = line.split(' ');
     const before = await snapshot(server);
@@ -226,7 +226,7 @@ test('a key may have 255 characters of any printable ASCII', async () => {
   }
 });
 
-test('an answer that the version before stored is replayed, with or without the board', async () => {
+test('an answer that the previous version stored is replayed, with or without the board', async () => {
   const { text } = await send(create, 'an-answer');
   for (const [key, query] of [
     ['stored-without', {}],
@@ -260,7 +260,7 @@ test('a token with two boards must name the same board to get a replay', async (
   expect(isReplayed(await send(on(world.boardSlug), 'a-key'))).toBe(true);
 });
 
-test('a call of a tool is a replay with its arguments in another order and with its own board', async () => {
+test('a tool call with reordered arguments and its own board gets a replay', async () => {
   const call = (given: Record<string, unknown>) =>
     request(server, 'POST /api/v1/mcp', {
       token,
@@ -281,7 +281,7 @@ test('a call of a tool is a replay with its arguments in another order and with 
   expect(await ideas()).toEqual(before);
 });
 
-test('a number in another spelling and a member that is given twice make no other request', async () => {
+test('the spelling of a number and a duplicate field do not make a different request', async () => {
   const line = `/api/v1/ideas/${targets.ideaId}/merge`;
   const merge = (body: string) =>
     rawRequest(server, 'POST', line, {
@@ -302,7 +302,7 @@ test('a number in another spelling and a member that is given twice make no othe
   }
 });
 
-test('the order of fields, white space and escapes make no other request', async () => {
+test('the order of fields, white space and escapes do not make a different request', async () => {
   const first = await send(create, 'a-key');
   const same = [
     '{"body":"And never again.","title":"Once"}',
@@ -319,7 +319,7 @@ test('the order of fields, white space and escapes make no other request', async
   }
 });
 
-test('a replay answers what was answered then, whatever has changed since', async () => {
+test('a replay repeats the first answer, even if the board has changed since', async () => {
   const vote = { line: `POST /api/v1/ideas/${targets.ideaId}/vote`, json: { value: 'up' } };
   const first = await send(vote, 'a-key');
   const other = await issueToken(server, world, 'write');
@@ -332,7 +332,7 @@ test('a replay answers what was answered then, whatever has changed since', asyn
   expect(idea.body).toMatchObject({ my_vote: 'down', up_count: 1, down_count: 1 });
 });
 
-test('refusals of the domain are not kept', async () => {
+test('refusals of the domain are not stored', async () => {
   const pendingId = await insertIdea(server, world, { moderationState: 'pending' });
   const comment = { line: `POST /api/v1/ideas/${pendingId}/comments`, json: { body: 'Early.' } };
   expect((await send(comment, 'a-key')).key).toBe('idea_not_published');
@@ -345,7 +345,7 @@ test('refusals of the domain are not kept', async () => {
   expect((await send(missing, 'a-key')).status).toBe(200);
 });
 
-test('a key holds for 24 hours, to the millisecond, and then for a new request', async () => {
+test('a key is valid for 24 hours, to the millisecond, and can then be used again', async () => {
   const first = await send(create, 'a-key');
   clock.advance(24 * 3_600_000 - 1);
   expect(isReplayed(await send(create, 'a-key'))).toBe(true);
@@ -360,7 +360,7 @@ test('a key holds for 24 hours, to the millisecond, and then for a new request',
   expect([different.status, isReplayed(different)]).toEqual([201, false]);
 });
 
-test('a key belongs to its token, also while both are used at once', async () => {
+test('two tokens can use the same key, also at the same time', async () => {
   const other = await issueToken(server, world, 'write');
   const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
   const holder = await server.database.pool.connect();
@@ -369,7 +369,7 @@ test('a key belongs to its token, also while both are used at once', async () =>
     await holder.query('begin');
     await holder.query('select from boards where id = $1 for update', [world.boardId]);
     sent = [send(create, 'a-key'), send(create, 'a-key', other.token)];
-    // Neither is told to wait for the other: both are at work.
+    // Neither gets 409: both run in parallel.
     await expect.poll(() => server.sql(waiting), { timeout: 10_000 }).toHaveLength(2);
   } finally {
     await holder.query('rollback');
@@ -382,7 +382,7 @@ test('a key belongs to its token, also while both are used at once', async () =>
   expect([isReplayed(theirs), theirs.text]).toEqual([true, answers[1]?.text]);
 });
 
-test('a key belongs to its path', async () => {
+test('the same key on another path is another key', async () => {
   for (const id of [targets.ideaId, targets.targetId]) {
     for (const action of [
       { line: `POST /api/v1/ideas/${id}/vote`, json: { value: 'up' } },
@@ -395,7 +395,7 @@ test('a key belongs to its path', async () => {
   expect(await storedKeys()).toHaveLength(4);
 });
 
-test('a replay needs a valid token that may still write', async () => {
+test('a replay needs a valid token with a write grant', async () => {
   await send(create, 'a-key');
   await server.sql(`update api_token_boards set level = 'read' where token_id = $1`, [tokenId]);
   expect((await send(create, 'a-key')).key).toBe('insufficient_scope');
@@ -403,7 +403,7 @@ test('a replay needs a valid token that may still write', async () => {
   expect((await send(create, 'a-key')).key).toBe('unauthorized');
 });
 
-test('without a key nothing is kept, and each request has its effect', async () => {
+test('without a key no answer is stored, and each request has its effect', async () => {
   const ids = [
     await request(server, create.line, { token, json: create.json }),
     await request(server, create.line, { token, json: create.json }),
@@ -412,7 +412,7 @@ test('without a key nothing is kept, and each request has its effect', async () 
   expect(await storedKeys()).toEqual([]);
 });
 
-test('a key is ignored where nothing is posted', async () => {
+test('a key is ignored by methods other than POST', async () => {
   const removal = { line: `DELETE /api/v1/ideas/${targets.ideaId}/tags/${targets.assignedTagId}` };
   for (const key of ['a-key', 'a-key', 'not a key']) {
     for (const sent of [...reads.map(operation => requestOf(operation, targets)), removal]) {
@@ -423,7 +423,7 @@ test('a key is ignored where nothing is posted', async () => {
   expect(await storedKeys()).toEqual([]);
 });
 
-test('a replay is answered also when the bucket is empty', async () => {
+test('a replay works when the rate limit is exhausted', async () => {
   const limited = await startServerForTest({ clock: testClock(), environment: { RATE_LIMIT_WRITE: '2' } });
   const { token: writer } = await issueToken(limited, await createWorld(limited), 'write');
   const post = (key: string) =>
@@ -435,14 +435,14 @@ test('a replay is answered also when the bucket is empty', async () => {
   expect([replay.status, isReplayed(replay), replay.text]).toEqual([201, true, first.text]);
 });
 
-test('a repetition that came in before the first was answered is replayed, and takes one connection at a time', async () => {
+test('a repetition that arrives before the first answer gets a replay and takes one connection at a time', async () => {
   let first: Answer | undefined;
   const { result: replay, statements } = await logStatements(() =>
     rawRequest(server, 'POST', '/api/v1/ideas', {
       token,
       body: JSON.stringify(create.json),
       headers: { 'content-type': 'application/json', 'idempotency-key': 'a-key' },
-      // It is charged before its body arrives; meanwhile the other one comes and is answered.
+      // It is charged before its body arrives. Meanwhile the other request is answered.
       beforeBody: async () => {
         await expect.poll(charged, { timeout: 10_000 }).toBe(1);
         first = await send(create, 'a-key');
@@ -451,7 +451,7 @@ test('a repetition that came in before the first was answered is replayed, and t
   );
   expect([isReplayed(replay), replay.text]).toEqual([true, first?.text]);
   expect(await charged()).toBe(1);
-  // While it held the connection of its transaction, waiting for one to give the charge back on could be for ever.
+  // If the refund needed a second connection during the transaction, it could wait forever.
   const texts = statements.map(({ text }) => text);
   const refund = texts.findIndex(text => text.startsWith('update "rate_limits" set "count" = "count" - 1'));
   expect(refund).toBeGreaterThan(texts.lastIndexOf('commit'));

@@ -5,21 +5,21 @@ import { type Answer, request } from '../helpers/request.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
 import { snapshot } from '../helpers/snapshot.ts';
 
-/** An id that no idea and no tag has, with as many digits as those that exist. */
+/** An unused id with as many digits as the existing ones. */
 const missing = 999;
 
 let server: TestServer;
 let world: World;
 let token: string;
 let targets: Targets;
-/** Ideas and tags where the token has no business: of another account, and of another board of its own account. */
+/** Ideas and tags out of the token's reach: in another account, and on another board of its account. */
 let elsewhere: Record<string, Targets>;
-/** A second board of the account, whose other tokens are none of the first token's business. */
+/** A second board of the account, which the first token does not grant. */
 let sibling: World;
 
 beforeAll(async () => {
   server = await startServer();
-  // Ids of one length, so that an answer does not differ by the length of what it repeats.
+  // All ids have the same length, so that answers have the same length.
   for (const table of ['ideas', 'tags']) await server.sql(`alter table ${table} alter column id restart with 100`);
   world = await createWorld(server);
   const { id: boardId, slug: boardSlug } = await createBoard(server, world.accountId);
@@ -30,7 +30,7 @@ beforeAll(async () => {
     'another account': await createTargets(server, stranger),
     'another board of the account': await createTargets(server, sibling),
   };
-  // What is there has comments and votes that an answer could give away.
+  // The ideas have comments and votes, which an answer could leak.
   for (const [place, where] of [
     ['another account', stranger],
     ['another board of the account', sibling],
@@ -44,10 +44,10 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** What is new with every answer, whatever it says. */
+/** Headers that differ between any two answers. */
 const changing = ['x-request-id', 'date', 'ratelimit', 'x-ratelimit-remaining', 'x-ratelimit-reset', 'keep-alive'];
 
-/** An answer as its receiver could compare it: status, headers in their order, and the body's bytes. */
+/** All that a client can compare: the status, the headers in their order, and the bytes of the body. */
 function comparable({ status, headers, text }: Answer) {
   return { status, headers: [...headers].filter(([name]) => !changing.includes(name)), text };
 }
@@ -55,7 +55,7 @@ function comparable({ status, headers, text }: Answer) {
 const places = ['another account', 'another board of the account'];
 
 describe.each(boardOperations.filter(({ hasIdeaId }) => hasIdeaId))('$method $path', operation => {
-  test.each(places)('answers the idea of %s exactly as a missing one, and touches nothing', async place => {
+  test.each(places)('an idea of %s gets exactly the answer of a missing one, and nothing changes', async place => {
     const there = elsewhere[place] as Targets;
     const before = await snapshot(server);
     const absent = requestOf(operation, targets, { id: missing });
@@ -68,7 +68,7 @@ describe.each(boardOperations.filter(({ hasIdeaId }) => hasIdeaId))('$method $pa
     expect(await snapshot(server)).toEqual(before);
   });
 
-  test('answers a pending idea exactly as a missing one to a token without moderate', async () => {
+  test('without moderate, a pending idea gets exactly the answer of a missing one', async () => {
     const pendingId = await insertIdea(server, world, { moderationState: 'pending' });
     const writer = await issueToken(server, world, 'write');
     const before = await snapshot(server);
@@ -81,7 +81,7 @@ describe.each(boardOperations.filter(({ hasIdeaId }) => hasIdeaId))('$method $pa
   });
 });
 
-test.each(places)('a merge into an idea of %s answers exactly as one into a missing idea', async place => {
+test.each(places)('a merge into an idea of %s gets exactly the answer of a merge into a missing one', async place => {
   const before = await snapshot(server);
   const into = (target_id: number) =>
     request(server, `POST /api/v1/ideas/${targets.ideaId}/merge`, { token, json: { target_id } });
@@ -92,7 +92,7 @@ test.each(places)('a merge into an idea of %s answers exactly as one into a miss
   expect(await snapshot(server)).toEqual(before);
 });
 
-test.each(places)('a tag of %s is answered exactly as a missing one', async place => {
+test.each(places)('a tag of %s gets exactly the answer of a missing one', async place => {
   const before = await snapshot(server);
   const { tagId, assignedTagId } = elsewhere[place] as Targets;
   const add = (tag_id: number) =>
@@ -108,7 +108,7 @@ test.each(places)('a tag of %s is answered exactly as a missing one', async plac
   expect(await snapshot(server)).toEqual(before);
 });
 
-test('a board that is not granted is answered exactly as one that does not exist', async () => {
+test('a board without a grant gets exactly the answer of a missing one', async () => {
   const stranger = await createWorld(server);
   for (const operation of boardOperations) {
     const ask = async (slug: string) => {
@@ -121,7 +121,7 @@ test('a board that is not granted is answered exactly as one that does not exist
   }
 });
 
-test('no list and no board shows anything of another board', async () => {
+test('lists and boards contain no data of another board', async () => {
   const moderator = { token };
   const { body: ideas } = await request(server, 'GET /api/v1/ideas?per_page=100', moderator);
   const foreign = Object.values(elsewhere).flatMap(({ ideaId, targetId, mergedId }) => [ideaId, targetId, mergedId]);
@@ -137,7 +137,7 @@ test('no list and no board shows anything of another board', async () => {
   expect(tagIds.sort()).toEqual([targets.tagId, targets.assignedTagId].sort());
 });
 
-test('a token of two boards reaches each only under its own name', async () => {
+test('a token with two boards reaches each only by its own slug', async () => {
   const both = await issueToken(server, world, { [world.boardId]: 'moderate', [sibling.boardId]: 'moderate' });
   const there = elsewhere['another board of the account'] as Targets;
   const before = await snapshot(server);
@@ -154,7 +154,7 @@ test('a token of two boards reaches each only under its own name', async () => {
 });
 
 describe.each(operations)('$method $path', operation => {
-  test('does not work without a valid token', async () => {
+  test('the operation does not work without a valid token', async () => {
     const revoked = await issueToken(server, world, 'moderate');
     await server.sql('update api_tokens set revoked_at = now() where id = $1', [revoked.id]);
     const expired = await issueToken(server, world, 'moderate');
@@ -195,7 +195,7 @@ describe.each(operations)('$method $path', operation => {
     expect(await snapshot(server)).toEqual(before);
   });
 
-  test('says no more to who has no token than that it needs one', async () => {
+  test('without a token, the operation answers only that it needs one', async () => {
     const answers = [missing, targets.ideaId, 'x'].map(async id => {
       const { line, json } = requestOf(operation, targets, { id });
       return comparable(await request(server, line, { json }));
@@ -206,7 +206,7 @@ describe.each(operations)('$method $path', operation => {
 });
 
 describe.each(boardOperations.filter(({ grant }) => grant !== 'read'))('$method $path', operation => {
-  test(`does not work with a lower grant than ${operation.grant}`, async () => {
+  test(`the operation does not work with a lower grant than ${operation.grant}`, async () => {
     const { line, json } = requestOf(operation, targets);
     const lower = operation.grant === 'moderate' ? (['read', 'write'] as const) : (['read'] as const);
     const tokens = await Promise.all(lower.map(grant => issueToken(server, world, grant)));
@@ -227,7 +227,7 @@ test('the approval queue needs the moderate grant', async () => {
   }
 });
 
-test('each operation works with the lowest grant that it asks for', async () => {
+test('each operation works with the lowest grant that it requires', async () => {
   for (const operation of boardOperations) {
     const fresh = await createTargets(server, world);
     const { token: just } = await issueToken(server, world, operation.grant ?? 'read');
@@ -239,7 +239,7 @@ test('each operation works with the lowest grant that it asks for', async () => 
   }
 });
 
-test('a tag is not assigned across boards even when their names are equal', async () => {
+test('a tag cannot be assigned to an idea of another board, even if the boards have equal names', async () => {
   const name = 'The same name';
   await createTag(server, world.accountId, world.boardId, name);
   const there = await createTag(server, sibling.accountId, sibling.boardId, name);

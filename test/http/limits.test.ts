@@ -6,7 +6,7 @@ import { type Answer, type RequestOptions, request } from '../helpers/request.ts
 import { startServer, type TestServer } from '../helpers/server.ts';
 
 const start = '2026-03-14T09:26:15.000Z';
-/** From then to the end of the minute and of the hour. */
+/** The seconds until the end of the minute and of the hour. */
 const readReset = 45;
 const writeReset = 33 * 60 + 45;
 
@@ -33,7 +33,7 @@ beforeEach(async () => {
 });
 afterAll(() => server.close());
 
-/** Another server on the same database, as a replica or with another setting is one. */
+/** Starts another server on the same database, as a replica or with another setting. */
 async function startReplica(environment: Record<string, string> = {}): Promise<TestServer> {
   const replica = await startServer({
     clock,
@@ -82,15 +82,15 @@ const expected = (bucket: Bucket, remaining: number, reset: number, retryAfter: 
   retryAfter: retryAfter === null ? null : String(retryAfter),
 });
 
-describe('the bucket of a token', () => {
-  test('lets exactly 120 of 500 parallel requests through', async () => {
+describe('the rate limits of a token', () => {
+  test('exactly 120 of 500 parallel reads succeed', async () => {
     const answers = await Promise.all([...Array(500)].map(() => read()));
     const statuses = Map.groupBy(answers, ({ status }) => status);
     expect([...statuses].map(([status, { length }]) => [status, length]).sort()).toEqual([
       [200, 120],
       [429, 380],
     ]);
-    // Each of those that came through was told another remainder.
+    // Each successful request got a different remainder.
     const remainders = statuses.get(200)?.map(({ headers }) => Number(headers.get('x-ratelimit-remaining')));
     expect(remainders?.sort((a, b) => a - b)).toEqual([...Array(120).keys()]);
     for (const answer of statuses.get(429) ?? []) {
@@ -100,7 +100,7 @@ describe('the bucket of a token', () => {
     expect(await countOf(`apitoken:read:${tokenId}`)).toBe(500);
   });
 
-  test('lets exactly 20 of 60 parallel writes through, and the rest write nothing', async () => {
+  test('exactly 20 of 60 parallel writes succeed, and the others write nothing', async () => {
     const create = (n: number) =>
       request(server, 'POST /api/v1/ideas', { token, json: { title: `Parallel ${n}`, body: 'One of many.' } });
     const answers = await Promise.all([...Array(60).keys()].map(create));
@@ -109,7 +109,7 @@ describe('the bucket of a token', () => {
     expect(await server.sql(`select from ideas where title like 'Parallel%'`)).toHaveLength(20);
   });
 
-  test('is its own: what one token uses up another has still', async () => {
+  test('each token has its own limit', async () => {
     await setCount('apitoken:read', 120);
     expect((await read()).status).toBe(429);
     const other = await issueToken(server, world, 'read');
@@ -117,7 +117,7 @@ describe('the bucket of a token', () => {
     expect(limitHeaders(answer)).toEqual(expected('apitoken:read', 119, readReset));
   });
 
-  test('is separate for reading and writing', async () => {
+  test('reads and writes have separate limits', async () => {
     await setCount('apitoken:read', 120);
     expect((await read()).status).toBe(429);
     expect(limitHeaders(await vote())).toEqual(expected('apitoken:write', 19, writeReset));
@@ -127,7 +127,7 @@ describe('the bucket of a token', () => {
     expect(limitHeaders(await read())).toEqual(expected('apitoken:read', 119, readReset));
   });
 
-  test('is the same for every read and every board, and for every write', async () => {
+  test('all reads share one limit, and all writes another, on all boards', async () => {
     for (const line of ['board', 'ideas', `ideas/${ideaId}`, `ideas/${ideaId}/comments`]) {
       await request(server, `GET /api/v1/${line}`, { token });
     }
@@ -138,7 +138,7 @@ describe('the bucket of a token', () => {
     expect(await countOf(`apitoken:write:${tokenId}`)).toBe(2);
   });
 
-  test('opens anew with each window, to the millisecond', async () => {
+  test('the read limit resets with each minute, to the millisecond', async () => {
     clock.set('2026-03-14T09:26:00.000Z');
     expect(limitHeaders(await read())).toEqual(expected('apitoken:read', 119, 60));
     clock.set('2026-03-14T09:26:00.001Z');
@@ -152,7 +152,7 @@ describe('the bucket of a token', () => {
     expect(limitHeaders(await read())).toEqual(expected('apitoken:read', 119, 60));
   });
 
-  test('for writing opens anew with each hour', async () => {
+  test('the write limit resets with each hour', async () => {
     await setCount('apitoken:write', 20);
     clock.set('2026-03-14T09:59:59.999Z');
     expect(limitHeaders(await vote())).toEqual(expected('apitoken:write', 0, 1, 1));
@@ -160,7 +160,7 @@ describe('the bucket of a token', () => {
     expect(limitHeaders(await vote())).toEqual(expected('apitoken:write', 19, 3600));
   });
 
-  test('is not opened anew by a replica whose clock is behind', async () => {
+  test('a replica with a slow clock does not reset a limit', async () => {
     clock.set('2026-03-14T09:27:00.000Z');
     await read();
     clock.set('2026-03-14T09:26:59.000Z');
@@ -168,14 +168,14 @@ describe('the bucket of a token', () => {
     expect(await countOf(`apitoken:read:${tokenId}`)).toBe(2);
   });
 
-  test('is shared by replicas on one database', async () => {
+  test('replicas on one database share the limits', async () => {
     const replica = await startReplica();
     const answers = await Promise.all([...Array(200)].map((_, n) => read(n % 2 ? server : replica)));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(120);
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(80);
   });
 
-  test('has the size that is set; none at all is a size', async () => {
+  test('the settings define the limits, and 0 allows no request', async () => {
     const strict = await startReplica({ RATE_LIMIT_READ: '2', RATE_LIMIT_WRITE: '0' });
     expect((await vote(strict)).status).toBe(429);
     expect([(await read(strict)).status, (await read(strict)).status, (await read(strict)).status]).toEqual([
@@ -223,7 +223,7 @@ describe('a request is charged', () => {
     expect(limitHeaders(answer as Answer)).toEqual(expected('apitoken:write', 19, writeReset));
   });
 
-  test('also for 423', async () => {
+  test('a request with the answer 423 is charged', async () => {
     await server.sql('update boards set is_frozen = true where id = $1', [world.boardId]);
     let answer: Answer | undefined;
     const count = await charged('apitoken:write', async () => {
@@ -233,12 +233,12 @@ describe('a request is charged', () => {
     await server.sql('update boards set is_frozen = false where id = $1', [world.boardId]);
   });
 
-  test('also for 429', async () => {
+  test('a request with the answer 429 is charged', async () => {
     await setCount('apitoken:read', 120);
     expect(await charged('apitoken:read', () => read())).toBe(1);
   });
 
-  test('not for 304, whose headers say so', async () => {
+  test('a request with the answer 304 is not charged, as its headers show', async () => {
     const first = await read();
     const headers = { 'if-none-match': first.headers.get('etag') ?? '' };
     let answer: Answer | undefined;
@@ -251,16 +251,16 @@ describe('a request is charged', () => {
     expect(limitHeaders(answer as Answer)).toEqual(expected('apitoken:read', 119, readReset));
   });
 
-  test('not for 304 at the end of the bucket, and never below nothing', async () => {
+  test('a 304 for the last allowed request is not charged, and the count never gets negative', async () => {
     const headers = { 'if-none-match': (await read()).headers.get('etag') ?? '' };
     await setCount('apitoken:read', 119);
     for (let n = 0; n < 3; n++) expect((await read(server, { headers })).status).toBe(304);
     expect((await read()).status).toBe(200);
-    // Nothing is left to look with.
+    // The limit is exhausted.
     expect((await read(server, { headers })).status).toBe(429);
   });
 
-  test('not for the replay of an idempotent request, whose headers say so', async () => {
+  test('an idempotent replay is not charged, as its headers show', async () => {
     const headers = { 'idempotency-key': 'once' };
     expect(limitHeaders(await vote(server, { headers }))).toEqual(expected('apitoken:write', 19, writeReset));
     let answer: Answer | undefined;
@@ -275,7 +275,7 @@ describe('a request is charged', () => {
     expect((await vote(server, { headers })).status).toBe(200);
   });
 
-  test('not for looking at the token, which shows both buckets, also when they are empty', async () => {
+  test('reading the token is not charged and shows both limits, also when they are exhausted', async () => {
     const self = () => request(server, 'GET /api/v1/token', { token });
     const state = (bucket: Bucket, remaining: number, reset: number) => ({
       limit: buckets[bucket].limit,
@@ -301,7 +301,7 @@ describe('a request is charged', () => {
     expect(empty.status).toBe(200);
     expect(empty.body.buckets).toMatchObject({ 'apitoken:read': { remaining: 0 }, 'apitoken:write': { remaining: 0 } });
     expect(await countOf(`apitoken:read:${tokenId}`)).toBe(500);
-    // What is over counts no more.
+    // The last window does not count any more.
     clock.set('2026-03-14T09:27:00.000Z');
     expect((await self()).body.buckets['apitoken:read']).toEqual(state('apitoken:read', 120, 60));
   });
@@ -335,7 +335,7 @@ describe('the limit of an address', () => {
     const refused = await request(strict, line);
     expect(refused.status).toBe(429);
     const isJson = refused.headers.get('content-type')?.startsWith('application/json');
-    // The documentation is a page, and so is its refusal.
+    // The documentation is a page, and its refusal is one too.
     expect(isJson).toBe(line !== 'GET /docs/');
     if (isJson && !line.startsWith('HEAD')) expect(refused.key).toBe('rate_limited');
     expect(limitHeaders(refused)).toEqual({
@@ -349,28 +349,28 @@ describe('the limit of an address', () => {
     expect(await countOf('ip:127.0.0.1')).toBe(4);
   });
 
-  test('guards also who has a valid token, and then charges no bucket', async () => {
+  test('the limit of an address applies to valid tokens, and then their own limits are not charged', async () => {
     for (let n = 0; n < 3; n++) expect((await read(strict)).status).toBe(200);
     expect(await countOf(`apitoken:read:${tokenId}`)).toBe(3);
     expect(await read(strict)).toMatchObject({ status: 429, key: 'rate_limited' });
     expect(await vote(strict)).toMatchObject({ status: 429, key: 'rate_limited' });
   });
 
-  test('does not guard /health, which leaves no count', async () => {
+  test('/health does not count against the limit of an address', async () => {
     for (let n = 0; n < 10; n++) expect((await request(strict, 'GET /health')).status).toBe(200);
     expect(await countOf('ip:127.0.0.1')).toBe(0);
     for (let n = 0; n < 4; n++) await request(strict, 'GET /nothing');
     expect((await request(strict, 'GET /health')).status).toBe(200);
   });
 
-  test('is one for everything, and opens anew with each minute', async () => {
+  test('all paths share the limit of an address, which resets with each minute', async () => {
     for (const line of ['GET /nothing', 'GET /api/v1/board', 'GET /ready']) await request(strict, line);
     expect((await request(strict, 'GET /api/v1/openapi.json')).status).toBe(429);
     clock.set('2026-03-14T09:27:00.000Z');
     expect((await request(strict, 'GET /api/v1/openapi.json')).status).toBe(200);
   });
 
-  test('lets exactly as many parallel requests through', async () => {
+  test('exactly as many parallel requests of an address succeed as its limit allows', async () => {
     const answers = await Promise.all([...Array(50)].map(() => request(strict, 'GET /nothing')));
     expect(answers.filter(({ status }) => status === 404)).toHaveLength(3);
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(47);
@@ -378,7 +378,7 @@ describe('the limit of an address', () => {
 
   const from = (address: string) => ({ headers: { 'x-forwarded-for': address } });
 
-  test('believes no X-Forwarded-For as it is delivered', async () => {
+  test('by default X-Forwarded-For is ignored', async () => {
     for (const address of ['203.0.113.1', '203.0.113.2', '203.0.113.3']) {
       expect((await request(strict, 'GET /nothing', from(address))).status).toBe(404);
     }
@@ -386,13 +386,13 @@ describe('the limit of an address', () => {
     expect(await keysOfAddresses()).toEqual(['ip:127.0.0.1']);
   });
 
-  test('believes no X-Forwarded-For from an address that is not among the proxies', async () => {
+  test('X-Forwarded-For from an address outside the trusted proxies is ignored', async () => {
     const server = await startReplica({ RATE_LIMIT_IP: '3', TRUST_PROXY: '10.0.0.0/8, 192.0.2.1' });
     await request(server, 'GET /nothing', from('203.0.113.1'));
     expect(await keysOfAddresses()).toEqual(['ip:127.0.0.1']);
   });
 
-  test('counts whom a proxy names that is believed, the nearest that is none itself', async () => {
+  test('behind trusted proxies, the nearest address that is not a proxy counts', async () => {
     const proxied = await startReplica({ RATE_LIMIT_IP: '1', TRUST_PROXY: '127.0.0.1,10.0.0.0/8' });
     for (const address of ['203.0.113.1', '203.0.113.2', 'made-up, 203.0.113.3, 10.0.0.7']) {
       expect((await request(proxied, 'GET /nothing', from(address))).status).toBe(404);
@@ -401,7 +401,7 @@ describe('the limit of an address', () => {
     expect(await keysOfAddresses()).toEqual(['ip:203.0.113.1', 'ip:203.0.113.2', 'ip:203.0.113.3']);
   });
 
-  test('counts a whole network of IPv6 as one, and IPv4 in IPv6 as IPv4', async () => {
+  test('an IPv6 /64 counts as one address, and a mapped IPv4 address as IPv4', async () => {
     const proxied = await startReplica({ TRUST_PROXY: 'true' });
     const counted = async (...addresses: string[]) => {
       await forget();
@@ -422,7 +422,7 @@ async function keysOfAddresses(): Promise<string[]> {
   return rows.map(({ key }) => key);
 }
 
-test('the counters have keys of the form <bucket>:<identity>, and expire with their window', async () => {
+test('counters have keys of the form <bucket>:<identity> and expire with their window', async () => {
   await read();
   await vote();
   const rows = await server.sql<{ key: string }>(

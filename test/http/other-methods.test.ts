@@ -14,22 +14,22 @@ beforeAll(async () => {
   allowed = new Map();
   for (const { url, method, config } of routes) {
     if (config?.allow !== undefined) continue;
-    // The documentation comes from an app of its own, which serves it there.
+    // A plugin serves the documentation there.
     if (url === '/') continue;
     allowed.set(url, [...(allowed.get(url) ?? []), ...[method].flat()]);
   }
 });
 afterAll(() => server.close());
 
-/** CONNECT names no path. */
+/** CONNECT has no path. */
 const methods = METHODS.filter(method => method !== 'CONNECT');
 
-test('every method that Node reads gets 405 and Allow on every path that does not have it', async () => {
+test('every unsupported method that Node parses gets 405 and Allow on every path', async () => {
   expect(methods).toEqual(expect.arrayContaining(['PROPFIND', 'MKCOL', 'LOCK', 'TRACE', 'REPORT', 'QUERY', 'SOURCE']));
   expect(allowed.size).toBeGreaterThan(50);
   for (const [url, own] of allowed) {
     const path = url.replace(/:\w+/g, '1').replace('*', 'x');
-    // Each method once on some path, and on each path one that Fastify routes and one that it does not.
+    // Each method is sent to some path. Each path gets one method that Fastify routes and one that it does not.
     const tried = url.startsWith('/api/v1/ideas') ? methods : ['PROPFIND', 'TRACE', 'LOCK'];
     for (const method of tried) {
       if (own.includes(method)) continue;
@@ -42,7 +42,7 @@ test('every method that Node reads gets 405 and Allow on every path that does no
   }
 });
 
-test('every method gets 404 on a path that is none', async () => {
+test('every method gets 404 on an unknown path', async () => {
   for (const path of ['/no/such/path', '/api/v1/nothing', '/api/v1/ideas/%zz', '/admin/nothing', '/oauth/nothing']) {
     for (const method of methods) {
       const answer = await rawRequest(server, method, path);

@@ -19,7 +19,7 @@ afterAll(() => server.close());
 
 const json = { 'content-type': 'application/json' };
 
-/** What JSON can say in the names of the prototype, in place of a value or beside it. */
+/** JSON members with the names of prototype properties, alone or beside a valid value. */
 const members: [string, string][] = [
   ['__proto__', '"__proto__":{"value":"up","polluted":1}'],
   ['__proto__ in escapes', '"\\u005f_proto__":{"value":"up","polluted":1}'],
@@ -47,7 +47,7 @@ describe('prototype keys', () => {
   });
 
   test.each(members)(
-    'a prototype key in the arguments of a tool is an unknown argument, in every form of a call: %s',
+    'a prototype key in the arguments of a tool is an unknown argument in every form of a call: %s',
     async (_, text) => {
       for (const form of forms) {
         const isModern = form.startsWith('modern');

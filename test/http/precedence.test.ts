@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** A request that is answered 200, and everything that can be wrong with it. */
+/** A valid request, with a way to cause each error. */
 interface Scene {
   world: World;
   issuerId: number;
@@ -55,7 +55,7 @@ async function exhaust(key: string, count: number, windowMs: number) {
 }
 
 interface Condition {
-  /** The place in the order: of two conditions the one with the lower rank is answered. */
+  /** The position in the order. Of two errors, the answer is the one with the lower rank. */
   rank: number;
   name: string;
   status: number;
@@ -63,7 +63,7 @@ interface Condition {
   hold(scene: Scene): unknown;
 }
 
-/** The order of the errors. The ones of one rank exclude each other or are the same refusal by another cause. */
+/** The order of the errors. Errors with the same rank exclude each other or have the same key. */
 const conditions: Condition[] = [
   {
     rank: 1,
@@ -104,7 +104,7 @@ const conditions: Condition[] = [
   },
   {
     rank: 5,
-    name: 'no board is named by a token of two',
+    name: 'a token with two boards names none',
     status: 400,
     key: 'board_required',
     hold: async ({ world, tokenId }) => {
@@ -117,7 +117,7 @@ const conditions: Condition[] = [
   },
   {
     rank: 5,
-    name: 'a board is named that is not granted',
+    name: 'the token does not grant the named board',
     status: 403,
     key: 'board_not_granted',
     hold: scene => {
@@ -133,7 +133,7 @@ const conditions: Condition[] = [
   },
   {
     rank: 7,
-    name: 'the issuer is no moderator',
+    name: 'the issuer is not a moderator',
     status: 403,
     key: 'token_issuer_not_moderator',
     hold: ({ issuerId }) => server.sql(`update memberships set role = 'member' where user_id = $1`, [issuerId]),
@@ -148,7 +148,7 @@ const conditions: Condition[] = [
   },
   {
     rank: 8,
-    name: 'the body is no JSON by its type',
+    name: 'the content type is not JSON',
     status: 415,
     key: 'unsupported_media_type',
     hold: scene => {
@@ -175,7 +175,7 @@ const conditions: Condition[] = [
   },
   {
     rank: 9,
-    name: 'the body has a field too many',
+    name: 'the body has an unknown field',
     status: 422,
     key: 'validation_failed',
     hold: scene => {
@@ -209,7 +209,7 @@ const conditions: Condition[] = [
   },
   {
     rank: 12,
-    name: 'the status is not of the registry',
+    name: 'the status is not in the registry',
     status: 422,
     key: 'invalid_status',
     hold: scene => {
@@ -227,13 +227,13 @@ const conditions: Condition[] = [
   },
 ];
 
-/** Each sets the body, so that only one of them can hold. */
+/** Only one of these can hold, because each sets the body. */
 const ofTheBody = new Set([
   'the body is too large',
   'the body is not JSON',
-  'the body has a field too many',
+  'the body has an unknown field',
   'the body lacks its field',
-  'the status is not of the registry',
+  'the status is not in the registry',
 ]);
 
 async function outcomeOf(...held: Condition[]) {
@@ -248,7 +248,7 @@ async function outcomeOf(...held: Condition[]) {
   return { status, key, left: idea?.key };
 }
 
-test('with nothing wrong the request is answered 200, and has its effect', async () => {
+test('the valid request gets 200 and has its effect', async () => {
   expect(await outcomeOf()).toEqual({ status: 200, key: undefined, left: 'planned' });
 });
 
@@ -264,7 +264,7 @@ describe.each(conditions)('when $name', condition => {
   );
 
   if (later.length > 0) {
-    test('it is so whatever of what comes later holds too', async () => {
+    test('the answer is the same with every later error at once', async () => {
       for (const other of later) {
         expect([other.name, await outcomeOf(condition, other)]).toEqual([other.name, { status, key, left: 'open' }]);
       }
@@ -272,8 +272,8 @@ describe.each(conditions)('when $name', condition => {
   }
 });
 
-describe('the ranks that the path of another operation shows', () => {
-  test('a query that is not valid comes before an idea that does not exist', async () => {
+describe('the order in other operations', () => {
+  test('an invalid query is reported before a missing idea', async () => {
     const scene = await arrange();
     const { token } = scene;
     for (const line of ['GET /api/v1/ideas/999999999?x=1', 'GET /api/v1/ideas/999999999/comments?page=0']) {
@@ -281,21 +281,21 @@ describe('the ranks that the path of another operation shows', () => {
     }
   });
 
-  test('a body that cannot be read comes before a query that is not valid', async () => {
+  test('an unreadable body is reported before an invalid query', async () => {
     const scene = await arrange();
     expect(await send({ ...scene, query: '?x=1', body: '{' })).toMatchObject({ status: 400, key: 'malformed_json' });
     const text = { 'content-type': 'text/plain' };
     expect(await send({ ...scene, query: '?x=1', headers: text })).toMatchObject({ status: 415 });
   });
 
-  test('a grant that a query parameter asks for comes before the value of that parameter', async () => {
+  test('a missing grant for a query parameter is reported before an invalid value of the parameter', async () => {
     const { world } = await arrange();
     const { token } = await issueToken(server, world, 'read');
     const answer = await request(server, 'GET /api/v1/ideas?moderation_state=none', { token });
     expect(answer).toMatchObject({ status: 403, key: 'insufficient_scope' });
   });
 
-  test('for a vote: the missing idea, then the frozen board, then the window, then the status', async () => {
+  test('a vote reports the missing idea, then the frozen board, then the window, then the status', async () => {
     const { world, token, ideaId } = await arrange();
     const vote = async (id: unknown) =>
       (await request(server, `POST /api/v1/ideas/${id}/vote`, { token, json: { value: 'up' } })).key;
@@ -314,7 +314,7 @@ describe('the ranks that the path of another operation shows', () => {
     expect(await vote(ideaId)).toBeUndefined();
   });
 
-  test('for a comment: the frozen board, then the status, then the state of the idea, then the comment before', async () => {
+  test('a comment reports the frozen board, then the status, then the state of the idea, then the previous comment', async () => {
     const { world, token, ideaId } = await arrange();
     const comment = async () =>
       (await request(server, `POST /api/v1/ideas/${ideaId}/comments`, { token, json: { body: 'A comment.' } })).key;
@@ -331,7 +331,7 @@ describe('the ranks that the path of another operation shows', () => {
     expect(await comment()).toBe('consecutive_comment');
   });
 
-  test('for a merge: the frozen board before the merge into itself', async () => {
+  test('a merge reports the frozen board before the merge into itself', async () => {
     const { world, token, ideaId } = await arrange();
     const merge = async () =>
       (await request(server, `POST /api/v1/ideas/${ideaId}/merge`, { token, json: { target_id: ideaId } })).key;
@@ -341,7 +341,7 @@ describe('the ranks that the path of another operation shows', () => {
     expect(await merge()).toBe('merge_into_self');
   });
 
-  test('for an idea: the frozen board before its window', async () => {
+  test('a new idea reports the frozen board before its window', async () => {
     const { world, token } = await arrange();
     const create = async () =>
       (await request(server, 'POST /api/v1/ideas', { token, json: { title: 'A', body: 'B' } })).key;

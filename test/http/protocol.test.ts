@@ -22,7 +22,7 @@ afterAll(() => server.close());
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-/** Requests that are answered in every way there is, each with its status. */
+/** Requests for every kind of answer, each with its status. */
 const everyKind: [string, number, { token?: boolean; json?: unknown; text?: string }][] = [
   ['GET /api/v1/board', 200, { token: true }],
   ['POST /api/v1/ideas', 201, { token: true, json: { title: 'A title', body: 'A body.' } }],
@@ -50,14 +50,17 @@ function sendKind([line, , kind]: (typeof everyKind)[number], headers: Record<st
 }
 
 describe('X-Request-Id', () => {
-  test.each(everyKind)('is on the answer to %s with %d: a new one, or the sane one of the client', async (...kind) => {
-    const [, status] = kind;
-    const made = await sendKind(kind);
-    expect(made.status).toBe(status);
-    expect(made.headers.get('x-request-id')).toMatch(uuid);
-    const kept = await sendKind(kind, { 'x-request-id': 'client-7.b_~1' });
-    expect(kept.headers.get('x-request-id')).toBe('client-7.b_~1');
-  });
+  test.each(everyKind)(
+    'the answer to %s with %d has a request id: a new one, or the valid one of the client',
+    async (...kind) => {
+      const [, status] = kind;
+      const made = await sendKind(kind);
+      expect(made.status).toBe(status);
+      expect(made.headers.get('x-request-id')).toMatch(uuid);
+      const kept = await sendKind(kind, { 'x-request-id': 'client-7.b_~1' });
+      expect(kept.headers.get('x-request-id')).toBe('client-7.b_~1');
+    },
+  );
 
   test.each([
     ['too long', 'a'.repeat(129)],
@@ -72,14 +75,14 @@ describe('X-Request-Id', () => {
     expect(answer.headers.get('x-request-id')).toMatch(uuid);
   });
 
-  test('of 128 characters is kept, and is the one in the log', async () => {
+  test('a request id of 128 characters is kept and logged', async () => {
     const id = 'a'.repeat(128);
     const answer = await request(server, 'GET /api/v1/board', { token, headers: { 'x-request-id': id } });
     expect(answer.headers.get('x-request-id')).toBe(id);
     expect(requestLines().filter(line => line.reqId === id)).toMatchObject([{ path: '/api/v1/board', status: 200 }]);
   });
 
-  test('differs from one answer to the next', async () => {
+  test('each answer has a different request id', async () => {
     const answers = await Promise.all([...Array(20)].map(() => request(server, 'GET /health')));
     expect(new Set(answers.map(({ headers }) => headers.get('x-request-id'))).size).toBe(20);
   });
@@ -100,7 +103,7 @@ function requestLines(of: TestServer = server): LogLine[] {
 describe('HEAD', () => {
   const gets = Object.values(contract).filter(({ method }) => method === 'GET');
 
-  test.each(gets)('of $path answers as GET does, without the body', async route => {
+  test.each(gets)('HEAD $path gets the same answer as GET without the body', async route => {
     const path = route.path.replace(':id', String(ideaId));
     const options = (route.metadata as RouteMetadata).auth === 'none' ? {} : { token };
     const get = await request(server, `GET ${path}`, options);
@@ -110,13 +113,13 @@ describe('HEAD', () => {
     expect(get.text).not.toBe('');
     const names = ['content-type', 'etag', 'cache-control', 'ratelimit-policy', 'x-ratelimit-limit'];
     for (const name of names) expect([name, head.headers.get(name)]).toEqual([name, get.headers.get(name)]);
-    // The body of the token says what remains, and so may be longer or shorter.
+    // The length of the token's body depends on the remaining requests.
     if (route.path !== '/api/v1/token') {
       expect(head.headers.get('content-length')).toBe(get.headers.get('content-length'));
     }
   });
 
-  test('of what a token may not have is refused as GET is', async () => {
+  test('HEAD without the needed grant is refused like GET', async () => {
     for (const [line, options, status] of [
       ['HEAD /api/v1/board', {}, 401],
       ['HEAD /api/v1/ideas/999999999', { token }, 404],
@@ -132,7 +135,7 @@ describe('HEAD', () => {
 describe('another method', () => {
   const paths = [...new Set(Object.values(contract).map(({ path }) => path))];
 
-  test.each(paths)('on %s answers 405 and Allow', async path => {
+  test.each(paths)('an unsupported method on %s gets 405 and Allow', async path => {
     const allowed = Object.values(contract)
       .filter(route => route.path === path)
       .flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
@@ -146,13 +149,13 @@ describe('another method', () => {
     }
   });
 
-  test('on the OpenAPI document answers 405 as well', async () => {
+  test('an unsupported method on the OpenAPI document gets 405', async () => {
     const answer = await request(server, 'POST /api/v1/openapi.json');
     expect(answer).toMatchObject({ status: 405, key: 'method_not_allowed' });
     expect(answer.headers.get('allow')).toBe('GET, HEAD');
   });
 
-  test('on a path that is none answers 404', async () => {
+  test('any method on an unknown path gets 404', async () => {
     for (const method of ['GET', 'POST', 'DELETE', 'OPTIONS', 'TRACE']) {
       const answer = await rawRequest(server, method, '/api/v1/nothing', { token });
       expect([method, answer.status, answer.key]).toEqual([method, 404, 'not_found']);
@@ -188,7 +191,7 @@ describe('a path', () => {
     '/api/v1/ideas/..%2f..%2fhealth',
     `/api/v1/ideas/${'9'.repeat(101)}`,
     `/${'a'.repeat(5000)}`,
-  ])('%s answers 404, whatever is wrong with it', async path => {
+  ])('the invalid path %s gets 404', async path => {
     const answer = await rawRequest(server, 'GET', path, { token });
     expect(answer).toMatchObject({ status: 404, key: 'not_found' });
     expect(answer.headers.get('cache-control')).toBe('no-store');
@@ -209,7 +212,7 @@ describe('a path', () => {
     '9223372036854775807',
     '9223372036854775808',
     '99999999999999999999999999',
-  ])('with the id %s, which names no idea, answers 404', async id => {
+  ])('a path with the invalid id %s gets 404', async id => {
     for (const line of [`GET /api/v1/ideas/${id}`, `GET /api/v1/ideas/${id}/comments`]) {
       expect(await request(server, line, { token })).toMatchObject({ status: 404, key: 'not_found' });
     }
@@ -218,8 +221,8 @@ describe('a path', () => {
   });
 });
 
-describe('what may be kept of an answer', () => {
-  test('is said on every kind of answer: a read for its reader, the document for all, the rest for nobody', async () => {
+describe('the caching headers', () => {
+  test('the client may cache a read, every cache the OpenAPI document, and none anything else', async () => {
     const kept: Record<string, string> = {
       'GET /api/v1/board 200': 'private, no-cache',
       'GET /api/v1/openapi.json 200': 'public, max-age=300',
@@ -233,7 +236,7 @@ describe('what may be kept of an answer', () => {
     }
   });
 
-  test('has a weak ETag on a read of a board alone', async () => {
+  test('only reads of a board have a weak ETag', async () => {
     for (const operation of operations) {
       const sent = requestOf(operation, await createTargets(server, world));
       const { status, headers } = await request(server, sent.line, { token, json: sent.json });
@@ -260,7 +263,7 @@ describe('If-None-Match', () => {
     expect(answer.headers.get('cache-control')).toBe('private, no-cache');
   };
 
-  test('a read with the current tag gets 304: weak, strong, or in a list', async () => {
+  test('a read with the current tag gets 304, whether the tag is weak, strong or in a list', async () => {
     const tag = await currentTag();
     const strong = tag.replace('W/', '');
     for (const value of [tag, strong, `"other", ${tag}`, `${tag},"other"`, `W/"a" , ${strong} , "b"`]) {
@@ -269,7 +272,7 @@ describe('If-None-Match', () => {
     }
   });
 
-  test('with another answers 200 and the body', async () => {
+  test('a read with another tag gets 200 and the body', async () => {
     const tag = await currentTag();
     const opaque = tag.slice(3, -1);
     for (const value of [
@@ -288,7 +291,7 @@ describe('If-None-Match', () => {
     }
   });
 
-  test('notices a change, and only a change', async () => {
+  test('the ETag changes exactly when the answer changes', async () => {
     const before = await currentTag();
     expect(await currentTag()).toBe(before);
     await request(server, `POST ${path()}/vote`, { token, json: { value: 'up' } });
@@ -299,7 +302,7 @@ describe('If-None-Match', () => {
     expectNotModified(await get(before), before);
   });
 
-  test('differs for two tokens that see different things', async () => {
+  test('two tokens with different answers get different ETags', async () => {
     await request(server, `POST ${path()}/vote`, { token, json: { value: 'up' } });
     const mine = await currentTag();
     const other = await issueToken(server, world, 'read');
@@ -307,7 +310,7 @@ describe('If-None-Match', () => {
     expect(theirs.headers.get('etag')).not.toBe(mine);
   });
 
-  test('never turns a refusal into 304, nor does anything to a write', async () => {
+  test('If-None-Match never affects refusals and writes', async () => {
     const headers = { 'if-none-match': '*' };
     expect((await request(server, `GET ${path()}`, { headers })).status).toBe(401);
     expect((await request(server, 'GET /api/v1/ideas/999999999', { token, headers })).status).toBe(404);
@@ -317,7 +320,7 @@ describe('If-None-Match', () => {
 });
 
 describe('a failure of the server', () => {
-  test('is answered with its key alone, and is in the log with its stack, without values, tokens or addresses', async () => {
+  test('the answer to an internal error has only its key, and the log has its stack without values, tokens and addresses', async () => {
     const broken = await startServerForTest();
     const there = await createWorld(broken);
     const { token: own } = await issueToken(broken, there, 'moderate');
@@ -326,7 +329,7 @@ describe('a failure of the server', () => {
     await broken.sql('drop table followers cascade');
     await broken.sql('drop table idea_tags cascade');
 
-    const title = 'A title that nobody else may read';
+    const title = 'A title that must stay secret';
     const answers = [
       await request(broken, 'POST /api/v1/ideas', { token: own, json: { title, body: 'Nor this body.' } }),
       await request(broken, 'GET /api/v1/ideas?q=private-words', { token: own }),
@@ -357,7 +360,7 @@ describe('a failure of the server', () => {
 });
 
 describe('the log', () => {
-  test('has one line for each request: what was asked and what was answered, and no query', async () => {
+  test('the log has one line for each request, with its path and status and without its query', async () => {
     server.logLines.length = 0;
     await request(server, 'GET /api/v1/ideas?q=secret-words', { token });
     await request(server, 'GET /api/v1/ideas/%zz?q=secret-words');
@@ -371,7 +374,7 @@ describe('the log', () => {
     expect(server.logLines.join('')).not.toContain('secret-words');
   });
 
-  test('never has a token, wherever it was put', async () => {
+  test('the log never contains a token, wherever the request had it', async () => {
     const debug = await startServerForTest({ environment: { LOG_LEVEL: 'trace' } });
     const there = await createWorld(debug);
     const { token: own } = await issueToken(debug, there, 'write');

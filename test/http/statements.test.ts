@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** The first request of a minute also notes that its token was used, at some time: here it is noted already. */
+/** The first request in a minute also stores the last use of its token. Here it is stored already. */
 const forgoNotes = () => server.sql(`update api_tokens set last_used_at = now() + interval '1 day'`);
 
 const isControl = ({ text }: LoggedStatement) =>
@@ -30,7 +30,7 @@ const isWriting = ({ text }: LoggedStatement) =>
     text.replaceAll(/for (no key )?update/gi, ''),
   );
 
-/** The statements of one request: how it was authenticated, what it did beyond that, and in which transactions. */
+/** The statements of one request: its authentication, its work, and its transactions. */
 async function statementsOf(line: string, json?: unknown, headers: Record<string, string> = {}) {
   const { result, statements } = await logStatements(() => request(server, line, { token, json, headers }));
   const work = statements.filter(one => !isControl(one) && !isAuthentication(one));
@@ -44,7 +44,7 @@ async function statementsOf(line: string, json?: unknown, headers: Record<string
   };
 }
 
-/** Fails unless the statements that change rows ran between one begin and its commit, on one connection. */
+/** Fails unless all statements that change rows ran in one transaction. */
 function expectOneTransaction({ statements, control }: { statements: LoggedStatement[]; control: string[] }) {
   expect(control).toEqual(['begin', 'commit']);
   const begin = statements.findIndex(({ text }) => text.toLowerCase() === 'begin');
@@ -58,7 +58,7 @@ function expectOneTransaction({ statements, control }: { statements: LoggedState
 }
 
 describe.each(writes.filter(({ id }) => id !== 'voteIdea'))('$method $path', operation => {
-  test('is one transaction of at most five statements beyond authentication', async () => {
+  test('a write is one transaction of at most five statements beyond authentication', async () => {
     const { line, json } = requestOf(operation, await createTargets(server, world));
     const log = await statementsOf(line, json);
     expect(log.status).toBeLessThan(300);
@@ -69,7 +69,7 @@ describe.each(writes.filter(({ id }) => id !== 'voteIdea'))('$method $path', ope
   });
 });
 
-test('a vote is one statement beyond authentication, and so a transaction of its own', async () => {
+test('a vote is one statement beyond authentication, without an explicit transaction', async () => {
   const line = `POST /api/v1/ideas/${targets.ideaId}/vote`;
   for (const value of ['up', 'up', 'down', 'none']) {
     const log = await statementsOf(line, { value });
@@ -79,7 +79,7 @@ test('a vote is one statement beyond authentication, and so a transaction of its
 });
 
 describe.each(posts)('with an Idempotency-Key $method $path', operation => {
-  test('is still one transaction, of the key and the work', async () => {
+  test('an Idempotency-Key is stored in the transaction of its change', async () => {
     const { line, json } = requestOf(operation, await createTargets(server, world));
     const headers = { 'idempotency-key': `statements-${operation.id}` };
     const plain = operation.id === 'voteIdea' ? 1 : 5;
@@ -89,7 +89,7 @@ describe.each(posts)('with an Idempotency-Key $method $path', operation => {
     expect(log.texts.at(-1)).toContain('insert into "idempotency_keys"');
     expectOneTransaction(log);
 
-    // A replay looks at the bucket that it does not charge, and at nothing else.
+    // A replay only reads the rate limit, which it does not charge.
     const replay = await statementsOf(line, json, headers);
     expect([replay.status, replay.authentications, replay.control]).toEqual([log.status, 1, []]);
     expect(replay.texts).toEqual([expect.stringMatching(/^select "key", "count" from "rate_limits"/)]);
@@ -99,7 +99,7 @@ describe.each(posts)('with an Idempotency-Key $method $path', operation => {
 describe.each(reads)('$method $path', operation => {
   const most = operation.id === 'listIdeas' ? 1 : 2;
 
-  test(`takes at most ${most} statements beyond authentication, and no transaction`, async () => {
+  test(`a read takes at most ${most} statements beyond authentication and no transaction`, async () => {
     const { line } = requestOf(operation, targets);
     const queries =
       operation.id === 'listIdeas' ? ['', '?q=idea', '?sort=top&page=2', '?moderation_state=pending'] : [''];
@@ -112,7 +112,7 @@ describe.each(reads)('$method $path', operation => {
   });
 });
 
-test('a request that is refused before its work asks for nothing beyond authentication', async () => {
+test('a request that is refused at admission runs no statement beyond authentication', async () => {
   const reader = await issueToken(server, world, 'read');
   await forgoNotes();
   for (const operation of operations.filter(({ isWrite }) => isWrite)) {
@@ -125,7 +125,7 @@ test('a request that is refused before its work asks for nothing beyond authenti
   expect([nobody.result.status, nobody.statements.length]).toEqual([401, 1]);
 });
 
-test('a refused write is rolled back, and holds no connection', async () => {
+test('a refused write is rolled back and releases its connection', async () => {
   const { line } = requestOf({ id: 'setIdeaStatus', method: 'POST', path: '/api/v1/ideas/:id/status' }, targets);
   for (let n = 0; n < 40; n++) {
     const log = await statementsOf(line, { status: 'unknown' });

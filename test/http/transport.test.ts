@@ -32,7 +32,7 @@ const requestLines = (server: TestServer) => linesOf(server).filter(({ msg }) =>
 const json = 'Host: x\r\nContent-Type: application/json\r\n';
 const form = 'Host: x\r\nContent-Type: application/x-www-form-urlencoded\r\n';
 
-/** The beginning of a request, for every reader of bodies: the rest never comes. */
+/** Unfinished requests, for each parser of bodies. The rest never arrives. */
 const unfinished: [string, string][] = [
   ['a body of the tools', `POST /api/v1/mcp HTTP/1.1\r\n${json}Content-Length: 100\r\n\r\n{`],
   ['a chunked body of the tools', `POST /api/v1/mcp HTTP/1.1\r\n${json}Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n`],
@@ -64,7 +64,7 @@ describe('slow requests', () => {
     await expect.poll(() => requestLines(server)).toMatchObject([{ method: 'POST', path: '/api/v1/mcp', status: 408 }]);
   });
 
-  test('a request that was answered before its body came is closed without a second answer', async () => {
+  test('a request that was answered before its body arrived is closed without a second answer', async () => {
     const server = await start({ REQUEST_TIMEOUT_MS: '300' });
     const connection = await openConnection(server);
     await connection.send(`POST /api/v1/ideas HTTP/1.1\r\n${json}Content-Length: 100\r\n\r\n{`);
@@ -78,7 +78,7 @@ describe('slow requests', () => {
     const { send, closed } = await openConnection(server);
     await send('GET /health HTTP/1.1\r\nHost: x\r\n\r\n');
     await expect.poll(() => requestLines(server)).toHaveLength(1);
-    // The timeout closes another connection, which was opened later. It would close the idle one as well.
+    // The timeout closes a later connection. It would also close the idle one.
     await exchangeRaw(server, 'GET /health HTTP/1.1\r\n');
     await send('GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
     expect((await closed).match(/HTTP\/1\.1 200 /g)).toHaveLength(2);
@@ -107,14 +107,14 @@ describe('slow requests', () => {
   });
 });
 
-test('the server closes a connection beyond the limit at once, and takes another when one has ended', async () => {
+test('the server closes a connection beyond the limit at once and accepts another when one has ended', async () => {
   const server = await start({ MAX_CONNECTIONS: '3' });
   const open = await Promise.all([1, 2, 3].map(() => openConnection(server)));
   for (const { send } of open) await send('GET /health HTTP/1.1\r\nHost: x\r\n');
   const refused = await openConnection(server);
   expect(await refused.closed).toBe('');
   expect(await (await openConnection(server)).closed).toBe('');
-  // The log tells once of all connections that are refused in a minute.
+  // The log has one line for all refused connections of a minute.
   expect(linesOf(server).filter(({ level }) => level === 40)).toMatchObject([{ maxConnections: 3 }]);
   open[0]?.socket.destroy();
   await expect
@@ -133,7 +133,7 @@ describe('aborted requests', () => {
   ];
 
   test.each(resets)(
-    'a connection that is reset %s is no error of the server, and counts against its address',
+    'a connection that is reset %s is not an internal error and counts against its address',
     async (_, text) => {
       const reported: unknown[] = [];
       const reporter = { report: (error: unknown) => void reported.push(error), async close() {} };
@@ -154,11 +154,11 @@ describe('aborted requests', () => {
       expect(reported).toEqual([]);
       const counted = await metrics.write(server.dependencies.database);
       expect(counted.text).not.toMatch(/idea_board_http_requests_total\{[^}]*status="5/);
-      // The line is written when the client leaves, and the charge may still be under way.
+      // The line is written when the client disconnects, while the charge may still be running.
       const charged = async () =>
         await db.sql(`select sum(count)::int as count from rate_limits where key like 'ip:%'`);
       await expect.poll(charged).toEqual([{ count: times }]);
-      // The server goes on.
+      // The server still works.
       expect((await request(server, 'GET /health')).status).toBe(200);
     },
   );
@@ -181,7 +181,7 @@ describe('invalid HTTP', () => {
     ['CONNECT', 'CONNECT example.com:80 HTTP/1.1\r\nHost: example.com\r\n\r\n', 'unknown_method'],
     ['TLS', '\x16\x03\x01\x02\x00\x01', 'unknown_method'],
     [
-      'Content-Length that is no number',
+      'Content-Length without a number',
       'POST /health HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n',
       'invalid_content_length',
     ],
@@ -225,20 +225,20 @@ describe('invalid HTTP', () => {
       expect(id).toMatch(/^[0-9a-f-]{36}$/);
       await expect.poll(() => requestLines(server)).toMatchObject([{ level: 30, reqId: id, status: expected }]);
       expect(linesOf(server).filter(({ level }) => level > 30)).toEqual([]);
-      // It quotes nothing of the request.
+      // The answer does not quote the request.
       expect(server.logLines.join('')).not.toContain('xxx');
     },
   );
 
-  test('the refusal of an invalid request is not taken for the answer of the request before it', async () => {
+  test('the refusal of an invalid request cannot be mistaken for the answer of the previous request', async () => {
     const server = await start();
     const { send, closed } = await openConnection(server);
     await send('GET /health HTTP/1.1\r\nHost: x\r\n\r\nbroken');
-    // Either the first request was answered in time or the connection ended: 400 would be taken for its answer.
+    // The client would mistake a 400 for the answer of the first request, unless that was answered before.
     expect((await closed).match(/^HTTP\/1\.1 \d+/)?.[0] ?? 'HTTP/1.1 200').toBe('HTTP/1.1 200');
   });
 
-  test('a connection on which nothing was sent ends without an answer', async () => {
+  test('a connection without a request ends without an answer', async () => {
     const server = await start({ REQUEST_TIMEOUT_MS: '200' });
     const { closed } = await openConnection(server);
     expect(await closed).toBe('');

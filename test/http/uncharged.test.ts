@@ -26,7 +26,7 @@ afterAll(async () => {
   await server.close();
 });
 
-/** Nobody can charge a counter until this is undone. */
+/** Blocks all charges until it is undone. */
 async function lockCounters() {
   await outside.query('begin');
   await outside.query('lock table rate_limits');
@@ -43,24 +43,24 @@ function expectUnavailable(answer: Answer) {
 
 const many = (ask: (n: number) => Promise<Answer>) => Promise.all(Array.from({ length: 12 }, (_, n) => ask(n + 1)));
 
-test('while counters cannot be charged, one process serves as many requests as one address may send', async () => {
+test('while counters cannot be charged, a process serves as many requests as the limit of one address allows', async () => {
   await lockCounters();
   const answers = await many(document);
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(limit);
   for (const answer of answers.filter(({ status }) => status !== 200)) expectUnavailable(answer);
-  // Other paths share the allowance, and the allowance of the next window is a new one.
+  // All paths share the allowance. The next window has a new one.
   expectUnavailable(await ask('GET /no/such/path', '203.0.113.50'));
   clock.advance(60_000);
   const next = await many(n => ask('GET /no/such/path', `203.0.113.${n}`));
   expect(next.filter(({ status }) => status === 404)).toHaveLength(limit);
   await outside.query('rollback');
-  // The counters count again, each address for itself.
+  // Charging works again, for each address separately.
   for (let n = 0; n < limit; n++) expect((await ask('GET /api/v1/openapi.json', '198.51.100.1')).status).toBe(200);
   expect((await ask('GET /api/v1/openapi.json', '198.51.100.1')).status).toBe(429);
   expect((await ask('GET /api/v1/openapi.json', '198.51.100.2')).status).toBe(200);
 });
 
-test('the probes answer as ever while counters cannot be charged', async () => {
+test('the probes answer as usual while counters cannot be charged', async () => {
   await server.sql(
     `insert into heartbeats (name, recorded_at) values ('cron', $1)
     on conflict (name) do update set recorded_at = excluded.recorded_at`,

@@ -15,7 +15,7 @@ const clock = testClock(opening);
 let server: TestServer;
 let world: World;
 let ideaId: number;
-/** Who might be thought to stand above a window. */
+/** Tokens that could seem to be exempt from a window. */
 let tokens: Record<string, string>;
 
 beforeAll(async () => {
@@ -77,7 +77,7 @@ describe.each(windows)('the $name window', ({ opens, closes, tooEarly, tooLate, 
     for (const [who, token] of Object.entries(tokens)) expect([who, (await act(token)).status]).toEqual([who, success]);
   }
 
-  test('binds every token until its opening, to the millisecond', async () => {
+  test('the action is refused to every token until the opening, to the millisecond', async () => {
     await setWindow(opens, opening);
     clock.set(justBefore(opening));
     await refusesEveryone(tooEarly);
@@ -85,7 +85,7 @@ describe.each(windows)('the $name window', ({ opens, closes, tooEarly, tooLate, 
     await admitsEveryone();
   });
 
-  test('binds every token from its closing on, to the millisecond', async () => {
+  test('the action is refused to every token from the closing on, to the millisecond', async () => {
     await setWindow(closes, closing);
     clock.set(justBefore(closing));
     await admitsEveryone();
@@ -93,7 +93,7 @@ describe.each(windows)('the $name window', ({ opens, closes, tooEarly, tooLate, 
     await refusesEveryone(tooLate);
   });
 
-  test('with both edges admits between them and nowhere else', async () => {
+  test('the action works only between an opening and a closing', async () => {
     await setWindow(opens, opening);
     await setWindow(closes, closing);
     for (const [time, key] of [
@@ -110,7 +110,7 @@ describe.each(windows)('the $name window', ({ opens, closes, tooEarly, tooLate, 
     }
   });
 
-  test('that is moved or removed binds the very next request', async () => {
+  test('a change or removal of the window takes effect at the next request', async () => {
     const token = tokens['the owner, with write'];
     await setWindow(opens, closing);
     expect((await act(token)).key).toBe(tooEarly);
@@ -130,7 +130,7 @@ test('outside the voting window a vote is neither changed nor withdrawn nor repe
   expect(await snapshot(server)).toEqual(untouched);
 });
 
-test('a window binds its own action alone', async () => {
+test('a window affects only its own action', async () => {
   const token = tokens['the owner, with write'];
   await setWindow('voting_close_at', opening);
   expect((await create(token)).status).toBe(201);
@@ -144,7 +144,7 @@ test('a window binds its own action alone', async () => {
   expect(comment.status).toBe(201);
 });
 
-test('a frozen board is frozen before its window is closed', async () => {
+test('a frozen board is reported before a closed window', async () => {
   const token = tokens['the owner, with write'];
   await server.sql(
     'update boards set is_frozen = true, submissions_close_at = $2, voting_close_at = $2 where id = $1',
@@ -153,7 +153,7 @@ test('a frozen board is frozen before its window is closed', async () => {
   expect([(await create(token)).key, (await vote(token)).key]).toEqual(['board_frozen', 'board_frozen']);
 });
 
-/** What reading answers, apart from what differs between any two answers. */
+/** The answers to all reads, without the headers that differ between any two answers. */
 async function readEverything(): Promise<[string, number, unknown][]> {
   const targets = { ideaId, targetId: ideaId, mergedId: ideaId, tagId: 0, assignedTagId: 0 };
   const answers: [string, number, unknown][] = [];
@@ -184,7 +184,7 @@ test('reading is never affected by a window or a freeze', async () => {
 });
 
 describe.each(writes)('on a frozen board $method $path', operation => {
-  test('is refused to every token, writes nothing, and works again after the thaw', async () => {
+  test('a write to a frozen board is refused to every token, and works again after the unfreeze', async () => {
     const { line, json } = requestOf(operation, await createTargets(server, world));
     await server.sql('update boards set is_frozen = true where id = $1', [world.boardId]);
     const untouched = await snapshot(server);
@@ -202,7 +202,7 @@ describe.each(writes)('on a frozen board $method $path', operation => {
   });
 });
 
-test('a freeze stops also what would change nothing', async () => {
+test('a frozen board also refuses writes that would change nothing', async () => {
   const token = tokens['the owner, with moderate'];
   await vote(token, 'up');
   await server.sql('update boards set is_frozen = true where id = $1', [world.boardId]);
