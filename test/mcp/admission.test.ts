@@ -41,16 +41,16 @@ const countsOf = async (tokenId: number) => {
   return Object.fromEntries(rows.map(({ key, count }) => [key.replace(`:${tokenId}`, ''), count]));
 };
 
-/** An error in the form of JSON-RPC, in which programs that know the API find its key as well. */
+/** An error in the form of JSON-RPC, with the error key of the API. */
 function expectRefusal(answer: Answer, status: number, key: string, code: number, id: string | null = null) {
   expect(answer).toMatchObject({ status, key, body: { jsonrpc: '2.0', id, error: { code, data: { key } } } });
   expect(answer.body.error.message).toMatch(/^[A-Z]/);
 }
 
-describe('who may not use the tools', () => {
+describe('a refused request to the tools', () => {
   const metadataUrl = 'https://ideas.example.com/.well-known/oauth-protected-resource/api/v1/mcp';
 
-  test('is told where a token is got from, whatever was sent', async () => {
+  test('any request without a token gets a challenge with the metadata URL', async () => {
     const challenge = `Bearer resource_metadata="${metadataUrl}", scope="mcp"`;
     const bodies: RequestOptions[] = [
       { json: list },
@@ -70,11 +70,11 @@ describe('who may not use the tools', () => {
       expect(wrong.headers.get('www-authenticate')).toBe(`${challenge}, error="invalid_token"`);
     }
     expectRefusal(await post({ json: list }), 401, 'unauthorized', -32_000, 'list-1');
-    // REST has no such discovery: no client of OAuth is at home there.
+    // The REST API has no such challenge, because it accepts no OAuth tokens.
     expect((await request(server, 'GET /api/v1/board')).headers.get('www-authenticate')).toBeNull();
   });
 
-  test('is told of in the audit log as everywhere: a revoked token, a refused grant', async () => {
+  test('a revoked token and a missing grant are in the audit log', async () => {
     const { token } = await issueToken(server, world, 'read');
     const told = server.auditLines.length;
     const headers = { 'x-request-id': 'a-call' };
@@ -88,7 +88,7 @@ describe('who may not use the tools', () => {
     ]);
   });
 
-  test('is whoever is on a plan without the Agent API, which a call is told as its result', async () => {
+  test('a call gets the error for a plan without the Agent API as its result', async () => {
     const other = await createWorld(server);
     const { token } = await issueToken(server, other, 'write');
     await server.sql(`update accounts set plan = 'starter' where id = $1`, [other.accountId]);
@@ -98,7 +98,7 @@ describe('who may not use the tools', () => {
     expect(called.body.result.content[0].text).toContain('"agent_api_unavailable"');
   });
 
-  test('is a web page of an origin that is not allowed, which charges no token', async () => {
+  test('a web page of another origin is refused without charging the token', async () => {
     const { token, id } = await newToken();
     for (const origin of [
       'https://evil.example.com',
@@ -116,12 +116,12 @@ describe('who may not use the tools', () => {
     }
   });
 
-  test('is no page where every origin is allowed', () => {
+  test('the setting * allows pages of all origins', () => {
     const isAllowed = allowsOrigin({ BASE_URL: 'https://ideas.example.com/', CORS_ORIGINS: ['*'] });
     expect(isAllowed('https://anybody.example.com')).toBe(true);
   });
 
-  test('a page of an allowed origin may send the headers of the protocol, and read the challenge', async () => {
+  test('a page of an allowed origin can send the headers of the protocol and read the challenge', async () => {
     const headers = { origin: 'https://app.example.com', 'access-control-request-method': 'POST' };
     const preflight = await request(server, 'OPTIONS /api/v1/mcp', { headers });
     expect(preflight.status).toBe(204);
@@ -131,7 +131,7 @@ describe('who may not use the tools', () => {
   });
 });
 
-describe('what is no message', () => {
+describe('an invalid message', () => {
   const sentWith = (more: string): RequestOptions => ({
     raw: `{"jsonrpc":"2.0","method":"tools/call","params":{"name":"get_idea","arguments":{},"more":${more}}}`,
     headers: { 'content-type': 'application/json' },
@@ -146,7 +146,7 @@ describe('what is no message', () => {
       -32_700,
     ],
     [
-      'bytes that are no UTF-8',
+      'invalid UTF-8',
       { raw: Buffer.from([0x22, 0xff, 0x22]), headers: { 'content-type': 'application/json' } },
       400,
       'malformed_json',
@@ -164,8 +164,8 @@ describe('what is no message', () => {
     ['a text', { json: 'tools/list' }, 400, 'invalid_message', -32_600],
     ['an array of messages', { json: [list, list] }, 400, 'invalid_message', -32_600],
     ['an empty array', { json: [] }, 400, 'invalid_message', -32_600],
-    ['an object that is no JSON-RPC', { json: { method: 'tools/list' } }, 400, 'invalid_message', -32_600],
-    // The SDK would complain of each value, and go down until its stack is used up.
+    ['an object without JSON-RPC', { json: { method: 'tools/list' } }, 400, 'invalid_message', -32_600],
+    // The SDK would write an error for each value, and overflow its stack.
     ['an object of very many values', sentWith(`[${'1,'.repeat(10_000)}1]`), 400, 'invalid_message', -32_600],
     ['an object that is very deep', sentWith('['.repeat(5000) + ']'.repeat(5000)), 400, 'invalid_message', -32_600],
   ])('%s is refused in the form of JSON-RPC', async (_, sent, status, key, code) => {
@@ -198,21 +198,21 @@ describe('what is no message', () => {
     expect(await server.sql('select from votes where idea_id = $1', [ideaId])).toEqual([]);
   });
 
-  test('a parameter of the query is refused, as everywhere', async () => {
+  test('a query parameter is refused, as everywhere', async () => {
     const { token } = await newToken();
     const answer = await request(server, 'POST /api/v1/mcp?board=web-app', { token, json: list });
     expectRefusal(answer, 422, 'validation_failed', -32_600, 'list-1');
     expect(answer.body.error.issues).toMatchObject([{ path: ['query'], code: 'unrecognized_keys' }]);
   });
 
-  test.each(['GET', 'HEAD', 'DELETE', 'PUT'])('%s is no method here', async method => {
+  test.each(['GET', 'HEAD', 'DELETE', 'PUT'])('the method %s gets 405', async method => {
     const answer = await request(server, `${method} /api/v1/mcp`, { headers: { accept: 'text/event-stream' } });
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST']);
   });
 });
 
-describe('the budget of a token', () => {
-  test('is one for requests and calls, also where they come at the same time', async () => {
+describe('the rate limits of a token', () => {
+  test('requests and calls share the rate limits, also when they are parallel', async () => {
     const { token, id } = await newToken();
     const answers = await Promise.all(
       Array.from({ length: 40 }, (_, n) =>
@@ -229,7 +229,7 @@ describe('the budget of a token', () => {
     );
   });
 
-  test('that is used up is told by the status, with when to come back, and what costs nothing goes on', async () => {
+  test('an exceeded limit gets 429 with Retry-After, and free messages still work', async () => {
     const { token, id } = await newToken();
     const call = () => callTool(server, { token, name: 'create_idea', args: { title: 'One more', body: 'B' } });
     for (let n = 0; n < 5; n++) expect((await call()).status).toBe(200);
@@ -246,7 +246,7 @@ describe('the budget of a token', () => {
     expect(await server.sql(`select from ideas where title = 'One more'`)).toHaveLength(5);
   });
 
-  test('is not spared by a key that was used for a write, where a call only reads', async () => {
+  test('a used Idempotency-Key does not make a read free', async () => {
     const { token } = await newToken();
     const meta = { 'idea-board/idempotency-key': 'of-a-write' };
     await callTool(server, { token, name: 'create_idea', args: { title: 'Under a key', body: 'B' }, meta });
@@ -255,7 +255,7 @@ describe('the budget of a token', () => {
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(10);
   });
 
-  test('is charged for a call that is refused, and for one whose arguments are wrong', async () => {
+  test('a refused call and one with invalid arguments are charged', async () => {
     const { token, id } = await newToken();
     await callTool(server, { token, name: 'set_idea_status', args: { id: ideaId, status: 'planned' } });
     await callTool(server, { token, name: 'vote_idea', args: {} });
@@ -264,7 +264,7 @@ describe('the budget of a token', () => {
   });
 });
 
-test('the limit of an address guards every message, whatever it carries', async () => {
+test('every message counts against the limit of its address', async () => {
   const small = await startServerForTest({ clock, environment: { RATE_LIMIT_IP: '3' } });
   const { token } = await issueToken(small, await createWorld(small), 'read');
   const send = (options: RequestOptions) => request(small, 'POST /api/v1/mcp', options);
@@ -282,8 +282,8 @@ test('the limit of an address guards every message, whatever it carries', async 
   expect(answers[3]?.headers.get('retry-after')).toMatch(/^\d+$/);
 });
 
-describe('when something fails', () => {
-  test('a lost database is told by the status, and calls work again when it is back', async () => {
+describe('a failure', () => {
+  test('an unavailable database gets 503, and calls work again when it is back', async () => {
     const proxy = await startProxy(server.url);
     const logger = pino({ level: 'silent' });
     const database = await openDatabase({
@@ -309,7 +309,7 @@ describe('when something fails', () => {
     expect((await call()).status).toBe(200);
   });
 
-  test('what failed in the SDK is not told as the details of an error', () => {
+  test('the details of an error do not contain internal messages of the SDK', () => {
     const error = { code: -32_700, message: 'Parse error', data: 'RangeError: Maximum call stack size exceeded' };
     const body = JSON.stringify({ jsonrpc: '2.0', id: null, error });
     const key = 'invalid_message';
@@ -322,7 +322,7 @@ describe('when something fails', () => {
     const create = (title: string) =>
       callTool(server, { token, name: 'create_idea', args: { title, body: 'B' }, meta });
     await create('Charged once');
-    // What is no replay is charged when its answer is sent.
+    // A failed replay is charged when its answer is sent.
     await server.sql(`
       create function fail_charge() returns trigger language plpgsql as $$ begin raise 'no charge'; end $$;
       create trigger fail_charge before insert or update on rate_limits for each row
@@ -337,7 +337,7 @@ describe('when something fails', () => {
     expect(await ofAddress()).toEqual([{ ...before, count: Number(before?.count) + 1 }]);
   });
 
-  test('a failure of ours is told as one, with nothing of what failed, and is in the log', async () => {
+  test('an internal error reveals no details and is logged', async () => {
     const { token } = await newToken();
     await server.sql('alter table idea_tags rename to gone');
     onTestFinished(async () => {
@@ -355,7 +355,7 @@ describe('when something fails', () => {
   });
 });
 
-test('the log has one line for each message, with the tool that was called and not what was said', async () => {
+test('the log has one line for each message, with the tool and without the arguments', async () => {
   const issuerId = await createMember(server, world.accountId, 'member');
   const { token, id } = await issueToken(server, world, 'write', { issuerId });
   const logged = server.logLines.length;

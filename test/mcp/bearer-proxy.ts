@@ -3,14 +3,14 @@ import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 export interface BearerProxy {
-  /** Where clients send what the server is to be asked. */
+  /** The URL for the clients. */
   origin: string;
-  /** Begins to pass requests on, each with the token. */
+  /** Sets the token and starts to forward requests. */
   passTo(baseUrl: string, token: string): void;
   close(): Promise<void>;
 }
 
-/** Stands before a server and adds a bearer token to each request, for programs that cannot send one. */
+/** A proxy that adds a bearer token to each request, for programs that cannot send one. */
 export async function startBearerProxy(): Promise<BearerProxy> {
   let target: { baseUrl: string; token: string } | undefined;
   const proxy = createServer((incoming, answer) => {

@@ -9,7 +9,7 @@ export function pathOf(path: string, params: Record<string, unknown>): string {
   return path.replace(/:(\w+)/g, (_, name: string) => String(params[name]));
 }
 
-/** Sends what a case is given as the request of its route. */
+/** Sends the input of a case as a request to its route. */
 export function sendRequest(
   server: TestServer,
   { operation: { route }, idempotencyKey }: Case,
@@ -26,12 +26,12 @@ export function sendRequest(
   });
 }
 
-/** The same as the arguments of a tool, whose names are in snake case. */
+/** Returns the input as the arguments of a tool, with names in snake case. */
 export function argumentsOf({ params: { tagId, ...params }, query, body }: Given): Record<string, unknown> {
   return { ...params, ...(tagId === undefined ? {} : { tag_id: tagId }), ...query, ...body };
 }
 
-/** Sends the same as the call of its tool. */
+/** Sends the input of a case as a tool call. */
 export function sendCall(
   server: TestServer,
   { operation, idempotencyKey }: Case,
@@ -48,10 +48,10 @@ export function sendCall(
   });
 }
 
-/** What is wrong with the connection or the server, whatever was called. */
+/** Errors of the connection or the server, for every tool. */
 const toldByStatus: ReadonlySet<number> = new Set([401, 429, 500, 503]);
 
-/** Everything else is a result, with what REST has as its body. */
+/** All other answers are results with the body of the REST answer. */
 export function expectSameAnswer(ofMcp: Answer, ofRest: Answer) {
   for (const name of [
     'retry-after',
@@ -79,14 +79,14 @@ export function expectSameAnswer(ofMcp: Answer, ofRest: Answer) {
   }
   expect(isError).toBe(true);
   expect(structuredContent).toBeUndefined();
-  // What became query or body was an argument.
+  // The fields of the query and the body were arguments.
   const ofArguments = JSON.stringify(body).replace(/"path":\["(query|body)"/g, '"path":["arguments"');
   expect(JSON.parse(content[0].text)).toEqual(JSON.parse(ofArguments));
-  // What to do about it.
+  // The advice.
   expect(content[1].text).toMatch(/^\w.{10,}\.$/);
 }
 
-/** Times are the database's own here and there, and the id of an event is drawn by lot. */
+/** Some times come from the database, and the id of an event is random. */
 export function masked(value: unknown): unknown {
   const text = JSON.stringify(value) ?? 'null';
   return JSON.parse(
@@ -96,7 +96,7 @@ export function masked(value: unknown): unknown {
   );
 }
 
-/** Every row of every table, and every job. */
+/** All rows of all tables, and all jobs. */
 export async function dump({ sql }: TestServer): Promise<Record<string, unknown[]>> {
   const tables = await sql<{ name: string }>(
     `select table_name as name from information_schema.tables

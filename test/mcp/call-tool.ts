@@ -16,7 +16,7 @@ export interface Call {
   headers?: Record<string, string>;
 }
 
-/** What stands in `_meta` of every message of the revision of 2026. */
+/** The `_meta` of every message in the revision of 2026. */
 export const envelope = {
   'io.modelcontextprotocol/protocolVersion': '2026-07-28',
   'io.modelcontextprotocol/clientInfo': { name: 'a-test', version: '1.0.0' },

@@ -14,24 +14,24 @@ export interface Operation {
   metadata: ToolMetadata;
 }
 
-/** What an operation is given, whichever way it takes. */
+/** The input of an operation, for a request or a tool call. */
 export interface Given {
   params: Record<string, unknown>;
   query: Record<string, unknown>;
   body: Record<string, unknown>;
 }
 
-/** A call of an operation, and with what it is refused: nothing where it succeeds. */
+/** A call of an operation, with its expected error. */
 export interface Case {
   operation: Operation;
   name: string;
   key: ErrorKey | undefined;
   grant: Grant;
-  /** What is so before the call. */
+  /** The SQL that prepares the call. */
   sql(scene: Scene): string;
   given(targets: Targets): Given;
   idempotencyKey?: string;
-  /** Sent before the call, under the same key. */
+  /** The input of an earlier call under the same key. */
   earlier?(targets: Targets): Given;
   /** Whether a request under the same key is still running. */
   isKeyHeld?: boolean;
@@ -43,7 +43,7 @@ export const tools: Operation[] = Object.entries(operations as Record<string, Ro
   return 'tool' in metadata ? { id, route, metadata } : [];
 });
 
-/** What has tests of its own in parity.test.ts: the first three are of HTTP, the others of every operation at once. */
+/** Errors with tests of their own in parity.test.ts: three of HTTP, the others of all operations. */
 const ofNoCase: readonly string[] = [
   'malformed_json',
   'unsupported_media_type',
@@ -52,7 +52,7 @@ const ofNoCase: readonly string[] = [
   'service_unavailable',
 ];
 
-/** Each tool once with success, once repeated under a key, and once with every key that its route declares. */
+/** Each tool with success, with a repetition under a key, and with every error that its route declares. */
 export function buildCases(): Case[] {
   return tools.flatMap(operation => {
     const repeated: Condition = { idempotencyKey: 'a-key', earlier: given => given };
@@ -65,7 +65,7 @@ export function buildCases(): Case[] {
   });
 }
 
-/** Each tool once with success. */
+/** Each tool with success. */
 export function buildSuccesses(): Case[] {
   return tools.map(operation => caseOf(operation, 'succeeds', undefined, {}));
 }
@@ -186,7 +186,7 @@ const conditions: { [Key in ErrorKey]?: Condition } = {
     given: ({ params, query, body }, { ideaId, mergedId }) => ({
       params: { ...params, id: mergedId },
       query,
-      // The idea into which it is merged already would change nothing.
+      // A merge into its current target would change nothing.
       body: 'target_id' in body ? { target_id: ideaId } : body,
     }),
   },
@@ -199,7 +199,7 @@ const conditions: { [Key in ErrorKey]?: Condition } = {
   },
 };
 
-/** For each operation with a body, one that makes it another request. */
+/** For each operation with a body, another body. */
 const otherBodies: Record<string, (targets: Targets) => Record<string, unknown>> = {
   createIdea: () => ({ title: 'Another title' }),
   voteIdea: () => ({ value: 'down' }),
@@ -209,7 +209,7 @@ const otherBodies: Record<string, (targets: Targets) => Record<string, unknown>>
   mergeIdea: ({ mergedId }) => ({ target_id: mergedId }),
 };
 
-/** A key that admission declares for every route of its kind, and that cannot come of this one. */
+/** Errors that admission declares for all routes of a kind, but that some routes cannot have. */
 function isImpossible({ id, metadata }: Operation, key: string): boolean {
   if (key === 'insufficient_scope') return metadata.auth === 'board' && metadata.grant === 'read' && id !== 'listIdeas';
   // A key belongs to a path, so two requests without a body never differ.

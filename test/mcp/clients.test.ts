@@ -28,7 +28,7 @@ interface Result {
   isError?: boolean;
 }
 
-/** What the clients have in common, as far as it is tried here. */
+/** The common interface of the tested clients. */
 interface Connected {
   version: string | undefined;
   names: string[];
@@ -57,7 +57,7 @@ async function connectOld(token: string): Promise<Connected> {
   const transport = new OldTransport(url(), withToken(token));
   await client.connect(transport as Parameters<OldClient['connect']>[0]);
   expect(client.getInstructions()).toContain('get_token');
-  // Having listed them, the client holds what is answered against the schemas.
+  // After listing the tools, the client validates results with their schemas.
   const { tools } = await client.listTools();
   return {
     version: transport.protocolVersion,
@@ -75,7 +75,7 @@ const clients: { client: string; version: string; connect(token: string): Promis
 ];
 
 describe.each(clients)('$client', ({ version, connect }) => {
-  test('speaks its revision, sees the tools, and gets results that its own checks take', async () => {
+  test('an official client uses its revision, lists the tools, and accepts their results', async () => {
     const world = await createWorld(server);
     const targets = await createTargets(server, world);
     const client = await connect((await issueToken(server, world, 'moderate')).token);
@@ -92,7 +92,7 @@ describe.each(clients)('$client', ({ version, connect }) => {
     await client.close();
   });
 
-  test('is told of a refusal as of a result, which its checks take too', async () => {
+  test('an official client gets a refusal as a valid result', async () => {
     const client = await connect(reader);
     const refused = await client.call('vote_idea', { id: ideaId, value: 'up' });
     expect(refused.isError).toBe(true);
@@ -102,7 +102,7 @@ describe.each(clients)('$client', ({ version, connect }) => {
     await client.close();
   });
 
-  test('fails to connect without a valid token', async () => {
+  test('an official client fails to connect without a valid token', async () => {
     await expect(connect('ib_1_no-such-secret')).rejects.toThrow();
   });
 });

@@ -4,7 +4,7 @@ import { connect } from '../helpers/database.ts';
 import type { TestServer } from '../helpers/server.ts';
 import type { Operation } from './cases.ts';
 
-/** What is made to go wrong for operations alike, by SQL at both servers, and with what they are refused then. */
+/** A fault for all operations: the SQL that causes it at both servers, and the expected error. */
 export interface Fault {
   what: string;
   key: ErrorKey;
@@ -14,10 +14,10 @@ export interface Fault {
 }
 
 const isOfBoard = ({ metadata }: Operation) => metadata.auth === 'board';
-/** It is asked for nothing but the token itself, and its limits. */
+/** Operations that read only the token and its rate limits. */
 const isOfToken = ({ metadata }: Operation) => metadata.auth === 'token';
 
-/** PostgreSQL ends the connection in the middle of what it was asked. */
+/** PostgreSQL ends the connection during a statement. */
 const dying = `
   create function die() returns boolean language plpgsql as $$
   begin
@@ -25,27 +25,27 @@ const dying = `
     return true;
   end $$;`;
 
-/** Every operation of a board reads one of these two, and nothing of its admission does. */
+/** Every operation of a board reads one of these two tables. Admission reads neither. */
 const hidden = 'alter table ideas rename to hidden_ideas; alter table statuses rename to hidden_statuses;';
 const shown = 'alter table hidden_ideas rename to ideas; alter table hidden_statuses rename to statuses;';
 
 export const faults: Fault[] = [
   {
-    what: 'tables that are not there',
+    what: 'missing tables',
     key: 'internal_error',
     breaks: hidden,
     mends: shown,
     concerns: isOfBoard,
   },
   {
-    what: 'counters that are not there',
+    what: 'missing counters',
     key: 'internal_error',
     breaks: 'alter table rate_limits rename to hidden_limits;',
     mends: 'alter table hidden_limits rename to rate_limits;',
     concerns: isOfToken,
   },
   {
-    what: 'a database that goes away while it is asked',
+    what: 'a database connection that ends during the operation',
     key: 'service_unavailable',
     breaks: `${dying} ${hidden}
       create view ideas as select * from hidden_ideas where die();
@@ -54,7 +54,7 @@ export const faults: Fault[] = [
     concerns: isOfBoard,
   },
   {
-    what: 'a database that goes away while it looks for the token',
+    what: 'a database connection that ends during authentication',
     key: 'service_unavailable',
     breaks: `${dying}
       create function die_first() returns trigger language plpgsql as $$ begin perform die(); return new; end $$;
@@ -63,7 +63,7 @@ export const faults: Fault[] = [
     concerns: () => true,
   },
   {
-    what: 'an address that asks too much',
+    what: 'an address over its limit',
     key: 'rate_limited',
     breaks: `update rate_limits set count = count + 2000000 where key like 'ip:%';`,
     mends: `update rate_limits set count = count - 2000000 where key like 'ip:%';`,
@@ -71,7 +71,7 @@ export const faults: Fault[] = [
   },
 ];
 
-/** Mends a fault by a connection that none has ended, and waits until the server's pool has noticed all that were. */
+/** Repairs a fault over another connection, and waits until the server's pool has noticed its ended connections. */
 export async function mend({ url, database }: TestServer, { mends }: Fault) {
   const outside = await connect(url);
   await outside.query(mends);

@@ -21,7 +21,7 @@ const clock = testClock('2026-03-14T09:00:00.000Z');
 const environment = { PLANS_WITHOUT_AGENT_API: 'starter' };
 
 const cases = buildCases();
-/** Each operation once more, in a scene of its own that nothing changes. */
+/** Each operation again, in a scene of its own. */
 const unchanging = buildSuccesses().map((one, n) => ({ one, scene: sceneOf(cases.length + n) }));
 
 let rest: TestServer;
@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([rest.close(), mcp.close()]));
 
-test('every operation of a board and of the token is a tool', () => {
+test('every operation of boards and of the token is a tool', () => {
   const authenticated = operations.map(({ id }) => id);
   expect(tools.map(({ id }) => id)).toEqual(authenticated);
   const names = tools.map(({ metadata }) => metadata.tool.name);
@@ -45,10 +45,10 @@ test('every operation of a board and of the token is a tool', () => {
 
 const numbered = cases.map((one, n) => ({ ...one, n, tool: one.operation.metadata.tool.name }));
 
-describe('as a request and as a tool alike', () => {
+describe('requests and tool calls', () => {
   test.each(numbered)('$tool $name', async ({ n, ...one }) => {
     const scene = sceneOf(n);
-    // In turn, so that both eras, and what is plain in them and what is not, meet every kind of case.
+    // The forms of a call take turns, so that each form meets every kind of case.
     const form = forms[n % forms.length] as Form;
     const [ofRest, ofMcp] = await Promise.all([
       perform(rest, one, scene, given => sendRequest(rest, one, scene, given)),
@@ -63,7 +63,7 @@ describe('as a request and as a tool alike', () => {
     expect(masked(ofMcp.events)).toEqual(masked(ofRest.events));
   });
 
-  test.each(faults)('$what: $key of every operation', async fault => {
+  test.each(faults)('every operation answers $key for $what, as a request and as a tool call', async fault => {
     const { key, breaks, concerns } = fault;
     const concerned = unchanging.filter(({ one }) => concerns(one.operation));
     const told = [rest.auditLines.length, mcp.auditLines.length];
@@ -88,7 +88,7 @@ describe('as a request and as a tool alike', () => {
     expect(auditAfter(mcp, told[1])).toEqual(auditAfter(rest, told[0]));
   });
 
-  test('in the end every row and every job is the same', async () => {
+  test('both servers have the same rows and jobs after all cases', async () => {
     const [ofRest, ofMcp] = await Promise.all([dump(rest), dump(mcp)]);
     expect(ofMcp).toEqual(ofRest);
     expect(ofRest.events?.length).toBeGreaterThan(5);
@@ -98,16 +98,16 @@ describe('as a request and as a tool alike', () => {
 });
 
 /*
- * Of a request the path says what it is for, so it is charged for that before its body is read, and whatever is wrong with
- * the body comes after. A call says so in its body: where that cannot be read nothing is called, no bucket is charged, and
- * not even the id is known under which the client waits. So these keys are those of a message there, and alike for every tool.
+ * A request names its operation in the path. It is charged before its body is read, and an invalid body is reported later.
+ * A call names its tool in the body. If the body is unreadable, no tool is called, no limit is charged, and the id of the
+ * message is unknown. So these errors are the same for every tool.
  */
 describe.each<[key: 'malformed_json' | 'unsupported_media_type' | 'payload_too_large', sent: RequestOptions]>([
   ['malformed_json', { raw: '{"jsonrpc":', headers: { 'content-type': 'application/json' } }],
   ['unsupported_media_type', { raw: '{}', headers: { 'content-type': 'text/plain' } }],
   ['payload_too_large', { json: { body: 'x'.repeat(65_536) } }],
-])('%s is of HTTP', (key, sent) => {
-  test('a request is charged and refused, and a message is refused as none', async () => {
+])('the HTTP error %s', (key, sent) => {
+  test('a request with an HTTP error is charged and refused, and a message is refused without a charge', async () => {
     const declaring = unchanging.filter(({ one }) => keysOf(one.operation).includes(key));
     expect(declaring.length).toBeGreaterThan(7);
     const before = [await chargedOf(rest, declaring), await chargedOf(mcp, declaring)];
@@ -133,7 +133,7 @@ describe.each<[key: 'malformed_json' | 'unsupported_media_type' | 'payload_too_l
   });
 });
 
-/** Does a case at one server. Answers what was answered, and what it left. */
+/** Runs a case at one server. Returns the answer and the changed state. */
 async function perform(server: TestServer, one: Case, scene: Scene, send: (given: Given) => Promise<Answer>) {
   const { earlier, isKeyHeld, operation } = one;
   if (earlier) expect((await send(earlier(scene))).status).toBeLessThan(300);
@@ -152,7 +152,7 @@ async function perform(server: TestServer, one: Case, scene: Scene, send: (given
   };
 }
 
-/** How often the buckets of some scenes were charged. */
+/** The counts of the rate limits in some scenes. */
 function countsOf({ sql }: TestServer, scenes: { scene: Scene }[]) {
   const keys = scenes.flatMap(({ scene: { tokenId } }) => [`apitoken:read:${tokenId}`, `apitoken:write:${tokenId}`]);
   return sql<{ key: string; count: number }>('select key, count from rate_limits where key = any ($1) order by key', [
@@ -164,7 +164,7 @@ async function chargedOf(server: TestServer, scenes: { scene: Scene }[]): Promis
   return (await countsOf(server, scenes)).reduce((sum, { count }) => sum + count, 0);
 }
 
-/** What was told since, but for when and of which request. */
+/** The audit entries since then, without times and request ids. */
 function auditAfter({ auditLines }: TestServer, told: number | undefined) {
   return readAudit(auditLines.slice(told)).map(({ time: _, request_id: __, ...line }) => line);
 }

@@ -20,7 +20,7 @@ if (!tool) throw new Error('There is no get_idea');
 const prefix = 'io.modelcontextprotocol/';
 const client = { name: 'a', version: '1' };
 
-/** Ids as JSON has them: some numbers are others once they are read. */
+/** Ids in JSON. Parsing changes some of the numbers. */
 const ids = ['0', '-0', '""', '-9007199254740991', '9007199254740993', '1.5', '1e3', '1e400', '"\\ud800"', '"\\u2028"'];
 const noIds = ['null', 'true', '{}', '[]'];
 
@@ -87,7 +87,7 @@ const text = (value: object) => JSON.stringify(value);
 const call = (id: string, given: object) =>
   `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":${text({ name: 'get_idea', arguments: {}, ...given })}}`;
 
-/** The messages of an era, whose `_meta` begins with what the era asks for. */
+/** The messages of an era. Their `_meta` begins with the required fields. */
 function messagesOf(start: object): string[] {
   return [
     ...[...ids, ...noIds].map(id => call(id, { _meta: start })),
@@ -121,7 +121,7 @@ const results: CallToolResult[] = [
 test.each([
   ['2026', modern],
   ['2025', legacy],
-])('a call of %s that is answered without the SDK is answered as the SDK would', async (_, messages) => {
+])('a call of %s gets the same answer with and without the SDK', async (_, messages) => {
   let plain = 0;
   for (const [n, { message, headers }] of messages.entries()) {
     const result = results[n % results.length] as CallToolResult;

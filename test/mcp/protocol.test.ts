@@ -23,7 +23,7 @@ const document: {
 
 let db: TestDatabase;
 let server: TestServer;
-/** Another server on the same database. */
+/** Starts another server on the same database. */
 let replica: TestServer;
 let world: World;
 let token: string;
@@ -54,7 +54,7 @@ const modern = (method: string, params: object = {}) => ({
   headers: modernHeaders(method),
 });
 
-/** The fields of an operation in the OpenAPI document, in the order in which its tool takes them. */
+/** The fields of an operation in the OpenAPI document, in the order of its tool's arguments. */
 function documentedInput({ method, path }: Route) {
   const { parameters = [], requestBody } =
     document.paths[path.replace(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()] ?? {};
@@ -67,7 +67,7 @@ function documentedInput({ method, path }: Route) {
   return { fields: [...ofPath, ...Object.keys(properties), ...others, ...boards], required: [...ofPath, ...required] };
 }
 
-/** How often the buckets of the token were charged. */
+/** The sum of the token's rate limit counters. */
 async function charged(): Promise<number> {
   const [row] = await server.sql<{ sum: string }>(
     `select coalesce(sum(count), 0)::text as sum from rate_limits where key like 'apitoken:%:' || $1`,
@@ -77,7 +77,7 @@ async function charged(): Promise<number> {
 }
 
 describe('the revisions of 2025', () => {
-  test.each(['2025-11-25', '2025-06-18', '2025-03-26'])('%s is agreed on, and no session is opened', async version => {
+  test.each(['2025-11-25', '2025-06-18', '2025-03-26'])('the revision %s is negotiated without a session', async version => {
     const hello = { protocolVersion: version, capabilities: {}, clientInfo: { name: 'a', version: '1' } };
     const answer = await send(server, legacy('initialize', hello));
     expect(answer).toMatchObject({ status: 200, body: { result: { protocolVersion: version } } });
@@ -90,7 +90,7 @@ describe('the revisions of 2025', () => {
     const headers = { 'mcp-protocol-version': version };
     const initialized = await send(server, { ...legacy('notifications/initialized', {}, {}), headers });
     expect([initialized.status, initialized.text]).toEqual([202, '']);
-    // Whichever server is asked next knows nothing of it, and needs to know nothing.
+    // Another server can answer the next message, because there is no session.
     const called = await callTool(replica, { token, name: 'get_idea', args: { id: ideaId }, form: 'legacy', headers });
     expect(called.body.result.structuredContent.id).toBe(ideaId);
   });
@@ -112,7 +112,7 @@ describe('the revisions of 2025', () => {
     expect(await charged()).toBe(before);
   });
 
-  test('a revision that nobody knows is answered with the newest of its era, and as a header it is refused', async () => {
+  test('an unknown revision is answered with the newest of its era, and refused as a header', async () => {
     const hello = { protocolVersion: '2020-01-01', capabilities: {}, clientInfo: { name: 'a', version: '1' } };
     const answer = await send(server, legacy('initialize', hello));
     expect(answer.body.result.protocolVersion).toBe('2025-11-25');
@@ -125,11 +125,11 @@ describe('the revisions of 2025', () => {
     expect(called).toMatchObject({ status: 400, key: 'invalid_message' });
   });
 
-  test('are those that the SDK knows', () => {
+  test('the legacy revisions are those of the SDK', () => {
     expect(legacyVersions).toEqual(SUPPORTED_PROTOCOL_VERSIONS);
   });
 
-  test('ping is answered, an unknown method is no method, and an answer of the client is taken', async () => {
+  test('ping is answered, an unknown method is refused, and a response of the client is accepted', async () => {
     expect((await send(server, legacy('ping'))).body.result).toEqual({});
     expect(await send(server, legacy('prompts/list'))).toMatchObject({
       status: 200,
@@ -141,7 +141,7 @@ describe('the revisions of 2025', () => {
 });
 
 describe('the revision of 2026', () => {
-  test('is discovered, with what the tools are for', async () => {
+  test('server/discover returns the revision and the instructions', async () => {
     const { body } = await send(server, modern('server/discover'));
     expect(body.result).toMatchObject({ supportedVersions: ['2026-07-28'], capabilities: { tools: {} } });
     expect(body.result.instructions).toContain('get_token');
@@ -188,7 +188,7 @@ describe('the revision of 2026', () => {
     });
   });
 
-  test('a subscription ends at once, since nothing is told, and leaves no connection open', async () => {
+  test('a subscription ends at once and leaves no open connection, because there are no notifications', async () => {
     const answer = await send(server, modern('subscriptions/listen', { notifications: { toolsListChanged: true } }));
     expect(answer.status).toBe(200);
     const messages = answer.text.split('\n').filter(line => line.startsWith('data: '));
@@ -200,7 +200,7 @@ describe('the revision of 2026', () => {
 });
 
 describe('the list of the tools', () => {
-  test('is the same for every token, in the order of the contract, whole, and costs nothing', async () => {
+  test('the list of tools is complete, in the order of the contract, free, and the same for every token', async () => {
     const reader = (await issueToken(server, world, 'read')).token;
     const before = await charged();
     const [ofModerator, ofReader, ofModern] = await Promise.all([
@@ -218,7 +218,7 @@ describe('the list of the tools', () => {
     expect((await send(server, legacy('tools/list', { cursor: 'x' }))).body.error.code).toBe(-32_602);
   });
 
-  test('says of each tool what it is for, what it takes, what it answers, and whether it does harm', async () => {
+  test('each tool has a description, both schemas, and annotations about its effects', async () => {
     const { body } = await send(server, legacy('tools/list'));
     for (const tool of body.result.tools) {
       const operation = tools.find(({ metadata }) => metadata.tool.name === tool.name);
@@ -241,15 +241,15 @@ describe('the list of the tools', () => {
       for (const [name, schema] of Object.entries<{ description?: string }>(tool.inputSchema.properties)) {
         expect(schema.description, `${tool.name} ${name}`).toMatch(/\w/);
       }
-      // What is answered may have a field more, within v1.
+      // Results may get further fields within v1.
       expect(tool.outputSchema.type).toBe('object');
       expect(JSON.stringify(tool.outputSchema)).not.toContain('additionalProperties');
-      // Formats that validators of clients do not know, and what only the OpenAPI document makes use of.
+      // Validators do not know this format, and only the OpenAPI document uses examples.
       expect(JSON.stringify(tool)).not.toMatch(/int64|"examples"|\$ref|9007199254740991/);
     }
   });
 
-  test('is what the page for people says', async () => {
+  test('docs/mcp.md lists exactly these tools', async () => {
     const page = readFileSync(new URL('../../docs/mcp.md', import.meta.url), 'utf8');
     const rows = page.split('\n').filter(line => /^\| `\w+`/.test(line));
     const documented = rows.flatMap(row => {
@@ -263,7 +263,7 @@ describe('the list of the tools', () => {
     expect(documented.filter(([name]) => needed.some(([known]) => known === name)).sort()).toEqual(needed.sort());
   });
 
-  test('names arguments as the contract names fields, in snake case, and requires what it requires', async () => {
+  test('the arguments have the names of the contract in snake case, and the same ones are required', async () => {
     const { body } = await send(server, legacy('tools/list'));
     const inputs = body.result.tools.map(
       ({ name, inputSchema }: { name: string; inputSchema: Record<string, object> }) => [
@@ -284,13 +284,13 @@ describe('the list of the tools', () => {
 });
 
 describe('a call', () => {
-  test('is answered alike whether it is plain or not, in each era', async () => {
+  test('plain and other calls get the same answer in each era', async () => {
     for (const name of ['get_idea', 'get_board', 'list_ideas', 'get_token']) {
       for (const args of [name === 'get_idea' ? { id: ideaId } : {}, { nonsense: true }]) {
         for (const era of ['modern', 'legacy'] as const) {
           const plain = await callTool(server, { token, name, args, form: era });
           const unusual = await callTool(server, { token, name, args, form: `${era}-unusual` });
-          // What is left of the limits is one less each time.
+          // Each call reduces the remaining requests by one.
           const withoutCounts = (body: unknown) => JSON.parse(JSON.stringify(body).replace(/\d+/g, '0'));
           expect(withoutCounts(plain.body)).toEqual(withoutCounts(unusual.body));
           expect(plain.headers.get('content-type')).toBe(unusual.headers.get('content-type'));
@@ -300,7 +300,7 @@ describe('a call', () => {
   });
 
   test.each([undefined, 'application/json', 'text/event-stream', '*/*', 'text/html'])(
-    'that accepts %s is answered with JSON',
+    'a call that accepts %s gets JSON',
     async accept => {
       const response = await fetch(`${server.baseUrl}/api/v1/mcp`, {
         method: 'POST',
@@ -315,7 +315,7 @@ describe('a call', () => {
     },
   );
 
-  test('of an unknown tool, or of a form that no call has, is an error of JSON-RPC and costs nothing', async () => {
+  test('an unknown tool and a malformed call get a JSON-RPC error and are free', async () => {
     const before = await charged();
     const calls: object[] = [
       { name: 'no_such_tool', arguments: {} },
@@ -331,13 +331,13 @@ describe('a call', () => {
         body: { error: { code: -32_602 } },
       });
     }
-    // Nor is what asks for no answer a call.
+    // A notification is not a call.
     const vote = { name: 'vote_idea', arguments: { id: ideaId, value: 'down' } };
     expect((await send(server, legacy('tools/call', vote, {}))).status).toBe(202);
     const inEnvelope = { jsonrpc: '2.0', method: 'tools/call', params: { ...vote, _meta: envelope } };
     const headers = modernHeaders('tools/call', 'vote_idea');
     expect((await send(server, { token, message: inEnvelope, headers })).status).toBe(202);
-    // Nor is what is no message of JSON-RPC.
+    // A message without JSON-RPC is not a call.
     for (const wrong of [{ id: null }, { id: 1.5 }, { id: {} }, { id: 1, jsonrpc: '1.0' }]) {
       const answer = await send(server, legacy('tools/call', vote, wrong));
       expect(answer).toMatchObject({ status: 400, key: 'invalid_message' });
@@ -346,7 +346,7 @@ describe('a call', () => {
     expect(await charged()).toBe(before);
   });
 
-  test('with arguments that are not valid says which, by their names', async () => {
+  test('the error for invalid arguments names them', async () => {
     const issuesOf = async (name: string, args: object, meta = {}) => {
       const { body } = await callTool(server, { token, name, args, meta });
       const { error } = JSON.parse(body.result.content[0].text);
@@ -358,7 +358,7 @@ describe('a call', () => {
     expect(await issuesOf('create_idea', { title: ' ', body: 7 })).toEqual(['arguments.title', 'arguments.body']);
     expect(await issuesOf('list_ideas', { page: 0, sort: 'best' })).toEqual(['arguments.sort', 'arguments.page']);
     expect(await issuesOf('get_board', { board: ['a', 'b'] })).toEqual(['arguments.board']);
-    // Models give null for what they leave out: they are told what the argument is, and not to give it once.
+    // Models send null for omitted arguments. The error describes the argument.
     const withoutBoard = await callTool(server, { token, name: 'get_board', args: { board: null } });
     expect(withoutBoard.body.result.content[0].text).toContain('"Must be the slug of a board"');
     expect(await issuesOf('merge_ideas', { id: ideaId, target_id: 'x' })).toEqual(['arguments.target_id']);
@@ -366,12 +366,12 @@ describe('a call', () => {
       issuesOf('vote_idea', { id: ideaId, value: 'up' }, { 'idea-board/idempotency-key': value });
     expect(await key('a key')).toEqual(['_meta.idea-board/idempotency-key']);
     expect(await key(7)).toEqual(['_meta.idea-board/idempotency-key']);
-    // As in a path: what is no id names nothing.
+    // As in a path, an invalid id is not found.
     for (const id of ['x', '1e3', -1, 1.5, 2 ** 60, '9'.repeat(30_000)])
       expect(await issuesOf('get_idea', { id })).toBe('not_found');
   });
 
-  test('names one of several boards', async () => {
+  test('a call can name one of several boards', async () => {
     const { id, slug } = await createBoard(server, world.accountId);
     const { token: ofBoth } = await issueToken(server, world, { [world.boardId]: 'write', [id]: 'read' });
     const call = async (name: string, args: object) =>
@@ -384,7 +384,7 @@ describe('a call', () => {
     );
   });
 
-  test('under the key of a request is that request, and is done once whichever way it comes', async () => {
+  test('a call and a request under the same key count as one request', async () => {
     const meta = { 'idea-board/idempotency-key': 'a-key-of-both' };
     const json = { title: 'Once', body: 'And not twice.' };
     const headers = { 'idempotency-key': 'a-key-of-both' };
@@ -399,7 +399,7 @@ describe('a call', () => {
     expect(await server.sql(`select from ideas where title = 'Once'`)).toHaveLength(1);
   });
 
-  test('is not bound by a header that a client sends with every call', async () => {
+  test('a call ignores the Idempotency-Key header', async () => {
     const headers = { 'idempotency-key': 'the-same-each-time' };
     const vote = (value: string) =>
       callTool(server, { token, name: 'vote_idea', args: { id: ideaId, value }, headers });

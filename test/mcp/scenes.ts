@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Grant } from '../../contract/grants.ts';
 
-/** What a case finds: an account of its own with one board, by ids that any server gives it that is asked to. */
+/** The data of a case: an account with one board. Its ids are the same on each server. */
 export interface Scene {
   accountId: number;
   issuerId: number;
@@ -20,7 +20,7 @@ export interface Scene {
 const secret = 'A'.repeat(43);
 const secretHash = createHash('sha256').update(secret).digest('hex');
 
-/** The scene of the n-th case. Its ids lie far beyond those that a database gives out by itself. */
+/** The scene of the n-th case. Its ids are far beyond those that the database assigns. */
 export function sceneOf(n: number): Scene {
   const base = 1_000_000 + n * 10;
   return {
@@ -39,7 +39,7 @@ export function sceneOf(n: number): Scene {
   };
 }
 
-/** Makes a scene, in one text of SQL, so that all of them are made at once. */
+/** Returns the SQL that creates a scene, so that one statement can create all scenes. */
 export function makeScene(scene: Scene, grant: Grant): string {
   const { accountId, issuerId, boardId, boardSlug, otherBoardId, tokenId, ideaId, targetId, mergedId } = scene;
   const idea = (id: number, title: string, mergedInto = 'null') => `

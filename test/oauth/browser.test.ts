@@ -19,7 +19,7 @@ describe.runIf(findChromium())('in a browser', () => {
   let world: World;
   let person: Person;
   let callback: string;
-  /** Where the browser came back to the program. */
+  /** The requests to the program's redirect URI. */
   const answers: URL[] = [];
 
   beforeAll(async () => {
@@ -41,7 +41,7 @@ describe.runIf(findChromium())('in a browser', () => {
     await server.close();
   });
 
-  /** Opens what a program sends its user to, who signs in, and comes to the page of consent. */
+  /** Opens the authorization URL, signs in, and waits for the consent page. */
   async function openConsent(page: Page, memory: Remembering) {
     const transport = new StreamableHTTPClientTransport(new URL(`${server.config.BASE_URL}/api/v1/mcp`), {
       authProvider: memory,
@@ -58,7 +58,7 @@ describe.runIf(findChromium())('in a browser', () => {
     return transport;
   }
 
-  test('a program gets from nothing to calls of tools by a person, refreshes, is revoked and is refused; another one is refused at once', async () => {
+  test('a program connects through a person, calls tools, refreshes its token, and is revoked, and a person can refuse another one', async () => {
     if (!browser) throw new Error('There is no browser');
     const [narrow, wide] = screens;
     const { page, complaints, close } = await openPage(browser, narrow ?? { width: 390, colorScheme: 'light' });
@@ -66,7 +66,7 @@ describe.runIf(findChromium())('in a browser', () => {
     const transport = await openConsent(page, memory);
     expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('Connect The official client?');
     expect([await violationsOf(page), await overflowOf(page)]).toEqual([[], 0]);
-    // Nothing was picked: the page comes back, and says so.
+    // The page asks for a board.
     await page.getByRole('button', { name: 'Connect' }).click();
     expect(await page.getByRole('alert').textContent()).toContain('at least one board');
     await page.setViewportSize({ width: wide?.width ?? 1280, height: 844 });
@@ -74,7 +74,7 @@ describe.runIf(findChromium())('in a browser', () => {
     expect(await violationsOf(page)).toEqual([]);
     await page.getByLabel('Web app').selectOption('Write');
     await page.getByRole('button', { name: 'Connect' }).click();
-    // Out of the page of a form to another origin, which the policy of every other page forbids.
+    // The form redirects to another origin, which the policy of all other pages forbids.
     await page.waitForURL(`${callback}**`);
     await transport.finishAuth(answers.at(-1)?.searchParams ?? new URLSearchParams());
 
@@ -89,7 +89,7 @@ describe.runIf(findChromium())('in a browser', () => {
       arguments: { title: 'Dark mode', body: 'At night.' },
     });
     expect(created.structuredContent).toMatchObject({ title: 'Dark mode' });
-    // Ten minutes later it refreshes, and goes on.
+    // The program refreshes its token ten minutes later.
     const before = memory.held?.access_token;
     await server.sql(`update oauth_records set expires_at = now() - interval '1 second' where model = 'AccessToken'`);
     expect(await list()).toMatchObject({ data: [{ title: 'Dark mode' }] });
@@ -110,12 +110,12 @@ describe.runIf(findChromium())('in a browser', () => {
     expect(answers.at(-1)?.searchParams.get('error')).toBe('access_denied');
     await page.goto(`${server.baseUrl}/oauth/authorize?client_id=nobody`);
     expect([await violationsOf(page), await overflowOf(page)]).toEqual([[], 0]);
-    // Chromium tells of the two answers that are no success, and of nothing that a policy forbids.
+    // Chromium reports only the two error statuses and no violation of a policy.
     expect(complaints.filter(text => !/status of 4(00|22)/.test(text))).toEqual([]);
     await close();
   });
 
-  test('no other site shows the page of consent in a frame', async () => {
+  test('another site cannot show the consent page in a frame', async () => {
     if (!browser) throw new Error('There is no browser');
     const { page, complaints, close } = await openPage(browser, { width: 1280, colorScheme: 'light' });
     await openConsent(page, new Remembering(callback));

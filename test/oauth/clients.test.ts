@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 describe('a client that registers', () => {
-  test('is told what was kept of what it said, and that is told', async () => {
+  test('a registration returns the stored metadata and is in the audit log', async () => {
     server.auditLines.length = 0;
     const { status, body } = await register(server, {
       client_name: 'Editor',
@@ -58,7 +58,7 @@ describe('a client that registers', () => {
     expect((await request(server, `GET /oauth/register/${body.client_id}`, { token: 'ibg_x' })).status).toBe(401);
   });
 
-  test('and names what other servers have is registered with what there is here', async () => {
+  test('a registration drops grant types, response types and scopes that this server does not support', async () => {
     const { status, body } = await register(server, {
       grant_types: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
       response_types: ['code', 'code id_token'],
@@ -72,7 +72,7 @@ describe('a client that registers', () => {
     ]);
   });
 
-  test('with a secret is told it once: the database has its hash', async () => {
+  test('the secret of a client is returned once, and the database has only its hash', async () => {
     const { body } = await register(server, { token_endpoint_auth_method: undefined });
     expect(body).toMatchObject({ token_endpoint_auth_method: 'client_secret_basic', client_secret_expires_at: 0 });
     const rows = await server.sql<{ text: string }>(
@@ -99,36 +99,36 @@ describe('a client that registers', () => {
 
   test.each([
     ['http to a host elsewhere', { redirect_uris: ['http://editor.example/cb'] }],
-    ['that as a web application', { redirect_uris: ['http://editor.example/cb'], application_type: 'web' }],
+    ['http to another host as a web application', { redirect_uris: ['http://editor.example/cb'], application_type: 'web' }],
     ['a script', { redirect_uris: ['javascript:alert(1)'] }],
     ['data', { redirect_uris: ['data:text/html,x'] }],
-    ['a transfer of files', { redirect_uris: ['FTP://editor.example/cb'] }],
+    ['an FTP address', { redirect_uris: ['FTP://editor.example/cb'] }],
     ['a socket', { redirect_uris: ['wss://editor.example/cb'] }],
     ['loopback in a longer name', { redirect_uris: ['http://localhost.editor.example/cb'] }],
-    ['the root of loopback', { redirect_uris: ['http://localhost./cb'] }],
-    ['what others hear as well', { redirect_uris: ['http://0.0.0.0/cb'] }],
+    ['localhost with a trailing dot', { redirect_uris: ['http://localhost./cb'] }],
+    ['the address of all interfaces', { redirect_uris: ['http://0.0.0.0/cb'] }],
     ['a fragment', { redirect_uris: ['https://editor.example/cb#x'] }],
     ['a user in the address', { redirect_uris: ['https://a:b@editor.example/cb'] }],
     ['a line end in the address', { redirect_uris: ['https://editor.example/\ncb'] }],
     ['no address', { redirect_uris: [] }],
-    ['no list of addresses', { redirect_uris: 'https://editor.example/cb' }],
+    ['a string instead of a list of addresses', { redirect_uris: 'https://editor.example/cb' }],
     ['too many addresses', { redirect_uris: Array.from({ length: 11 }, (_, n) => `https://editor.example/${n}`) }],
     ['a name that cannot be stored', { client_name: 'a\0b' }],
     ['half a character', { client_name: 'a\ud800b' }],
     ['a name that is too long', { client_name: 'x'.repeat(9000) }],
-    ['a name that is no text', { client_name: { a: 1 } }],
-    ['a way to authenticate that there is not', { token_endpoint_auth_method: 'private_key_jwt' }],
-    ['a grant that there is not', { grant_types: ['client_credentials'] }],
+    ['a name that is not a string', { client_name: { a: 1 } }],
+    ['an unsupported authentication method', { token_endpoint_auth_method: 'private_key_jwt' }],
+    ['an unsupported grant type', { grant_types: ['client_credentials'] }],
     ['tokens in the address', { response_types: ['token'] }],
-    ['a scope that there is not', { scope: 'admin' }],
-    ['a scope that is never given', { scope: 'openid' }],
+    ['an unknown scope', { scope: 'admin' }],
+    ['a scope that is never granted', { scope: 'openid' }],
   ])('with %s is refused', async (_, metadata) => {
     const { status, body } = await register(server, metadata);
     expect([status, body.error]).toEqual([400, expect.stringMatching(/^invalid_(client_metadata|redirect_uri)$/)]);
     expect(Object.keys(body)).toEqual(['error', 'error_description']);
   });
 
-  test('that nobody uses is gone after a week, and one that was used stays', async () => {
+  test('an unused client is deleted after a week, and a used one stays', async () => {
     const unused = await Program.register(server);
     const used = await Program.register(server);
     await used.connect(visitor, { [world.boardId]: 'read' });
@@ -148,10 +148,10 @@ describe('a client that registers', () => {
   });
 });
 
-test('one network registers so many clients in an hour, and the rest of the world goes on', async () => {
+test('a network that exceeds its limit of registrations does not affect other networks', async () => {
   const own = await startServerForTest({
     on: server,
-    // In one window, whenever the hour is over.
+    // The hour must not end during the test.
     clock: testClock(),
     environment: { BASE_URL: server.config.BASE_URL, RATE_LIMIT_OAUTH_CLIENT: '2', TRUST_PROXY: 'true' },
   });
@@ -172,7 +172,7 @@ test('one network registers so many clients in an hour, and the rest of the worl
   ]);
 });
 
-describe('a client that is known by the document at its URL', () => {
+describe('a client with a metadata document', () => {
   let documents: DocumentServer;
 
   beforeAll(async () => {
@@ -191,7 +191,7 @@ describe('a client that is known by the document at its URL', () => {
     return [status, /<code>([^<]*)/.exec(html)?.[1]?.split(':')[0]];
   };
 
-  test('needs no registration, and the page says whose it is', async () => {
+  test('a client with a metadata document needs no registration, and the page names its host', async () => {
     const clientId = `${documents.url}/client.json`;
     documents.serve(documentOf(clientId));
     const program = new Program(server, clientId);
@@ -204,7 +204,7 @@ describe('a client that is known by the document at its URL', () => {
     expect(documents.requestCount()).toBe(1);
   });
 
-  test('may name there what other servers have, as that of VS Code does: it is for all of them', async () => {
+  test('a metadata document may list abilities for other servers, like the one of VS Code', async () => {
     const clientId = `${documents.url}/of-all.json`;
     const grants = ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'];
     documents.serve(documentOf(clientId, { grant_types: grants, scope: 'openid profile', response_types: ['code'] }));
@@ -213,13 +213,13 @@ describe('a client that is known by the document at its URL', () => {
     expect(tokens.refresh_token).toBeTypeOf('string');
   });
 
-  test('keeps its tokens while its document cannot be had, and nobody consents meanwhile', async () => {
+  test('a client keeps its tokens while its document is unavailable, and new consents wait', async () => {
     const clientId = `${documents.url}/away.json`;
     documents.serve(documentOf(clientId));
     const program = new Program(server, clientId);
     const tokens = await program.connect(visitor, { [world.boardId]: 'read' });
     const page = await program.ask(visitor);
-    // Another server of several, or the same one started anew: it has not read the document yet.
+    // Another server, or the same one after a restart, has not fetched the document.
     const own = await startServerForTest({
       on: server,
       environment: {
@@ -252,7 +252,7 @@ describe('a client that is known by the document at its URL', () => {
     ['leads to a script', { redirect_uris: ['javascript:alert(1)'] }],
     ['leads elsewhere without encryption', { redirect_uris: ['http://elsewhere.example/cb'] }],
     ['is too long', { client_name: 'x'.repeat(6000) }],
-  ])('is unknown where the document %s', async (what, more) => {
+  ])('a client is unknown if its document %s', async (what, more) => {
     const clientId = `${documents.url}/${encodeURIComponent(what)}`;
     documents.serve(documentOf(clientId, more));
     const [status, error] = await asked(new Program(server, clientId));
@@ -260,14 +260,14 @@ describe('a client that is known by the document at its URL', () => {
     expect(error).toMatch(/^invalid_(client|client_metadata|redirect_uri)$/);
   });
 
-  test('is unknown where there is no document, and where there is only a way to another one', async () => {
+  test('a client is unknown if its URL has no document or only a redirect', async () => {
     for (const status of [404, 302, 500, 204]) {
       documents.serve(status);
       expect(await asked(new Program(server, `${documents.url}/${status}`))).toEqual([400, 'invalid_client']);
     }
   });
 
-  test('makes the server reach nothing inside its network', async () => {
+  test('the URL of a client cannot make the server reach its own network', async () => {
     const own = await startServerForTest({
       on: server,
       environment: { BASE_URL: server.config.BASE_URL, RATE_LIMIT_OAUTH_CLIENT: '1000' },
@@ -293,7 +293,7 @@ describe('a client that is known by the document at its URL', () => {
     expect(inside.received).toEqual([]);
   });
 
-  test('is fetched for one network so often in an hour, at whatever it asks', async () => {
+  test('the fetches of documents are limited per network and hour', async () => {
     const own = await startServerForTest({
       on: server,
       environment: {
@@ -311,7 +311,7 @@ describe('a client that is known by the document at its URL', () => {
   });
 });
 
-test('one network asks for consent so often in an hour', async () => {
+test('authorization requests are limited per network and hour', async () => {
   const program = await Program.register(server);
   const own = await startServerForTest({
     on: server,

@@ -12,7 +12,7 @@ const suite = new URL('../../node_modules/@modelcontextprotocol/conformance/dist
 /*
  * Nothing is expected to fail. Of what the suite leaves out, it says itself that it is not about this server.
  */
-test('the suite of the protocol finds an authorization server as it has to be', async () => {
+test('the conformance suite for authorization servers passes', async () => {
   const server = await startPublicServer();
   try {
     const world = await createWorld(server);
@@ -52,7 +52,7 @@ test('the suite of the protocol finds an authorization server as it has to be', 
   }
 });
 
-/** One that the suite can listen on. Below those that systems give out, so that nobody is given it meanwhile. */
+/** A port for the suite, below the range that the system assigns to other processes. */
 async function freePort(): Promise<number> {
   for (;;) {
     const port = 12_000 + Math.floor(Math.random() * 18_000);

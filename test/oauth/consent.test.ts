@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** As long as a name can be, and begins as that of somebody who is trusted. */
+/** The longest possible name, which begins like a trusted one. */
 const longHost = `editor.example.${'a.'.repeat(113)}evil.example`;
 
 const tokensOf = (accountId: number) =>
@@ -33,7 +33,7 @@ const tokensOf = (accountId: number) =>
   );
 
 describe('consent', () => {
-  test('is a token of the account: it has the boards and levels that were picked, and nothing else', async () => {
+  test('a consent creates a token of the account with exactly the chosen boards and levels', async () => {
     const second = await createBoard(server, world.accountId, { name: 'Mobile' });
     const third = await createBoard(server, world.accountId);
     const own = await Program.register(server, { client_name: '  My <b>editor</b>\u202e ' });
@@ -81,7 +81,7 @@ describe('consent', () => {
     );
   });
 
-  test('is asked for on a page that says who asks, and where the answer goes, and lets browsers go there alone', async () => {
+  test('the consent page names the client and its target, and its policy allows only this target', async () => {
     const page = await visitor.get(await program.ask(visitor));
     expect(page.status).toBe(200);
     for (const text of ['A program', '127.0.0.1:33418', 'a program on your own computer', 'Web app'])
@@ -99,7 +99,7 @@ describe('consent', () => {
     ['http://[::1]:5000/cb', 'http:', '[::1]:5000', 'a program on your own computer'],
     ['cursor://anysphere.example/cb', 'cursor:', 'cursor:', 'a program on your own device opens'],
     ["https://a;script-src'x'.example/cb", 'https:', 'a;script-src', ''],
-  ])('that goes to %s names the target, and allows %s', async (uri, source, host, words) => {
+  ])('the consent page for %s names the target and allows the form action %s', async (uri, source, host, words) => {
     const own = await Program.register(server, { redirect_uris: [uri] });
     const page = await visitor.get(await own.ask(visitor, { redirect_uri: uri }));
     expect(page.headers.get('content-security-policy')).toContain(`form-action 'self' ${source};`);
@@ -109,7 +109,7 @@ describe('consent', () => {
   });
 
   test.each(['\u200b\u2060', '\u3164', '\u{e0041}\u202e'])(
-    'shows for the name %j, of which nothing is seen, the target',
+    'the consent page shows the target instead of the invisible name %j',
     async name => {
       const own = await Program.register(server, { client_name: name });
       const page = await visitor.get(await own.ask(visitor));
@@ -117,7 +117,7 @@ describe('consent', () => {
     },
   );
 
-  test('is refused where somebody refuses, and the program is told', async () => {
+  test('the program gets access_denied if the person refuses', async () => {
     server.auditLines.length = 0;
     const before = await tokensOf(world.accountId);
     const page = await program.ask(visitor);
@@ -135,7 +135,7 @@ describe('consent', () => {
     ]);
   });
 
-  test('needs a board, and one of the account: the form keeps what was picked', async () => {
+  test('a consent needs a board of the account, and an invalid form keeps its values', async () => {
     const foreign = await createWorld(server);
     const page = await program.ask(visitor);
     for (const [levels, why] of [
@@ -147,12 +147,12 @@ describe('consent', () => {
       expect([answer.status, answer.html.includes(why)]).toEqual([422, true]);
       expect(answer.headers.get('content-security-policy')).toContain('http://127.0.0.1:33418');
     }
-    // It is still there to be answered.
+    // The request can still be answered.
     const fields = { ...levelFields({ [world.boardId]: 'read' }), decision: 'connect' };
     await finish(visitor, await visitor.submit(page, page, fields));
   });
 
-  test('is given once: of a form that is sent twice at once there is one token, and no page any more', async () => {
+  test('a consent form that is sent twice in parallel creates one token, and the page is then gone', async () => {
     const page = await program.ask(visitor);
     const before = (await tokensOf(world.accountId)).length;
     const { html } = await visitor.get(page);
@@ -164,12 +164,12 @@ describe('consent', () => {
     expect((await visitor.get(page)).status).toBe(404);
   });
 
-  test('is one code, however often the browser goes back to the program at once', async () => {
+  test('parallel returns to the program get one code', async () => {
     const page = await program.ask(visitor);
     const fields = { ...levelFields({ [world.boardId]: 'read' }), decision: 'connect' };
     const { location } = await visitor.submit(page, page, fields);
     const { pathname } = new URL(location ?? '');
-    // All of them have found the request before the first takes it away.
+    // All of them have found the request before the first removes it.
     const holder = await connect(server.url);
     await holder.query(`begin; select from oauth_records where model = 'Interaction' for update`);
     const tabs = Array.from({ length: 3 }, () => {
@@ -186,7 +186,7 @@ describe('consent', () => {
     expect(answers.find(({ status }) => status === 400)?.html).toContain('The program cannot be connected');
   });
 
-  test('a second time keeps what was granted before: two machines may be one client', async () => {
+  test('a second consent keeps the first grant, because two machines may use one client', async () => {
     const first = await program.connect(visitor, { [world.boardId]: 'read' });
     const second = await program.connect(visitor, { [world.boardId]: 'write' });
     expect([
@@ -195,7 +195,7 @@ describe('consent', () => {
     ]).toEqual([200, 200]);
   });
 
-  test('is asked for each time, whoever consented before', async () => {
+  test('each request asks for consent, even after an earlier consent', async () => {
     await program.connect(visitor, { [world.boardId]: 'read' });
     expect((await visitor.get(await program.ask(visitor))).status).toBe(200);
     const silent = await visitor.get(program.authorizationPath({ prompt: 'none' }));
@@ -203,8 +203,8 @@ describe('consent', () => {
   });
 });
 
-describe('who consents', () => {
-  test('signs in first, and goes on where they were', async () => {
+describe('the person who consents', () => {
+  test('a person signs in first and then sees the consent page', async () => {
     const person = await givePassword(server, await createMember(server, world.accountId, 'admin'));
     const fresh = new Visitor(server);
     const page = await program.ask(fresh);
@@ -215,7 +215,7 @@ describe('who consents', () => {
     expect((await fresh.get(page)).status).toBe(200);
   });
 
-  test.each(['moderator', 'member'] as const)('is no %s', async role => {
+  test.each(['moderator', 'member'] as const)('a %s cannot consent', async role => {
     const other = await signedIn(server, await createMember(server, world.accountId, role));
     const page = await program.ask(other);
     const shown = await other.get(page);
@@ -227,12 +227,12 @@ describe('who consents', () => {
       ...levelFields({ [world.boardId]: 'read' }),
     };
     expect((await other.post(page, fields)).status).toBe(403);
-    // They may refuse: the program waits for an answer.
+    // They can refuse, because the program waits for an answer.
     const refused = await other.post(page, { ...fields, decision: 'refuse' });
     expect((await finish(other, refused)).searchParams.get('error')).toBe('access_denied');
   });
 
-  test('is refused who loses the role while the page is open', async () => {
+  test('a person who loses the role while the page is open is refused', async () => {
     const userId = await createMember(server, world.accountId, 'admin');
     const other = await signedIn(server, userId);
     const page = await program.ask(other);
@@ -243,7 +243,7 @@ describe('who consents', () => {
     expect(await server.sql('select from api_tokens where issuer_id = $1', [userId])).toEqual([]);
   });
 
-  test('has a plan with the Agent API, when the page is opened and when it is sent', async () => {
+  test('a consent needs a plan with the Agent API, when the page is opened and when it is sent', async () => {
     const poor = await createWorld(server);
     const owner = await signedIn(server, poor.ownerId);
     const page = await program.ask(owner);
@@ -255,7 +255,7 @@ describe('who consents', () => {
     expect(await tokensOf(poor.accountId)).toEqual([]);
   });
 
-  test('chooses the account, among those where they are owner or admin', async () => {
+  test('a person chooses among the accounts where they are owner or admin', async () => {
     const other = await createWorld(server);
     const userId = await createMember(server, world.accountId, 'member');
     const add = `insert into memberships (account_id, user_id, role) values ($1, $2, 'admin')`;
@@ -279,7 +279,7 @@ describe('who consents', () => {
     expect(await tokensOf(other.accountId)).toEqual([]);
   });
 
-  test('does so in the browser in which the request began, and in no other', async () => {
+  test('a person can consent only in the browser that started the request', async () => {
     const page = await program.ask(visitor);
     const victim = await signedIn(server, await createMember(server, world.accountId, 'owner'));
     expect((await victim.get(page)).status).toBe(404);
@@ -290,10 +290,10 @@ describe('who consents', () => {
       ...levelFields({ [world.boardId]: 'read' }),
     };
     expect((await victim.post(page, fields)).status).toBe(404);
-    // The cookie is of one request, and not of another that the same browser began.
+    // The cookie is valid for one request, not for another one of the same browser.
     const later = await program.ask(visitor);
     expect([(await visitor.get(later)).status, (await visitor.get(page)).status]).toEqual([200, 404]);
-    // Nor with a cookie that somebody made up, and nobody else finishes what was consented to.
+    // A forged cookie does not work, and another browser cannot complete the request.
     victim.cookies.set('idea_board_oauth_interaction', later.split('/').at(-1) ?? '');
     expect((await victim.get(later)).status).toBe(404);
     const answer = await visitor.submit(later, later, {
@@ -307,7 +307,7 @@ describe('who consents', () => {
     await finish(visitor, answer);
   });
 
-  test('is not made to by another site', async () => {
+  test('another site cannot submit the consent form', async () => {
     const page = await program.ask(visitor);
     const { html } = await visitor.get(page);
     const fields = { ...hiddenFields(html, page), ...levelFields({ [world.boardId]: 'read' }), decision: 'connect' };
@@ -317,7 +317,7 @@ describe('who consents', () => {
     expect((await visitor.get(page)).status).toBe(200);
   });
 
-  test('grants nothing of REST: an access token is refused there', async () => {
+  test('the REST API refuses an access token', async () => {
     const { access_token: token } = await program.connect(visitor, { [world.boardId]: 'moderate' });
     for (const line of ['GET /api/v1/ideas', 'GET /api/v1/token', 'POST /api/v1/ideas']) {
       expect((await request(server, line, { token })).status).toBe(401);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { request } from '../helpers/request.ts';
 import { startServerForTest } from '../helpers/server.ts';
 
-test('a request for consent with more than 100 parameters is refused, and nothing of it is kept', async () => {
+test('an authorization request with more than 100 parameters is refused and not stored', async () => {
   const server = await startServerForTest();
   const redirect = 'http://localhost/callback';
   const json = { redirect_uris: [redirect], token_endpoint_auth_method: 'none' };
@@ -18,7 +18,7 @@ test('a request for consent with more than 100 parameters is refused, and nothin
   for (let n = 0; query.size <= 100; n++) query.append(`a${n}`, '1');
   expect((await request(server, `GET /oauth/authorize?${query}`)).status).toBe(400);
   expect(await server.sql('select from oauth_records')).toHaveLength(kept.length);
-  // One parameter fewer is not too many.
+  // 100 parameters are allowed.
   query.delete('a0');
   expect((await request(server, `GET /oauth/authorize?${query}`)).status).toBe(303);
 });

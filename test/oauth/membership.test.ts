@@ -57,7 +57,7 @@ const stateOf = async (tokenId: number) => {
   const tokens = await cli.json<{ id: number; state: string }[]>('token', 'list', '--account', slug);
   return tokens.find(({ id }) => id === tokenId)?.state;
 };
-/** What the audit log of the server tells of a user and of a token, the command line's own aside. */
+/** The audit entries of a user and of a token, without those of the command line. */
 const toldOf = ({ userId, tokenId }: Connected) =>
   readAudit(server.auditLines)
     .filter(line => line.token_id === tokenId || line.user_id === userId)
@@ -66,7 +66,7 @@ const byOwner = (event: string) => ({ event, by: 'user', by_user_id: world.owner
 
 test.each<[string, (one: Connected) => Promise<unknown>, string | undefined]>([
   [
-    'an owner removes in the admin area',
+    'an owner removes a member in the admin area',
     async ({ userId }) => {
       const path = `/admin/members/${userId}/remove`;
       expect((await owner.submit(path, path)).status).toBe(303);
@@ -74,7 +74,7 @@ test.each<[string, (one: Connected) => Promise<unknown>, string | undefined]>([
     'member.removed',
   ],
   [
-    'an owner blocks in the admin area',
+    'an owner blocks a member in the admin area',
     async ({ userId }) => {
       const path = `/admin/blocks/${userId}`;
       expect((await owner.submit(path, path, { reason: 'Spam' })).status).toBe(303);
@@ -82,25 +82,25 @@ test.each<[string, (one: Connected) => Promise<unknown>, string | undefined]>([
     'user.blocked',
   ],
   [
-    'the operator removes on the command line',
+    'the operator removes a member on the command line',
     async ({ userId }) =>
       cli.json('member', 'remove', '--account', slug, '--user', await emailOf(server, userId), '--keep-tokens'),
     undefined,
   ],
   [
-    'the operator blocks on the command line',
+    'the operator blocks a member on the command line',
     async ({ userId }) => cli.json('user', 'block', '--account', slug, '--user', await emailOf(server, userId)),
     undefined,
   ],
   [
-    'a clean-up erases',
+    'a clean-up erases a member',
     async ({ userId }) => {
       await requestDeletion(server, userId);
       expect((await runCleanUp(server)).users).toMatchObject([{ id: userId }]);
     },
     undefined,
   ],
-])('the OAuth grant of a member whom %s ends at the next request', async (_, leave, event) => {
+])('if %s, the OAuth grant of the member ends at the next request', async (_, leave, event) => {
   const other = await connectAdmin();
   const one = await connectAdmin();
   server.auditLines.length = 0;
@@ -111,7 +111,7 @@ test.each<[string, (one: Connected) => Promise<unknown>, string | undefined]>([
   expect(await outcomesOf(other)).toEqual([200, 200]);
 });
 
-test('the OAuth grant of a member who leaves of their own accord ends at the next request', async () => {
+test('the OAuth grant of a member who leaves ends at the next request', async () => {
   const one = await connectAdmin();
   server.auditLines.length = 0;
   const path = '/admin/members/leave';
@@ -122,7 +122,7 @@ test('the OAuth grant of a member who leaves of their own accord ends at the nex
   expect(await stateOf(one.tokenId)).toBe('revoked');
 });
 
-test('an OAuth grant stays ended when its person is unblocked or becomes a member again', async () => {
+test('an ended OAuth grant stays ended when its user is unblocked or becomes a member again', async () => {
   const [blocked, removed] = [await connectAdmin(), await connectAdmin()];
   const [of, back] = [await emailOf(server, blocked.userId), await emailOf(server, removed.userId)];
   await cli.json('user', 'block', '--account', slug, '--user', of);
@@ -132,7 +132,7 @@ test('an OAuth grant stays ended when its person is unblocked or becomes a membe
   for (const one of [blocked, removed]) expect(await outcomesOf(one)).toEqual([401, 'invalid_grant']);
 });
 
-test('the OAuth grant of a demoted admin goes on as the person, who moderates no more', async () => {
+test('the OAuth grant of a demoted admin stays valid without moderation', async () => {
   const one = await connectAdmin();
   const id = await insertIdea(server, world);
   await cli.json(
@@ -164,7 +164,7 @@ test.each<[string, (one: Connected) => Promise<unknown>]>([
   expect(await outcomesOf(one)).toEqual([401, 'invalid_grant']);
 });
 
-/** Sends a refresh when the work is done and not committed. Returns the answer. */
+/** Sends a refresh after the work and before its commit. Returns the answer. */
 async function administerAtOnceWith(
   { tokens }: Connected,
   work: Parameters<typeof administerAtOnce>[1],

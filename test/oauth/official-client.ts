@@ -11,7 +11,7 @@ import { Remembering } from './remembering.ts';
 
 const identity = { name: 'a client', version: '1' };
 
-/** The two versions of the SDK, as far as they are different. */
+/** The differences between the two versions of the SDK. */
 export const versions = [
   {
     name: '2.4',
@@ -45,14 +45,14 @@ export const versions = [
 
 type Version = (typeof versions)[number];
 
-/** Has a client ask for consent, and a person give it. Returns what the client remembers. */
+/** Connects a client with a person's consent. Returns the stored data of the client. */
 export async function connectClient(
   { open, Unauthorized }: Version,
   { server, visitor, world }: { server: TestServer; visitor: Visitor; world: World },
 ): Promise<Remembering> {
   const memory = new Remembering(callback);
   const client = open(server, memory);
-  // 401, discovery, registration: the person has to be asked.
+  // The client gets 401, discovers the server, registers, and then needs the person.
   await expect(client.connect()).rejects.toBeInstanceOf(Unauthorized);
   const { pathname = '', search = '' } = memory.sentTo ?? {};
   const { location } = await visitor.get(pathname + search);

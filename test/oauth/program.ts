@@ -5,7 +5,7 @@ import type { Seen, Visitor } from '../admin/visitor.ts';
 import { type Answer, request } from '../helpers/request.ts';
 import type { TestServer } from '../helpers/server.ts';
 
-/** Where the answers of these programs go: nobody listens there, since the tests follow no redirect out of the server. */
+/** The redirect URI of these programs. Nothing listens there, because the tests do not follow redirects to it. */
 export const callback = 'http://127.0.0.1:33418/callback';
 
 export interface Tokens {
@@ -15,7 +15,7 @@ export interface Tokens {
 
 type Fields = Record<string, string | undefined>;
 
-/** A program that wants to use the tools: what it sends, step by step, each with whatever is wrong about it. */
+/** An OAuth client, step by step. Each step takes fields that override its valid ones. */
 export class Program {
   readonly server: TestServer;
   readonly clientId: string;
@@ -38,7 +38,7 @@ export class Program {
     return `${this.server.config.BASE_URL}/api/v1/mcp`;
   }
 
-  /** Where a person is sent; a field that is undefined is left out. */
+  /** Returns the authorization URL. Omits undefined fields. */
   authorizationPath(fields: Fields = {}): string {
     return `/oauth/authorize?${queryOf({
       client_id: this.clientId,
@@ -52,7 +52,7 @@ export class Program {
     })}`;
   }
 
-  /** Opens the page of consent. Answers its path. */
+  /** Opens the consent page. Returns its path. */
   async ask(visitor: Visitor, fields: Fields = {}): Promise<string> {
     const { status, location, html } = await visitor.get(this.authorizationPath(fields));
     expect([status, html]).toEqual([303, '']);
@@ -60,14 +60,14 @@ export class Program {
     return location ?? '';
   }
 
-  /** Has somebody who is signed in consent. Answers where they are sent with the code. */
+  /** Submits the consent of a signed-in person. Returns the redirect with the code. */
   async consent(visitor: Visitor, levels: Record<number, Grant>, fields: Fields = {}): Promise<URL> {
     const page = await this.ask(visitor, fields);
     const answer = await visitor.submit(page, page, { ...levelFields(levels), decision: 'connect' });
     return finish(visitor, answer);
   }
 
-  /** All of it: what the program holds in the end. */
+  /** Runs all steps. Returns the tokens of the program. */
   async connect(visitor: Visitor, levels: Record<number, Grant>): Promise<Tokens> {
     const { searchParams } = await this.consent(visitor, levels);
     const answer = await this.redeem(searchParams.get('code') ?? '');
@@ -107,7 +107,7 @@ export function levelFields(levels: Record<number, Grant>): Record<string, strin
   return Object.fromEntries(Object.entries(levels).map(([boardId, level]) => [`level_${boardId}`, level]));
 }
 
-/** Follows the answer of the page of consent. Answers where it leads. */
+/** Follows the redirect of the consent page. Returns the final target. */
 export async function finish(visitor: Visitor, answer: Seen): Promise<URL> {
   expect(answer.status, answer.html).toBe(303);
   const { pathname } = new URL(answer.location ?? '');
@@ -117,7 +117,7 @@ export async function finish(visitor: Visitor, answer: Seen): Promise<URL> {
   return new URL(back.location ?? '');
 }
 
-/** Calls a tool, in the protocol that needs no handshake. */
+/** Calls a tool in the revision without a handshake. */
 export function callTool(
   server: Pick<TestServer, 'baseUrl'>,
   token: string | undefined,

@@ -43,7 +43,7 @@ async function refreshed(refreshToken: string): Promise<Tokens> {
   return answer.body;
 }
 
-/** How the grant ended, by the audit log; undefined while it lives. */
+/** The reason in the audit log for the end of the grant. Undefined while the grant is valid. */
 function endOf(tokenId: number) {
   const [line] = readAudit(server.auditLines).filter(
     ({ event, token_id }) => event === 'oauth.grant_ended' && token_id === tokenId,
@@ -67,7 +67,7 @@ async function expectEnded(tokenId: number, all: Tokens[]) {
   expect(row?.is_revoked).toBe(true);
 }
 
-/** Sends requests that reach the lock of the grant before the first of them is decided. */
+/** Sends requests that all wait for the lock of the grant. */
 async function atTheSameInstant(tokenId: number, refreshTokens: string[]): Promise<Answer[]> {
   const holder = await connect(server.url);
   try {
@@ -90,7 +90,7 @@ async function atTheSameInstant(tokenId: number, refreshTokens: string[]): Promi
   }
 }
 
-test('a refresh token issues another one, and the grant is kept for as long as it is used', async () => {
+test('a refresh issues another refresh token and extends the grant', async () => {
   const tokens = await connectProgram();
   const tokenId = await tokenIdOf(tokens);
   await server.sql(`update api_tokens set expires_at = now() + interval '1 day' where id = $1`, [tokenId]);
@@ -198,7 +198,7 @@ test('of parallel redemptions of a refresh token and its successor, the lock dec
     const answers = await atTheSameInstant(tokenId, order === 0 ? sent : sent.reverse());
     const [ofParent, ofChild] = (order === 0 ? answers : answers.reverse()) as [Answer, Answer];
     if (ofParent.status === 200) {
-      // The parent was first, while nothing that it issued had been redeemed.
+      // The parent was first, before one of its tokens was redeemed.
       expect(ofChild.status).toBe(200);
       for (const { body } of answers) expect(await statusOf(body)).toBe(200);
       expect(endOf(tokenId)).toBeUndefined();
@@ -231,7 +231,7 @@ test('a client whose answer was lost redeems its refresh token again and stays c
   expect(endOf(await tokenIdOf(tokens))).toBeUndefined();
 });
 
-test('within the leeway a refresh token is of no use to another client, and ends nothing', async () => {
+test('another client cannot use a refresh token within the leeway, and the grant stays valid', async () => {
   const tokens = await connectProgram();
   const thief = await Program.register(server);
   expect((await thief.refresh(tokens.refresh_token)).body.error).toBe('invalid_grant');
@@ -253,7 +253,7 @@ test('a refresh token is refused for another resource, and ends the grant if it 
   await expectEnded(tokenId, [next]);
 });
 
-test('a refresh token issues 32 others at most, and a further request is refused and ends nothing', async () => {
+test('a refresh token issues at most 32 others, and a further request is refused without ending the grant', async () => {
   const tokens = await connectProgram();
   const tokenId = await tokenIdOf(tokens);
   const answers = await Promise.all(Array.from({ length: 36 }, () => program.refresh(tokens.refresh_token)));
@@ -275,7 +275,7 @@ test('a refresh token issues 32 others at most, and a further request is refused
   expect(endOf(tokenId)).toBeUndefined();
 });
 
-test('an expired sibling is swept, and the others go on', async () => {
+test('an expired sibling is deleted, and the others stay valid', async () => {
   const tokens = await connectProgram();
   const [kept, unused] = [await refreshed(tokens.refresh_token), await refreshed(tokens.refresh_token)];
   const expired = [tokens.refresh_token, unused.refresh_token, unused.access_token].map(hash);
@@ -288,9 +288,9 @@ test('an expired sibling is swept, and the others go on', async () => {
   expect(await statusOf(await refreshed(kept.refresh_token))).toBe(200);
 });
 
-test('a redemption that loses against other transactions is tried again, and may be sent again', async () => {
+test('a redemption that conflicts with other transactions is retried, and the client can send it again', async () => {
   const tokens = await connectProgram();
-  // More often than one request is tried, and less than two. A sequence counts on when a transaction is rolled back.
+  // The conflicts exceed the tries of one request, but not those of two. A sequence is not rolled back.
   await server.sql(`
     create sequence conflicts;
     create function lose() returns trigger language plpgsql as $$

@@ -1,7 +1,7 @@
-/** What an official client keeps of its connection, in the shape that both versions of the SDK ask for. */
+/** The stored connection of an official client, in the form that both versions of the SDK require. */
 export class Remembering {
   readonly redirectUrl: string;
-  /** Where the person was to be sent. */
+  /** The authorization URL for the person. */
   sentTo: URL | undefined;
   #client: never | undefined;
   #tokens: { access_token: string; refresh_token?: string } | undefined;
@@ -31,7 +31,7 @@ export class Remembering {
   saveTokens(tokens: object) {
     this.#tokens = tokens as never;
   }
-  /** What it does when it is told that its tokens are good for nothing. */
+  /** Called when the client must discard its credentials. */
   invalidateCredentials() {
     this.#tokens = undefined;
   }

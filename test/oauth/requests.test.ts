@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 describe('discovery', () => {
-  test('leads from a refused call of a tool to where a client registers', async () => {
+  test('the discovery leads from a refused tool call to the registration endpoint', async () => {
     const { status, headers } = await callTool(server, undefined);
     const [, url = ''] = /^Bearer resource_metadata="([^"]+)"/.exec(headers.get('www-authenticate') ?? '') ?? [];
     expect([status, url]).toEqual([401, `${server.config.BASE_URL}/.well-known/oauth-protected-resource/api/v1/mcp`]);
@@ -50,7 +50,7 @@ describe('discovery', () => {
     expect(JSON.stringify(body)).not.toContain('openid');
   });
 
-  test('and every address come from BASE_URL, whatever a request says of its host', async () => {
+  test('all published URLs come from BASE_URL and never from the request', async () => {
     const hostile = {
       host: 'evil.example',
       'x-forwarded-host': 'evil.example',
@@ -70,13 +70,13 @@ describe('discovery', () => {
       await rawRequest(own, 'POST', '/oauth/register', { headers: json, body }),
       await rawRequest(own, 'POST', '/api/v1/mcp', { headers: json, body: '{}' }),
       await rawRequest(own, 'GET', program.authorizationPath(), { headers: hostile }),
-      // A whole address in place of a path.
+      // An absolute URL instead of a path.
       await rawRequest(own, 'GET', `https://evil.example${program.authorizationPath()}`, { headers: hostile }),
     ];
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 201, 401, 303, 303]);
     for (const { text, headers } of answers) {
       expect(text + JSON.stringify([...headers])).not.toMatch(/evil\.example|:444(?!\d)/);
-      // The address is one of HTTP, where a browser would drop a secure cookie.
+      // The base URL has http, and a browser would drop a secure cookie.
       expect(headers.get('set-cookie') ?? '').not.toMatch(/secure/i);
     }
     const uid = answers.at(-1)?.headers.get('location')?.split('/').at(-1);
@@ -93,17 +93,17 @@ describe('discovery', () => {
     'https://ada:x@ideas.example.com',
     'ftp://ideas.example.com',
     'ideas.example.com',
-  ])('is not begun with the BASE_URL %s, which is no origin', BASE_URL => {
+  ])('a server does not start with the BASE_URL %s, which is not an origin', BASE_URL => {
     expect(() => loadConfig({ BASE_URL })).toThrow(
       /^Invalid settings: BASE_URL must be an origin such as \S+, w[^;]+$/,
     );
   });
 
-  test('takes an origin as browsers write it, however it is written', () => {
+  test('the BASE_URL is normalized to the form of browsers', () => {
     expect(loadConfig({ BASE_URL: 'HTTPS://Ideas.Example.com:443//' }).BASE_URL).toBe('https://ideas.example.com');
   });
 
-  test('over HTTPS keeps its cookies to it', async () => {
+  test('the cookies are secure if BASE_URL has https', async () => {
     const own = await startServerForTest({ on: server, environment: { BASE_URL: 'https://ideas.example.com' } });
     const there = new Program({ ...server, baseUrl: own.baseUrl }, program.clientId);
     const resource = 'https://ideas.example.com/api/v1/mcp';
@@ -111,7 +111,7 @@ describe('discovery', () => {
     const cookies = headers.getSetCookie();
     expect(cookies).toHaveLength(4);
     for (const cookie of cookies) expect(cookie).toMatch(/^__Secure-.*; samesite=lax; secure; httponly$/i);
-    // And each to the one address that asks for it.
+    // Each cookie is limited to one path.
     const page = headers.get('location') ?? '';
     const paths = cookies.map(cookie => /; path=([^;]*)/.exec(cookie)?.[1]);
     expect(new Set(paths)).toEqual(new Set([page, page.replace('/admin/connect/', '/oauth/authorize/')]));
@@ -120,15 +120,15 @@ describe('discovery', () => {
 
 describe('a request of a program', () => {
   test.each([
-    ['to be answered elsewhere', { redirect_uri: 'https://evil.example/cb' }],
-    ['to be answered at a path that it did not register', { redirect_uri: `${callback}/../x` }],
-    ['to be answered with more in the address', { redirect_uri: `${callback}?x=1` }],
-    ['to be answered at another loopback name', { redirect_uri: callback.replace('127.0.0.1', 'localhost') }],
+    ['with a foreign redirect URI', { redirect_uri: 'https://evil.example/cb' }],
+    ['with an unregistered path', { redirect_uri: `${callback}/../x` }],
+    ['with an unregistered query', { redirect_uri: `${callback}?x=1` }],
+    ['with another loopback name', { redirect_uri: callback.replace('127.0.0.1', 'localhost') }],
     ['of nobody', { client_id: 'nobody' }],
-    ['of nobody, to be answered elsewhere', { client_id: undefined, redirect_uri: 'https://evil.example/' }],
-    ['with something that cannot be stored', { state: 'a\0b' }],
-    ['with more than is kept', { state: 'x'.repeat(8200) }],
-  ])('%s is answered with a page, and leads nowhere', async (_, fields: Record<string, string | undefined>) => {
+    ['without a client and with a foreign redirect URI', { client_id: undefined, redirect_uri: 'https://evil.example/' }],
+    ['with a NUL character', { state: 'a\0b' }],
+    ['with too long a state', { state: 'x'.repeat(8200) }],
+  ])('an authorization request %s gets a page and no redirect', async (_, fields: Record<string, string | undefined>) => {
     const { status, location, html, headers } = await visitor.get(program.authorizationPath(fields));
     expect([status, location]).toEqual([400, null]);
     expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
@@ -140,16 +140,16 @@ describe('a request of a program', () => {
   test.each([
     ['without PKCE', { code_challenge: undefined, code_challenge_method: undefined }, 'invalid_request'],
     ['with plain PKCE', { code_challenge_method: 'plain' }, 'invalid_request'],
-    ['with PKCE of no method', { code_challenge_method: undefined }, 'invalid_request'],
+    ['without a PKCE method', { code_challenge_method: undefined }, 'invalid_request'],
     ['with a short challenge', { code_challenge: 'x' }, 'invalid_request'],
     ['for another resource', { resource: 'https://elsewhere.example/api/v1/mcp' }, 'invalid_target'],
     ['for no address', { resource: 'the tools' }, 'invalid_target'],
-    ['for a token at once', { response_type: 'token' }, 'invalid_request'],
+    ['for an implicit token', { response_type: 'token' }, 'invalid_request'],
     ['for an answer in the fragment', { response_mode: 'fragment' }, 'unsupported_response_mode'],
     ['for an answer in a form', { response_mode: 'form_post' }, 'unsupported_response_mode'],
     ['that is elsewhere', { request_uri: 'https://evil.example/request' }, 'request_uri_not_supported'],
     ['that is signed', { request: 'e30.e30.x' }, 'request_not_supported'],
-  ])('%s is sent back with what is wrong', async (_, fields: Record<string, string | undefined>, error) => {
+  ])('an authorization request %s is redirected with an error', async (_, fields: Record<string, string | undefined>, error) => {
     const { status, location } = await visitor.get(program.authorizationPath(fields));
     const back = new URL(location ?? '');
     expect([status, back.origin + back.pathname]).toEqual([303, callback]);
@@ -162,7 +162,7 @@ describe('a request of a program', () => {
     ['https://evil.example/cb?from=here', 'evil.example'],
     ['cursor://anysphere.example/cb', 'cursor:'],
   ])(
-    'that is wrong, of a client that anybody may have registered for %s, sends nobody there unseen',
+    'an invalid request of a client for %s gets a page instead of a redirect',
     async (uri, host) => {
       const stranger = await Program.register(server, { redirect_uris: [uri] });
       for (const [fields, error] of [
@@ -175,7 +175,7 @@ describe('a request of a program', () => {
         expect([answer.status, answer.location]).toEqual([400, null]);
         expect(answer.html).toContain(`>Go back to <bdi>${host}</bdi></a>`);
         expect(answer.html).toContain(`<code>${error}: `);
-        // The program is told all the same, by whoever knows it and goes there.
+        // The link gives the error to the program.
         const [, href = ''] = new RegExp(`href="(${uri.replace(/[?]/g, '\\?')}[^"]*)"`).exec(answer.html) ?? [];
         const { searchParams, hash } = new URL(href.replaceAll('&amp;', '&'));
         expect(searchParams.get('error') ?? new URLSearchParams(hash.slice(1)).get('error')).toBe(error);
@@ -184,13 +184,13 @@ describe('a request of a program', () => {
     },
   );
 
-  test('for two resources gets neither', async () => {
+  test('an authorization request for two resources is refused', async () => {
     const both = `${program.authorizationPath()}&resource=${encodeURIComponent('https://elsewhere.example/')}`;
     const { location } = await visitor.get(both);
     expect(new URL(location ?? '').searchParams.get('error')).toBe('invalid_target');
   });
 
-  test('may leave out the scope and the resource, and name what other servers have', async () => {
+  test('an authorization request may omit the scope and the resource, and include scopes of other servers', async () => {
     for (const fields of [
       { scope: undefined, resource: undefined },
       {
@@ -213,14 +213,14 @@ describe('a request of a program', () => {
     expect(kept).toEqual({ count: 0 });
   });
 
-  test('may come back to any port of the loopback, as programs do', async () => {
+  test('a loopback redirect may have any port', async () => {
     const uri = callback.replace('33418', '50123');
     const back = await program.consent(visitor, { [world.boardId]: 'read' }, { redirect_uri: uri });
     expect(back.port).toBe('50123');
     expect((await program.redeem(back.searchParams.get('code') ?? '', { redirect_uri: uri })).status).toBe(200);
   });
 
-  test('is begun by no HEAD, and what else there could be is not there', async () => {
+  test('a HEAD request starts no authorization, and unsupported endpoints get 404', async () => {
     for (const line of [
       `HEAD ${program.authorizationPath()}`,
       `POST ${program.authorizationPath()}`,
@@ -247,7 +247,7 @@ describe('a request of a program', () => {
 describe('an error', () => {
   test.each([
     [
-      'a form that is none',
+      'a malformed form',
       'POST /oauth/token',
       { raw: '{"a":', headers: { 'content-type': 'application/json' } },
       400,
@@ -255,10 +255,10 @@ describe('an error', () => {
     ['nothing', 'POST /oauth/token', {}, 400],
     ['too much', 'POST /oauth/token', { raw: new URLSearchParams({ x: 'x'.repeat(70_000) }) }, 400],
     ['no JSON', 'POST /oauth/register', { raw: '{', headers: { 'content-type': 'application/json' } }, 400],
-    ['JSON that is no object', 'POST /oauth/register', { json: [1] }, 400],
-    ['a path that is none', 'GET /oauth/nothing', {}, 404],
-    ['a method that is none', 'DELETE /oauth/token', {}, 405],
-  ])('of %s is JSON as OAuth has it, for a browser as well', async (_, line, options, status) => {
+    ['a JSON array', 'POST /oauth/register', { json: [1] }, 400],
+    ['an unknown path', 'GET /oauth/nothing', {}, 404],
+    ['an unsupported method', 'DELETE /oauth/token', {}, 405],
+  ])('the error for %s is JSON in the form of OAuth, also for a browser', async (_, line, options, status) => {
     const headers = { accept: 'text/html', ...('headers' in options ? options.headers : {}) };
     const answer = await request(server, line, { ...options, headers });
     expect(answer.status).toBe(status);
@@ -266,7 +266,7 @@ describe('an error', () => {
     expect(Object.keys(answer.body)).toEqual(['error', 'error_description']);
   });
 
-  test('of ours says nothing of the inside, and is in the log', async () => {
+  test('an internal error reveals no details and is logged', async () => {
     const own = await startServerForTest({ environment: { BASE_URL: server.config.BASE_URL } });
     await own.sql('alter table oauth_records rename to gone');
     const page = await request(own, `GET ${program.authorizationPath()}`);
@@ -287,7 +287,7 @@ describe('an error', () => {
     expect(own.logLines.filter(line => line.includes('a request failed'))).toHaveLength(2);
   });
 
-  test('while the database is away says to come back', async () => {
+  test('the error for an unavailable database has Retry-After', async () => {
     const own = await startServerForTest({ environment: { BASE_URL: server.config.BASE_URL } });
     await own.database.pool.end();
     const json = await request(own, 'POST /oauth/token', {
@@ -301,7 +301,7 @@ describe('an error', () => {
     expect((await request(own, `GET ${program.authorizationPath()}`)).status).toBe(503);
   });
 
-  test('over the limit of the address is one of OAuth, too', async () => {
+  test('the error for an exceeded limit has the form of OAuth', async () => {
     const own = await startServerForTest({
       on: server,
       environment: { BASE_URL: server.config.BASE_URL, RATE_LIMIT_IP: '0' },
@@ -314,7 +314,7 @@ describe('an error', () => {
   });
 });
 
-test('pages of the origins in CORS_ORIGINS may do what a program does, and no others', async () => {
+test('only pages of the origins in CORS_ORIGINS can use the OAuth endpoints', async () => {
   const own = await startServerForTest({
     on: server,
     environment: { BASE_URL: server.config.BASE_URL, CORS_ORIGINS: 'https://inspector.example' },
@@ -342,7 +342,7 @@ test('pages of the origins in CORS_ORIGINS may do what a program does, and no ot
   ).toBeNull();
 });
 
-test('every request is counted by its route, and is a line of the log without what it asked for', async () => {
+test('every request is counted by its route, and its log line has no query', async () => {
   const metrics = buildMetrics();
   const own = await startServerForTest({
     on: server,

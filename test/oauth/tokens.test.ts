@@ -34,7 +34,7 @@ const tokenIdOf = async (tokens: Tokens) =>
 const lastAudit = (count: number) => readAudit(server.auditLines.slice(-count));
 
 describe('an access token', () => {
-  test('an access token lasts an hour, and the database has its hash alone', async () => {
+  test('an access token lasts an hour, and the database has only its hash', async () => {
     const { searchParams } = await program.consent(visitor, { [world.boardId]: 'read' });
     const code = searchParams.get('code') ?? '';
     const { body, headers } = await program.redeem(code);
@@ -69,7 +69,7 @@ describe('an access token', () => {
     expect(answer.headers.get('www-authenticate')).toContain('error="invalid_token"');
   });
 
-  test('for another audience is none', async () => {
+  test('an access token for another audience is refused', async () => {
     const tokens = await connect();
     await server.sql(
       `update oauth_records set payload = jsonb_set(payload, '{aud}', '"https://elsewhere.example/api/v1/mcp"') where id_hash = $1`,
@@ -78,7 +78,7 @@ describe('an access token', () => {
     expect(await statusOf(tokens)).toBe(401);
   });
 
-  test('is for the tools what a token of the API is: it is charged, votes as itself, and is noted as used', async () => {
+  test('an access token is charged, votes and records its use like an API token', async () => {
     const ideaId = await insertIdea(server, world);
     const tokens = await connect();
     const tokenId = await tokenIdOf(tokens);
@@ -87,7 +87,7 @@ describe('an access token', () => {
     expect(answer.headers.get('ratelimit')).toMatch(/^"apitoken:write";r=999999;/);
     const [counter] = await server.sql('select count from rate_limits where key = $1', [`apitoken:write:${tokenId}`]);
     expect(counter).toEqual({ count: 1 });
-    // The grant is one voter, whichever of its access tokens votes.
+    // All access tokens of a grant are one voter.
     const { body: next } = await program.refresh(tokens.refresh_token);
     const again = await callTool(server, next.access_token, 'vote_idea', { id: ideaId, value: 'down' });
     expect(again.body.result.structuredContent).toMatchObject({ score: -1, up_count: 0, down_count: 1 });
@@ -98,7 +98,7 @@ describe('an access token', () => {
   });
 });
 
-test('calls with tokens of both kinds and with none that is good are identified together, each charged for itself', async () => {
+test('a batch of calls with both kinds of tokens and with invalid ones charges each call separately', async () => {
   const { access_token: access } = await connect('read');
   const [row] = await server.sql<{ token_id: number }>('select token_id from oauth_records where id_hash = $1', [
     hash(access),
@@ -113,7 +113,7 @@ test('calls with tokens of both kinds and with none that is good are identified 
     access.slice(4),
   ];
   const calls = bearers.flatMap(bearer => Array.from({ length: 6 }, () => bearer));
-  // In one window, whenever the minute is over.
+  // The minute must not end during the test.
   const own = await startServerForTest({
     on: server,
     clock: testClock(),
@@ -127,7 +127,7 @@ test('calls with tokens of both kinds and with none that is good are identified 
   expect(counts).toEqual([{ count: 6 }, { count: 6 }]);
 });
 
-describe('what ends a token of the API ends a grant, from the next call on', () => {
+describe('the end of a grant', () => {
   let userId: number;
   let own: World;
   let tokens: Tokens;
@@ -153,7 +153,7 @@ describe('what ends a token of the API ends a grant, from the next call on', () 
       'the erasure of the user',
       'update users set deletion_requested_at = now(), erasure_began_at = now() where id = $1',
     ],
-  ])('%s', async (_, statement) => {
+  ])('%s ends an OAuth grant at the next call', async (_, statement) => {
     await connectOwn();
     await server.sql(statement, [userId]);
     expect([await statusOf(tokens), await refresh()]).toEqual([401, 'invalid_grant']);
@@ -170,23 +170,23 @@ describe('a code', () => {
     ['with the challenge itself', { code_verifier: '' }],
     ['for another redirect', { redirect_uri: 'http://127.0.0.1:33418/elsewhere' }],
     ['for another resource', { resource: 'https://elsewhere.example/api/v1/mcp' }],
-  ])('is not redeemed %s', async (_, fields: Record<string, string | undefined>) => {
+  ])('a code is not redeemed %s', async (_, fields: Record<string, string | undefined>) => {
     const code = await codeOf();
     const answer = await program.redeem(code, fields);
     expect(answer.status).toBe(400);
     expect(answer.body.error).toMatch(/^invalid_(grant|target)$/);
     expect(answer.body.access_token).toBeUndefined();
-    // Nothing came of it: the program, which has the rest, may ask again.
+    // The code stays valid for a correct request.
     expect((await program.redeem(code)).status).toBe(200);
   });
 
-  test('is not redeemed by another program', async () => {
+  test('a code is not redeemed by another program', async () => {
     const thief = await Program.register(server);
     const answer = await thief.redeem(await codeOf(), { code_verifier: program.verifier });
     expect([answer.status, answer.body.error]).toEqual([400, 'invalid_grant']);
   });
 
-  test('that is redeemed a second time ends what the first was given', async () => {
+  test('a second redemption of a code ends the grant of the first one', async () => {
     const code = await codeOf();
     const { body: tokens } = await program.redeem(code);
     const tokenId = await tokenIdOf(tokens);
@@ -202,7 +202,7 @@ describe('a code', () => {
     ]);
   });
 
-  test('that is redeemed many times at once is so once at most', async () => {
+  test('parallel redemptions of a code succeed at most once', async () => {
     const code = await codeOf();
     const answers = await Promise.all(Array.from({ length: 8 }, () => program.redeem(code)));
     expect(answers.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(1);
@@ -211,7 +211,7 @@ describe('a code', () => {
     );
   });
 
-  test('that has expired is none, from that moment on, and neither is a refresh token or a request', async () => {
+  test('codes, refresh tokens and authorization requests are invalid from their expiry on', async () => {
     const expire = (model: string) =>
       server.sql(
         `update oauth_records set expires_at = date_trunc('milliseconds', now()) where model = $1 and expires_at > now()`,
@@ -224,11 +224,11 @@ describe('a code', () => {
       expect([answer.status, answer.body.error]).toEqual([400, 'invalid_grant']);
     }
     expect((await visitor.get(page)).status).toBe(404);
-    // It was nobody's second use.
+    // It does not count as reuse.
     expect(await statusOf(tokens)).toBe(200);
   });
 
-  test('that nobody redeems leaves a token that ends by itself', async () => {
+  test('the grant of an unredeemed code expires', async () => {
     await codeOf();
     const [token] = await server.sql<{ minutes: number }>(
       `select extract(epoch from expires_at - created_at)::int / 60 as minutes from api_tokens order by id desc limit 1`,
@@ -238,7 +238,7 @@ describe('a code', () => {
 });
 
 describe('revocation by the program', () => {
-  test.each(['access_token', 'refresh_token'] as const)('by its %s ends the grant', async name => {
+  test.each(['access_token', 'refresh_token'] as const)('a revocation by %s ends the grant', async name => {
     const tokens = await connect();
     const tokenId = await tokenIdOf(tokens);
     const answer = await program.revoke(tokens[name]);
@@ -257,7 +257,7 @@ describe('revocation by the program', () => {
     ]);
   });
 
-  test('ends nothing of another program, and tells nothing of what there is', async () => {
+  test('a revocation affects no token of another program and does not reveal which tokens exist', async () => {
     const tokens = await connect();
     const other = await Program.register(server);
     for (const token of [tokens.access_token, tokens.refresh_token, `iba_${'x'.repeat(43)}`]) {
@@ -269,14 +269,14 @@ describe('revocation by the program', () => {
   });
 });
 
-test('whatever one server issues, another one accepts: they share nothing but the database', async () => {
+test('each server accepts the codes and tokens of another server on the same database', async () => {
   const other = await startServerForTest({ on: server, environment: { BASE_URL: server.config.BASE_URL } });
   const there = new Program({ ...server, baseUrl: other.baseUrl }, program.clientId);
   const atOther = new Visitor(other);
   const goTo = (to: Visitor, from: Visitor) => {
     for (const [name, value] of from.cookies) to.cookies.set(name, value);
   };
-  // By turns, as behind a balancer: the request begins at one, the page is of the other, and the code of the first.
+  // The servers take turns, as behind a balancer.
   const page = await program.ask(visitor);
   goTo(atOther, visitor);
   const answer = await atOther.submit(page, page, { ...levelFields({ [world.boardId]: 'read' }), decision: 'connect' });
