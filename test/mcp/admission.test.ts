@@ -174,7 +174,7 @@ describe('an invalid message', () => {
     expect(await countsOf(id)).toEqual({});
   });
 
-  test('an array of calls runs none of them', async () => {
+  test('an array of calls is refused as a whole', async () => {
     const { token } = await newToken();
     const vote = {
       jsonrpc: '2.0',

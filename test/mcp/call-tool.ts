@@ -2,7 +2,7 @@ import { request } from '../helpers/request.ts';
 import type { TestServer } from '../helpers/server.ts';
 
 /**
- * The forms in which a call arrives: of each era, one without anything unusual, and one that the SDK is asked about.
+ * The forms of a call: for each era one plain form, and one unusual form that the SDK answers.
  */
 export const forms = ['modern', 'legacy', 'modern-unusual', 'legacy-unusual'] as const;
 export type Form = (typeof forms)[number];

@@ -13,8 +13,8 @@ import { faults, mend } from './faults.ts';
 import { makeScene, type Scene, sceneOf } from './scenes.ts';
 
 /*
- * Two servers, each with a database of its own in which the same has happened. Whatever is sent to one as a request is sent
- * to the other as the call of a tool, and at every step both have to answer, keep, charge and tell the same.
+ * Compares two servers with equal databases. One gets requests, and the other gets the same as tool calls. After each step
+ * both must have the same answers, rows, charges and audit entries.
  */
 
 const clock = testClock('2026-03-14T09:00:00.000Z');

@@ -9,8 +9,7 @@ import { buildTools } from '../../server/mcp/tools.ts';
 import { envelope, modernHeaders } from './call-tool.ts';
 
 /*
- * What is answered without the SDK is what the SDK would answer. Each of these messages differs in one thing from a call
- * about which there is no doubt: whether it is plain or not, it has to be answered alike.
+ * Compares the answers without the SDK with the answers of the SDK. Each message differs in one detail from a plain call.
  */
 
 const tools = buildTools();

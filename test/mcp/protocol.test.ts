@@ -77,23 +77,32 @@ async function charged(): Promise<number> {
 }
 
 describe('the revisions of 2025', () => {
-  test.each(['2025-11-25', '2025-06-18', '2025-03-26'])('the revision %s is negotiated without a session', async version => {
-    const hello = { protocolVersion: version, capabilities: {}, clientInfo: { name: 'a', version: '1' } };
-    const answer = await send(server, legacy('initialize', hello));
-    expect(answer).toMatchObject({ status: 200, body: { result: { protocolVersion: version } } });
-    expect(answer.headers.get('mcp-session-id')).toBeNull();
-    const { result } = answer.body;
-    expect(result.capabilities).toEqual({ tools: {} });
-    expect(result.serverInfo).toMatchObject({ name: 'idea-board', title: 'Idea-Board' });
-    expect(result.instructions).toContain('get_token');
+  test.each(['2025-11-25', '2025-06-18', '2025-03-26'])(
+    'the revision %s is negotiated without a session',
+    async version => {
+      const hello = { protocolVersion: version, capabilities: {}, clientInfo: { name: 'a', version: '1' } };
+      const answer = await send(server, legacy('initialize', hello));
+      expect(answer).toMatchObject({ status: 200, body: { result: { protocolVersion: version } } });
+      expect(answer.headers.get('mcp-session-id')).toBeNull();
+      const { result } = answer.body;
+      expect(result.capabilities).toEqual({ tools: {} });
+      expect(result.serverInfo).toMatchObject({ name: 'idea-board', title: 'Idea-Board' });
+      expect(result.instructions).toContain('get_token');
 
-    const headers = { 'mcp-protocol-version': version };
-    const initialized = await send(server, { ...legacy('notifications/initialized', {}, {}), headers });
-    expect([initialized.status, initialized.text]).toEqual([202, '']);
-    // Another server can answer the next message, because there is no session.
-    const called = await callTool(replica, { token, name: 'get_idea', args: { id: ideaId }, form: 'legacy', headers });
-    expect(called.body.result.structuredContent.id).toBe(ideaId);
-  });
+      const headers = { 'mcp-protocol-version': version };
+      const initialized = await send(server, { ...legacy('notifications/initialized', {}, {}), headers });
+      expect([initialized.status, initialized.text]).toEqual([202, '']);
+      // Another server can answer the next message, because there is no session.
+      const called = await callTool(replica, {
+        token,
+        name: 'get_idea',
+        args: { id: ideaId },
+        form: 'legacy',
+        headers,
+      });
+      expect(called.body.result.structuredContent.id).toBe(ideaId);
+    },
+  );
 
   test('the OpenAPI document describes the 202 of a notification or a response: accepted, without a body and a charge', async () => {
     const { paths } = JSON.parse(readFileSync('contract/openapi.json', 'utf8'));
@@ -125,7 +134,7 @@ describe('the revisions of 2025', () => {
     expect(called).toMatchObject({ status: 400, key: 'invalid_message' });
   });
 
-  test('the legacy revisions are those of the SDK', () => {
+  test('the legacy revisions equal the list of the SDK', () => {
     expect(legacyVersions).toEqual(SUPPORTED_PROTOCOL_VERSIONS);
   });
 

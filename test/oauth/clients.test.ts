@@ -99,7 +99,10 @@ describe('a client that registers', () => {
 
   test.each([
     ['http to a host elsewhere', { redirect_uris: ['http://editor.example/cb'] }],
-    ['http to another host as a web application', { redirect_uris: ['http://editor.example/cb'], application_type: 'web' }],
+    [
+      'http to another host as a web application',
+      { redirect_uris: ['http://editor.example/cb'], application_type: 'web' },
+    ],
     ['a script', { redirect_uris: ['javascript:alert(1)'] }],
     ['data', { redirect_uris: ['data:text/html,x'] }],
     ['an FTP address', { redirect_uris: ['FTP://editor.example/cb'] }],

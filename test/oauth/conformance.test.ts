@@ -10,7 +10,7 @@ import { finish, levelFields, Program } from './program.ts';
 const suite = new URL('../../node_modules/@modelcontextprotocol/conformance/dist/index.js', import.meta.url);
 
 /*
- * Nothing is expected to fail. Of what the suite leaves out, it says itself that it is not about this server.
+ * No check may fail. The suite skips only the checks that do not apply to this server.
  */
 test('the conformance suite for authorization servers passes', async () => {
   const server = await startPublicServer();

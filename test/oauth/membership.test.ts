@@ -57,7 +57,7 @@ const stateOf = async (tokenId: number) => {
   const tokens = await cli.json<{ id: number; state: string }[]>('token', 'list', '--account', slug);
   return tokens.find(({ id }) => id === tokenId)?.state;
 };
-/** The audit entries of a user and of a token, without those of the command line. */
+/** The audit entries of a user and of a token, without entries of the command line. */
 const toldOf = ({ userId, tokenId }: Connected) =>
   readAudit(server.auditLines)
     .filter(line => line.token_id === tokenId || line.user_id === userId)

@@ -189,7 +189,7 @@ test('parallel redemptions of a refresh token and its sibling both get tokens th
   for (const { body } of answers) expect(await statusOf(body)).toBe(200);
 });
 
-test('of parallel redemptions of a refresh token and its successor, the lock decides whether the grant ends', async () => {
+test('the order of parallel redemptions of a refresh token and its successor decides whether the grant ends', async () => {
   for (const order of [0, 1, 0, 1]) {
     const tokens = await connectProgram();
     const tokenId = await tokenIdOf(tokens);

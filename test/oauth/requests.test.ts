@@ -125,17 +125,23 @@ describe('a request of a program', () => {
     ['with an unregistered query', { redirect_uri: `${callback}?x=1` }],
     ['with another loopback name', { redirect_uri: callback.replace('127.0.0.1', 'localhost') }],
     ['of nobody', { client_id: 'nobody' }],
-    ['without a client and with a foreign redirect URI', { client_id: undefined, redirect_uri: 'https://evil.example/' }],
+    [
+      'without a client and with a foreign redirect URI',
+      { client_id: undefined, redirect_uri: 'https://evil.example/' },
+    ],
     ['with a NUL character', { state: 'a\0b' }],
     ['with too long a state', { state: 'x'.repeat(8200) }],
-  ])('an authorization request %s gets a page and no redirect', async (_, fields: Record<string, string | undefined>) => {
-    const { status, location, html, headers } = await visitor.get(program.authorizationPath(fields));
-    expect([status, location]).toEqual([400, null]);
-    expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
-    expect(headers.get('content-security-policy')).toContain("default-src 'none'");
-    expect(html).toContain('<h1>');
-    expect(html).not.toContain('evil.example');
-  });
+  ])(
+    'an authorization request %s gets a page and no redirect',
+    async (_, fields: Record<string, string | undefined>) => {
+      const { status, location, html, headers } = await visitor.get(program.authorizationPath(fields));
+      expect([status, location]).toEqual([400, null]);
+      expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
+      expect(headers.get('content-security-policy')).toContain("default-src 'none'");
+      expect(html).toContain('<h1>');
+      expect(html).not.toContain('evil.example');
+    },
+  );
 
   test.each([
     ['without PKCE', { code_challenge: undefined, code_challenge_method: undefined }, 'invalid_request'],
@@ -149,40 +155,44 @@ describe('a request of a program', () => {
     ['for an answer in a form', { response_mode: 'form_post' }, 'unsupported_response_mode'],
     ['that is elsewhere', { request_uri: 'https://evil.example/request' }, 'request_uri_not_supported'],
     ['that is signed', { request: 'e30.e30.x' }, 'request_not_supported'],
-  ])('an authorization request %s is redirected with an error', async (_, fields: Record<string, string | undefined>, error) => {
-    const { status, location } = await visitor.get(program.authorizationPath(fields));
-    const back = new URL(location ?? '');
-    expect([status, back.origin + back.pathname]).toEqual([303, callback]);
-    const told = new URLSearchParams(back.search || back.hash.slice(1));
-    expect([told.get('error'), told.get('state'), told.get('iss')]).toEqual([error, 'a state', server.config.BASE_URL]);
-    expect(told.get('code')).toBeNull();
-  });
+  ])(
+    'an authorization request %s is redirected with an error',
+    async (_, fields: Record<string, string | undefined>, error) => {
+      const { status, location } = await visitor.get(program.authorizationPath(fields));
+      const back = new URL(location ?? '');
+      expect([status, back.origin + back.pathname]).toEqual([303, callback]);
+      const told = new URLSearchParams(back.search || back.hash.slice(1));
+      expect([told.get('error'), told.get('state'), told.get('iss')]).toEqual([
+        error,
+        'a state',
+        server.config.BASE_URL,
+      ]);
+      expect(told.get('code')).toBeNull();
+    },
+  );
 
   test.each([
     ['https://evil.example/cb?from=here', 'evil.example'],
     ['cursor://anysphere.example/cb', 'cursor:'],
-  ])(
-    'an invalid request of a client for %s gets a page instead of a redirect',
-    async (uri, host) => {
-      const stranger = await Program.register(server, { redirect_uris: [uri] });
-      for (const [fields, error] of [
-        [{ prompt: 'none' }, 'login_required'],
-        [{ code_challenge: undefined, code_challenge_method: undefined }, 'invalid_request'],
-        [{ response_type: 'token' }, 'invalid_request'],
-        [{ resource: 'https://elsewhere.example/' }, 'invalid_target'],
-      ] as [Record<string, string | undefined>, string][]) {
-        const answer = await visitor.get(stranger.authorizationPath({ redirect_uri: uri, ...fields }));
-        expect([answer.status, answer.location]).toEqual([400, null]);
-        expect(answer.html).toContain(`>Go back to <bdi>${host}</bdi></a>`);
-        expect(answer.html).toContain(`<code>${error}: `);
-        // The link gives the error to the program.
-        const [, href = ''] = new RegExp(`href="(${uri.replace(/[?]/g, '\\?')}[^"]*)"`).exec(answer.html) ?? [];
-        const { searchParams, hash } = new URL(href.replaceAll('&amp;', '&'));
-        expect(searchParams.get('error') ?? new URLSearchParams(hash.slice(1)).get('error')).toBe(error);
-      }
-      expect(await stranger.ask(visitor, { redirect_uri: uri })).toMatch(/^\/admin\/connect\//);
-    },
-  );
+  ])('an invalid request of a client for %s gets a page instead of a redirect', async (uri, host) => {
+    const stranger = await Program.register(server, { redirect_uris: [uri] });
+    for (const [fields, error] of [
+      [{ prompt: 'none' }, 'login_required'],
+      [{ code_challenge: undefined, code_challenge_method: undefined }, 'invalid_request'],
+      [{ response_type: 'token' }, 'invalid_request'],
+      [{ resource: 'https://elsewhere.example/' }, 'invalid_target'],
+    ] as [Record<string, string | undefined>, string][]) {
+      const answer = await visitor.get(stranger.authorizationPath({ redirect_uri: uri, ...fields }));
+      expect([answer.status, answer.location]).toEqual([400, null]);
+      expect(answer.html).toContain(`>Go back to <bdi>${host}</bdi></a>`);
+      expect(answer.html).toContain(`<code>${error}: `);
+      // The link gives the error to the program.
+      const [, href = ''] = new RegExp(`href="(${uri.replace(/[?]/g, '\\?')}[^"]*)"`).exec(answer.html) ?? [];
+      const { searchParams, hash } = new URL(href.replaceAll('&amp;', '&'));
+      expect(searchParams.get('error') ?? new URLSearchParams(hash.slice(1)).get('error')).toBe(error);
+    }
+    expect(await stranger.ask(visitor, { redirect_uri: uri })).toMatch(/^\/admin\/connect\//);
+  });
 
   test('an authorization request for two resources is refused', async () => {
     const both = `${program.authorizationPath()}&resource=${encodeURIComponent('https://elsewhere.example/')}`;
@@ -246,12 +256,7 @@ describe('a request of a program', () => {
 
 describe('an error', () => {
   test.each([
-    [
-      'a malformed form',
-      'POST /oauth/token',
-      { raw: '{"a":', headers: { 'content-type': 'application/json' } },
-      400,
-    ],
+    ['a malformed form', 'POST /oauth/token', { raw: '{"a":', headers: { 'content-type': 'application/json' } }, 400],
     ['nothing', 'POST /oauth/token', {}, 400],
     ['too much', 'POST /oauth/token', { raw: new URLSearchParams({ x: 'x'.repeat(70_000) }) }, 400],
     ['no JSON', 'POST /oauth/register', { raw: '{', headers: { 'content-type': 'application/json' } }, 400],

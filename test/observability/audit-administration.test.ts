@@ -74,7 +74,7 @@ beforeEach(async () => {
 });
 afterAll(() => server.close());
 
-/** Work in a transaction of a process that has an audit log. */
+/** Runs work in a transaction of a process with an audit log. */
 const administer = <T>(work: (admin: Administration) => Promise<T>, actor = { by: 'operator' as const }) =>
   server.database.transaction(transaction =>
     work(administrationIn(transaction, { audit: server.dependencies.audit, actor, now: new Date() })),
@@ -83,7 +83,7 @@ const administer = <T>(work: (admin: Administration) => Promise<T>, actor = { by
 type Told = Record<string, unknown>;
 type Change = (admin: Administration) => Promise<Told | undefined>;
 
-/** What makes each event: it arranges what has to be there, and answers the change, which answers what is told. */
+/** The changes that cause each entry. Each prepares its data and returns the change, which returns the expected fields. */
 type Cases = Record<Exclude<AdministrationEntryName, 'account.erased' | 'user.erased'>, () => Promise<Change>>;
 
 const account = () => ({ account_id: world.accountId });
@@ -150,7 +150,7 @@ const onMember =
     };
   };
 
-/** The address is of a user, and masked in the same way each time. */
+/** A user's address. Its mask is always the same. */
 const maskedAddress = expect.stringMatching(/^.\*\*\*@e\*\*\*\.com#[0-9a-f]{12}$/);
 
 const onInvitation =
@@ -188,7 +188,7 @@ const onTag =
     };
   };
 
-/** What a moderator does to an idea in person, which has an audit trail: what a token does has none. */
+/** Changes of ideas by a moderator in person. Changes by a token have no audit trail. */
 const onIdea =
   (
     change: (op: WriteOperation, ideaId: number, tagId: number) => Promise<unknown>,
@@ -529,7 +529,7 @@ const once = new Set([
 ]);
 
 describe.each(Object.entries(cases))('%s', (event, arrange) => {
-  test('is told once it is committed, by whom, and nothing else; not when it is rolled back or changes nothing', async () => {
+  test('each change is in the audit log with its actor after its commit, and not after a rollback or without a change', async () => {
     const change = await arrange();
     server.auditLines.length = 0;
     const undone = administer(async admin => {
@@ -544,24 +544,24 @@ describe.each(Object.entries(cases))('%s', (event, arrange) => {
       expect(server.auditLines).toEqual([]);
       return fields;
     });
-    // What comes with it, such as the owner of a new account, is another event.
+    // A change may cause further entries, such as the owner of a new account.
     const lines = readAudit(server.auditLines).filter(line => line.event === event);
     expect(lines).toEqual([{ event, time: expect.any(String), by: 'operator', ...told }]);
     expect(server.auditLines.join('')).not.toMatch(/a-secret-path|ada@|key=|ib_|whsec_/);
 
     server.auditLines.length = 0;
-    // The same once more is refused, or is no change.
+    // The same change again is refused or changes nothing.
     if (!once.has(event)) await administer(change).catch(() => {});
     expect(server.auditLines).toEqual([]);
   });
 });
 
-test('the catalogue has no event that no change makes', () => {
+test('a change tests each administration entry of the catalogue', () => {
   const erasures = ['account.erased', 'user.erased'];
   expect(Object.keys(administrationEntries).sort()).toEqual([...Object.keys(cases), ...erasures].sort());
 });
 
-test('a person who changes something is named', async () => {
+test('an entry names the person who made the change', async () => {
   const actor = { by: 'user' as const, by_user_id: world.ownerId };
   await server.database.transaction(async transaction => {
     const admin = administrationIn(transaction, { audit: server.dependencies.audit, actor, now: new Date() });
@@ -572,7 +572,7 @@ test('a person who changes something is named', async () => {
   ]);
 });
 
-test('a transaction that is tried again tells what it did once', async () => {
+test('a retried transaction writes its entries once', async () => {
   let tries = 0;
   await administer(async admin => {
     tries += 1;

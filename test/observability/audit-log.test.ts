@@ -29,7 +29,7 @@ const failed = (ip: string, requestId = 'r') =>
   ['authentication.failed', { request_id: requestId, ip, reason: 'missing' }] as const;
 
 describe('a line', () => {
-  test('has its time and event, and what is in it is masked and redacted at any depth', () => {
+  test('a line has its time and event, and its fields are masked and redacted at any depth', () => {
     const { record, lines } = auditLog();
     const token = `ib_7_${'s'.repeat(43)}`;
     const details = { to: ['ada@example.com'], [token]: { password: 'abc', cause: new Error(`Bearer ${token}`) } };
@@ -51,22 +51,22 @@ describe('a line', () => {
     ['2001:db8:aa:bb:1::7', '2001:db8:aa::/48', '2001:db8:aa:bb::/64'],
     ['2001:db8:aa:bb:ffff::1', '2001:db8:aa::/48', '2001:db8:aa:bb::/64'],
     ['fe80::1%eth0', 'fe80::/48', 'fe80::/64'],
-  ])('names the client %s by the network %s and a hash', (ip, network, hashed) => {
+  ])('a line names the client %s by the network %s and a hash', (ip, network, hashed) => {
     const { record, lines } = auditLog();
     record(...failed(ip));
     expect(readAudit(lines)[0]?.ip).toBe(`${network}#${redactor.hash(hashed)}`);
     expect(lines[0]).not.toContain(`"${ip}`);
   });
 
-  test('of what a proxy says that is no address names nobody', () => {
+  test('a line with an invalid address from a proxy has no network', () => {
     const { record, lines } = auditLog();
     record(...failed('ada@example.com'));
     expect(readAudit(lines)[0]?.ip).toBe('unknown');
   });
 });
 
-describe('what strangers can cause', () => {
-  test('is told once a minute of each kind, with the number of repetitions when the minute ends', () => {
+describe('a repeated entry', () => {
+  test('repeated entries are written once a minute for each kind, and their count when the minute ends', () => {
     const { record, close, lines } = auditLog();
     for (let n = 0; n < 1000; n++) record(...failed('203.0.113.7', `request-${n}`));
     record(...failed('198.51.100.1'));
@@ -83,7 +83,7 @@ describe('what strangers can cause', () => {
     expect(others).toEqual([]);
   });
 
-  test('is told anew in the next minute', async () => {
+  test('a repeated entry is written again in the next minute', async () => {
     const { record, lines } = auditLog(20);
     record(...failed('203.0.113.7'));
     record(...failed('203.0.113.7'));
@@ -92,7 +92,7 @@ describe('what strangers can cause', () => {
     expect(readAudit(lines).map(({ repeated }) => repeated)).toEqual([undefined, 1, undefined]);
   });
 
-  test('fills no disk and no memory, however many kinds of it they make', () => {
+  test('any number of kinds of an entry is bounded in memory and on disk', () => {
     const { record, close, lines } = auditLog();
     for (let n = 0; n < 50_000; n++) record(...failed(`10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`));
     for (let n = 0; n < 50; n++) record(...failed('10.0.0.1'));
@@ -104,7 +104,7 @@ describe('what strangers can cause', () => {
     ]);
   });
 
-  test('is bounded for each such event by itself, and an event that the server decides on is always told', () => {
+  test('each repeated entry has its own bound, and other entries are always written', () => {
     const { record, lines } = auditLog();
     for (let n = 0; n < 3; n++) {
       record(...failed('203.0.113.7'));
@@ -142,7 +142,7 @@ describe('AUDIT_LOG as a file', () => {
   const idsIn = async (file: string) =>
     readAudit((await readFile(file, 'utf8')).split(/(?<=\n)/)).map(({ token_id }) => token_id);
 
-  test('is made for its owner alone, appended to, and written before what caused it goes on', async () => {
+  test('the file is readable only by its owner, and entries are appended synchronously', async () => {
     const file = join(await scratchDirectory(), 'audit.log');
     revoke(open(file).audit, 1);
     expect(await idsIn(file)).toEqual([1]);
@@ -153,7 +153,7 @@ describe('AUDIT_LOG as a file', () => {
     expect((await stat(file)).mode & 0o777).toBe(0o640);
   });
 
-  test('has what was counted when the server stops', async () => {
+  test('a stop writes the pending counts to the file', async () => {
     const file = join(await scratchDirectory(), 'audit.log');
     const { audit, close } = open(file);
     for (let n = 0; n < 3; n++) audit.record(...failed('203.0.113.7'));
@@ -162,7 +162,7 @@ describe('AUDIT_LOG as a file', () => {
     expect(lines.map(({ repeated }) => repeated)).toEqual([undefined, 2]);
   });
 
-  test('is opened anew on SIGHUP, and no line is lost when it is rotated', async () => {
+  test('SIGHUP reopens the file, and no line is lost in a rotation', async () => {
     const file = join(await scratchDirectory(), 'audit.log');
     const { audit, close } = open(file);
     revoke(audit, 1);
@@ -176,7 +176,7 @@ describe('AUDIT_LOG as a file', () => {
     expect(process.listenerCount('SIGHUP')).toBe(0);
   });
 
-  test('goes on in the old file, and says so, where the name cannot be opened on SIGHUP', async () => {
+  test('if the file cannot be reopened on SIGHUP, the log reports it and writing continues in the old file', async () => {
     const file = join(await scratchDirectory(), 'audit.log');
     const { audit, complaints } = open(file);
     await rename(file, `${file}.1`);
@@ -188,7 +188,7 @@ describe('AUDIT_LOG as a file', () => {
   });
 
   test.runIf(process.platform === 'linux')(
-    'on a full disk keeps nobody from working, and the log says so once',
+    'a full disk does not stop the server, and the log reports it once',
     async () => {
       const { audit, complaints } = open('/dev/full');
       for (let n = 0; n < 5; n++) revoke(audit, n);
@@ -201,7 +201,7 @@ describe('AUDIT_LOG as a file', () => {
     },
   );
 
-  test('that cannot be opened keeps the server from starting, in one line that names it', async () => {
+  test('a file that cannot be opened stops the start with one line that names it', async () => {
     const file = join(await scratchDirectory(), 'missing', 'audit.log');
     expect(() => open(file)).toThrow(ConfigError);
     expect(() => open(file)).toThrow(`AUDIT_LOG cannot be written: ENOENT: no such file or directory, open '${file}'`);
@@ -209,7 +209,7 @@ describe('AUDIT_LOG as a file', () => {
 });
 
 describe('a command of the command line', () => {
-  test('leaves its events with its change, and a worker writes them, in their order and with their time', async () => {
+  test('a command stores its entries with its change, and a worker writes them in order with their times', async () => {
     const server = await startServerForTest();
     await createWorld(server);
     const cli = cliOn(server.url);
@@ -233,7 +233,7 @@ describe('a command of the command line', () => {
     for (const { time } of lines) expect(time < before).toBe(true);
   });
 
-  test('that is refused leaves none', async () => {
+  test('a refused command stores no entries', async () => {
     const server = await startServerForTest();
     await createWorld(server);
     await cliOn(server.url).refusal('status', 'remove', 'open');
@@ -243,7 +243,7 @@ describe('a command of the command line', () => {
   });
 });
 
-test('docs/audit-log.md lists what the catalogue has', async () => {
+test('docs/audit-log.md lists the catalogue', async () => {
   const script = fileURLToPath(new URL('../../scripts/audit-events.ts', import.meta.url));
   const child = spawn(process.execPath, [script, '--check'], { stdio: ['ignore', 'inherit', 'pipe'] });
   const ended = new Promise(resolve => child.on('close', resolve));

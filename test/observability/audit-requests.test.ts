@@ -22,13 +22,13 @@ beforeEach(async () => {
 });
 afterAll(() => server.close());
 
-/** What a test server tells, of which the repetitions of one test are not those of another. */
+/** The entries of a test's own server, so that repetitions of other tests do not count. */
 const fresh = (options = {}) => startServerForTest({ on: server, ...options });
 
 const localClient = { ip: expect.stringMatching(/^127\.0\.0\.0\/24#[0-9a-f]{12}$/) };
 const time = expect.any(String);
 
-test('what is let in and answered tells the audit log nothing', async () => {
+test('an admitted request writes no audit entry', async () => {
   const { token: moderator } = await issueToken(server, world, 'moderate');
   const ideaId = await insertIdea(server, world);
   for (const line of [
@@ -49,11 +49,11 @@ describe('authentication.failed', () => {
   const other = 'x'.repeat(43);
   const failures: [string, () => Record<string, string>, object][] = [
     ['without a token', () => ({}), { reason: 'missing' }],
-    ['with something that is no token', () => ({ authorization: 'Bearer nonsense' }), { reason: 'malformed' }],
+    ['with a malformed token', () => ({ authorization: 'Bearer nonsense' }), { reason: 'malformed' }],
     ['with another scheme', () => ({ authorization: `Basic ${token}` }), { reason: 'malformed' }],
-    ['with an id that is none', () => ({ authorization: `Bearer ib_999999999_${other}` }), { reason: 'unknown' }],
+    ['with an unknown id', () => ({ authorization: `Bearer ib_999999999_${other}` }), { reason: 'unknown' }],
   ];
-  test.each(failures)('tells of a request %s why, and from where', async (_, headers, told) => {
+  test.each(failures)('a request %s is audited with its reason and its network', async (_, headers, told) => {
     const own = await fresh();
     const answer = await request(own, 'GET /api/v1/board', { headers: headers() });
     expect(answer.status).toBe(401);
@@ -63,7 +63,7 @@ describe('authentication.failed', () => {
     expect(others).toEqual([]);
   });
 
-  test('tells of a wrong secret whose token it is not, and nothing of either secret', async () => {
+  test('the entry for a wrong secret has the id of the token and no part of either secret', async () => {
     const own = await fresh();
     await request(own, 'GET /api/v1/board', { token: `ib_${tokenId}_${other}` });
     expect(readAudit(own.auditLines)).toMatchObject([
@@ -73,13 +73,13 @@ describe('authentication.failed', () => {
     expect(own.auditLines.join('')).not.toContain(token.slice(-8));
   });
 
-  test('takes the one round trip that authentication takes', async () => {
+  test('a failed authentication takes only one round trip', async () => {
     const { statements } = await logStatements(() => request(server, 'GET /api/v1/board', { token: `${token}x` }));
     expect(statements).toHaveLength(1);
   });
 });
 
-test('token.used_after_revocation needs the secret: who has that alone is worth telling of', async () => {
+test('token.used_after_revocation is written only for the right secret', async () => {
   const own = await fresh();
   await server.sql('update api_tokens set revoked_at = now() where id = $1', [tokenId]);
   await request(own, 'GET /api/v1/board', { token });
@@ -97,7 +97,7 @@ test('token.used_after_revocation needs the secret: who has that alone is worth 
   ]);
 });
 
-test('token.used_after_expiry is told of a token whose time is over', async () => {
+test('token.used_after_expiry is written for an expired token', async () => {
   const clock = testClock('2026-03-14T09:00:00Z');
   const own = await fresh({ clock });
   const expiring = await issueToken(server, world, 'read', { expiresAt: new Date('2026-03-14T09:00:00.001Z') });
@@ -111,7 +111,7 @@ test('token.used_after_expiry is told of a token whose time is over', async () =
 });
 
 describe('grant.refused', () => {
-  test('tells of each refusal of a valid token its key, the token and its issuer', async () => {
+  test('each refusal of a valid token is audited with its key, the token and its issuer', async () => {
     const own = await fresh({ environment: { PLANS_WITHOUT_AGENT_API: 'free' } });
     const memberId = await createMember(server, world.accountId, 'member');
     const formerModerator = await issueToken(server, world, 'moderate', { issuerId: memberId });
@@ -150,7 +150,7 @@ describe('grant.refused', () => {
     expect(own.auditLines.join('')).not.toContain('not-granted');
   });
 
-  test('is not told of a request that only lacks the name of its board', async () => {
+  test('a request without the name of its board is not audited', async () => {
     const { id: second } = await createBoard(server, world.accountId);
     const both = await issueToken(server, world, { [world.boardId]: 'read', [second]: 'read' });
     expect((await request(server, 'GET /api/v1/board', { token: both.token })).key).toBe('board_required');
@@ -163,7 +163,7 @@ describe('rate_limit.exceeded', () => {
   const limited = () =>
     fresh({ clock, environment: { RATE_LIMIT_READ: '3', RATE_LIMIT_WRITE: '2', RATE_LIMIT_IP: '1000000' } });
 
-  test('is told once for each counter and window, however many requests of however many processes are refused', async () => {
+  test('rate_limit.exceeded is written once for each counter and window by all processes together', async () => {
     const servers = [await limited(), await limited()];
     const hammer = () =>
       Promise.all(
@@ -191,7 +191,7 @@ describe('rate_limit.exceeded', () => {
     expect(told()).toHaveLength(2);
   });
 
-  test('is told of a network, with its token where it has one', async () => {
+  test('rate_limit.exceeded names the network, and the token if there is one', async () => {
     const own = await fresh({
       clock: testClock('2026-04-01T00:00:00Z'),
       environment: { RATE_LIMIT_IP: '2', TRUST_PROXY: 'true' },
@@ -209,7 +209,7 @@ describe('rate_limit.exceeded', () => {
     expect(own.auditLines.join('')).not.toContain('2001:db8:1:2');
   });
 
-  test('is told also where what exceeds it is no replay after all', async () => {
+  test('rate_limit.exceeded is also written for a failed replay', async () => {
     const own = await limited();
     const writer = await issueToken(server, world, 'write');
     const headers = { 'idempotency-key': 'one' };
@@ -221,7 +221,7 @@ describe('rate_limit.exceeded', () => {
   });
 });
 
-test('readiness.not_ready is told with the checks that failed, each time', async () => {
+test('readiness.not_ready is written with the failed checks, each time', async () => {
   const own = await fresh();
   await server.sql('delete from heartbeats');
   for (let n = 0; n < 2; n++) expect((await request(own, 'GET /ready')).status).toBe(503);
@@ -229,7 +229,7 @@ test('readiness.not_ready is told with the checks that failed, each time', async
   expect(readAudit(own.auditLines)).toEqual([line, line]);
 });
 
-test('a path that no route can be found for is told of as any other', async () => {
+test('a refused request to an unroutable path is audited', async () => {
   const own = await fresh({ clock: testClock('2099-05-01T00:00:00Z'), environment: { RATE_LIMIT_IP: '1' } });
   for (let n = 0; n < 3; n++) await rawRequest(own, 'GET', '/api/v1/ideas/%zz');
   expect(readAudit(own.auditLines)).toMatchObject([{ event: 'rate_limit.exceeded', bucket: 'ip' }]);

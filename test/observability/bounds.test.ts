@@ -10,10 +10,10 @@ import { logStatements } from '../helpers/statement-log.ts';
 
 const { text, value } = buildRedactor({ appKey: testAppKey });
 
-/** The length after which a text is not read. */
+/** The length of the part of a text that the redactor reads. */
 const maxLength = 4_096;
 
-/** How many addresses are hashed in a text, which is nearly all of the work. */
+/** Counts the hashed addresses of a text. Hashing is nearly all of the work. */
 function countHashes(given: string): number {
   let count = 0;
   maskAddresses(given, () => {
@@ -109,21 +109,21 @@ describe('the work of the redactor', () => {
     );
   });
 
-  test('the redactor bounds a whole value, however many texts it has', () => {
+  test('the redactor bounds a value with any number of texts', () => {
     const texts = Array.from({ length: 900 }, () => 'x'.repeat(10_000));
     expect(JSON.stringify(value({ texts })).length).toBeLessThan(50_000);
     const nested = new AggregateError(texts.map(one => new Error(one)));
     expect(JSON.stringify(value({ err: nested })).length).toBeLessThan(100_000);
   });
 
-  test('the redactor leaves the frames of an error whose message is long', () => {
+  test('the redactor keeps the stack frames of an error with a long message', () => {
     const { err } = value({ err: new Error(`quoted: ${'input '.repeat(10_000)}`) }) as { err: Record<string, string> };
     expect(err.message?.length).toBeLessThanOrEqual(maxLength + cutOff.length);
     expect(err.stack).toMatch(/^Error: \[…\]\n +at .+:\d+:\d+/);
   });
 });
 
-/** Secrets and addresses, each with the part that nobody may see. */
+/** Secrets and addresses, each with its hidden part. */
 const hidden: [string, string, string][] = [
   ['an address', '/users/', 'grace.hopper@example.com'],
   ['an address in a query', 'email=', 'grace.hopper@example.com'],
@@ -148,10 +148,10 @@ const hidden: [string, string, string][] = [
 ];
 
 describe('the first half of a secret or an address', () => {
-  /** Words of the hidden part that are long enough to be one. */
+  /** Words of the hidden part, without very short ones. */
   const wordsOf = (half: string) => half.split(/[^A-Za-z0-9]+/).filter(word => word.length >= 3);
 
-  test.each(hidden)('no half of a secret is visible where a text was cut in the middle of %s', (_, before, secret) => {
+  test.each(hidden)('no half of a secret is visible if a text is cut in the middle of %s', (_, before, secret) => {
     for (let length = 1; length < secret.length; length++) {
       const half = secret.slice(0, length);
       const ways = [
@@ -236,7 +236,7 @@ test('a request over the limit of its address costs one statement, fewer than a 
   const { token } = await issueToken(server, world, 'read');
   await insertIdea(server, world);
   const ask = () => logStatements(() => rawRequest(server, 'GET', '/api/v1/ideas', { token }));
-  // The first also notes that the token was used.
+  // The first request also stores the last use of the token.
   await ask();
   const served = await ask();
   await ask();

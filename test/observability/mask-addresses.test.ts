@@ -7,7 +7,7 @@ import { testAppKey } from '../helpers/server.ts';
 
 const { text: mask } = buildRedactor({ appKey: testAppKey });
 
-/** As an operator computes it, to find somebody's lines. */
+/** Computes the digits like an operator who searches for a person's lines. */
 const hashOf = (address: string) =>
   createHmac('sha256', testAppKey).update(canonicalAddress(address)).digest('hex').slice(0, 12);
 
@@ -18,14 +18,14 @@ test('a masked address has the first characters, the last label, and 12 digits u
   expect(hashOf('ada@example.com')).toBe('c7f22a2b3094');
 });
 
-test('the digits tell addresses apart and are the same in any case', () => {
+test('the digits distinguish addresses and do not depend on the case', () => {
   expect(mask('ADA@Example.COM').slice(-12)).toBe(hashOf('ada@example.com'));
   expect(mask('amy@example.com').slice(-12)).not.toBe(hashOf('ada@example.com'));
   const other = buildRedactor({ appKey: Buffer.alloc(32, 8) });
   expect(other.text('ada@example.com')).toMatch(/^a\*\*\*@e\*\*\*\.com#(?!c7f22a2b3094)[0-9a-f]{12}$/);
 });
 
-test('every spelling of one address has the same digits in the log, and an address that looks alike has others', () => {
+test('all spellings of an address have the same digits, and a similar-looking address has others', () => {
   const digits = (address: string) => mask(address).slice(-12);
   for (const spelling of ['ｋATE@bücher.example', '\u212aate@XN--BCHER-KVA.example', 'kate@BÜCHER.example']) {
     expect(digits(spelling)).toBe(digits('kate@xn--bcher-kva.example'));
@@ -40,7 +40,7 @@ test.each([
   ['in a list', 'ada@example.com;ada@example.com,ada@example.com', `${ada};${ada},${ada}`],
   ['in quotation marks', `"ada@example.com" 'ada@example.com' \`ada@example.com\``, `"${ada}" '${ada}' \`${ada}\``],
   [
-    'as PostgreSQL tells of it',
+    'in an error of PostgreSQL',
     'Key (lower(email))=(ada@example.com) already exists.',
     `Key (lower(email))=(${ada}) already exists.`,
   ],
@@ -50,12 +50,12 @@ test.each([
   ['encoded in a query', '?email=ada%40example.com&page=2', `?email=${ada}&page=2`],
   ['encoded twice', 'next=%2Fusers%3Femail%253Dada%2540example.com%26x', `next=%2Fusers%3Femail%253D${ada}%26x`],
   ['in JSON', '{"email":"ada@example.com"}', `{"email":"${ada}"}`],
-  ['as JSON may write it', String.raw`{"email":"ada\u0040example.com"}`, `{"email":"${ada}"}`],
-  ['as markup may write it', '<a>ada&#64;example.com</a> ada&#x40;example.com', `<a>${ada}</a> ${ada}`],
-  ['with a sign of East Asian width', 'ada＠example.com、ada﹫example.com', `${ada}、${ada}`],
-  ['with what nobody sees in it', 'a\u200bda@\u202eexam\u00adple.com', ada],
+  ['with a JSON escape', String.raw`{"email":"ada\u0040example.com"}`, `{"email":"${ada}"}`],
+  ['with a character reference of markup', '<a>ada&#64;example.com</a> ada&#x40;example.com', `<a>${ada}</a> ${ada}`],
+  ['with an East Asian at sign', 'ada＠example.com、ada﹫example.com', `${ada}、${ada}`],
+  ['with invisible characters', 'a\u200bda@\u202eexam\u00adple.com', ada],
   ['in braces and bars', '{ada@example.com}|ada@example.com|', `{${ada}}|${ada}|`],
-])('an address is found %s, and its hash is that of the address alone', (_, text, masked) => {
+])('an address is found %s, and its hash covers only the address', (_, text, masked) => {
   expect(mask(text)).toBe(masked);
 });
 
@@ -102,11 +102,11 @@ const foreignAddress = fc
   .tuple(fc.stringMatching(/^[\p{L}\p{M}\p{N}]{1,12}$/u), fc.stringMatching(/^[\p{L}\p{N}]{1,12}\.\p{L}{2,8}$/u))
   .map(([local, domain]) => `${local}@${domain}`);
 const address = fc.oneof(plainAddress, foreignAddress);
-/** What has a percent sign of its own could be taken for encoded, and its hash be another one. */
+/** An address with a percent sign could be mistaken for an encoded one and get another hash. */
 const oddAddress = fc
   .tuple(fc.stringMatching(/^[a-zA-Z0-9][a-zA-Z0-9%'*{}|]{0,8}$/), lastLabel)
   .map(([local, domain]) => `${local}@${domain}`);
-/** What stands around addresses: anything, and much of what could be taken for a part of one. */
+/** Text around addresses, which often looks like a part of one. */
 const around = fc.oneof(
   fc.string({ maxLength: 12 }),
   fc.string({ unit: 'grapheme', maxLength: 6 }),
@@ -133,8 +133,8 @@ const around = fc.oneof(
   }),
 );
 
-describe('of any text', () => {
-  test('no address survives, with whatever stands around it, and whether it is encoded or not', () => {
+describe('any text', () => {
+  test('no address survives in any surrounding text, encoded or not', () => {
     fc.assert(
       fc.property(around, address, around, fc.constantFrom(String, encodeURIComponent), (before, one, after, write) => {
         const masked = mask(`${before} ${write(one)} ${after}`);
@@ -146,10 +146,10 @@ describe('of any text', () => {
     );
   });
 
-  test('an address that touches what stands around it does not survive either', () => {
+  test('an address without space around it does not survive either', () => {
     fc.assert(
       fc.property(around, fc.oneof(address, oddAddress), around, (before, one, after) => {
-        // A letter more makes it another address, of which this one is a part.
+        // An adjacent letter makes it a longer address that contains this one.
         expect(mask(`${before}<${one}>${after}`)).not.toContain(`<${one}>`);
         expect(mask(before + one + after)).not.toContain(before + one + after);
       }),

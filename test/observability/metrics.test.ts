@@ -17,7 +17,7 @@ interface Watched {
   server: TestServer;
   metrics: Metrics;
   url: string;
-  /** The values of a scrape, by name and labels as they are written. */
+  /** The values of a scrape, by their names and labels. */
   scrape(): Promise<Map<string, number>>;
 }
 
@@ -39,7 +39,7 @@ function parse(text: string): Map<string, number> {
   );
 }
 
-test('requests are counted by method, route, status and error key, and no id makes a series of its own', async () => {
+test('requests are counted by method, route, status and error key, and ids do not make series', async () => {
   const { server, scrape } = await startWatched();
   const world = await createWorld(server);
   const { token } = await issueToken(server, world, 'read');
@@ -61,7 +61,7 @@ test('requests are counted by method, route, status and error key, and no id mak
   expect([...counted.keys()].join('\n')).not.toMatch(/ideas\/4[12]/);
 });
 
-test('jobs and deliveries are counted with what came of them, and what waits is seen until it is done', async () => {
+test('jobs and deliveries are counted by outcome, and waiting ones are shown until they are done', async () => {
   const { server, metrics, scrape } = await startWatched();
   const world = await createWorld(server);
   const { token } = await issueToken(server, world, 'write');
@@ -101,7 +101,7 @@ test('jobs and deliveries are counted with what came of them, and what waits is 
   });
 });
 
-test('while PostgreSQL is silent a scrape still answers, and says that it is', async () => {
+test('a scrape still answers while PostgreSQL does not, and reports it', async () => {
   const { server } = await startWatched();
   const proxy = await startProxy(server.url);
   onTestFinished(() => proxy.close());
@@ -125,14 +125,14 @@ test('while PostgreSQL is silent a scrape still answers, and says that it is', a
   expect(counted.get('process_resident_memory_bytes')).toBeGreaterThan(0);
 });
 
-test('the port answers nothing but GET /metrics, and is there only where it is asked for', async () => {
+test('the metrics port serves only GET /metrics, and only if it is set', async () => {
   const { server, metrics, url } = await startWatched();
   expect((await fetch(url)).headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
   expect((await fetch(url, { method: 'POST' })).status).toBe(405);
   expect((await fetch(new URL('/', url))).status).toBe(404);
   expect((await request(server, 'GET /metrics')).status).toBe(404);
   expect(server.config.METRICS_PORT).toBeUndefined();
-  // Who starts a second one on it is told which setting to change.
+  // A second server on the port gets the name of the setting.
   const taken = { host: '127.0.0.1', port: Number(new URL(url).port) };
   await expect(serveMetrics(metrics, server.dependencies, taken)).rejects.toThrow(/^METRICS_PORT .*EADDRINUSE/);
 });
@@ -167,7 +167,7 @@ test('the port refuses a name that is neither an address, localhost nor allowed 
   expect(await ask(named.url, 'evil.example')).toEqual(['evil.example', 421, false]);
 });
 
-test('every figure is documented, and what is documented is there', async () => {
+test('docs/metrics.md lists exactly the metrics', async () => {
   const { url } = await startWatched();
   const text = await (await fetch(url)).text();
   const written = [...text.matchAll(/^# TYPE (idea_board_\w+) (\w+)$/gm)].map(([, name, type]) => `${name} ${type}`);

@@ -20,8 +20,7 @@ import { startProcess } from '../helpers/server-process.ts';
 import { eventually } from '../helpers/webhooks.ts';
 
 /*
- * Marked secrets and addresses are sent through everything that a server reads, and then every byte that it wrote is
- * searched for them.
+ * Sends marked secrets and addresses through all inputs of a server, and then searches all its output for them.
  */
 
 let db: TestDatabase;
@@ -38,20 +37,20 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-/** Every marker that was made, by what it was. */
+/** All markers, by their descriptions. */
 const markers = new Map<string, string>();
 
-/** A secret that nobody else has, with characters that are written differently in a URL. */
+/** A unique secret, with characters that URLs encode. */
 function secret(what: string, text = `${randomBytes(12).toString('hex')}X+z`): string {
   markers.set(what, text);
   return text;
 }
 
 const address = (what: string) => secret(what, `m${randomBytes(8).toString('hex')}@marked.example.com`);
-/** In the form of a token, of the token itself or of another one. */
+/** A text in the form of a token. */
 const tokenLike = (what: string) => `ib_7_${secret(what, randomBytes(32).toString('base64url'))}`;
 
-/** A marker as it may turn up: as it is, in lower case, and as bytes are written. */
+/** The possible forms of a marker: as it is, in lower case, and as encoded bytes. */
 function formsOf(marker: string): string[] {
   const bytes = Buffer.from(marker);
   const forms = [
@@ -60,7 +59,7 @@ function formsOf(marker: string): string[] {
     encodeURIComponent(marker),
     encodeURIComponent(encodeURIComponent(marker)),
   ];
-  // Of base64, what is the same wherever the marker begins in what is encoded.
+  // The part of the base64 that does not depend on the position of the marker.
   for (const offset of [0, 1, 2]) {
     const whole = Buffer.concat([Buffer.alloc(offset), bytes]).toString('base64');
     forms.push(whole.slice(Math.ceil((offset * 4) / 3) + 1, -4));
@@ -82,7 +81,7 @@ const withPassword = (url: string, password: string) => {
   return marked.href;
 };
 
-test('nothing that is sent to a server, set, stored or failed with is found in its output or its audit log', async () => {
+test('no secret or address in requests, settings, rows or errors appears in the output or the audit log of a server', async () => {
   const appKey = randomBytes(32);
   secret('the application key', appKey.toString('base64'));
   secret('the password of the database', decodeURIComponent(new URL(db.url).password));
@@ -109,7 +108,7 @@ test('nothing that is sent to a server, set, stored or failed with is found in i
   );
   onTestFinished(() => server.kill());
 
-  // Of what is stored: a token, a webhook and a chat, whose secrets are in use.
+  // Stored secrets in use: of a token, a webhook and a chat.
   const { token } = await issueToken(db, world, 'moderate');
   secret('the token', token.replace(/^ib_\d+_/, ''));
   const receiver = await startReceiverForTest(410);
@@ -133,7 +132,7 @@ test('nothing that is sent to a server, set, stored or failed with is found in i
 
   await sendEverything(server, token, appKey);
 
-  // The jobs of the events fail: no mail server, a webhook and a chat that are gone. So do jobs with what is none.
+  // The jobs fail, because the mail server, the webhook and the chat are missing or the payload is invalid.
   const notAnId = address('an address in the payload of a job');
   for (const task of ['deliver_webhooks', 'tell_people', 'mail_people', 'mail_notifications', 'post_to_chat']) {
     await db.sql(`select graphile_worker.add_job($1, $2::json)`, [
@@ -152,7 +151,7 @@ test('nothing that is sent to a server, set, stored or failed with is found in i
     );
     expect(server.output().split('a job failed').length).toBeGreaterThan(4);
   }, 20_000);
-  // Statements that fail, by the ORM and as they are: their parameters and rows are what was sent.
+  // Failing statements, with and without the ORM. Their parameters and rows come from requests.
   await db.sql('drop table followers cascade');
   await db.sql('drop table idea_tags cascade');
   const title = secret('a title in a failing statement');
@@ -168,7 +167,7 @@ test('nothing that is sent to a server, set, stored or failed with is found in i
   const output = server.output();
   expect(output).toContain('an uncaught error ends the process');
   expect(output.split('a request failed').length).toBeGreaterThanOrEqual(3);
-  // It did write of the addresses in the paths, masked.
+  // The addresses in the paths are masked.
   const { hash } = buildRedactor({ appKey });
   expect(output).toContain(maskAddresses(markers.get('an address in a path') ?? '', hash));
   expect(output).toContain('ib_7_[Redacted]');
@@ -268,7 +267,7 @@ async function sendEverything(server: { baseUrl: string }, token: string, appKey
   }
 }
 
-test('a server that cannot start says so without the secrets of its settings', async () => {
+test('the error of a failed start has no secrets of the settings', async () => {
   const away = 'postgresql://127.0.0.1:1/ideas';
   const starts: [Record<string, string>, RegExp][] = [
     [
@@ -298,7 +297,7 @@ test('a server that cannot start says so without the secrets of its settings', a
   }
 });
 
-test('a fault at the start keeps its stack, and nothing that hangs on it', () => {
+test('an unexpected error at the start keeps its stack and loses its other properties', () => {
   const password = secret('the password in a fault');
   const DATABASE_URL = `postgres://ada:${encodeURIComponent(password)}@db/ideas`;
   const cause = Object.assign(new TypeError(`Invalid URL: ${DATABASE_URL}`), { input: DATABASE_URL });

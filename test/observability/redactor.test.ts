@@ -21,18 +21,18 @@ describe('a text', () => {
     ['an access token', `Bearer x iba_${'a'.repeat(43)}`, 'Bearer [Redacted] iba_[Redacted]'],
     ['a refresh token', `"ibr_${'-'.repeat(43)}"`, '"ibr_[Redacted]"'],
     ['a code in an address', `/callback?code=ibc_${'_'.repeat(43)}&state=x`, '/callback?code=ibc_[Redacted]&state=x'],
-    ['what reads a registration', `ibg_${'a'.repeat(43)}`, 'ibg_[Redacted]'],
-    ['what proves who asked for a code', `code_verifier=${'a'.repeat(43)}&x=1`, 'code_verifier=[Redacted]&x=1'],
+    ['a registration access token', `ibg_${'a'.repeat(43)}`, 'ibg_[Redacted]'],
+    ['a PKCE verifier', `code_verifier=${'a'.repeat(43)}&x=1`, 'code_verifier=[Redacted]&x=1'],
     ['the secret of a client', `client_secret=${'a'.repeat(86)}`, 'client_secret=[Redacted]'],
     ['a secret of a webhook', 'whsec_Zm9v/YmFy+cXV4==', 'whsec_[Redacted]'],
     ['a bearer', 'got Bearer abc.def-ghi, no', 'got Bearer [Redacted], no'],
     ['a bearer in a URL', 'x=Bearer%20abcdef&y', 'x=Bearer%20[Redacted]'],
-    ['a password of HTTP', 'Basic dXNlcjpwYXNzd29yZA==', 'Basic [Redacted]'],
+    ['the credentials of HTTP Basic', 'Basic dXNlcjpwYXNzd29yZA==', 'Basic [Redacted]'],
     ['a header', 'Authorization: Custom a b c\nHost: x', 'Authorization: [Redacted]\nHost: x'],
     ['cookies', 'set-cookie: a=1; b=2\r\nhost: x', 'set-cookie: [Redacted]\r\nhost: x'],
     ['the user and password of a URL', 'postgres://ada:s3cret@db:5432/ideas', 'postgres://[Redacted]@db:5432/ideas'],
-    ['one with a sign in it', 'smtp://ada:p@ss@mail.example.com', 'smtp://[Redacted]@mail.example.com'],
-    ['one with a slash in it', 'postgres://ada:pa/ss@db/ideas', 'postgres://[Redacted]@db/ideas'],
+    ['the password of a URL with an at sign', 'smtp://ada:p@ss@mail.example.com', 'smtp://[Redacted]@mail.example.com'],
+    ['the password of a URL with a slash', 'postgres://ada:pa/ss@db/ideas', 'postgres://[Redacted]@db/ideas'],
     ['the key of an error monitor', 'https://0123abcd@sentry.example.com/4', 'https://[Redacted]@sentry.example.com/4'],
     ['a connection string', 'host=db password=s3cret user=ada', 'host=db password=[Redacted] user=ada'],
     ['a parameter', '/x?access_token=abc&page=2', '/x?access_token=[Redacted]&page=2'],
@@ -50,7 +50,7 @@ describe('a text', () => {
     ['JSON with several', '{"tokens":["a","b"],"token_ids":[7, 8]}', '{"tokens":[Redacted],"token_ids":[7, 8]}'],
     ['a parameter that is encoded twice', 'next=%252Fx%253Ftoken%253Dabc', 'next=%252Fx%253Ftoken%253D[Redacted]'],
     ['a header that is folded', 'Cookie: a=1;\r\n b=2\r\nHost: x', 'Cookie: [Redacted]\r\nHost: x'],
-    ['a cookie of ours', '__Host-idea_board_session=abc; Path=/', '__Host-idea_board_session=[Redacted]; Path=/'],
+    ['a session cookie', '__Host-idea_board_session=abc; Path=/', '__Host-idea_board_session=[Redacted]; Path=/'],
     ['a Slack URL in a query', 'u=https%3A%2F%2Fhooks.slack.com%2Fservices%2Fx&y', 'u=https%3A%2F%2Fhooks.slack.com/…'],
     ['a Slack URL', 'https://hooks.slack.com/services/T0/B0/xyz now', 'https://hooks.slack.com/… now'],
     ['a Discord URL', 'https://discord.com/api/webhooks/12/xyz', 'https://discord.com/…'],
@@ -68,7 +68,7 @@ describe('a text', () => {
     ['a link that ends a subscription', `/unsubscribe/12.all.${'x'.repeat(43)}`, '/unsubscribe/12.all.[Redacted]'],
     ['a link of an invitation', `/admin/invitations/${'x'.repeat(43)}/accept`, '/admin/invitations/[Redacted]/accept'],
     [
-      'one to go on to',
+      'a link of an invitation as a query parameter',
       `?next=%2Fadmin%2Finvitations%2F${'x'.repeat(43)}`,
       '?next=%2Fadmin%2Finvitations%2F[Redacted]',
     ],
@@ -77,7 +77,7 @@ describe('a text', () => {
       'invalid input syntax for type bigint: "my "own" words"',
       'invalid input syntax for type bigint: "[Redacted]"',
     ],
-  ])('is without %s, which is not found in it again', (_, given, redacted) => {
+  ])('a text is redacted without %s, and redacting it again changes nothing', (_, given, redacted) => {
     expect(text(given)).toBe(redacted);
     expect(text(redacted)).toBe(redacted);
   });
@@ -92,11 +92,11 @@ describe('a text', () => {
     'http://127.0.0.1:3000/@ada',
     'password authentication failed for user "ideas"',
     'duplicate key value violates unique constraint "users_email_key"',
-  ])('%s is left as it is', given => {
+  ])('the text %s is unchanged', given => {
     expect(text(given)).toBe(given);
   });
 
-  test('has no token, secret or password left, whatever stands around it', () => {
+  test('tokens, secrets and passwords are redacted in any surrounding text', () => {
     const around = fc.string({ unit: 'grapheme', maxLength: 8 });
     const form = fc.constantFrom(
       (one: string) => `ib_7_${one}`,
@@ -117,7 +117,7 @@ describe('a text', () => {
     );
   });
 
-  test('is without the keys and passwords of the settings, in every form', () => {
+  test('the keys and passwords of the settings are redacted in every form', () => {
     const password = `${marker()}+/&`;
     const key = randomBytes(32);
     const dsnKey = randomBytes(16).toString('hex');
@@ -133,7 +133,7 @@ describe('a text', () => {
     }
   });
 
-  test('keeps its words where one of them is a password', () => {
+  test('a text keeps a word that is also a password', () => {
     const config = loadConfig({ DATABASE_URL: 'postgres://postgres:postgres@db/ideas' });
     const { text: redact } = buildRedactor({ appKey: testAppKey, settings: config });
     expect(redact('the postgres process')).toBe('the postgres process');
@@ -141,7 +141,7 @@ describe('a text', () => {
 });
 
 describe('a value', () => {
-  test('is masked at any depth, in keys, arrays, maps, sets, headers and errors', () => {
+  test('a value is masked at any depth, in keys, arrays, maps, sets, headers and errors', () => {
     const masked = 'a***@e***.com#c7f22a2b3094';
     const deep = { 'ada@example.com': [{ list: [['ada@example.com']] }] };
     expect(value(deep)).toEqual({ [masked]: [{ list: [[masked]] }] });
@@ -160,7 +160,7 @@ describe('a value', () => {
     expect(described.split(masked)).toHaveLength(7);
   });
 
-  test('has no secret of a list of headers, in which a name comes before its value', () => {
+  test('secrets in a list of alternating header names and values are redacted', () => {
     const headers = ['Host', 'x', 'Cookie', 'a=1', 'X-Api-Key', 'a'];
     expect(value({ headers, pairs: [['set-cookie', 'a=1']] })).toEqual({
       headers: ['Host', 'x', 'Cookie', '[Redacted]', 'X-Api-Key', '[Redacted]'],
@@ -168,7 +168,7 @@ describe('a value', () => {
     });
   });
 
-  test('has nothing in the fields that are named after a secret, however they are written, and keeps plain ids', () => {
+  test('fields with the name of a secret are redacted in any spelling, and plain ids are kept', () => {
     const secrets = {
       authorization: 'a',
       'Proxy-Authorization': ['a'],
@@ -213,7 +213,7 @@ describe('a value', () => {
     expect(value(plain)).toEqual(plain);
   });
 
-  test('can always be written as JSON, and is not changed', () => {
+  test('any value becomes valid JSON and is not changed itself', () => {
     const circular: Record<string, unknown> = {
       name: 'Ada',
       big: 12n,
@@ -247,7 +247,7 @@ describe('a value', () => {
     expect(value({ toJSON: () => ({ email: 'ada@example.com' }) })).toEqual({ email: 'a***@e***.com#c7f22a2b3094' });
   });
 
-  test('is bounded: a log line is no dump of a socket', () => {
+  test('a deep or wide value is cut', () => {
     let deep: unknown = 'ada@example.com';
     for (let n = 0; n < 100; n++) deep = { deep };
     expect(JSON.stringify(value(deep))).toContain('[…]');
@@ -272,7 +272,7 @@ describe('an error of the database', () => {
     );
   const described = (error: unknown) => value({ err: error }) as { err: Record<string, unknown> };
 
-  test('is told with its code, constraint and table, and without the values of its rows and parameters', async () => {
+  test('an error of the database keeps its code, constraint and table, and loses the values of rows and parameters', async () => {
     const email = `${marker()}@example.com`;
     const name = marker();
     const insert = () =>
@@ -294,7 +294,7 @@ describe('an error of the database', () => {
     }
   });
 
-  test('about a whole row says nothing of the row', async () => {
+  test('an error about a row does not contain the row', async () => {
     const bio = marker();
     const failure = await failureOf(
       db.database.transaction(async ({ em }) => {
@@ -309,7 +309,7 @@ describe('an error of the database', () => {
     expect(text(`A job failed: ${(failure as Error).message}\n    at x`)).not.toContain(bio);
   });
 
-  test('quotes no value that could not be read', async () => {
+  test('an error about an invalid value does not quote the value', async () => {
     const secret = `x${marker()} and "more"\nof it`;
     const failures = [
       db.sql('select $1::bigint', [secret]),
@@ -327,12 +327,12 @@ describe('an error of the database', () => {
       expect(line).not.toContain(secret.slice(0, 22));
       expect(line).not.toContain('more');
       expect(line).not.toContain('99999999999');
-      // Such as the words in which a worker tells of it.
+      // This is the message of a worker.
       expect(text(`Failed task with error '${(error as Error).message}'`)).not.toContain(secret.slice(0, 22));
     }
   });
 
-  test('of a statement that took too long names no parameter', async () => {
+  test('the error of a statement timeout has no parameters', async () => {
     const secret = marker();
     await db.database.transaction(async ({ em }) => {
       await em.execute('set local statement_timeout = 5');

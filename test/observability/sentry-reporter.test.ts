@@ -15,7 +15,7 @@ import { startWorkerForTest } from '../helpers/worker.ts';
 
 interface Report {
   path: string;
-  /** The whole envelope, as it was sent. */
+  /** The text of the envelope. */
   envelope: string;
   event: {
     exception: { values: { type: string; value: string; stacktrace?: { frames: unknown[] } }[] };
@@ -27,7 +27,7 @@ interface Report {
   };
 }
 
-/** A server that takes envelopes as Sentry does, and keeps them. */
+/** A server that collects envelopes like Sentry. */
 async function startCollector(): Promise<{ dsn: string; reports: Report[] }> {
   const reports: Report[] = [];
   const server = createServer(async (received, response) => {
@@ -49,7 +49,7 @@ async function startCollector(): Promise<{ dsn: string; reports: Report[] }> {
 
 const notes = { name: 'notes', migrations: undefined, settings: { API_KEY: 'key-of-an-extension-1' } };
 
-/** The reporter that a server has by its settings, and those of an extension. */
+/** Builds the reporter of a server with an extension. */
 async function openReporter(environment: Record<string, string>) {
   const database = await createTestDatabase();
   onTestFinished(() => database.drop());
@@ -60,7 +60,7 @@ async function openReporter(environment: Record<string, string>) {
   return server.reporter;
 }
 
-test('a request that fails is reported with its stack and where it was, and without what was sent', async () => {
+test('a failed request is reported with its stack and route, and without its input', async () => {
   const { dsn, reports } = await startCollector();
   const reporter = await openReporter({ SENTRY_DSN: dsn, SENTRY_ENVIRONMENT: 'staging' });
   const server = await startServerForTest({ dependencies: { reporter } });
@@ -93,7 +93,7 @@ test('a request that fails is reported with its stack and where it was, and with
   expect(report?.event.request ?? report?.event.user).toBeUndefined();
 });
 
-test('addresses, tokens and passwords in a failure and in its causes are scrubbed as in the log', async () => {
+test('addresses, tokens and passwords in an error and its causes are redacted as in the log', async () => {
   const { dsn, reports } = await startCollector();
   const reporter = await openReporter({ SENTRY_DSN: dsn });
   const token = `ib_17_${'Z'.repeat(43)}`;
@@ -108,7 +108,7 @@ test('addresses, tokens and passwords in a failure and in its causes are scrubbe
     expect(envelope).not.toContain(secret);
 });
 
-test('a job that has failed for good is reported with its task', async () => {
+test('a job without further tries is reported with its task', async () => {
   const { dsn, reports } = await startCollector();
   const reporter = await openReporter({ SENTRY_DSN: dsn });
   const server = await startServerForTest();
@@ -118,7 +118,7 @@ test('a job that has failed for good is reported with its task', async () => {
   expect(reports[0]?.event.tags).toMatchObject({ task: 'deliver_webhooks' });
 });
 
-test('what a client did wrong, and a database that is away, are reported to nobody', async () => {
+test('errors of clients and an unavailable database are not reported', async () => {
   const told: unknown[] = [];
   const reporter = { report: (error: unknown) => told.push(error), close: async () => {} };
   const server = await startServerForTest({ dependencies: { reporter } });
@@ -129,7 +129,7 @@ test('what a client did wrong, and a database that is away, are reported to nobo
   expect(told).toEqual([]);
 });
 
-test('many failures at once are sent up to a limit, and a reporter that nobody answers holds nothing up', async () => {
+test('reports are limited per minute, and an unreachable report server delays nothing', async () => {
   const { dsn, reports } = await startCollector();
   const reporter = await openReporter({ SENTRY_DSN: dsn });
   for (let index = 0; index < 200; index++) reporter.report(new Error(`failure ${index}`));
@@ -142,7 +142,7 @@ test('many failures at once are sent up to a limit, and a reporter that nobody a
   await deaf.close();
 });
 
-test('without a DSN nobody is told, and a DSN that is none is refused by name', async () => {
+test('without a DSN nothing is reported, and an invalid DSN is refused by name', async () => {
   const reporter = await openReporter({});
   reporter.report(new Error('unheard'));
   await reporter.close();
