@@ -31,7 +31,7 @@ const rows = {
     @mikro-orm/postgresql argon2 kysely node @zxcvbn-ts/language-common`,
 
   'server/http/': `config.ts database/ dependencies.ts domain/ entities/ observability/ contract/
-    @ts-rest/core @ts-rest/fastify fastify find-my-way node zod`,
+    @ts-rest/core @ts-rest/fastify fastify find-my-way ipaddr.js node zod`,
   'server/endpoints/': 'dependencies.ts domain/ http/ observability/readiness.ts contract/ @ts-rest/fastify',
   'server/mcp/': `config.ts dependencies.ts domain/ http/ contract/
     @modelcontextprotocol/server @ts-rest/core @ts-rest/fastify fastify zod`,

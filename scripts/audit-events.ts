@@ -2,12 +2,13 @@
 import type { z } from 'zod';
 import { administrationEntries } from '../server/observability/administration-entries.ts';
 import type { EntryDefinition } from '../server/observability/define-entry.ts';
-import { requestEntries, signInEntries } from '../server/observability/request-entries.ts';
+import { oauthEntries, requestEntries, signInEntries } from '../server/observability/request-entries.ts';
 import { writeGeneratedPart } from './generated-file.ts';
 
 const sections: [string, Record<string, EntryDefinition>][] = [
   ['Requests and the server', requestEntries],
   ['Signing in', signInEntries],
+  ['OAuth clients', oauthEntries],
   ['Administration', administrationEntries],
 ];
 

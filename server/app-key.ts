@@ -7,8 +7,6 @@ import { decodeSecret, makeKeptSecret, readKeptSecret } from './kept-secret.ts';
 
 type KeyConfig = Pick<Config, 'APP_KEY' | 'DATABASE_URL' | 'DATA_DIR'>;
 
-const keyBytes = 32;
-
 /** Begins the sentence of an error about the file. */
 const fileName = 'The application key';
 
@@ -24,26 +22,24 @@ export async function loadAppKey(config: KeyConfig, logger: Pick<Logger, 'warn'>
       'APP_KEY is not set: every server and command that shares this database must use the same key',
     );
   }
-  return (await readKey(config)) ?? makeKey(config);
+  return (await readKey(config)) ?? makeKeptSecret(keyFile(config), fileName);
 }
 
 /** Returns the key for a command. It never creates a key for a server's database, because the server has another one. */
 export async function requireAppKey(config: KeyConfig): Promise<Buffer> {
   const key = config.APP_KEY ?? (await readKey(config));
   if (key) return key;
-  if (config.DATABASE_URL === undefined) return makeKey(config);
+  if (config.DATABASE_URL === undefined) return makeKeptSecret(keyFile(config), fileName);
   throw new ConfigError(`Set APP_KEY to the server's key: ${keyFile(config)} does not exist`);
 }
 
 /** Returns the key for the log, which starts before a key is loaded or created. Until then it is a random key. */
 export function appKeyWhenKept(config: Pick<Config, 'APP_KEY' | 'DATA_DIR'>): () => Buffer {
   let known: Buffer | undefined = config.APP_KEY;
-  let own: Buffer | undefined;
+  const own = randomBytes(32);
   return () => {
     known ??= readKeySync(config);
-    if (known) return known;
-    own ??= randomBytes(keyBytes);
-    return own;
+    return known ?? own;
   };
 }
 
@@ -57,10 +53,6 @@ function readKeySync(config: Pick<Config, 'DATA_DIR'>): Buffer | undefined {
 
 function readKey(config: KeyConfig): Promise<Buffer | undefined> {
   return readKeptSecret(keyFile(config), fileName);
-}
-
-function makeKey(config: KeyConfig): Promise<Buffer> {
-  return makeKeptSecret(keyFile(config), fileName);
 }
 
 function keyFile({ DATA_DIR }: Pick<Config, 'DATA_DIR'>): string {

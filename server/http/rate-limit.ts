@@ -1,4 +1,5 @@
 import { isIPv4, isIPv6 } from 'node:net';
+import ipaddr from 'ipaddr.js';
 import { type Bucket, buckets } from '../../contract/limits.ts';
 import type { Config } from '../config.ts';
 import type { Queryable } from '../database/database.ts';
@@ -56,17 +57,15 @@ export function openCounter(name: string, key: string, limit: number, windowSeco
 export function networkOf(ip: string | undefined): string {
   if (ip === undefined) return 'unknown';
   if (isIPv4(ip)) return ip;
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1];
-  if (mapped) return mapped;
-  const address = ip.split('%', 1)[0] ?? '';
+  const [plain = ''] = ip.split('%', 1);
   // A trusted proxy may pass on a text that is no address.
-  if (!isIPv6(address)) return 'unknown';
-  // The URL parser normalizes the spelling.
-  const [head = '', tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::');
-  const before = head === '' ? [] : head.split(':');
-  const after = tail ? tail.split(':') : [];
-  const zeros = tail === undefined ? [] : Array<string>(Math.max(0, 8 - before.length - after.length)).fill('0');
-  return `${[...before, ...zeros, ...after].slice(0, 4).join(':')}::/64`;
+  if (!isIPv6(plain)) return 'unknown';
+  const address = ipaddr.process(plain);
+  if (address instanceof ipaddr.IPv4) return address.toString();
+  return `${address.parts
+    .slice(0, 4)
+    .map(part => part.toString(16))
+    .join(':')}::/64`;
 }
 
 export function stateOf(counter: Counter, count: number, now: Date): BucketState {

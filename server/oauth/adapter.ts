@@ -32,6 +32,8 @@ export function buildAdapter({
     if (model === 'Session') return noRecords;
 
     return {
+      ...noRecords,
+
       async upsert(id, { jti: _, ...payload }, expiresInSeconds = unusedClientSeconds) {
         const now = clock.now();
         const expiresAt = after(now, expiresInSeconds);
@@ -73,26 +75,21 @@ export function buildAdapter({
         // It is removed before its code is issued. Of two parallel requests, as from two tabs, only one gets a code.
         if (model === 'Interaction' && !isRemoved) throw refusals.alreadyResumed();
       },
-      // The records of a grant are deleted with it.
-      async revokeByGrantId() {},
-      findByUid: nothing,
-      findByUserCode: nothing,
     };
   };
 }
 
-async function nothing() {
-  return undefined;
-}
+async function nothing(): Promise<undefined> {}
 
 const noRecords: Adapter = {
-  async upsert() {},
+  upsert: nothing,
   find: nothing,
   findByUid: nothing,
   findByUserCode: nothing,
-  async consume() {},
-  async destroy() {},
-  async revokeByGrantId() {},
+  consume: nothing,
+  destroy: nothing,
+  // The records of a grant are deleted with it.
+  revokeByGrantId: nothing,
 };
 
 function after(now: Date, seconds: number): Date {

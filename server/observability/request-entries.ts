@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defineEntry, field, oneOf, text, whole } from './define-entry.ts';
+import { defineEntry as entry, field, oneOf, text, whole } from './define-entry.ts';
 
 const request = { request_id: field.requestId, ip: field.ip };
 const withToken = { ...request, account_id: field.accountId, token_id: field.tokenId };
@@ -7,7 +7,7 @@ const userId = whole('the user');
 
 /** Refused requests, and the state of the server. */
 export const requestEntries = {
-  'authentication.failed': defineEntry(
+  'authentication.failed': entry(
     'A request had no valid token and was answered 401.',
     {
       ...request,
@@ -20,17 +20,17 @@ export const requestEntries = {
     },
     ['ip', 'reason', 'account_id', 'token_id'],
   ),
-  'token.used_after_revocation': defineEntry(
+  'token.used_after_revocation': entry(
     'A revoked token was used with the right secret: somebody still has it.',
     withToken,
     ['ip', 'account_id', 'token_id'],
   ),
-  'token.used_after_expiry': defineEntry('An expired token was used with the right secret.', withToken, [
+  'token.used_after_expiry': entry('An expired token was used with the right secret.', withToken, [
     'ip',
     'account_id',
     'token_id',
   ]),
-  'grant.refused': defineEntry(
+  'grant.refused': entry(
     'A request with a valid token was answered 403.',
     {
       ...request,
@@ -50,28 +50,25 @@ export const requestEntries = {
     },
     ['ip', 'reason', 'account_id', 'token_id', 'user_id'],
   ),
-  'rate_limit.exceeded': defineEntry(
-    'A request exceeded a rate limit. There is one entry for each counter and window.',
-    {
-      ...request,
-      bucket: z
-        .string()
-        .describe(
-          'the rate limit: `apitoken:read` or `apitoken:write` of a token, or `ip` of a client network; `sign-in` and `password-link`, each with `:ip` or `:address`, for sign-in attempts and mailed links; `invitation:user`, `invitation:account` and `invitation:address`; `oauth-client:ip` and `oauth-authorization:ip` for the registrations and authorization requests of OAuth clients',
-        ),
-      limit: whole('the number of requests allowed in a window'),
-      window_seconds: whole('the length of the window'),
-      account_id: field.accountId.optional(),
-      token_id: field.tokenId.optional(),
-    },
-  ),
-  'readiness.not_ready': defineEntry('`GET /ready` answered 503.', {
+  'rate_limit.exceeded': entry('A request exceeded a rate limit. There is one entry for each counter and window.', {
+    ...request,
+    bucket: z
+      .string()
+      .describe(
+        'the rate limit: `apitoken:read` or `apitoken:write` of a token, or `ip` of a client network; `sign-in` and `password-link`, each with `:ip` or `:address`, for sign-in attempts and mailed links; `invitation:user`, `invitation:account` and `invitation:address`; `oauth-client:ip` and `oauth-authorization:ip` for the registrations and authorization requests of OAuth clients',
+      ),
+    limit: whole('the number of requests allowed in a window'),
+    window_seconds: whole('the length of the window'),
+    account_id: field.accountId.optional(),
+    token_id: field.tokenId.optional(),
+  }),
+  'readiness.not_ready': entry('`GET /ready` answered 503.', {
     failed: z
       .array(z.enum(['database', 'migrations', 'cron']))
       .readonly()
       .describe('the failed checks: `database`, `migrations`, `cron`'),
   }),
-  'extension.recorded': defineEntry('An extension recorded an entry.', {
+  'extension.recorded': entry('An extension recorded an entry.', {
     extension: text('the name of the extension'),
     what: text('what happened, in the words of the extension'),
     details: z.record(z.string(), z.unknown()).describe('further details'),
@@ -80,8 +77,8 @@ export const requestEntries = {
 
 /** Signing in and out in the pages. Changes in the pages are administration entries. */
 export const signInEntries = {
-  'sign_in.succeeded': defineEntry('A user signed in.', { ...request, user_id: userId }),
-  'sign_in.failed': defineEntry(
+  'sign_in.succeeded': entry('A user signed in.', { ...request, user_id: userId }),
+  'sign_in.failed': entry(
     'A sign-in failed. The page does not show the reason.',
     {
       ...request,
@@ -93,23 +90,23 @@ export const signInEntries = {
     },
     ['ip', 'reason', 'user_id'],
   ),
-  sign_out: defineEntry('A user signed out.', { ...request, user_id: userId }),
-  'session.ended_everywhere': defineEntry('A user signed out in all browsers.', {
+  sign_out: entry('A user signed out.', { ...request, user_id: userId }),
+  'session.ended_everywhere': entry('A user signed out in all browsers.', {
     ...request,
     user_id: userId,
     sessions: whole('the number of sessions'),
   }),
-  'password.reset_requested': defineEntry(
+  'password.reset_requested': entry(
     'A link to set a password was requested.',
-    { ...request, user_id: userId.optional().describe('the user with the address; omitted if there is none') },
+    { ...request, user_id: userId.optional().describe('the user with the address, if any') },
     ['ip', 'user_id'],
   ),
-  'password.refused': defineEntry(
+  'password.refused': entry(
     'A signed-in user entered a wrong password when asked to confirm it.',
     { ...request, user_id: userId },
     ['ip', 'user_id'],
   ),
-  'form.refused': defineEntry(
+  'form.refused': entry(
     'A form was refused because of its origin or its form token.',
     {
       ...request,
@@ -122,12 +119,12 @@ export const signInEntries = {
 
 /** Actions of OAuth clients. The consent of a person is the administration entry `token.created`. */
 export const oauthEntries = {
-  'oauth.client_registered': defineEntry('An OAuth client registered itself. This grants it no access.', {
+  'oauth.client_registered': entry('An OAuth client registered itself. This grants it no access.', {
     ...request,
     client_id: text('the client'),
     target: text('the host, or the scheme, of its first redirect URI'),
   }),
-  'oauth.grant_ended': defineEntry(
+  'oauth.grant_ended': entry(
     'An OAuth grant was revoked because of a request to the OAuth endpoints. The entry follows `token.revoked`.',
     {
       ...request,
