@@ -170,8 +170,7 @@ describe('the pages of chats', () => {
     const { html } = await other.get('/admin');
     expect(html).not.toContain(list);
     const { form_token = '' } = hiddenFields(html, '/admin/sign-out');
-    for (const path of [list, ...gets(id)])
-      expect([path, (await other.get(path)).status]).toEqual([path, 403]);
+    for (const path of [list, ...gets(id)]) expect([path, (await other.get(path)).status]).toEqual([path, 403]);
     for (const path of [list, ...posts(id)]) {
       const answer = await other.post(path, { form_token, kind: 'slack', board: world.boardSlug, url: slackUrl });
       expect([path, answer.status]).toEqual([path, 403]);

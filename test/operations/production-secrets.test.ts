@@ -23,11 +23,15 @@ test.for<[string, Record<string, string>, string]>([
     'APP_KEY is not random',
   ],
   ['no database', { DATABASE_URL: '' }, 'DATABASE_URL is not set'],
-  ['the password of an example', { DATABASE_URL: 'postgresql://ideas:postgres@db/ideas' }, 'DATABASE_URL has a pass'],
+  [
+    'the password of an example',
+    { DATABASE_URL: 'postgresql://ideas:postgres@db/ideas' },
+    'DATABASE_URL has a well-known',
+  ],
   [
     'the password of an example in capitals',
     { DATABASE_URL: 'postgresql://ideas:CHANGEME@db/ideas' },
-    'DATABASE_URL has a password that',
+    'DATABASE_URL has a well-known',
   ],
   [
     'a password equal to the user name',
