@@ -21,7 +21,7 @@ afterAll(() => db.drop());
 
 const lanes = 8;
 
-/** An account with an idea for each lane of an endpoint. */
+/** Creates an account with an idea for each lane of an endpoint. */
 async function createAccount() {
   const world = await createWorld(db);
   const ideas: number[] = [];
@@ -29,7 +29,7 @@ async function createAccount() {
   return { world, ideas };
 }
 
-/** Records an event of each idea, as an operation does. */
+/** Records an event of each idea like an operation. */
 async function record(ideas: number[]) {
   for (const ideaId of ideas) {
     await db.sql(
@@ -41,8 +41,8 @@ async function record(ideas: number[]) {
 }
 
 /**
- * A worker whose requests outlast the test: no receiver that hangs becomes one that fails. Nor does a receiver become slow
- * while the test prepares what it sends, unless the test says after what time.
+ * Starts a worker with a request timeout longer than the test, so that a hanging receiver never counts as failing. By
+ * default no receiver counts as slow.
  */
 function startPatientWorker(environment: Record<string, string> = {}, quickMs = 600_000) {
   const guard = buildAddressGuard(workerConfig().WEBHOOK_ALLOWED_CIDRS);
@@ -51,7 +51,7 @@ function startPatientWorker(environment: Record<string, string> = {}, quickMs = 
   return startWorkerForTest(db, { requests, environment, timing: { stopPatienceMs: 300 } });
 }
 
-/** Makes a receiver keep its requests unanswered until they are let go. */
+/** Makes a receiver hold its answers. Returns a function that releases them. */
 function hold(receiver: Receiver): () => void {
   const held: ServerResponse[] = [];
   receiver.respondWith(response => held.push(response));
@@ -67,7 +67,7 @@ const delivered = (endpointId: number) =>
     expect(new Set((await deliveriesOf(db, endpointId)).map(one => one.state))).toEqual(new Set(['delivered']));
   });
 
-test('an endpoint gets one delivery until it has answered quickly, and eight at once after that', async () => {
+test('an endpoint gets one delivery until it has answered quickly, and then eight at once', async () => {
   const receiver = await startReceiverForTest();
   const { world, ideas } = await createAccount();
   const { id } = await addWebhook(db, world, { url: receiver.url });
@@ -77,7 +77,7 @@ test('an endpoint gets one delivery until it has answered quickly, and eight at 
   const release = hold(receiver);
   await record(ideas);
   await receiver.waitForRequests(1);
-  // Jobs start in their order: the neighbour's last delivery shows that every lane of the first endpoint was looked at.
+  // Jobs start in order, so after the neighbour's last delivery every lane of the first endpoint had its turn.
   await neighbour.waitForRequests(lanes);
   expect(receiver.maxConcurrent()).toBe(1);
   expect((await deliveriesOf(db, id)).map(one => one.state)).toEqual(Array(lanes).fill('pending'));
@@ -115,7 +115,7 @@ test('deliveries that waited for a slot in a killed process are sent by another 
   await child.begin();
   await record(ideas);
   await receiver.waitForRequests(1);
-  // One job is left: those of the other lanes have ended, and the process remembers their lanes.
+  // One job is left. The jobs of the other lanes have ended, and their lanes wait in the memory of the process.
   await eventually(async () => {
     const jobs = await db.sql(`select id from graphile_worker._private_jobs where payload->>'endpoint_id' = $1`, [
       String(id),
@@ -129,7 +129,7 @@ test('deliveries that waited for a slot in a killed process are sent by another 
   expect(receiver.received).toHaveLength(1 + lanes);
 });
 
-test('an endpoint that answers 200 late gets one delivery at a time', async () => {
+test('an endpoint with slow 200 answers gets one delivery at a time', async () => {
   const receiver = await startReceiverForTest(response => {
     setTimeout(() => response.writeHead(200).end(), 600);
   });
@@ -142,7 +142,7 @@ test('an endpoint that answers 200 late gets one delivery at a time', async () =
   expect(receiver.maxConcurrent()).toBe(1);
 });
 
-test('an account gets half of the webhook slots, though its endpoints were quick, and another account has the rest', async () => {
+test('an account with quick endpoints gets half of the webhook slots, and another account the rest', async () => {
   const receiver = await startReceiverForTest();
   const { world, ideas } = await createAccount();
   const endpoints = [];
@@ -160,7 +160,7 @@ test('an account gets half of the webhook slots, though its endpoints were quick
   const { id } = await addWebhook(db, stranger.world, { url: elsewhere.url });
   await record(stranger.ideas);
   await delivered(id);
-  // Everything of the other account has come, and the first one's slots are still taken.
+  // All deliveries of the other account have arrived, and the slots of the first account are still taken.
   expect(receiver.received).toHaveLength(before + 12);
   expect(receiver.maxConcurrent()).toBe(12);
   release();
@@ -168,7 +168,7 @@ test('an account gets half of the webhook slots, though its endpoints were quick
   expect(receiver.received).toHaveLength(before + 3 * lanes);
 });
 
-test('twenty endpoints that hang take four slots of their account, and leave eight to its quick endpoint', async () => {
+test('twenty hanging endpoints take four slots of their account and leave eight to its quick endpoint', async () => {
   const quick = await startReceiverForTest();
   const hanging = await startReceiverForTest(hang);
   const { world, ideas } = await createAccount();
@@ -191,7 +191,7 @@ test('twenty endpoints that hang take four slots of their account, and leave eig
   expect(quick.received).toHaveLength(1 + 2 * lanes);
 });
 
-test('a mail goes out while receivers that never answer have every slot of webhooks and chats', async () => {
+test('a mail is sent while hanging receivers hold every slot of webhooks and chats', async () => {
   const smtp = await startSmtpReceiver();
   onTestFinished(() => smtp.close());
   const hanging = await startReceiverForTest();
@@ -205,7 +205,7 @@ test('a mail goes out while receivers that never answer have every slot of webho
   }
   const last = await createAccount();
   const webhook = await addWebhook(db, last.world, { url: waiting.url });
-  // A single slot for each of the two accounts.
+  // Each of the two accounts has a single slot.
   await startPatientWorker({ WORKER_CONCURRENCY: '1', SMTP_URL: smtp.url });
   for (const { ideas } of accounts) await record(ideas.slice(0, 1));
   await hanging.waitForRequests(2 + 2 * channels);
@@ -214,14 +214,14 @@ test('a mail goes out while receivers that never answer have every slot of webho
     last.world.ownerId,
   ]);
   await eventually(() => expect(smtp.received).toHaveLength(1));
-  // Nothing was answered meanwhile, and the last webhook found no slot.
+  // No receiver answered in the meantime, and the last webhook found no slot.
   expect(hanging.received).toHaveLength(2 + 2 * channels);
   expect(waiting.received).toEqual([]);
   release();
   await delivered(webhook.id);
 });
 
-test('channels that hang take at most half of the chat slots for their account, and another account is posted to', async () => {
+test('hanging channels take at most half of the chat slots, and another account gets its posts', async () => {
   const hanging = await startReceiverForTest(hang);
   const well = await startReceiverForTest();
   const { world, ideas } = await createAccount();
@@ -249,7 +249,7 @@ test('a slow channel gets one post at a time, and does not delay the other chann
   const well = await startReceiverForTest();
   const { world, ideas } = await createAccount();
   await addChannel(world, `${slow.url}/hooks/1`);
-  // An account has four queues, so one of these channels shares the queue of the slow one.
+  // An account has four queues, so one of these channels shares the queue of the slow channel.
   for (let n = 0; n < 4; n++) await addChannel(world, `${well.url}/hooks/${n}`);
   await startPatientWorker({}, 500);
   await record(ideas.slice(0, 1));
@@ -265,7 +265,7 @@ test('a slow channel gets one post at a time, and does not delay the other chann
   expect(slow.maxConcurrent()).toBe(1);
 });
 
-/** A channel whose URL is a receiver's. */
+/** Creates a channel with the URL of a receiver. */
 async function addChannel({ accountId, boardId }: World, url: string): Promise<number> {
   const [row] = await db.sql<{ id: number }>(
     `insert into chat_channels (account_id, board_id, kind, url) values ($1, $2, 'mattermost', $3) returning id`,

@@ -8,17 +8,17 @@ import { type Received, startReceiverForTest } from '../helpers/receiver.ts';
 import { request } from '../helpers/request.ts';
 import { addWebhook, eventually, verify } from '../helpers/webhooks.ts';
 
-/** How often the server is killed, and with which seed: KILLS=500 KILL_SEED=7 for a longer look. */
+/** The number of kills and the seed. For a longer test: KILLS=500 KILL_SEED=7. */
 const kills = Number(process.env.KILLS ?? 50);
 const seed = Number(process.env.KILL_SEED ?? 1);
-/** So many serve at a time, while the next ones are loaded. */
+/** The number of servers that run at a time, while the next ones are loaded. */
 const serving = 2;
 const spares = 2;
 const writers = 4;
 const longestPauseMs = 80;
-/** What a writer waits between two requests: little before a kill, more while the next server needs the processors. */
+/** The pause of a writer between two requests: short before a kill, longer while the next server needs the processors. */
 const writeDelayMs = { beforeKill: 8, whileLoading: 250 };
-/** What the receiver takes to answer at most, so that a kill meets deliveries that are under way. */
+/** The longest delay of the receiver's answers, so that a kill interrupts deliveries. */
 const longestAnswerMs = 30;
 
 let db: TestDatabase;
@@ -76,7 +76,7 @@ test(`a server killed ${kills} times under load (seed ${seed}) loses no event, i
           await send(`/api/v1/ideas/${ideaId}/status`, { status: dice < 0.9 ? 'planned' : 'done' });
         }
       } catch {
-        // Killed before it answered: whether the write was done shows in the database alone.
+        // The server was killed before it answered. Only the database shows whether the write succeeded.
       }
     }
   }
@@ -97,7 +97,7 @@ test(`a server killed ${kills} times under load (seed ${seed}) loses no event, i
   await writing;
   await (children[0] as ChildServer).begin();
 
-  // What was done, by what it left: nothing here asks the tables of events.
+  // Derives the expected events from the other tables.
   const done = await db.sql<{ what: string }>(`
       select 'idea ' || id as what from ideas union all
       select 'comment ' || id from comments union all
@@ -114,9 +114,9 @@ test(`a server killed ${kills} times under load (seed ${seed}) loses no event, i
   const known = new Set(done.map(one => one.what));
   const invented = [...told].filter(what => /^(idea|comment) /.test(what) && !known.has(what));
   expect(invented).toEqual([]);
-  // A repetition is the same to the letter.
+  // A repeated delivery has the same body.
   for (const one of receiver.received) expect(one.body).toBe(first.get(one.headers['webhook-id'] ?? '')?.body);
-  // And an idea's events came for the first time in the order in which they happened.
+  // The first deliveries of an idea's events kept their order.
   const order = await db.sql<{ idea_id: number; ids: string[] }>(
     `select e.idea_id, array_agg('evt_' || e.id order by d.id) as ids
       from webhook_deliveries d join events e on e.id = d.event_id where d.endpoint_id = $1 group by 1`,
@@ -141,7 +141,7 @@ function firstArrivals(received: Received[]): Map<string, Received> {
   return first;
 }
 
-/** What the events say: of statuses and tallies, the last thing. */
+/** The state that the events describe: the last status and tally of each idea. */
 function toldBy(first: Map<string, Received>, secret: string): Set<string> {
   const told = new Set<string>();
   for (const one of first.values()) {

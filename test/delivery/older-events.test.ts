@@ -15,8 +15,8 @@ import { type SmtpReceiver, startSmtpReceiver } from '../helpers/smtp-receiver.t
 import { addWebhook, administer, type TestWebhook, testSecretBox, verify } from '../helpers/webhooks.ts';
 
 /*
- * The version before records events with a body and no data, and adds jobs that name no account. Workers of this version
- * do them.
+ * An older version records events with a body but no data, and adds jobs without an account. Workers of this version must
+ * run these jobs.
  */
 
 const heard: ExtensionEvent[] = [];
@@ -45,7 +45,7 @@ afterAll(async () => {
   await smtp.close();
 });
 
-/** Records a merge without data and without jobs. A webhook, a chat, a follower and an extension want it. */
+/** Records a merge without data and without jobs. A webhook, a chat, a follower and an extension subscribe to it. */
 beforeEach(async () => {
   await renewSubscriptions(server.database, [listener]);
   world = await createWorld(server);
@@ -72,7 +72,7 @@ beforeEach(async () => {
   heard.length = 0;
 });
 
-/** Stores the columns from which the event is told. */
+/** Sets columns of the event. */
 const store = (data: object | null, body: object) =>
   server.sql('update events set data = $2, body = $3 where id = $1', [
     event.id,
@@ -80,34 +80,34 @@ const store = (data: object | null, body: object) =>
     JSON.stringify(body),
   ]);
 
-/** Where the event's delivery waits: see record_event. */
+/** The lane of the event's delivery, see record_event. */
 const laneOfEvent = () => event.body.data.idea.id % 8;
 
-/** Does a job with all that it leads to. */
+/** Runs a job and all jobs that it adds. */
 async function runJob(task: string, payload: unknown) {
   await server.sql('select graphile_worker.add_job($1, $2::json)', [task, JSON.stringify(payload)]);
   expect(await runJobs(server)).toEqual([]);
   expect(await waitingJobs(server)).toEqual([]);
 }
 
-test('a webhook receives an older event with the body that was recorded', async () => {
+test('a webhook gets an older event with its recorded body', async () => {
   await runJob('deliver_webhooks', { endpoint_id: webhook.id, lane: laneOfEvent() });
   expect(receiver.received.map(one => verify(one, webhook.secret))).toEqual([event.body]);
 });
 
-test('a chat is told of an older event', async () => {
+test('a chat gets an older event', async () => {
   await runJob('post_to_chat', { channel_id: channelId, event_id: event.id });
   expect(receiver.received.map(({ body }) => JSON.parse(body).text)).toEqual([
     'The owner merged Export into Themes · A board',
   ]);
 });
 
-test('an extension is told of an older event with the body that was recorded', async () => {
+test('an extension gets an older event with its recorded body', async () => {
   await runJob('extension_event:listener', { event_id: event.id });
   expect(heard).toEqual([{ ...event.body, id: `evt_${event.id}` }]);
 });
 
-test('people and chats are told of an older event', async () => {
+test('people and chats get an older event', async () => {
   await runJob('tell_people', { event_id: event.id });
   expect(smtp.received.map(({ to, mail }) => [to, mail.subject])).toEqual([
     ['grace@example.com', '“Export” was merged into “Themes”'],
@@ -118,17 +118,17 @@ test('people and chats are told of an older event', async () => {
   ]);
 });
 
-test('notifications of an older job are mailed', async () => {
+test('the notifications of an older job are mailed', async () => {
   const [notification] = await server.sql<{ id: number }>(
     `insert into notifications (account_id, user_id, event_id, kind) values ($1, $2, $3, 'idea.merged') returning id`,
     [world.accountId, userId, event.id],
   );
-  // The first of them is gone.
+  // The first notification is deleted.
   await runJob('mail_notifications', [999_999, notification?.id]);
   expect(smtp.received.map(({ to }) => to)).toEqual(['grace@example.com']);
 });
 
-test('older jobs end quietly when their rows are gone', async () => {
+test('older jobs end without an error if their rows are deleted', async () => {
   const gone = crypto.randomUUID();
   await runJob('tell_people', { event_id: gone });
   await runJob('extension_event:listener', { event_id: gone });
@@ -136,7 +136,7 @@ test('older jobs end quietly when their rows are gone', async () => {
   expect([receiver.received, smtp.received, heard]).toEqual([[], [], []]);
 });
 
-test('an event of this version is told from its data, whatever its body', async () => {
+test('an event of this version is presented from its data, not from its body', async () => {
   await store(event.data, {});
   const { accountId } = world;
   await runJob('deliver_webhooks', { account_id: accountId, endpoint_id: webhook.id, lane: laneOfEvent() });

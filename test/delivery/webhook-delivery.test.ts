@@ -45,8 +45,8 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-describe('what is delivered', () => {
-  test('every type of event is signed, is what the contract says, and shows its ideas as the API does', async () => {
+describe('a delivery', () => {
+  test('every type of event is signed, matches the contract, and shows its ideas like the API', async () => {
     const receiver = await startReceiverForTest();
     const world = await createWorld(server);
     const { id, secret } = await addWebhook(server, world, { url: `${receiver.url}/hooks?for=us` });
@@ -89,7 +89,7 @@ describe('what is delivered', () => {
     for (const one of received) {
       const body = verify(one, secret);
       const schema = schemas[body.type] as z.ZodType;
-      // Parsing drops what the schema does not declare: a field too many makes a difference.
+      // Parsing drops undeclared fields, so an extra field makes a difference.
       expect(schema.parse(body)).toEqual(body);
       expect(one.headers).toMatchObject({ 'content-type': 'application/json', 'user-agent': 'Idea-Board' });
       expect(one.path).toBe('/hooks?for=us');
@@ -103,7 +103,7 @@ describe('what is delivered', () => {
     }
     expect(bodies.get('webhook.test').data).toEqual({ endpoint_id: id });
 
-    // The page of a delivery shows what is signed, to the letter.
+    // The page of a delivery shows the signed body.
     const sent = new Map(received.map(one => [one.headers['webhook-id'], one.body]));
     for (const { id: deliveryId } of await deliveriesOf(server, id)) {
       const place = { accountId: world.accountId, endpointId: id, deliveryId };
@@ -113,13 +113,13 @@ describe('what is delivered', () => {
       expect(delivery.body).toBe(sent.get(delivery.webhook_id));
       if (deliveryId === testId) expect(delivery.type).toBe('webhook.test');
     }
-    // A worker of the version before sends the same from the column that it reads.
+    // A worker of an older version sends the same body from the column `body`.
     for (const { body } of await server.sql<{ body: { type: string } }>('select body from events')) {
       expect(body).toEqual(bodies.get(body.type));
     }
   });
 
-  test('deliveries of several accounts that are due at once each reach the endpoint of their account', async () => {
+  test('concurrent deliveries of several accounts reach the endpoint of their account', async () => {
     const receiver = await startReceiverForTest();
     const worlds = await Promise.all(Array.from({ length: 3 }, () => createWorld(server)));
     const webhooks = await Promise.all(
@@ -145,7 +145,7 @@ describe('what is delivered', () => {
 });
 
 describe('signing while secrets rotate', () => {
-  test('both secrets verify until the old one ends, then the new one alone', async () => {
+  test('both secrets sign until the old secret expires, and then only the new secret', async () => {
     const receiver = await startReceiverForTest();
     const world = await createWorld(server);
     const { id, secret: oldSecret } = await addWebhook(server, world, { url: receiver.url });
@@ -169,7 +169,7 @@ describe('signing while secrets rotate', () => {
     expect(verify(second as Received, newSecret).type).toBe('webhook.test');
     expect(() => verify(second as Received, oldSecret)).toThrow('No matching signature');
 
-    // After a change of APP_KEY nobody can read the secret that is rotated: the new one signs alone, at once.
+    // After a change of APP_KEY the old secret cannot be opened, so only the new secret signs.
     const lost = buildSecretBox(Buffer.alloc(32, 9)).seal(oldSecret, 'webhook secret');
     const end = new Date(Date.now() + 3_600_000);
     const change = 'update webhook_endpoints set previous_secret = $2, previous_secret_expires_at = $3 where id = $1';
@@ -179,7 +179,7 @@ describe('signing while secrets rotate', () => {
     expect(verify(third as Received, newSecret).type).toBe('webhook.test');
   });
 
-  test('no secret is in the database or in a log as it is', async () => {
+  test('the database and the log have no secret in plain text', async () => {
     const receiver = await startReceiverForTest(500);
     const world = await createWorld(server);
     const { id, secret } = await addWebhook(server, world, { url: receiver.url });
@@ -204,8 +204,8 @@ describe('signing while secrets rotate', () => {
   });
 });
 
-describe('what is not received', () => {
-  /** An endpoint with one delivery of a test event to it. */
+describe('a failed delivery', () => {
+  /** Creates an endpoint with one delivery of a test event. */
   async function deliverTo(behavior: Behavior) {
     const receiver = await startReceiverForTest(behavior);
     const world = await createWorld(server);
@@ -216,13 +216,13 @@ describe('what is not received', () => {
 
   const delaysS = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 64_800, 86_400];
 
-  test('a delivery is tried ten times over about three days under one webhook-id, and is dead then', async () => {
+  test('a delivery is tried ten times in about three days under one webhook-id, and then it is dead', async () => {
     const { receiver, id } = await deliverTo(500);
     await startWorkerForTest(server);
     for (const [index, delayS] of delaysS.entries()) {
       await receiver.waitForRequests(index + 1);
       await eventually(async () => {
-        // On a slow machine the first pause, of some five seconds, may be over by now.
+        // On a slow machine the first pause of about five seconds may be over by now.
         const [delivery] = await deliveriesOf(server, id);
         expect(delivery?.attempt_count).toBeGreaterThan(index);
       });
@@ -274,7 +274,7 @@ describe('what is not received', () => {
       { status: 400, error: null, response: 'no�pe' },
     ],
   ];
-  test.each(failures)('%s is recorded as it was, and tried again', async (_name, behavior, expected) => {
+  test.each(failures)('%s is recorded as an attempt and retried', async (_name, behavior, expected) => {
     const { id } = await deliverTo(behavior);
     await startWorkerForTest(server);
     const firstTry = async () => {
@@ -289,7 +289,7 @@ describe('what is not received', () => {
     await eventually(async () => expect(await firstTry()).toEqual([expected]));
   });
 
-  test('a redirect is a failure and is not followed', async () => {
+  test('a redirect is a failure, and the server does not follow it', async () => {
     const inside = await startReceiverForTest();
     const { id, receiver } = await deliverTo(redirectTo(`${inside.url}/private`));
     await startWorkerForTest(server);
@@ -305,7 +305,7 @@ describe('what is not received', () => {
     ).toEqual([{ status: 302 }]);
   });
 
-  test('410 disables the endpoint at once, gives up what is on its way and tells owners and admins', async () => {
+  test('410 disables the endpoint, gives up its pending deliveries, and notifies owners and admins', async () => {
     const { id, world, receiver } = await deliverTo(410);
     const adminId = await createMember(server, world.accountId, 'admin');
     const blockedId = await createMember(server, world.accountId, 'admin');
@@ -333,7 +333,7 @@ describe('what is not received', () => {
     );
     expect(notices.map(one => one.user_id)).toEqual([world.ownerId, adminId]);
     expect(new Set(notices.map(one => one.kind))).toEqual(new Set(['webhook.disabled']));
-    // Nothing is recorded for it any more, and a test is refused.
+    // A disabled endpoint gets no new deliveries, and a test is refused.
     const { token } = await issueToken(server, world, 'write');
     await request(server, 'POST /api/v1/ideas', { token, json: { title: 'After', body: 'It' } });
     expect(await deliveriesOf(server, id)).toHaveLength(1);
@@ -342,7 +342,7 @@ describe('what is not received', () => {
     );
   });
 
-  test('an endpoint that only failed for five days is disabled, and not before', async () => {
+  test('an endpoint is disabled after five days of failures, and not before', async () => {
     const { id, world, receiver } = await deliverTo(500);
     const failFor = (interval: string) =>
       server.sql(`update webhook_endpoints set failing_since = now() - $2::interval where id = $1`, [id, interval]);
@@ -362,7 +362,7 @@ describe('what is not received', () => {
     await fastForward(server);
     await eventually(async () => expect(await disabledReason()).toBe('Nothing could be delivered for 5 days'));
     expect(await deliveriesOf(server, id)).toMatchObject([{ state: 'dead' }]);
-    // On a slow machine the first pause, of some five seconds, may be over before it has failed for long enough.
+    // On a slow machine the first pause of about five seconds may be over before the endpoint has failed long enough.
     const tried = await tries();
     expect(tried).toBeGreaterThan(1);
     // Written after the commit.
@@ -380,7 +380,7 @@ describe('what is not received', () => {
     );
   });
 
-  test('a success ends the failing', async () => {
+  test('a success ends the failing state of an endpoint', async () => {
     const { id, receiver } = await deliverTo(500);
     const failingSince = async () =>
       (await server.sql('select failing_since from webhook_endpoints where id = $1', [id]))[0]?.failing_since;
@@ -394,7 +394,7 @@ describe('what is not received', () => {
     expect(await failingSince()).toBeNull();
   });
 
-  test('a retry runs from a job that names the account, and from one of an older version that does not', async () => {
+  test('a retry runs from a job with an account, and from a job of an older version without one', async () => {
     const { id, world, receiver } = await deliverTo(500);
     const worker = await startWorkerForTest(server);
     const isTried = (tries: number) =>
@@ -415,7 +415,7 @@ describe('what is not received', () => {
     await eventually(async () => expect(await deliveriesOf(server, id)).toMatchObject([{ state: 'delivered' }]));
   });
 
-  test('what is redelivered comes again under the same webhook-id, with every try kept', async () => {
+  test('a redelivery has the same webhook-id and keeps the earlier attempts', async () => {
     const { id, world, receiver, secret } = await deliverTo(410);
     await administer(server, admin => sendTestEvent(admin, world.accountId, id));
     await startWorkerForTest(server);
@@ -451,7 +451,7 @@ describe('what is not received', () => {
   test.each([
     ['received', 204],
     ['refused', 500],
-  ])('what is redelivered while a try of it is under way that is %s comes once more', async (_what, status) => {
+  ])('a redelivery during a try that is %s sends the delivery once more', async (_what, status) => {
     const answers: (() => void)[] = [];
     const { id, world, receiver } = await deliverTo(response => {
       answers.push(() => response.writeHead(answers.length > 1 ? 204 : status).end());
@@ -474,7 +474,7 @@ describe('what is not received', () => {
     expect(receiver.received).toHaveLength(2);
   });
 
-  test('of a long answer 4 KiB are kept', async () => {
+  test('the first 4 KiB of a long answer are kept', async () => {
     const { id } = await deliverTo(response => response.end('x'.repeat(1_000_000)));
     await startWorkerForTest(server);
     await eventually(async () => expect((await deliveriesOf(server, id))[0]?.state).toBe('delivered'));
@@ -486,8 +486,8 @@ describe('what is not received', () => {
   });
 });
 
-describe('who is told, and when', () => {
-  test('an operation that fails leaves no event, no delivery and no job', async () => {
+describe('the recipients and the order of deliveries', () => {
+  test('a failed operation leaves no event, no delivery and no job', async () => {
     const world = await createWorld(server);
     await addWebhook(server, world, { url: 'https://hooks.example.com' });
     const ideaId = await insertIdea(server, world);
@@ -512,7 +512,7 @@ describe('who is told, and when', () => {
     expect(await counts()).toEqual(before);
   });
 
-  test('an endpoint is told of its board and its types alone', async () => {
+  test('an endpoint gets only the events of its board and its types', async () => {
     const world = await createWorld(server);
     const other = await createBoard(server, world.accountId);
     const stranger = await createWorld(server);
@@ -531,18 +531,18 @@ describe('who is told, and when', () => {
     expect(counts).toEqual([2, 2, 0, 1, 0]);
   });
 
-  test('the events of one idea arrive in the order in which they happened, whoever began first', async () => {
+  test('the events of one idea arrive in the order of their commits, even if transactions overlap', async () => {
     const receiver = await startReceiverForTest();
     const world = await createWorld(server);
     const { id } = await addWebhook(server, world, { url: receiver.url });
     const ideas = await Promise.all(Array.from({ length: 12 }, () => insertIdea(server, world)));
     const { token } = await issueToken(server, world, 'moderate');
     const statuses = ['planned', 'in_progress', 'done', 'declined', 'open'];
-    // Answers take their time, so that a second worker would overtake if it could.
+    // Slow answers give a second worker time to overtake.
     receiver.respondWith(response => setTimeout(() => response.writeHead(204).end(), Math.random() * 15));
     await startWorkerForTest(server);
     await startWorkerForTest(server);
-    // A transaction that begins before the others and is last to have the idea's lock.
+    // This transaction begins first and gets the idea's lock last.
     const late = await connect(server.url);
     await late.query('begin');
     await late.query('select now()');
@@ -562,7 +562,7 @@ describe('who is told, and when', () => {
     ]);
     await late.query('commit');
     await late.end();
-    // The idea's first status is open, so that the round ends as it began.
+    // The first status is open, so the sequence ends with the initial status.
     await receiver.waitForRequests(121);
     await eventually(async () =>
       expect(new Set((await deliveriesOf(server, id)).map(one => one.state))).toEqual(new Set(['delivered'])),
@@ -579,16 +579,16 @@ describe('who is told, and when', () => {
     }
   });
 
-  test('an endpoint that hangs takes one try of each process, and one in all while it fails, and delays no other', async () => {
+  test('a hanging endpoint takes one try of each process, a failing one a single try, and neither delays others', async () => {
     const hanging = await startReceiverForTest(hang);
     const healthy = await startReceiverForTest();
     const world = await createWorld(server);
     const { token } = await issueToken(server, world, 'write');
     const slow = await addWebhook(server, world, { url: hanging.url });
     await addWebhook(server, world, { url: healthy.url });
-    // A stop waits for the tries that hang.
+    // A stop waits for hanging tries.
     const timing = { stopPatienceMs: 300 };
-    // What hangs does so for longer than the test: what waits for it never comes.
+    // The timeout is longer than the test, so deliveries behind a hanging try never arrive.
     const guard = buildAddressGuard(workerConfig().WEBHOOK_ALLOWED_CIDRS);
     const requests = buildOutgoingRequests({ guard, timeoutMs: 600_000 });
     onTestFinished(() => requests.close());
@@ -597,13 +597,13 @@ describe('who is told, and when', () => {
     const submit = () => request(server, 'POST /api/v1/ideas', { token, json: { title: 'One', body: 'Two' } });
     await Promise.all(Array.from({ length: 40 }, submit));
     await healthy.waitForRequests(40);
-    // All of them, while every try of the other one hangs.
+    // All of them arrive while every try of the other endpoint hangs.
     expect((await deliveriesOf(server, slow.id)).map(one => one.attempt_count)).toEqual(Array(40).fill(0));
     await hanging.waitForRequests(2);
     expect(hanging.maxConcurrent()).toBe(2);
     await worker.stop();
 
-    // It is known to fail now: one try in all, whoever makes it.
+    // The endpoint counts as failing now, so all processes together make one try.
     await server.sql('update webhook_endpoints set failing_since = now() where id = $1', [slow.id]);
     await hanging.close();
     const again = await startReceiverForTest(hang);
@@ -615,7 +615,7 @@ describe('who is told, and when', () => {
     await again.waitForRequests(1);
     await delay(300);
     expect(again.maxConcurrent()).toBe(1);
-    // However much waits, one job stands for each lane, and one for each try that failed.
+    // There is one job for each lane and one for each failed try, regardless of the number of deliveries.
     await eventually(async () => {
       const jobs = await server.sql<{ key: string | null }>(
         `select key from graphile_worker._private_jobs where payload->>'endpoint_id' = $1 and locked_at is null`,
@@ -626,7 +626,7 @@ describe('who is told, and when', () => {
     });
   });
 
-  test('when an endpoint is well again, what waited behind its failing comes at once', async () => {
+  test('the waiting deliveries of an endpoint arrive at once after it recovers', async () => {
     const receiver = await startReceiverForTest(500);
     const world = await createWorld(server);
     const { token } = await issueToken(server, world, 'write');
@@ -637,7 +637,7 @@ describe('who is told, and when', () => {
     await receiver.waitForRequests(1);
     await Promise.all(Array.from({ length: 40 }, submit));
     await delay(300);
-    // Whatever is planned for later is hours away.
+    // The next retries are hours away.
     await server.sql(
       `update graphile_worker._private_jobs set run_at = now() + interval '3 hours' where run_at > now()`,
     );

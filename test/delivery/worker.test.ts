@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-/** Records an event of an idea, as an operation does. */
+/** Records an event of an idea like an operation. */
 const record = (ideaId: number) =>
   db.sql(
     `select record_event(i.account_id, 'idea.status_changed', i.id, null, null, null, '{}', now())
@@ -22,8 +22,9 @@ const record = (ideaId: number) =>
     [ideaId],
   );
 
-test('two workers share the work, and what is done once is not done twice', async () => {
-  // A process sends one delivery to an endpoint that has not answered yet: the second one at once is of the other process.
+test('two workers share the deliveries and send each once', async () => {
+  // A process sends one delivery to an endpoint that has not answered yet. The second concurrent delivery comes from the
+  // other process.
   const held: (() => void)[] = [];
   const receiver = await startReceiverForTest(response => {
     held.push(() => response.writeHead(204).end());
@@ -42,7 +43,7 @@ test('two workers share the work, and what is done once is not done twice', asyn
   expect(receiver.received).toHaveLength(128);
 });
 
-test('what a killed worker had begun, another takes over within seconds', async () => {
+test('another worker takes over the jobs of a killed worker within seconds', async () => {
   const receiver = await startReceiverForTest(hang);
   const world = await createWorld(db);
   const { id } = await addWebhook(db, world, { url: receiver.url });
@@ -53,15 +54,15 @@ test('what a killed worker had begun, another takes over within seconds', async 
   receiver.respondWith(204);
   await startWorkerForTest(db, { timing: { recoveryIntervalMs: 100 } });
   await delay(300);
-  // It lives: its job is its own.
+  // A living worker keeps its job.
   expect(receiver.received).toHaveLength(1);
   await child.kill();
-  // By itself the queue would wait for four hours.
+  // Without the takeover, graphile-worker would wait for four hours.
   await receiver.waitForRequests(2);
   expect(new Set(receiver.received.map(one => one.headers['webhook-id'])).size).toBe(1);
 });
 
-test('a stop lets what is being sent finish, and leaves the rest to others', async () => {
+test('a stop finishes the current deliveries and leaves the rest to other workers', async () => {
   let answer = () => {};
   const receiver = await startReceiverForTest(response => {
     answer = () => response.writeHead(204).end();
@@ -82,7 +83,7 @@ test('a stop lets what is being sent finish, and leaves the rest to others', asy
   await receiver.waitForRequests(3);
 });
 
-test('a stop does not wait for an endpoint that hangs, and what was cut off is no failure of it', async () => {
+test('a stop does not wait for a hanging endpoint and does not count the aborted try as a failure', async () => {
   const receiver = await startReceiverForTest(hang);
   const world = await createWorld(db);
   const { id } = await addWebhook(db, world, { url: receiver.url });
@@ -90,11 +91,11 @@ test('a stop does not wait for an endpoint that hangs, and what was cut off is n
   await administer(db, admin => sendTestEvent(admin, world.accountId, id));
   await receiver.waitForRequests(1);
   await worker.stop();
-  // When the endpoint's time is over, the try would be one that failed.
+  // After the timeout of the request, the try would have failed.
   expect(await deliveriesOf(db, id)).toMatchObject([{ state: 'pending', attempt_count: 0 }]);
 });
 
-test('a worker that lost every connection to PostgreSQL goes on', async () => {
+test('a worker resumes after it lost every connection to PostgreSQL', async () => {
   const receiver = await startReceiverForTest();
   const world = await createWorld(db);
   const { id } = await addWebhook(db, world, { url: receiver.url });
@@ -105,7 +106,7 @@ test('a worker that lost every connection to PostgreSQL goes on', async () => {
   await receiver.waitForRequests(1);
 });
 
-test('a lane whose job was lost is woken', async () => {
+test('a lane with a lost job is woken', async () => {
   const receiver = await startReceiverForTest();
   const world = await createWorld(db);
   const { id } = await addWebhook(db, world, { url: receiver.url });
@@ -119,7 +120,7 @@ test('a lane whose job was lost is woken', async () => {
   await receiver.waitForRequests(1);
 });
 
-test('events are kept for thirty days, and until they are delivered', async () => {
+test('events are kept for thirty days, or longer until they are delivered', async () => {
   const world = await createWorld(db);
   const { id } = await addWebhook(db, world, { url: 'https://hooks.example.com' });
   const ideaId = await insertIdea(db, world);

@@ -41,7 +41,7 @@ afterEach(async () => {
   await server.sql('delete from graphile_worker._private_jobs');
 });
 
-/** A channel whose URL is the receiver's, which the form of a kind's URLs would not allow. */
+/** Creates a channel with the receiver's URL, which the validation of the kind's URLs would refuse. */
 async function insertChannel(
   kind: ChatKind,
   { eventTypes = [], boardId = world.boardId, url = `${chat.url}/${kind}`, box = testSecretBox } = {},
@@ -67,7 +67,7 @@ async function stateOf(channelId: number) {
 }
 
 describe('a channel', () => {
-  test('of each kind is posted JSON in its form to its URL', async () => {
+  test('each kind of channel gets its own JSON at its URL', async () => {
     for (const kind of chatKinds) await insertChannel(kind);
     await setStatus();
     expect(await runJobs(server)).toEqual([]);
@@ -88,7 +88,7 @@ describe('a channel', () => {
     expect(byPath.get('/teams')?.body.attachments[0].content.actions[0].url).toBe(url);
   });
 
-  test('is told of all that a chat shows, in its order, and never of a vote', async () => {
+  test('a channel gets all events that a chat shows, in their order, but no votes', async () => {
     await insertChannel('slack');
     await addWebhook(server, world, { url: `${chat.url}/webhook`, eventTypes: ['idea.voted'] });
     const { token } = await issueToken(server, world, 'write');
@@ -117,7 +117,7 @@ describe('a channel', () => {
     ]);
   });
 
-  test('is posted to by a job of an older version, which names no account', async () => {
+  test('a job of an older version without an account posts to the channel', async () => {
     const channelId = await insertChannel('slack');
     await setStatus();
     await server.sql('delete from graphile_worker._private_jobs');
@@ -130,7 +130,7 @@ describe('a channel', () => {
     expect(texts()).toEqual(['The owner moved Dark mode to planned · A board']);
   });
 
-  test('that names types is told of those alone', async () => {
+  test('a channel with event types gets only these types', async () => {
     await insertChannel('slack', { eventTypes: ['comment.created'] as never[] });
     await setStatus();
     await runAsUser(server, world, world.ownerId, op => commentOnIdea(op, ideaId, 'Soon.'));
@@ -139,7 +139,7 @@ describe('a channel', () => {
     expect(texts()).toEqual(['The owner commented on Dark mode · A board']);
   });
 
-  test('of another board, and one that is disabled, are told nothing', async () => {
+  test('channels of another board and disabled channels get nothing', async () => {
     const { id: boardId } = await createBoard(server, world.accountId);
     await insertChannel('slack', { boardId });
     const disabled = await insertChannel('slack');
@@ -150,7 +150,7 @@ describe('a channel', () => {
     expect(chat.received).toEqual([]);
   });
 
-  test('hears of a pending idea when it is approved, and of a rejected one never', async () => {
+  test('a channel gets an idea after its approval, and never a rejected idea', async () => {
     const author = await createMember(server, world.accountId, 'member', 'Grace');
     await server.sql('update boards set pre_moderation = true where id = $1', [world.boardId]);
     await insertChannel('slack');
@@ -167,8 +167,8 @@ describe('a channel', () => {
   });
 });
 
-describe('a post that fails', () => {
-  test.each([404, 410])('with %i disables the channel, and what waits for it is dropped', async status => {
+describe('a failed post', () => {
+  test.each([404, 410])('the status %i disables the channel and drops its waiting posts', async status => {
     const channelId = await insertChannel('slack');
     chat.respondWith(status);
     await setStatus('planned');
@@ -189,7 +189,7 @@ describe('a post that fails', () => {
     expect(await waitingJobs(server)).toEqual([]);
   });
 
-  test('with 429 is tried again after the time that the chat asks for', async () => {
+  test('a post with the answer 429 is retried after the time in Retry-After', async () => {
     const channelId = await insertChannel('discord');
     chat.respondWith(response => response.writeHead(429, { 'retry-after': '2.5' }).end());
     await setStatus();
@@ -209,20 +209,23 @@ describe('a post that fails', () => {
     expect(await stateOf(channelId)).toMatchObject({ is_disabled: false });
   });
 
-  test.each([400, 401, 500, 302])('with %i is tried again later, and the channel stays', async status => {
-    const channelId = await insertChannel('slack');
-    chat.respondWith(status);
-    await setStatus();
-    expect(await runJobs(server)).toEqual([]);
-    await makeJobsDue(server);
-    expect(await runJobs(server)).toEqual([]);
+  test.each([400, 401, 500, 302])(
+    'a post with the answer %i is retried, and the channel stays enabled',
+    async status => {
+      const channelId = await insertChannel('slack');
+      chat.respondWith(status);
+      await setStatus();
+      expect(await runJobs(server)).toEqual([]);
+      await makeJobsDue(server);
+      expect(await runJobs(server)).toEqual([]);
 
-    expect(chat.received).toHaveLength(2);
-    expect(await waitingJobs(server)).toMatchObject([{ task: 'post_to_chat', payload: { retries: 2 } }]);
-    expect(await stateOf(channelId)).toMatchObject({ is_disabled: false });
-  });
+      expect(chat.received).toHaveLength(2);
+      expect(await waitingJobs(server)).toMatchObject([{ task: 'post_to_chat', payload: { retries: 2 } }]);
+      expect(await stateOf(channelId)).toMatchObject({ is_disabled: false });
+    },
+  );
 
-  test('does not hold up another channel', async () => {
+  test('a failing post does not delay another channel', async () => {
     await insertChannel('slack', { url: 'http://127.0.0.1:1/' });
     await insertChannel('slack');
     await setStatus();
@@ -231,7 +234,7 @@ describe('a post that fails', () => {
     expect(chat.received).toHaveLength(1);
   });
 
-  test('is given up a day after its event', async () => {
+  test('a failing post is given up a day after its event', async () => {
     await insertChannel('slack');
     chat.respondWith(500);
     await setStatus();
@@ -245,7 +248,7 @@ describe('a post that fails', () => {
     expect(server.logLines.some(line => line.includes('could not be posted to a chat'))).toBe(true);
   });
 
-  test('because the address is not of the internet never connects', async () => {
+  test('a post to a private address never connects', async () => {
     const inside = await startReceiver(200);
     const port = new URL(inside.url).port;
     await insertChannel('slack', { url: `http://[::1]:${port}/` });
@@ -258,7 +261,7 @@ describe('a post that fails', () => {
     expect(await waitingJobs(server)).toHaveLength(2);
   });
 
-  test('because the URL was encrypted with another key leaves the URL out of the log', async () => {
+  test('a URL that was encrypted with another key fails without the URL in the log', async () => {
     await insertChannel('slack', { box: buildSecretBox(Buffer.alloc(32, 9)) });
     await setStatus();
     expect(await runJobs(server)).toEqual([]);

@@ -8,7 +8,7 @@ import { startServerForTest, type TestServerOptions } from '../../helpers/server
 import { startSmtpReceiver } from '../../helpers/smtp-receiver.ts';
 import { administer } from '../../helpers/webhooks.ts';
 
-/** A server with an idea that a user with a notification address follows. */
+/** Starts a server with an idea. A user with a notification address follows it. */
 async function arrange(options: TestServerOptions) {
   const server = await startServerForTest(options);
   const world = await createWorld(server);
@@ -22,7 +22,7 @@ async function arrange(options: TestServerOptions) {
   return { server, setStatus, countRows };
 }
 
-test('without SMTP_URL people are told in the app, no mail is sent, and that is logged once', async () => {
+test('without SMTP_URL users get notifications in the app but no mail, and the log says so once', async () => {
   const { server, setStatus, countRows } = await arrange({});
   for (const key of ['planned', 'done', 'open']) {
     await setStatus(key);
@@ -34,7 +34,7 @@ test('without SMTP_URL people are told in the app, no mail is sent, and that is 
   expect(server.logLines.filter(line => line.includes('SMTP_URL is not set'))).toHaveLength(1);
 });
 
-test('while the mail server is away nothing is lost, and nobody waits for it', async () => {
+test('mails wait in the queue while the mail server is unavailable, and operations do not wait', async () => {
   const { server, setStatus, countRows } = await arrange({ environment: { SMTP_URL: 'smtp://127.0.0.1:1' } });
   await setStatus('planned');
   expect(await runJobs(server)).toMatchObject([{ task: 'mail_people' }]);
@@ -45,7 +45,7 @@ test('while the mail server is away nothing is lost, and nobody waits for it', a
   expect(await waitingJobs(server)).toMatchObject([{ task: 'mail_people', attempts: 2 }]);
 });
 
-test('the sender of mail is by default no-reply at the host of BASE_URL', async () => {
+test('mail is sent from no-reply at the host of BASE_URL by default', async () => {
   const smtp = await startSmtpReceiver();
   onTestFinished(smtp.close);
   const { server, setStatus } = await arrange({

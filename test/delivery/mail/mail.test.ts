@@ -49,7 +49,7 @@ afterEach(async () => {
   await server.sql('delete from graphile_worker._private_jobs');
 });
 
-/** A member who has a notification address of the name. */
+/** Creates a member with the notification address <name>@example.com. */
 async function createReader(name: string, role: 'member' | 'moderator' = 'member') {
   const userId = await createMember(server, world.accountId, role, name);
   await server.sql('update users set notification_email = $2 where id = $1', [userId, `${name}@example.com`]);
@@ -73,7 +73,7 @@ const unmailed = () =>
   );
 
 describe('a mail', () => {
-  test('has a text and an HTML part, who did what, the link, and why it was sent', async () => {
+  test('a mail has a text and an HTML part with the event, the link and the reason for the mail', async () => {
     await createFollower('grace');
     await setStatus();
     expect(await runJobs(server)).toEqual([]);
@@ -95,7 +95,7 @@ describe('a mail', () => {
     expect(await unmailed()).toEqual([]);
   });
 
-  test('has the headers of a one-click unsubscription, with a link that is in both parts', async () => {
+  test('a mail has the headers of a one-click unsubscription, and its link in both parts', async () => {
     await createFollower('grace');
     await setStatus();
     await runJobs(server);
@@ -112,7 +112,7 @@ describe('a mail', () => {
     expect(raw).not.toMatch(/^Precedence: /im);
   });
 
-  test('of a comment has the comment', async () => {
+  test('the mail of a comment quotes the comment', async () => {
     await createFollower('grace');
     await runAsUser(server, world, world.ownerId, op => commentOnIdea(op, ideaId, 'We will do this\nsoon.'));
     await runJobs(server);
@@ -122,7 +122,7 @@ describe('a mail', () => {
     expect(mail?.text).toContain('> We will do this soon.');
   });
 
-  test('of a merge leads to the idea that it was merged into', async () => {
+  test('the mail of a merge links to the target idea', async () => {
     const targetId = await insertIdea(server, world, { title: 'Themes' });
     await createFollower('grace');
     await runAsUser(server, world, world.ownerId, op => mergeIdea(op, ideaId, targetId));
@@ -133,7 +133,7 @@ describe('a mail', () => {
     expect(mail?.text).toContain(`/boards/${world.boardSlug}/${targetId}?`);
   });
 
-  test('tells moderators of a pending idea, and its author what became of it', async () => {
+  test('moderators get a mail about a pending idea, and its author a mail about the decision', async () => {
     await server.sql('update boards set pre_moderation = true where id = $1', [world.boardId]);
     const author = await createReader('author');
     await createReader('moderator', 'moderator');
@@ -157,7 +157,7 @@ describe('a mail', () => {
     expect(mails.find(({ to }) => to.startsWith('moderator'))?.text).toContain('> As CSV.');
   });
 
-  test('tells of a webhook that was disabled', async () => {
+  test('a disabled webhook causes a mail', async () => {
     await createReader('moderator', 'moderator');
     await server.sql(`update users set notification_email = 'owner@example.com' where id = $1`, [world.ownerId]);
     const { id } = await addWebhook(server, world, { url: 'https://hooks.example.com/ideas' });
@@ -173,8 +173,8 @@ describe('a mail', () => {
   });
 });
 
-describe('what people write', () => {
-  test('adds no header, no mark-up and no line to a mail', async () => {
+describe('the text of users in a mail', () => {
+  test('the text of users cannot add headers, mark-up or lines to a mail', async () => {
     const hostile = '<img src=x onerror=alert(1)>" onclick="x\u202e &amp; \'y\'';
     await server.sql('update ideas set title = $2 where id = $1', [
       ideaId,
@@ -201,7 +201,7 @@ describe('what people write', () => {
     expect(mail?.text?.split('\n').filter(line => line.startsWith('>'))).toHaveLength(1);
   });
 
-  test('is cut in a subject, between characters', async () => {
+  test('a long title is cut between characters in the subject', async () => {
     await server.sql('update ideas set title = $2 where id = $1', [ideaId, '🦀'.repeat(200)]);
     await createFollower('grace');
     await setStatus();
@@ -212,8 +212,8 @@ describe('what people write', () => {
   });
 });
 
-describe('mail is sent', () => {
-  test('to those alone who have a notification address', async () => {
+describe('a mail job', () => {
+  test('only users with a notification address get mail', async () => {
     await createFollower('grace');
     const silent = await createFollower('silent');
     await server.sql('update users set notification_email = null where id = $1', [silent]);
@@ -223,7 +223,7 @@ describe('mail is sent', () => {
     expect(recipients()).toEqual(['grace@example.com']);
   });
 
-  test('not any more to who unfollowed, was blocked, left or has no address since the event', async () => {
+  test('users who unfollowed, were blocked, left or removed their address after the event get no mail', async () => {
     const [unfollowed, blocked, left, silent] = [
       await createFollower('unfollowed'),
       await createFollower('blocked'),
@@ -232,7 +232,7 @@ describe('mail is sent', () => {
     ];
     await createFollower('grace');
     await setStatus();
-    // The notifications are there, and their mails wait.
+    // The notifications exist, and their mails wait.
     for (const address of ['grace', 'unfollowed', 'blocked', 'left', 'silent'])
       smtp.refuse(`${address}@example.com`, 450);
     expect(await runJobs(server)).toHaveLength(1);
@@ -248,7 +248,7 @@ describe('mail is sent', () => {
     expect(recipients()).toEqual(['grace@example.com']);
   });
 
-  test('to the others of a batch when one address is refused for good, which is not tried again', async () => {
+  test('an address that the mail server refuses for good is not retried, and the rest of the batch is sent', async () => {
     for (const name of ['anna', 'refused', 'zoe']) await createFollower(name);
     smtp.refuse('refused@example.com', 550);
     await setStatus();
@@ -260,7 +260,7 @@ describe('mail is sent', () => {
     expect(server.logLines.join()).not.toContain('refused@example.com');
   });
 
-  test('to the others of a batch when an address is none', async () => {
+  test('an invalid address does not stop the rest of a batch', async () => {
     for (const address of ['a>,<b@example.com', '']) {
       const broken = await createFollower('broken');
       await server.sql('update users set notification_email = $2 where id = $1', [broken, address]);
@@ -272,7 +272,7 @@ describe('mail is sent', () => {
     expect(recipients()).toEqual(['grace@example.com']);
   });
 
-  test('later, and to those alone, where the server does not take it now', async () => {
+  test('only the mails that the server deferred are retried', async () => {
     for (const name of ['anna', 'later', 'zoe']) await createFollower(name);
     smtp.refuse('later@example.com', 450);
     await setStatus();
@@ -291,7 +291,7 @@ describe('mail is sent', () => {
     expect(recipients()).toEqual(['anna@example.com', 'zoe@example.com', 'later@example.com']);
   });
 
-  test('once, also when the job runs again', async () => {
+  test('a job that runs again sends no mail twice', async () => {
     await createFollower('anna');
     await createFollower('zoe');
     await setStatus();
@@ -307,9 +307,9 @@ describe('mail is sent', () => {
     expect(recipients()).toEqual(['anna@example.com', 'zoe@example.com']);
   });
 
-  test('twice to one at most when the process dies in the middle, and then with the same message id', async () => {
+  test('after a crash during a batch at most one mail is sent twice, with the same message id', async () => {
     for (const name of ['anna', 'max', 'zoe']) await createFollower(name);
-    // A process that died after it sent to max, and before it noted that, is one whose note was not written.
+    // Simulates a crash between the mail to max and its record.
     await server.sql(`create function die() returns trigger language plpgsql as $$ begin
       if (select name from users where id = new.user_id) = 'max' then raise 'died'; end if; return new; end $$`);
     await server.sql(
@@ -328,7 +328,7 @@ describe('mail is sent', () => {
     expect(second?.mail.messageId).toBe(first?.mail.messageId);
   });
 
-  test('over connections that are kept', async () => {
+  test('mails share a connection', async () => {
     for (let n = 0; n < 20; n++) await createFollower(`reader${n}`);
     const before = smtp.connections;
     await setStatus();
@@ -339,15 +339,15 @@ describe('mail is sent', () => {
   });
 });
 
-describe('what may have been done in somebody’s place is told by mail at once', () => {
-  test('the deletion of an account, to each owner and nobody else, until it is called off', async () => {
+describe('security notices', () => {
+  test('only the owners get a mail about the deletion of an account, unless the deletion is cancelled', async () => {
     const secondId = await createMember(server, world.accountId, 'owner');
     await createMember(server, world.accountId, 'admin');
     await server.sql(`update accounts set name = 'Acme <b>' where id = $1`, [world.accountId]);
     await administer(server, admin =>
       scheduleAccountDeletion({ ...admin, now: new Date('2026-11-20T20:15:00Z') }, world.accountId),
     );
-    // One that runs goes on as it is.
+    // A repeated request changes nothing.
     await administer(server, admin => scheduleAccountDeletion(admin, world.accountId));
     expect(await runJobs(server)).toEqual([]);
     expect(recipients().sort()).toEqual([await emailOf(server, world.ownerId), await emailOf(server, secondId)].sort());
@@ -375,7 +375,7 @@ describe('what may have been done in somebody’s place is told by mail at once'
     expect(recipients()).toEqual([]);
   });
 
-  test('another password, to the address with which its user signs in, but not the first one', async () => {
+  test('a changed password causes a mail to the sign-in address, but the first password does not', async () => {
     const set = (credential: string) => administer(server, admin => setPassword(admin, world.ownerId, credential));
     await set('$argon2id$first');
     expect(await waitingJobs(server)).toEqual([]);

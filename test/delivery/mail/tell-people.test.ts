@@ -29,7 +29,7 @@ beforeEach(async () => {
   ideaId = await insertIdea(server, world, { title: 'Dark mode' });
 });
 
-/** Whom the account's notifications tell of what, by kind. */
+/** The recipients of the account's notifications, by kind. */
 async function told(): Promise<Record<string, number[]>> {
   const rows = await server.sql<{ kind: string; user_ids: number[] }>(
     `select kind, array_agg(user_id order by user_id) as user_ids from notifications where account_id = $1 group by kind`,
@@ -53,7 +53,7 @@ const setStatus = (userId: number, status = 'planned') =>
   runAsUser(server, world, userId, op => setIdeaStatus(op, ideaId, status));
 
 describe('followers', () => {
-  test('are told of a new status, a comment, a merge and its end, each once', async () => {
+  test('followers get one notification each of a new status, a comment, a merge and an unmerge', async () => {
     const follower = await createFollower();
     const targetId = await insertIdea(server, world, { title: 'Themes' });
 
@@ -70,7 +70,7 @@ describe('followers', () => {
     });
   });
 
-  test('of both ideas are told of a merge, and who follows both once', async () => {
+  test('the followers of both ideas get one notification of a merge', async () => {
     const targetId = await insertIdea(server, world, { title: 'Themes' });
     const ofSource = await createFollower(ideaId);
     const ofTarget = await createFollower(targetId);
@@ -82,7 +82,7 @@ describe('followers', () => {
     expect(await tell()).toEqual({ 'idea.merged': [ofSource, ofTarget, ofBoth] });
   });
 
-  test('the author and those who comment follow', async () => {
+  test('the author of an idea and its commenters follow it', async () => {
     const author = await createMember(server, world.accountId, 'member', 'Author');
     const commenter = await createMember(server, world.accountId, 'member', 'Commenter');
     const idea = await runAsUser(
@@ -100,7 +100,7 @@ describe('followers', () => {
     expect(await tell()).toEqual({ 'comment.created': [author], 'idea.status_changed': [author, commenter] });
   });
 
-  test('the one who acts is not told of it, in person or through a token', async () => {
+  test('the actor gets no notification, neither in person nor through a token', async () => {
     const follower = await createFollower();
     await administer(server, admin => followIdea(admin, world.accountId, { ideaId, userId: world.ownerId }));
 
@@ -112,7 +112,7 @@ describe('followers', () => {
     expect(await tell()).toEqual({ 'idea.status_changed': [follower, follower] });
   });
 
-  test('who is blocked, is no member any more, or was erased gets nothing', async () => {
+  test('blocked users, former members and erased users get no notifications', async () => {
     const [follower, blocked, left] = [await createFollower(), await createFollower(), await createFollower()];
     await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, blocked]);
     await server.sql('delete from memberships where user_id = $1', [left]);
@@ -134,7 +134,7 @@ describe('followers', () => {
     await server.sql('delete from users where id = $1', [placeholder]);
   });
 
-  test('a block in another account changes nothing', async () => {
+  test('a user who is blocked in another account gets notifications', async () => {
     const follower = await createFollower();
     const elsewhere = await createWorld(server);
     await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [elsewhere.accountId, follower]);
@@ -144,7 +144,7 @@ describe('followers', () => {
     expect(await tell()).toEqual({ 'idea.status_changed': [follower] });
   });
 
-  test('of another idea are told nothing', async () => {
+  test('followers of another idea get no notification', async () => {
     await createFollower(await insertIdea(server, world, { title: 'Another' }));
 
     await setStatus(world.ownerId);
@@ -175,11 +175,11 @@ describe('a board with pre-moderation', () => {
     ideaId = idea.id;
   });
 
-  test('tells owners, admins and moderators of a pending idea, and nobody else', async () => {
+  test('only owners, admins and moderators get a notification of a pending idea', async () => {
     expect(await tell()).toEqual({ 'idea.pending': moderators });
   });
 
-  test('does not tell a moderator of an idea of his own', async () => {
+  test('a moderator gets no notification of their own pending idea', async () => {
     const [, admin = 0] = moderators;
     await server.sql(`delete from notifications; delete from graphile_worker._private_jobs`);
     await runAsUser(server, world, admin, op => createIdea(op, { title: 'Mine', body: 'Through a token.' }), false);
@@ -187,7 +187,7 @@ describe('a board with pre-moderation', () => {
     expect(await tell()).toEqual({ 'idea.pending': moderators.filter(one => one !== admin) });
   });
 
-  test('has no idea.created before the approval, and then tells the author', async () => {
+  test('an approval records idea.created and notifies the author', async () => {
     await tell();
     const types = () =>
       server.sql('select type, actor_id::int from events where idea_id = $1 order by occurred_at, type', [ideaId]);
@@ -207,7 +207,7 @@ describe('a board with pre-moderation', () => {
     ]);
   });
 
-  test('tells the author when the operator of the server approves', async () => {
+  test('the author gets a notification when the operator of the server approves', async () => {
     await administer(server, admin => approveIdea(admin, world.accountId, ideaId));
 
     expect(await tell()).toMatchObject({ 'idea.approved': [author] });
@@ -219,7 +219,7 @@ describe('a board with pre-moderation', () => {
     expect(event?.body.data.idea.moderation_state).toBe('published');
   });
 
-  test('tells the author of a rejection and why, and no webhook', async () => {
+  test('a rejection notifies the author with the reason, but no webhook', async () => {
     await server.sql(
       `insert into webhook_endpoints (account_id, url, secret) values ($1, 'https://example.com/', '\\x00')`,
       [world.accountId],
@@ -235,7 +235,7 @@ describe('a board with pre-moderation', () => {
     expect(await server.sql('select from webhook_deliveries where event_id = $1', [event?.id])).toEqual([]);
   });
 
-  test('an author who approves his own idea is not told', async () => {
+  test('an author who approves their own idea gets no notification', async () => {
     await server.sql(`update memberships set role = 'moderator' where user_id = $1`, [author]);
     await administer(server, admin => approveIdea(asUser(admin, author), world.accountId, ideaId));
 
@@ -243,7 +243,7 @@ describe('a board with pre-moderation', () => {
   });
 });
 
-test('an idea that is published at once is no news to its author', async () => {
+test('the author of an idea that is published at once gets no notification', async () => {
   await runAsUser(server, world, world.ownerId, op => createIdea(op, { title: 'Export', body: 'As CSV.' }));
 
   expect(await tell()).toEqual({});
@@ -273,7 +273,7 @@ describe('a fan-out', () => {
     return row;
   };
 
-  /** Runs the jobs that are due, and answers those that they make instead of running them. */
+  /** Runs the due jobs. Returns the jobs that they add instead of running them. */
   async function jobsMade() {
     await server.sql(`create function hold() returns trigger language plpgsql as $$
       begin new.run_at := now() + interval '1 day'; return new; end $$`);
@@ -284,7 +284,7 @@ describe('a fan-out', () => {
     return waitingJobs(server);
   }
 
-  test('that runs twice tells nobody twice, in the app, by mail or in a chat', async () => {
+  test('a fan-out that runs twice notifies nobody twice, in the app, by mail or in a chat', async () => {
     await addFollowers(3, true);
     await server.sql(`insert into chat_channels (account_id, board_id, kind, url) values ($1, $2, 'slack', '\\x00')`, [
       world.accountId,
@@ -308,7 +308,7 @@ describe('a fan-out', () => {
     await server.sql(`delete from graphile_worker._private_jobs`);
   });
 
-  test('mails at most 100 with one job, and nobody without an address', async () => {
+  test('a mail job has at most 100 mails, and none for users without an address', async () => {
     await addFollowers(250, true);
     await createFollower();
     await setStatus(world.ownerId);
@@ -322,7 +322,7 @@ describe('a fan-out', () => {
     await server.sql(`delete from graphile_worker._private_jobs`);
   });
 
-  test('to 10,000 followers costs the operation no more than one to ten, and is complete', async () => {
+  test('an operation with 10,000 followers costs as much as one with ten, and notifies all of them', async () => {
     await addFollowers(10);
     const few = await logStatements(() => setStatus(world.ownerId));
     await tell();
@@ -337,7 +337,7 @@ describe('a fan-out', () => {
     expect(await countTold()).toEqual({ people: 10_010, rows: 10_010 });
   });
 
-  test('goes on where a batch ended, also at the edge of one', async () => {
+  test('a fan-out continues after each batch, even if the last batch is full', async () => {
     await addFollowers(1000);
     await setStatus(world.ownerId);
     await tell();

@@ -60,7 +60,7 @@ async function addressOf(id: number) {
   return row?.notification_email;
 }
 
-/** The path to end the subscription, from the header of the mail that was received last. */
+/** The path of the unsubscription in the header of the last mail. */
 function pathInMail(): string {
   const header = smtp.received.at(-1)?.mail.headers.find(({ key }) => key === 'list-unsubscribe')?.value ?? '';
   return header.replace(/^<https:\/\/ideas\.example\.com|>$/g, '');
@@ -72,8 +72,8 @@ const oneClick = (path: string, headers = {}, raw: RequestInit['body'] = 'List-U
     headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
   });
 
-describe('one click', () => {
-  test('of a mail provider unfollows the idea, and no other one', async () => {
+describe('a one-click unsubscription', () => {
+  test('the one click of a mail provider unfollows only the idea of the mail', async () => {
     const other = await insertIdea(server, world, { title: 'Another' });
     await follow(other);
     await setStatus('planned');
@@ -99,7 +99,7 @@ describe('one click', () => {
     ],
     ['JSON', () => ({ json: { 'List-Unsubscribe': 'One-Click' } })],
     ['no body', () => ({})],
-  ])('works with %s', async (_, options) => {
+  ])('one click works with %s', async (_, options) => {
     await setStatus('planned');
     await runJobs(server);
 
@@ -107,14 +107,14 @@ describe('one click', () => {
     expect(await followed()).toEqual([]);
   });
 
-  test('works again and again', async () => {
+  test('one click can be repeated', async () => {
     await setStatus('planned');
     await runJobs(server);
     for (let time = 0; time < 3; time++) expect((await oneClick(pathInMail())).status).toBe(200);
     expect(await followed()).toEqual([]);
   });
 
-  test('in the mail of a merge unfollows the idea that is followed', async () => {
+  test('one click in the mail of a merge unfollows the followed idea', async () => {
     const targetId = await insertIdea(server, world, { title: 'Themes' });
     await server.sql('delete from followers where user_id = $1', [userId]);
     await follow(targetId);
@@ -125,7 +125,7 @@ describe('one click', () => {
     expect(await followed()).toEqual([]);
   });
 
-  test("in a moderator's notice ends all mail of that user, and nothing else", async () => {
+  test("one click in a moderator's notice ends only the mail of that user", async () => {
     await server.sql('update boards set pre_moderation = true where id = $1', [world.boardId]);
     const moderator = await createMember(server, world.accountId, 'moderator');
     await server.sql(`update users set notification_email = 'moderator@example.com' where id = $1`, [moderator]);
@@ -139,7 +139,7 @@ describe('one click', () => {
     expect(await followed()).toContain(ideaId);
   });
 
-  test('with a body that is too large is refused', async () => {
+  test('one click with a body that is too large is refused', async () => {
     await setStatus('planned');
     await runJobs(server);
     expect((await oneClick(pathInMail(), {}, 'x'.repeat(20_000))).status).toBe(413);
@@ -147,8 +147,8 @@ describe('one click', () => {
   });
 });
 
-describe('the page', () => {
-  test('asks for a confirmation, and changes nothing by being looked at', async () => {
+describe('the unsubscribe page', () => {
+  test('a GET of the page asks for a confirmation and changes nothing', async () => {
     await setStatus('planned');
     await runJobs(server);
     const before = await snapshot(server);
@@ -161,10 +161,10 @@ describe('the page', () => {
     expect(await snapshot(server)).toEqual(before);
   });
 
-  test('has a button that unfollows', async () => {
+  test('the button of the page unfollows the idea', async () => {
     await setStatus('planned');
     await runJobs(server);
-    // The form has neither action nor fields: a browser posts an empty form to the address of the page.
+    // The form has no action and no fields, so a browser posts an empty form to the address of the page.
     const answer = await oneClick(pathInMail(), {}, '');
 
     expect(answer.status).toBe(200);
@@ -172,7 +172,7 @@ describe('the page', () => {
     expect(await followed()).toEqual([]);
   });
 
-  test('may not be framed, cached, indexed or given away by a referrer, and runs nothing', async () => {
+  test('the headers of the page forbid frames, caches, indexing, referrers and scripts', async () => {
     const token = buildUnsubscribeTokens(testAppKey).make({ userId, ideaId: 'all' });
     for (const path of [`/unsubscribe?token=${token}`, '/unsubscribe']) {
       const { headers } = await request(server, `GET ${path}`);
@@ -190,8 +190,8 @@ describe('the page', () => {
   });
 });
 
-describe('a token that is not ours', () => {
-  test('is answered with 404 and nothing about why, and changes nothing', async () => {
+describe('an invalid unsubscribe token', () => {
+  test('an invalid token gets 404 without a reason and changes nothing', async () => {
     const tokens = buildUnsubscribeTokens(testAppKey);
     const ours = tokens.make({ userId, ideaId });
     const mac = ours.split('.')[2];
@@ -226,7 +226,7 @@ describe('a token that is not ours', () => {
     expect(await snapshot(server)).toEqual(before);
   });
 
-  test('tells nobody whether a user or an idea exists', async () => {
+  test('an answer does not reveal whether a user or an idea exists', async () => {
     const tokens = buildUnsubscribeTokens(testAppKey);
     const answer = await request(
       server,
@@ -236,7 +236,7 @@ describe('a token that is not ours', () => {
   });
 });
 
-test('no log line has a token', async () => {
+test('no log line has an unsubscribe token', async () => {
   const token = buildUnsubscribeTokens(testAppKey).make({ userId, ideaId });
   await request(server, `GET /unsubscribe?token=${token}`);
   await oneClick(`/unsubscribe?token=${token}`);
@@ -245,12 +245,12 @@ test('no log line has a token', async () => {
   expect(server.logLines.filter(line => line.includes(token))).toEqual([]);
 });
 
-test('other methods are answered with 405', async () => {
+test('other methods than GET and POST get 405', async () => {
   const answer = await request(server, 'DELETE /unsubscribe');
   expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD, POST']);
 });
 
-test('an address that asks too often is refused', async () => {
+test('an address with too many requests gets 429', async () => {
   const strict = await startServerForTest({ clock: testClock(), environment: { RATE_LIMIT_IP: '2' } });
   const statuses = [];
   for (let time = 0; time < 3; time++) statuses.push((await request(strict, 'POST /unsubscribe')).status);
