@@ -290,7 +290,7 @@ describe('the board of a request', () => {
 describe('the table of grants', () => {
   const cases = onBoard.flatMap(id => grants.map(held => ({ id, held, ...(metadataOf(id) as { grant: Grant }) })));
 
-  test.each(cases)('$id needs $grant, with $held', async ({ id, held, grant }) => {
+  test.each(cases)('$id needs the grant $grant, and the token has $held', async ({ id, held, grant }) => {
     const { token } = await issueToken(server, world, held);
     const sample = (await samples())[id];
     const before = await countIdeas();

@@ -193,12 +193,12 @@ describe('a request is charged', () => {
   };
 
   test.each([
-    ['404', 'GET /api/v1/ideas/999999999', 404],
-    ['422 of a parameter', 'GET /api/v1/ideas?sort=oldest', 422],
-    ['403 of a board', 'GET /api/v1/board?board=other', 403],
-    ['404 of no number', 'GET /api/v1/ideas/first', 404],
+    ['404 for a missing idea', 'GET /api/v1/ideas/999999999', 404],
+    ['422 for a parameter', 'GET /api/v1/ideas?sort=oldest', 422],
+    ['403 for a board', 'GET /api/v1/board?board=other', 403],
+    ['404 for an invalid id', 'GET /api/v1/ideas/first', 404],
     ['an answer without a body', 'HEAD /api/v1/board', 200],
-  ])('also for %s', async (_, line, status) => {
+  ])('a read is charged even if it gets %s', async (_, line, status) => {
     let answer: Answer | undefined;
     const count = await charged('apitoken:read', async () => {
       answer = await request(server, line, { token });
@@ -209,11 +209,11 @@ describe('a request is charged', () => {
   });
 
   test.each([
-    ['400 of a body', { raw: '{', headers: { 'content-type': 'application/json' } }, 400],
-    ['415', { raw: 'up', headers: { 'content-type': 'text/plain' } }, 415],
-    ['413', { json: { value: 'x'.repeat(70_000) } }, 413],
-    ['422 of a body', { json: { value: 'sideways' } }, 422],
-  ] as [string, RequestOptions, number][])('also for %s', async (_, options, status) => {
+    ['400 for malformed JSON', { raw: '{', headers: { 'content-type': 'application/json' } }, 400],
+    ['415 for the content type', { raw: 'up', headers: { 'content-type': 'text/plain' } }, 415],
+    ['413 for a large body', { json: { value: 'x'.repeat(70_000) } }, 413],
+    ['422 for an invalid field', { json: { value: 'sideways' } }, 422],
+  ] as [string, RequestOptions, number][])('a write is charged even if it gets %s', async (_, options, status) => {
     let answer: Answer | undefined;
     const count = await charged('apitoken:write', async () => {
       answer = await request(server, `POST /api/v1/ideas/${ideaId}/vote`, { token, ...options });

@@ -255,7 +255,7 @@ test('the valid request gets 200 and has its effect', async () => {
 describe.each(conditions)('when $name', condition => {
   const { status, key, rank } = condition;
 
-  test(`the answer is ${status} ${key}, and nothing changes`, async () => {
+  test(`a request gets ${status} ${key} and changes nothing when ${condition.name}`, async () => {
     expect(await outcomeOf(condition)).toEqual({ status, key, left: 'open' });
   });
 
@@ -264,7 +264,7 @@ describe.each(conditions)('when $name', condition => {
   );
 
   if (later.length > 0) {
-    test('the answer is the same with every later error at once', async () => {
+    test(`a request gets ${status} ${key} when ${condition.name}, even with a later error`, async () => {
       for (const other of later) {
         expect([other.name, await outcomeOf(condition, other)]).toEqual([other.name, { status, key, left: 'open' }]);
       }

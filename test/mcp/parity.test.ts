@@ -46,7 +46,7 @@ test('every operation of boards and of the token is a tool', () => {
 const numbered = cases.map((one, n) => ({ ...one, n, tool: one.operation.metadata.tool.name }));
 
 describe('requests and tool calls', () => {
-  test.each(numbered)('$tool $name', async ({ n, ...one }) => {
+  test.each(numbered)('$tool $name, as a request and as a tool call', async ({ n, ...one }) => {
     const scene = sceneOf(n);
     // The forms of a call take turns, so that each form meets every kind of case.
     const form = forms[n % forms.length] as Form;
