@@ -48,7 +48,7 @@ const told = () => readAudit(server.auditLines).map(({ event, by, by_user_id }) 
 const byOwner = (event: string) => ({ event, by: 'user', by_user_id: world.ownerId });
 
 describe('the account', () => {
-  test('is shown with its plan and what that allows, to its owners and admins', async () => {
+  test('owners and admins see the account with its plan', async () => {
     const admin = await signedIn(server, await createMember(server, world.accountId, 'admin'));
     expect((await visitor.get('/admin/account')).html).toContain('community, with the Agent API');
     await server.sql(`update accounts set plan = 'starter' where id = $1`, [world.accountId]);
@@ -60,7 +60,7 @@ describe('the account', () => {
     expect(html).not.toContain('name="slug"');
   });
 
-  test('gets another name and slug, by which it is found from then on', async () => {
+  test('an owner changes the name and the slug, and the new slug finds the account', async () => {
     const other = await createWorld(server);
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'member')`, [
       other.accountId,
@@ -69,7 +69,7 @@ describe('the account', () => {
     const path = `/admin/account?account=${slug}`;
     const answer = await visitor.submit(path, path, { name: ' Acme ', slug: `acme-${world.accountId}` });
     expect(answer.location).toBe(`/admin/account?account=acme-${world.accountId}&notice=saved`);
-    expect((await visitor.get(answer.location ?? '')).html).toContain('It is saved.');
+    expect((await visitor.get(answer.location ?? '')).html).toContain('The account is saved.');
     expect(await account()).toMatchObject({ name: 'Acme', slug: `acme-${world.accountId}` });
     expect((await visitor.get(path)).status).toBe(404);
     expect(readAudit(server.auditLines)).toMatchObject([
@@ -77,7 +77,7 @@ describe('the account', () => {
     ]);
   });
 
-  test('keeps its own where the new one is none or is taken, and the form keeps what was entered', async () => {
+  test('an invalid or taken name or slug is refused, and the form keeps its values', async () => {
     const [other] = await server.sql<{ slug: string }>('select slug from accounts where id = $1', [
       (await createWorld(server)).accountId,
     ]);
@@ -95,7 +95,7 @@ describe('the account', () => {
     expect(server.auditLines).toEqual([]);
   });
 
-  test('escapes its name, and its owners', async () => {
+  test('the account page escapes the name and the owners', async () => {
     const hostile = `"><img src=x onerror='alert(1)'>\u202e`;
     await server.sql('update accounts a set name = $2 where id = $1', [world.accountId, hostile]);
     const address = `<img>\u202e${world.ownerId}@example.com`;
@@ -110,7 +110,7 @@ describe('the account', () => {
 });
 
 describe('the deletion of the account', () => {
-  test('is scheduled with its slug and the password, shown until it is called off, and told of', async () => {
+  test('an owner schedules the deletion with the slug and the password, and the page shows it until it is canceled', async () => {
     const admin = await signedIn(server, await createMember(server, world.accountId, 'admin'));
     server.auditLines.length = 0;
     const question = await visitor.get('/admin/account/delete');
@@ -121,11 +121,11 @@ describe('the deletion of the account', () => {
     clock.advance(3_600_000);
     for (const one of [visitor, admin]) {
       const { html } = await one.get('/admin/account');
-      expect(html).toContain('The account is going to be deleted.');
+      expect(html).toContain('The account is scheduled for deletion.');
       expect(html).toContain('1 Apr 2026, 09:00 UTC');
       expect(html.includes('Keep the account')).toBe(one === visitor);
     }
-    // There is no second question, and the grace does not begin anew.
+    // A second request does not restart the grace period.
     expect((await visitor.get('/admin/account/delete')).location).toBe('/admin/account');
     const scheduled = (await account()).deletion_scheduled_at;
     const again = { ...hiddenFields(question.html, '/admin/account/delete'), slug, current_password: owner.password };
@@ -134,18 +134,18 @@ describe('the deletion of the account', () => {
 
     const kept = await visitor.submit('/admin/account', '/admin/account/keep');
     expect(kept.location).toBe('/admin/account?notice=kept');
-    expect((await visitor.get('/admin/account')).html).not.toContain('going to be deleted');
+    expect((await visitor.get('/admin/account')).html).not.toContain('scheduled for deletion');
     expect((await account()).deletion_scheduled_at).toBeNull();
     expect(told()).toEqual([byOwner('account.deletion_scheduled'), byOwner('account.deletion_cancelled')]);
   });
 
-  test('is not scheduled with another slug or password, and tries are bounded as those of signing in', async () => {
+  test('a wrong slug or password schedules no deletion, and the limits of signing in apply', async () => {
     const wrong = await schedule({ slug: 'acme', current_password: owner.password });
-    expect([wrong.status, wrong.html.includes(`Write ${slug} to say`)]).toEqual([422, true]);
+    expect([wrong.status, wrong.html.includes(`Enter ${slug} to confirm`)]).toEqual([422, true]);
     expect(wrong.html).toContain('value="acme"');
     for (let tries = 0; tries < 3; tries++) {
       const answer = await schedule({ slug, current_password: 'a wrong password' });
-      expect([answer.status, answer.html.includes('not your password')]).toEqual([422, true]);
+      expect([answer.status, answer.html.includes('The current password is wrong')]).toEqual([422, true]);
     }
     const bounded = await schedule({ slug, current_password: owner.password });
     expect([bounded.status, bounded.headers.get('retry-after')]).toEqual([429, '900']);
@@ -157,7 +157,7 @@ describe('the deletion of the account', () => {
     ]);
   });
 
-  test('cannot be called off once the erasure has begun: then nothing of the account is shown', async () => {
+  test('a deletion cannot be canceled after the erasure began, and the account is no longer shown', async () => {
     await schedule({ slug, current_password: owner.password });
     await server.sql('update accounts set erasure_began_at = now() where id = $1', [world.accountId]);
     expect((await visitor.get('/admin/account')).status).toBe(403);
@@ -169,7 +169,7 @@ describe('the deletion of the account', () => {
 });
 
 describe.each(['admin', 'moderator', 'member'] as const)('the pages of the account, for a %s', role => {
-  test('are closed, but for what an admin may see', async () => {
+  test(`the account forms are closed to the ${role}, and the page is open only to an admin`, async () => {
     const other = await signedIn(server, await createMember(server, world.accountId, role));
     const mayWatch = role === 'admin';
     const fields = hiddenFields((await other.get('/admin')).html, '/admin/sign-out');
@@ -183,7 +183,7 @@ describe.each(['admin', 'moderator', 'member'] as const)('the pages of the accou
   });
 });
 
-test('the account of somebody else is not found, and needs a session', async () => {
+test('the account of others is not found, and the page needs a session', async () => {
   const [other] = await server.sql<{ slug: string }>('select slug from accounts where id = $1', [
     (await createWorld(server)).accountId,
   ]);

@@ -46,7 +46,7 @@ const fieldIn = ({ html }: Seen, field: string) => new RegExp(`name="${field}"[^
 const chosenZone = ({ html }: Seen) => /<option value="([^"]+)" selected>/.exec(html)?.[1];
 
 describe('the deadlines of a board', () => {
-  test('bind clients from the moment at which they are saved, and reading not at all', async () => {
+  test('saved deadlines apply to clients at once and do not affect reading', async () => {
     const { token } = await issueToken(server, world, 'moderate');
     const ideaId = await insertIdea(server, world);
     const submit = async () =>
@@ -79,7 +79,7 @@ describe('the deadlines of a board', () => {
     });
   });
 
-  test('are given in a zone, shown in it and in UTC, and the zone is the choice of the next time', async () => {
+  test('deadlines are shown in the entered zone and in UTC, and the browser remembers the zone', async () => {
     await save({ zone: 'Europe/Berlin', submissions_open_at: '2026-03-28T09:00', voting_close_at: '2026-07-01T09:00' });
     expect(await stored()).toMatchObject({
       submissions_open_at: '2026-03-28 08:00:00+00',
@@ -101,24 +101,20 @@ describe('the deadlines of a board', () => {
 
   test.each([
     [
-      'a time that clocks go forward over',
+      'a time that clocks skip',
       { zone: 'Europe/Berlin', voting_open_at: '2026-03-29T02:30' },
-      'there is no 2026-03-29 02:30 in Europe/Berlin',
+      'clocks in Europe/Berlin skip 2026-03-29 02:30',
     ],
-    [
-      'a day that is not in the calendar',
-      { voting_open_at: '2026-02-30T09:00' },
-      'Voting opens: give a day and a time',
-    ],
-    ['no time', { submissions_close_at: 'soon' }, 'Submissions close: give a day and a time'],
-    ['a year that no form has', { voting_open_at: '1066-10-14T09:00' }, 'give a day and a time'],
+    ['a day that does not exist', { voting_open_at: '2026-02-30T09:00' }, 'Voting opens: enter a day and a time'],
+    ['an invalid time', { submissions_close_at: 'soon' }, 'Submissions close: enter a day and a time'],
+    ['a year out of range', { voting_open_at: '1066-10-14T09:00' }, 'enter a day and a time'],
     [
       'an end before its beginning',
       { voting_open_at: '2026-05-02T09:00', voting_close_at: '2026-05-02T09:00' },
       'The voting window must open before it closes',
     ],
   ])(
-    'are not saved with %s, and the form keeps what was entered',
+    'deadlines with %s are refused, and the form keeps its values',
     async (_what, given: Record<string, string>, why) => {
       const answer = await save({ submissions_open_at: '2026-04-01T08:00', ...given });
       expect([answer.status, answer.html.includes(why)]).toEqual([422, true]);
@@ -131,10 +127,10 @@ describe('the deadlines of a board', () => {
     },
   );
 
-  test('take the first of two times that look the same, say so, and leave the second one that is stored', async () => {
+  test('a time that occurs twice means the first one, and a stored second one does not change', async () => {
     const zone = 'Europe/Berlin';
     const answer = await save({ zone, voting_close_at: '2026-10-25T02:30' });
-    expect((await visitor.get(answer.location ?? '')).html).toContain('the first of the two is meant');
+    expect((await visitor.get(answer.location ?? '')).html).toContain('The first one applies');
     expect(await stored()).toMatchObject({ voting_close_at: '2026-10-25 00:30:00+00' });
     const second = '2026-10-25 01:30:00.123+00';
     await server.sql('update boards set voting_close_at = $2 where id = $1', [world.boardId, second]);
@@ -144,12 +140,12 @@ describe('the deadlines of a board', () => {
     expect(await stored()).toMatchObject({ voting_close_at: second, submissions_open_at: '2026-04-30 22:00:00+00' });
   });
 
-  test('are not moved by choosing another zone: they are shown in it first', async () => {
+  test('another zone does not move deadlines but first shows them in that zone', async () => {
     await save({ voting_close_at: '2026-07-01T09:00' });
     const before = await stored();
     const other = { zone: 'America/New_York', voting_close_at: '2026-07-01T09:00', voting_open_at: '2026-06-01T10:00' };
     const looked = await save({ ...other, look: 'yes' });
-    // As from a page that was opened before.
+    // The form of a page that was opened before.
     visitor.cookies.delete('idea_board_zone');
     const refused = await save(other);
     for (const [answer, status] of [
@@ -160,14 +156,14 @@ describe('the deadlines of a board', () => {
       expect(fieldIn(answer, 'voting_close_at')).toBe('2026-07-01T05:00');
       expect(fieldIn(answer, 'voting_open_at')).toBe('2026-06-01T10:00');
     }
-    expect(refused.html).toContain('Look at them, and save them again');
+    expect(refused.html).toContain('Check them and save again');
     expect(await stored()).toEqual(before);
     const again = { ...other, voting_close_at: '2026-07-01T05:00' };
     expect((await save(again)).status).toBe(303);
     expect(await stored()).toMatchObject({ ...before, voting_open_at: '2026-06-01 14:00:00+00' });
   });
 
-  test('that somebody else changed meanwhile are not overwritten unseen', async () => {
+  test('a save of deadlines after a change by another person is refused and shows the change', async () => {
     const { html } = await visitor.get(path);
     const hidden = Object.fromEntries(
       [...html.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)">/g)].map(([, name, value]) => [
@@ -187,7 +183,7 @@ describe('the deadlines of a board', () => {
     expect(await stored()).toMatchObject({ voting_close_at: '2026-08-01 09:00:00+00' });
   });
 
-  test('are not taken in a zone that there is not', async () => {
+  test('deadlines in an unknown zone are refused', async () => {
     const answer = await save({ zone: 'Mars/Olympus_Mons', voting_close_at: '2026-07-01T09:00' });
     expect([answer.status, answer.html.includes('Choose a time zone')]).toEqual([422, true]);
     expect(await stored()).toEqual(nothing);
@@ -206,7 +202,7 @@ describe('a time zone', () => {
     ['Europe/Berlin', '2026-03-29T03:00', ['2026-03-29T01:00:00.000Z']],
     ['Europe/Berlin', '2026-10-25T02:00', ['2026-10-25T00:00:00.000Z', '2026-10-25T01:00:00.000Z']],
     ['America/New_York', '2026-11-01T01:30', ['2026-11-01T05:30:00.000Z', '2026-11-01T06:30:00.000Z']],
-    // Half an hour, a midnight that there is not, and a day that there was not.
+    // A change of half an hour, a skipped midnight, and a skipped day.
     ['Australia/Lord_Howe', '2026-04-05T01:45', ['2026-04-04T14:45:00.000Z', '2026-04-04T15:15:00.000Z']],
     ['America/Sao_Paulo', '2018-11-04T00:00', []],
     ['Pacific/Apia', '2011-12-30T12:00', []],
@@ -216,7 +212,7 @@ describe('a time zone', () => {
     expect(isoTimes(zone, text)).toEqual(times);
   });
 
-  test('finds every time by what its clocks show then', () => {
+  test('a local time converts to its instant in every zone', () => {
     const time = fc.date({ min: new Date('1971-01-01'), max: new Date('2100-01-01'), noInvalidDate: true });
     fc.assert(
       fc.property(fc.constantFrom(...timeZones), time, (name, at) => {
@@ -230,7 +226,7 @@ describe('a time zone', () => {
     );
   });
 
-  test('shows what PostgreSQL has its clocks show', async () => {
+  test('local times in every zone agree with PostgreSQL', async () => {
     const zones = ['Europe/London', 'America/St_Johns', 'Asia/Tehran', 'Pacific/Chatham', 'Africa/Casablanca', 'UTC'];
     const hours = Array.from({ length: 400 }, (_, index) => new Date(Date.UTC(2001, 0, 1) + index * 500 * 3_600_000));
     const rows = await server.sql<{ zone: string; at: string; local: string }>(

@@ -25,7 +25,7 @@ const submit = (page: string, fields: Record<string, string> = {}) =>
 const formTokenIn = (html: string) => /name="form_token" value="([^"]+)"/.exec(html)?.[1] ?? '';
 const audited = () => readAudit(server.auditLines).map(({ event, by }) => [event, by]);
 
-/** What a client is told of the board. */
+/** The board as clients see it. */
 const board = async () => {
   const { token } = await issueToken(server, world, 'read');
   return (await request(server, 'GET /api/v1/board', { token })).body;
@@ -36,7 +36,7 @@ const defaults = ['open', 'planned', 'in_progress', 'done', 'declined', 'archive
 describe('the statuses of a board', () => {
   const allowed = { allow_votes: 'yes', allow_comments: 'yes' };
 
-  test('are added, edited and removed, and clients see them at once', async () => {
+  test('statuses are added, edited and removed, and clients see them at once', async () => {
     const added = await submit('statuses', { key: 'in_review', label: 'In <review>', category: 'active', ...allowed });
     expect([added.status, added.location]).toEqual([303, pathOf('statuses?notice=added')]);
     const { html } = await visitor.get(pathOf('statuses'));
@@ -65,7 +65,7 @@ describe('the statuses of a board', () => {
     ]);
   });
 
-  test('stand where they are moved to, and once where the button is pressed twice', async () => {
+  test('a status moves to its new position, and a double click moves it once', async () => {
     const { html } = await visitor.get(pathOf('statuses'));
     const form = html.split(`action="${pathOf('statuses/done/move')}"`)[1]?.split('</form>')[0] ?? '';
     expect([...form.matchAll(/name="position" value="(\d+)"/g)].map(([, position]) => position)).toEqual(['3', '5']);
@@ -80,28 +80,25 @@ describe('the statuses of a board', () => {
   });
 
   test.each([
-    ['a key that another has', 409, { key: 'open' }, 'Another status of the board has the key open'],
-    ['a key that is none', 422, { key: 'In review' }, 'The key &quot;In review&quot; must be'],
+    ['a taken key', 409, { key: 'open' }, 'Another status of the board has the key open'],
+    ['an invalid key', 422, { key: 'In review' }, 'The key &quot;In review&quot; must be'],
     ['no label', 422, { label: ' ' }, 'The label must not be empty'],
     ['no category', 422, { category: '' }, 'Choose a category'],
-    ['a category that there is not', 422, { category: 'open' }, 'Choose a category'],
-  ])(
-    'are neither added nor changed with %s, and the form keeps what was entered',
-    async (_what, status, given, why) => {
-      const fields = { key: 'in_review', label: 'In "review"', category: 'active', is_hidden: 'yes', ...given };
-      for (const page of ['statuses', 'statuses/done']) {
-        const answer = await submit(page, fields);
-        expect([answer.status, answer.html.includes(why)]).toEqual([status, true]);
-        expect(answer.html).toContain('name="is_hidden" value="yes" checked');
-        if (fields.label !== ' ') expect(answer.html).toContain('value="In &quot;review&quot;"');
-        if (fields.category === 'active') expect(answer.html).toContain('<option value="active" selected>');
-      }
-      expect(await keys()).toEqual(defaults);
-      expect(audited().filter(([, by]) => by === 'user')).toEqual([]);
-    },
-  );
+    ['an unknown category', 422, { category: 'open' }, 'Choose a category'],
+  ])('a status with %s is refused, and the form keeps its values', async (_what, status, given, why) => {
+    const fields = { key: 'in_review', label: 'In "review"', category: 'active', is_hidden: 'yes', ...given };
+    for (const page of ['statuses', 'statuses/done']) {
+      const answer = await submit(page, fields);
+      expect([answer.status, answer.html.includes(why)]).toEqual([status, true]);
+      expect(answer.html).toContain('name="is_hidden" value="yes" checked');
+      if (fields.label !== ' ') expect(answer.html).toContain('value="In &quot;review&quot;"');
+      if (fields.category === 'active') expect(answer.html).toContain('<option value="active" selected>');
+    }
+    expect(await keys()).toEqual(defaults);
+    expect(audited().filter(([, by]) => by === 'user')).toEqual([]);
+  });
 
-  test('are not removed while ideas have them, and it is said how many', async () => {
+  test('a status with ideas is not removed, and the page shows their number', async () => {
     const remove = async (key: string): Promise<Seen> => {
       const form_token = formTokenIn((await visitor.get(pathOf('statuses'))).html);
       return visitor.post(pathOf(`statuses/${key}/remove`), { form_token });
@@ -112,11 +109,11 @@ describe('the statuses of a board', () => {
     const { html } = await visitor.get(pathOf('statuses'));
     expect(html).toContain('2 ideas, and 1 more awaiting approval');
     const question = await visitor.get(pathOf('statuses/planned/remove'));
-    expect([question.status, question.html.includes('There are 3 ideas with the status planned')]).toEqual([409, true]);
+    expect([question.status, question.html.includes('The status planned has 3 ideas')]).toEqual([409, true]);
     const answer = await remove('planned');
     expect([answer.status, answer.html.includes('3 ideas have the status planned')]).toEqual([409, true]);
 
-    // Nobody sees what was rejected, and it has a status all the same.
+    // A rejected idea is hidden but has a status, too.
     await insertIdea(server, world, { status: 'done', moderationState: 'rejected' });
     expect((await visitor.get(pathOf('statuses/done/remove'))).status).toBe(200);
     expect((await remove('done')).html).toContain('1 idea has the status done');
@@ -124,7 +121,7 @@ describe('the statuses of a board', () => {
     expect(await keys()).toEqual(defaults);
   });
 
-  test('are counted no further than a page needs, and go on a next page', async () => {
+  test('statuses have pages, and their ideas are counted up to a limit', async () => {
     await server.sql(
       `insert into ideas (account_id, board_id, author_id, status_id, title, body, moderation_state)
       select s.account_id, s.board_id, $2, s.id, 'An idea', 'Of what', 'published'
@@ -151,7 +148,7 @@ describe('the statuses of a board', () => {
 describe('the tags of a board', () => {
   const tags = async () => (await board()).tags as { id: number; name: string; color: string }[];
 
-  test('are added, edited and removed, and clients see them at once', async () => {
+  test('tags are added, edited and removed, and clients see them at once', async () => {
     const added = await submit('tags', { name: ' Billing ', color: '#AB12CD' });
     expect([added.status, added.location]).toEqual([303, pathOf('tags?notice=added')]);
     const [tag] = await tags();
@@ -163,7 +160,7 @@ describe('the tags of a board', () => {
     const ideaId = await insertIdea(server, world);
     await server.sql('insert into idea_tags values ($1, $2, $3)', [ideaId, tag?.id, world.accountId]);
     const page = pathOf(`tags/${tag?.id}/remove`);
-    expect((await visitor.get(page)).html).toContain('It is taken from 1 idea');
+    expect((await visitor.get(page)).html).toContain('The tag is removed from 1 idea');
     expect((await visitor.submit(page, page)).location).toBe(pathOf('tags?notice=removed'));
     expect(await tags()).toEqual([]);
     expect(await server.sql('select title from ideas where id = $1', [ideaId])).toHaveLength(1);
@@ -176,28 +173,25 @@ describe('the tags of a board', () => {
   });
 
   test.each([
-    ['a name that another has', 409, { name: 'TAKEN' }, 'Another tag of the board has the name'],
+    ['a taken name', 409, { name: 'TAKEN' }, 'Another tag of the board has the name'],
     ['no name', 422, { name: '' }, 'The name must not be empty'],
-    ['a color that is none', 422, { color: 'red' }, 'must be # and six hexadecimal digits'],
-  ])(
-    'are neither added nor changed with %s, and the form keeps what was entered',
-    async (_what, status, given, why) => {
-      await createTag(server, world.accountId, world.boardId, 'Taken');
-      const id = await createTag(server, world.accountId, world.boardId, 'Other');
-      const before = await tags();
-      for (const page of ['tags', `tags/${id}`]) {
-        const fields = { name: 'New one', color: '#123456', ...given };
-        const answer = await submit(page, fields);
-        expect([answer.status, answer.html.includes(why)]).toEqual([status, true]);
-        expect(answer.html).toContain(`value="${fields.name}"`);
-        expect(answer.html).toContain(`value="${fields.color}"`);
-      }
-      expect(await tags()).toEqual(before);
-      expect(audited().filter(([, by]) => by === 'user')).toEqual([]);
-    },
-  );
+    ['an invalid color', 422, { color: 'red' }, 'must be # and six hexadecimal digits'],
+  ])('a tag with %s is refused, and the form keeps its values', async (_what, status, given, why) => {
+    await createTag(server, world.accountId, world.boardId, 'Taken');
+    const id = await createTag(server, world.accountId, world.boardId, 'Other');
+    const before = await tags();
+    for (const page of ['tags', `tags/${id}`]) {
+      const fields = { name: 'New one', color: '#123456', ...given };
+      const answer = await submit(page, fields);
+      expect([answer.status, answer.html.includes(why)]).toEqual([status, true]);
+      expect(answer.html).toContain(`value="${fields.name}"`);
+      expect(answer.html).toContain(`value="${fields.color}"`);
+    }
+    expect(await tags()).toEqual(before);
+    expect(audited().filter(([, by]) => by === 'user')).toEqual([]);
+  });
 
-  test('go on a next page where there are many', async () => {
+  test('a long list of tags has several pages', async () => {
     await server.sql(
       `insert into tags (account_id, board_id, name, color)
       select $1, $2, rpad('tag ' || n, 40, 'W'), '#0f766e' from generate_series(1, 51) n`,

@@ -49,7 +49,7 @@ const stored = async () =>
   )[0];
 
 describe('a new board', () => {
-  test('is made with the default statuses, and in the list', async () => {
+  test('a new board has the default statuses and is in the list', async () => {
     const slug = unique();
     const answer = await visitor.submit('/admin/boards/new', '/admin/boards/new', {
       name: ' Mobile app ',
@@ -58,7 +58,7 @@ describe('a new board', () => {
       is_public: 'yes',
     });
     expect([answer.status, answer.location]).toEqual([303, `/admin/boards/${slug}/settings?notice=created`]);
-    expect((await visitor.get(answer.location ?? '')).html).toContain('with the six default statuses');
+    expect((await visitor.get(answer.location ?? '')).html).toContain('with six default statuses');
     expect(
       await server.sql(
         `select b.name, b.description, b.pre_moderation, b.is_public,
@@ -80,11 +80,11 @@ describe('a new board', () => {
   });
 
   test.each([
-    ['a slug that another has', 409, () => ({ slug: world.boardSlug }), 'Another board of the account has the slug'],
-    ['no slug', 422, () => ({ slug: 'Web App' }), 'must be 1 to 63 lower-case letters'],
+    ['a taken slug', 409, () => ({ slug: world.boardSlug }), 'Another board of the account has the slug'],
+    ['an invalid slug', 422, () => ({ slug: 'Web App' }), 'must be 1 to 63 lower-case letters'],
     ['no name', 422, () => ({ name: ' ' }), 'The name must not be empty'],
     ['a text that is too long', 422, () => ({ description: 'x'.repeat(5001) }), 'at most 5000 characters'],
-  ])('with %s is not made, and the form keeps what was entered', async (_what, status, given, why) => {
+  ])('a board with %s is refused, and the form keeps its values', async (_what, status, given, why) => {
     const fields = { name: 'My "board"', slug: unique(), description: 'What next?', pre_moderation: 'yes', ...given() };
     const answer = await visitor.submit('/admin/boards/new', '/admin/boards/new', fields);
     expect([answer.status, answer.html.includes(why)]).toEqual([status, true]);
@@ -94,7 +94,7 @@ describe('a new board', () => {
     expect(server.auditLines).toEqual([]);
   });
 
-  test('may have the slug of the page on which it is made', async () => {
+  test('a board may have the slug new, like the page that creates boards', async () => {
     await visitor.submit('/admin/boards/new', '/admin/boards/new', { name: 'Newest', slug: 'new' });
     expect((await visitor.get('/admin/boards/new')).html).toContain('New board</h1>');
     const { html } = await visitor.get('/admin/boards/new/settings');
@@ -103,7 +103,7 @@ describe('a new board', () => {
 });
 
 describe('the settings of a board', () => {
-  test('are saved, and the page is then where the new slug is', async () => {
+  test('settings are saved, and the page moves to the new slug', async () => {
     const { token } = await issueToken(server, world, 'read');
     const slug = unique();
     const answer = await save({ name: 'Renamed', slug, description: 'New', pre_moderation: 'yes', is_public: 'yes' });
@@ -125,19 +125,19 @@ describe('the settings of a board', () => {
     ]);
   });
 
-  test('that are refused leave the board as it was, and keep what was entered', async () => {
+  test('refused settings do not change the board, and the form keeps its values', async () => {
     const other = await createWorld(server, { isPublic: true });
     const before = await stored();
     const answer = await save({ name: 'Mine', slug: other.boardSlug, is_public: 'yes' });
     expect([answer.status, answer.html.includes('Another public board has the slug')]).toEqual([409, true]);
     expect(answer.html).toContain('value="Mine"');
-    expect(answer.html).not.toContain('and not saved');
+    expect(answer.html).not.toContain('not saved yet');
     expect((await save({ name: '' })).status).toBe(422);
     expect(await stored()).toEqual(before);
     expect(server.auditLines).toEqual([]);
   });
 
-  test('that somebody else changed meanwhile are not overwritten unseen', async () => {
+  test('a save after a change by another person is refused and shows the change', async () => {
     const fields = { form_token: '', seen_at: '', name: 'Mine', slug: world.boardSlug, description: 'Same' };
     const opened = await visitor.get(settingsPath);
     fields.form_token = formTokenIn(opened.html);
@@ -162,7 +162,7 @@ describe('the settings of a board', () => {
     expect(await stored()).toMatchObject({ name: one.status === 303 ? 'Mine' : 'Also mine', pre_moderation: false });
   });
 
-  test('freeze the board after a question, which stops every client until it is undone', async () => {
+  test('a freeze after a confirmation stops every client until the board is unfrozen', async () => {
     const { token } = await issueToken(server, world, 'moderate');
     const submit = () => request(server, 'POST /api/v1/ideas', { token, json: { title: 'An idea', body: 'Of what.' } });
     expect((await visitor.get(settingsPath)).html).toContain(`href="${path}/freeze"`);
@@ -180,7 +180,7 @@ describe('the settings of a board', () => {
 });
 
 describe('the list of boards', () => {
-  test('shows what awaits approval and what is not as ever, and goes on a next page', async () => {
+  test('the list shows pending ideas and flags of each board, on several pages', async () => {
     await insertIdea(server, world, { moderationState: 'pending' });
     await server.sql(
       `update boards set is_frozen = true, submissions_close_at = now() - interval '1 day',
@@ -210,7 +210,7 @@ describe('the list of boards', () => {
     expect(last.html).toContain('href="/admin/boards"');
   });
 
-  test('counts what awaits approval no further than a page needs', async () => {
+  test('the list stops counting pending ideas at a limit', async () => {
     await server.sql(
       `insert into ideas (account_id, board_id, author_id, status_id, title, body, moderation_state)
       select s.account_id, s.board_id, $2, s.id, 'An idea', 'Of what', 'pending'
@@ -236,7 +236,7 @@ describe('the pages of boards', () => {
   const pathOf = (page: string, { boardSlug }: World, tagId: number) =>
     `/admin/boards${page.replace(':board', boardSlug).replace(':tag', String(tagId))}`;
 
-  test.each(['moderator', 'member'] as const)('are closed to a %s', async role => {
+  test.each(['moderator', 'member'] as const)('the pages of boards are closed to a %s', async role => {
     const tagId = await createTag(server, world.accountId, world.boardId);
     const other = await signedIn(server, await createMember(server, world.accountId, role));
     const form_token = formTokenIn((await other.get('/admin')).html);
@@ -248,7 +248,7 @@ describe('the pages of boards', () => {
     expect(server.auditLines.filter(line => line.includes('"by":"user"'))).toEqual([]);
   });
 
-  test('of another account, or of nothing, are not found', async () => {
+  test('pages of unknown boards and of boards of other accounts are not found', async () => {
     const other = await createWorld(server);
     const tagId = await createTag(server, other.accountId, other.boardId);
     const ownTagId = await createTag(server, world.accountId, world.boardId);
@@ -286,7 +286,7 @@ describe('the pages of boards', () => {
     ]);
   });
 
-  test('show every name and text escaped, and without what turns its direction', async () => {
+  test('the pages of boards escape every text and remove characters that change its direction', async () => {
     const hostile = `"><img src=x onerror='alert(1)'>\u202e`;
     const tagId = await createTag(server, world.accountId, world.boardId, hostile);
     await insertIdea(server, world, { moderationState: 'pending' });
@@ -298,7 +298,7 @@ describe('the pages of boards', () => {
     await server.sql('update accounts set name = $2 where id = $1', [world.accountId, hostile]);
     for (const page of [...all.map(one => pathOf(one, world, tagId)), '/admin']) {
       const { html, status } = await visitor.get(page);
-      // What is edited is shown as it is stored, in its field alone.
+      // Only a form field shows the stored text.
       const outside = html.replace(/ value="[^"]*"/g, '').replace(/<textarea[\s\S]*?<\/textarea>/g, '');
       expect([page, status, html.includes('<img'), outside.includes('\u202e')]).toEqual([
         page,
@@ -309,7 +309,7 @@ describe('the pages of boards', () => {
     }
   });
 
-  test('are of the account in the address, where the user has several', async () => {
+  test('the pages of boards show the account in the address for a user with several accounts', async () => {
     const other = await createWorld(server);
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'admin')`, [
       other.accountId,
@@ -328,7 +328,7 @@ describe('the pages of boards', () => {
 });
 
 describe('the home page', () => {
-  test('shows an admin what waits, what does not work, and the boards', async () => {
+  test('the home page shows an admin pending ideas, failing webhooks and channels, and boards', async () => {
     await insertIdea(server, world, { moderationState: 'pending' });
     const { id, slug } = await createBoard(server, world.accountId, { name: 'Quiet', isFrozen: true });
     await server.sql(
@@ -358,10 +358,10 @@ describe('the home page', () => {
     ])
       expect(html).toContain(text);
     const admin = await signedIn(server, await createMember(server, world.accountId, 'admin'));
-    expect((await admin.get('/admin')).html).toContain('An owner can call it off');
+    expect((await admin.get('/admin')).html).toContain('An owner can keep the account');
   });
 
-  test('shows a moderator what awaits approval, and a member the boards that are open to them', async () => {
+  test('the home page shows a moderator pending ideas and a member public boards', async () => {
     await insertIdea(server, world, { moderationState: 'pending' });
     const { slug } = await createBoard(server, world.accountId, { name: 'Open to all', isPublic: true });
     const moderator = await signedIn(server, await createMember(server, world.accountId, 'moderator'));

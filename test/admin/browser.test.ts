@@ -11,7 +11,7 @@ import { overflowOf, screens, startChromium, violationsOf } from '../pages/in-br
 import { furnishAccount } from './furnished-account.ts';
 import { emailOf, givePassword } from './visitor.ts';
 
-/** The page of consent is looked at where clients of OAuth lead to it. */
+/** The tests of OAuth check the consent page. */
 const elsewhere = ['/admin/connect/:id'];
 
 describe.runIf(findChromium())('in a browser', () => {
@@ -32,7 +32,7 @@ describe.runIf(findChromium())('in a browser', () => {
     server = started;
     routes = registered
       .filter(({ method, url }) => method === 'GET' && /^\/admin(\/|$)/.test(url))
-      // What is named comes before what is numbered: /admin/members/leave is no member.
+      // Fixed paths come before paths with parameters: /admin/members/leave is not a member.
       .sort((one, other) => Number(one.url.includes(':')) - Number(other.url.includes(':')))
       .map(({ url }) => ({ path: url, pattern: new RegExp(`^${url.replaceAll(/:\w+/g, '[^/]+')}$`) }));
     world = await createWorld(server, { name: 'Web app' });
@@ -58,7 +58,7 @@ describe.runIf(findChromium())('in a browser', () => {
     await page.waitForURL(`**${path}`);
   }
 
-  test('a person sets a password by mail, and signs in with it, without JavaScript', async () => {
+  test('a person sets a password by mail and signs in with it without JavaScript', async () => {
     const email = await emailOf(server, await createMember(server, world.accountId, 'admin'));
     const page = await open({ javaScriptEnabled: false });
     await page.goto('/admin/sign-in');
@@ -70,21 +70,21 @@ describe.runIf(findChromium())('in a browser', () => {
     const [link = ''] = /\/admin\/password\?token=\S+/.exec(mail.received.at(-1)?.mail.text ?? '') ?? [];
     await page.goto(link);
     await page.getByLabel('New password').fill('a few words for it');
-    await page.getByLabel('The same once more').fill('a few words for it');
+    await page.getByLabel('Repeat the password').fill('a few words for it');
     await page.getByRole('button', { name: 'Set the password' }).click();
     expect(await page.getByRole('status').textContent()).toContain('Your password is set');
     await signIn(page, { email, password: 'a few words for it' });
     await page.context().close();
   });
 
-  // Seventy pages, on a machine that may do much else meanwhile.
-  test('no page has what axe finds to keep people out, and each is small', { timeout: 300_000 }, async () => {
+  // Seventy pages, on a machine that may be busy.
+  test('every page passes axe and is small', { timeout: 300_000 }, async () => {
     const { world, ownerId, ideaId, otherId, pendingId, mergedId, secondAccount } = await furnishAccount(
       server,
       receiver.url,
     );
     const account = `account=${world.accountSlug}`;
-    // A color on its way to another one is none that anybody reads.
+    // axe must not measure a color during a transition.
     const page = await open({ reducedMotion: 'reduce', permissions: ['clipboard-read', 'clipboard-write'] });
     const seen = new Set<string>();
     const check = async () => {
@@ -92,7 +92,7 @@ describe.runIf(findChromium())('in a browser', () => {
       seen.add(routes.find(route => route.pattern.test(pathname))?.path ?? pathname);
       const length = (await page.evaluate('document.documentElement.outerHTML.length')) as number;
       expect([page.url(), length < 36_000]).toEqual([page.url(), true]);
-      // Each page on one of the screens: what their sizes and colors do is the same on all.
+      // One screen for each page, because sizes and colors work the same on all pages.
       const { width, colorScheme } = screens[seen.size % screens.length] ?? { width: 390, colorScheme: 'light' };
       await page.setViewportSize({ width, height: 844 });
       await page.emulateMedia({ colorScheme });
@@ -105,7 +105,7 @@ describe.runIf(findChromium())('in a browser', () => {
       await check();
     };
 
-    // Signing in, and what may go wrong there.
+    // The pages of signing in, with their errors.
     await visit('/admin/sign-in?notice=signed_out');
     await visit('/admin/password-link');
     await page.getByLabel('E-mail address').fill(await emailOf(server, ownerId));
@@ -124,7 +124,7 @@ describe.runIf(findChromium())('in a browser', () => {
     await check();
     await signIn(page, await givePassword(server, ownerId), `/admin?${account}`);
 
-    // Whatever a link leads to, from the first page on: each route once.
+    // Follow all links from the first page, each route once.
     const found = [`/admin?${account}`];
     for (const path of found) {
       const { pathname } = new URL(path, server.baseUrl);
@@ -136,7 +136,7 @@ describe.runIf(findChromium())('in a browser', () => {
         .evaluateAll(all => all.map(one => one.getAttribute('href')))) as (string | null)[];
       found.push(...links.filter((href): href is string => href !== null));
     }
-    // What pages show at other times.
+    // Pages in other states.
     for (const path of [
       `/admin?account=${secondAccount}`,
       `/admin/ideas/${pendingId}?${account}`,
@@ -166,7 +166,7 @@ describe.runIf(findChromium())('in a browser', () => {
     await page.getByLabel('Web app').selectOption('Read');
     await page.getByRole('button', { name: 'Create the token' }).click();
     await check();
-    // A button copies it; and without a script a click selects it.
+    // A button copies the token. Without a script, a click selects it.
     const token = page.getByLabel('The token', { exact: true });
     const plaintext = await token.textContent();
     await page.getByRole('button', { name: 'Copy: The token' }).click();

@@ -50,7 +50,7 @@ const told = () => readAudit(server.auditLines).map(({ time: _, ...line }) => li
 const byOwner = () => ({ by: 'user', by_user_id: world.ownerId, account_id: world.accountId });
 
 describe('a channel', () => {
-  test('is added in the page, gets a test message, and its URL is shown and logged nowhere', async () => {
+  test('a new channel gets a test message, and no page or log shows its URL', async () => {
     const url = `${receiver.url}/hooks/a-secret-path`;
     const added = await create({
       kind: 'mattermost',
@@ -82,7 +82,7 @@ describe('a channel', () => {
     receiver.respondWith(closeEarly);
     const closed = await visitor.submit(list, path);
     expect([closed.status, closed.html.includes('The connection was closed')]).toEqual([409, true]);
-    // It was tried again once, on a connection of its own.
+    // One retry on a new connection.
     expect(receiver.received.length).toBeGreaterThanOrEqual(3);
 
     const { html } = await visitor.get(`${list}?notice=tested`);
@@ -104,7 +104,7 @@ describe('a channel', () => {
     ]);
   });
 
-  test('is not added of what is wrong, and the form says why and keeps all but the URL', async () => {
+  test('an invalid channel is refused with the reason, and the form keeps all values but the URL', async () => {
     const cases: [Record<string, string>, string][] = [
       [{ url: '' }, 'is not a URL'],
       [{ kind: 'discord' }, 'must be that of an incoming webhook'],
@@ -131,7 +131,7 @@ describe('a channel', () => {
     expect([await channels(), server.auditLines]).toEqual([[], []]);
   });
 
-  test('is disabled after a question, enabled, and deleted after another', async () => {
+  test('a channel is disabled after a confirmation, enabled, and deleted after a confirmation', async () => {
     const id = await addChannel(world);
     const path = `${list}/${id}`;
     expect((await visitor.get(`${path}/disable`)).html).toContain('Disable <bdi>#ideas</bdi>?');
@@ -150,10 +150,10 @@ describe('a channel', () => {
     ]);
   });
 
-  test('whose URL cannot be read any more is listed and deleted, and not posted to', async () => {
+  test('a channel with an unreadable URL can be listed and deleted but not posted to', async () => {
     const id = await addChannel(world);
     await server.sql('update chat_channels set url = $2 where id = $1', [id, Buffer.alloc(60, 1)]);
-    expect((await visitor.get(list)).html).toContain('encrypted with another key');
+    expect((await visitor.get(list)).html).toContain('encrypted with another APP_KEY');
     expect((await visitor.submit(list, `${list}/${id}/test`)).status).toBe(409);
     expect((await visitor.submit(`${list}/${id}/delete`, `${list}/${id}/delete`)).status).toBe(303);
   });
@@ -163,7 +163,7 @@ describe('the pages of chats', () => {
   const gets = (id: number) => ['disable', 'delete'].map(verb => `${list}/${id}/${verb}`);
   const posts = (id: number) => ['test', 'disable', 'enable', 'delete'].map(verb => `${list}/${id}/${verb}`);
 
-  test.each(['moderator', 'member'] as const)('are closed to a %s', async role => {
+  test.each(['moderator', 'member'] as const)('the pages of chats are closed to a %s', async role => {
     const id = await addChannel(world, 'mattermost', `${receiver.url}/hooks/x`);
     const before = await channels();
     const other = await signedIn(server, await createMember(server, world.accountId, role));
@@ -178,7 +178,7 @@ describe('the pages of chats', () => {
     expect([await channels(), receiver.received]).toEqual([before, []]);
   });
 
-  test('of another account are not found, and neither is a board of it', async () => {
+  test('channels and boards of another account are not found', async () => {
     const other = await createWorld(server);
     const id = await addChannel(other, 'mattermost', `${receiver.url}/hooks/x`);
     const before = await channels(other);
@@ -191,7 +191,7 @@ describe('the pages of chats', () => {
     expect(server.auditLines).toEqual([]);
   });
 
-  test('are open to an admin, list the channels of all boards on pages that are small, and escape every name', async () => {
+  test('an admin sees the channels of all boards on small pages with escaped names', async () => {
     const hostile = `"><img src=x onerror='alert(1)'>\u202e`;
     const { id: second } = await createBoard(server, world.accountId, { name: hostile });
     await server.sql('update accounts a set name = $2 where id = $1', [world.accountId, hostile]);
@@ -213,7 +213,7 @@ describe('the pages of chats', () => {
       expect([status, html.includes('<img'), html.includes('\u202e')]).toEqual([200, false, false]);
       expect(html).toContain('&quot;&gt;&lt;img src=x onerror=&#39;alert(1)&#39;&gt;');
     }
-    // Each is posted to for whatever happens, so that there is an end to them.
+    // The number is limited, because each channel gets every event.
     await server.sql(
       `insert into chat_channels (account_id, board_id, kind, name, url, event_types)
       select $1, $2, 'teams', '', '', '{}' from generate_series(1, 70)`,

@@ -26,7 +26,7 @@ beforeAll(async () => {
   visitor = await signedIn(server, world.ownerId);
 });
 beforeEach(async () => {
-  // With it goes what is still to be tried, which would come to the receiver in the midst of another test.
+  // Also deletes pending deliveries, which would reach the receiver during another test.
   await server.sql('delete from webhook_endpoints where account_id = $1', [world.accountId]);
   ({ id, secret } = await addWebhook(server, world, { url: receiver.url }));
   log = `/admin/webhooks/${id}/deliveries`;
@@ -40,7 +40,7 @@ afterAll(async () => {
   await server.close();
 });
 
-/** Deliveries of an event of a body, in a state, with so many tries of a response. */
+/** Creates deliveries of an event with a body and a state. Each has a number of attempts with a response. */
 const insert = (states: DeliveryState[], { body = '{}', tries = 0, response = '' } = {}) =>
   server.sql<{ id: number }>(
     `with s as (
@@ -66,8 +66,8 @@ const idsIn = (html: string) =>
   [...html.matchAll(new RegExp(`${log}/(\\d+)"><code>`, 'g'))].map(([, one]) => Number(one));
 const nextIn = (html: string) => /rel="next" href="([^"]+)"/.exec(html)?.[1]?.replaceAll('&amp;', '&');
 
-describe('what was delivered', () => {
-  test('is sent again from its page, under the same webhook-id and with a signature of its own', async () => {
+describe('a delivery', () => {
+  test('a delivery is sent again from its page with the same webhook-id and a new signature', async () => {
     await visitor.submit(`/admin/webhooks/${id}`, `/admin/webhooks/${id}/test`);
     await receiver.waitForRequests(1);
     const [delivery] = await deliveriesOf(server, id);
@@ -83,7 +83,7 @@ describe('what was delivered', () => {
     const { html } = await visitor.get(path);
     expect(html).toContain('Not &lt;b&gt;now&lt;/b&gt;');
     expect(html.indexOf('Answered 500')).toBeLessThan(html.indexOf('Answered 204'));
-    for (const text of ['Waiting', 'Next try', 'Try it now', 'Look again']) expect(html).toContain(text);
+    for (const text of ['Waiting', 'Next attempt', 'Try it now', 'Reload']) expect(html).toContain(text);
     expect(html).not.toContain(received[1]?.headers['webhook-signature']?.slice('v1,'.length));
     expect((await visitor.get(log)).html).toMatch(/500 \(\d+ ms\)/);
     expect(told().filter(({ event }) => event === 'webhook.redelivered')).toEqual([
@@ -98,7 +98,7 @@ describe('what was delivered', () => {
     ]);
   });
 
-  test('is not sent again to a webhook that is disabled', async () => {
+  test('a delivery is not sent again to a disabled webhook', async () => {
     const [delivery] = await insert(['dead']);
     const path = `${log}/${delivery?.id}`;
     const { html } = await visitor.get(path);
@@ -111,7 +111,7 @@ describe('what was delivered', () => {
     expect([await deliveriesOf(server, id), told()]).toMatchObject([[{ state: 'dead' }], []]);
   });
 
-  test('shows what was sent and answered as it is, harmless and not without end', async () => {
+  test('the page of a delivery shows the escaped and shortened request and responses', async () => {
     const hostile = `"><img src=x onerror='alert(1)'>\u202e\u2066\u0007\u009b\ufeff`;
     const body = JSON.stringify({
       type: 'idea.merged',
@@ -124,7 +124,7 @@ describe('what was delivered', () => {
     expect(Buffer.byteLength(first.html)).toBeLessThan(38_000);
     for (const raw of ['<img', '\u202e', '\u2066', '\u0007', '\u009b', '\ufeff']) expect(first.html).not.toContain(raw);
     const shown = '&quot;&gt;&lt;img src=x onerror=&#39;alert(1)&#39;&gt;\\u202e\\u2066\\u0007\\u009b\\ufeff';
-    // In ten tries and, with its quotation mark escaped as JSON has it, in the body.
+    // In ten attempts, and in the body with JSON escapes.
     expect(first.html.split(shown)).toHaveLength(12);
     expect(first.html).toContain('&quot;title&quot;: &quot;\\&quot;&gt;&lt;img');
     expect(first.html).toContain(`<dd>${Buffer.byteLength(body)}</dd>`);
@@ -132,8 +132,8 @@ describe('what was delivered', () => {
     const second = await visitor.get(nextIn(first.html) ?? '');
     const third = await visitor.get(nextIn(second.html) ?? '');
     expect([first, second, third].map(one => one.html.match(/Answered 500/g)?.length)).toEqual([10, 10, 5]);
-    expect([nextIn(third.html), third.html.includes('Back to the last try')]).toEqual([undefined, true]);
-    // What is short is whole.
+    expect([nextIn(third.html), third.html.includes('First page')]).toEqual([undefined, true]);
+    // A short text is complete.
     const [small] = await insert(['dead'], { body: '{"one":"a\\tb"}', response: 'Two\r\nlines', tries: 1 });
     const { html } = await visitor.get(`${log}/${small?.id}`);
     expect(html).toContain('>{\n  &quot;one&quot;: &quot;a\\tb&quot;\n}</pre>');
@@ -143,20 +143,20 @@ describe('what was delivered', () => {
 });
 
 describe('the log', () => {
-  test('has every delivery once, newest first, on pages that are small', async () => {
+  test('the log lists every delivery once, newest first, on small pages', async () => {
     const made = (await insert(Array(60).fill('delivered'), { tries: 2 })).map(one => one.id).reverse();
     const first = await visitor.get(log);
     expect(Buffer.byteLength(first.html)).toBeLessThan(38_000);
     const second = await visitor.get(nextIn(first.html) ?? '');
-    // Meanwhile another one is made.
+    // A new delivery arrives between two pages.
     await insert(['delivered']);
     const third = await visitor.get(nextIn(second.html) ?? '');
     expect([first, second, third].flatMap(one => idsIn(one.html))).toEqual(made);
-    expect([nextIn(third.html), third.html.includes('Back to the newest')]).toEqual([undefined, true]);
+    expect([nextIn(third.html), third.html.includes('First page')]).toEqual([undefined, true]);
     expect(first.html).toContain('500 (2 ms)');
   });
 
-  test('is filtered by state, page by page, and looks at a bounded part of it for one page', async () => {
+  test('the log filters by state, and each page searches a bounded part of it', async () => {
     const states: DeliveryState[] = ['pending', 'delivered', 'dead'];
     const made = await insert(Array.from({ length: 90 }, (_, n) => states[n % 3] as DeliveryState));
     const chips = { pending: 'Waiting', delivered: 'Delivered', dead: 'Given up' };
@@ -183,7 +183,7 @@ describe('the log', () => {
     expect([end.rows.length, end.next]).toEqual([3, undefined]);
   });
 
-  test('sends everything again that was given up since a time, says how much, and nothing else', async () => {
+  test('the log sends only deliveries again that were given up since a time, and shows their number', async () => {
     const [old] = await insert(['dead']);
     await server.sql(`update webhook_deliveries set created_at = '2020-01-01' where id = $1`, [old?.id]);
     const [first, , third] = await insert(['dead', 'delivered', 'dead']);
@@ -199,10 +199,10 @@ describe('the log', () => {
       expect((await deliveriesOf(server, id)).map(one => one.state)).toEqual(['dead', ...Array(3).fill('delivered')]),
     );
     const none = await visitor.submit(log, `${log}/redeliver`, { since: '2020-01-01T00:01' });
-    expect((await visitor.get(none.location ?? '')).html).toContain('Nothing was given up since then');
+    expect((await visitor.get(none.location ?? '')).html).toContain('No delivery was given up since then');
     for (const since of ['', 'yesterday', '2020-13-01T00:00', '2020-01-01']) {
       const refused = await visitor.submit(log, `${log}/redeliver`, { since });
-      expect([refused.status, refused.html.includes('Give a day and a time')]).toEqual([422, true]);
+      expect([refused.status, refused.html.includes('Enter a day and a time')]).toEqual([422, true]);
     }
     expect(told()).toMatchObject([{ event: 'webhook.redelivered', webhook_id: id, deliveries: 2 }]);
   });

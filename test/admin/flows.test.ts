@@ -11,7 +11,7 @@ import { startChromium } from '../pages/in-browser.ts';
 import { type Person, personInBrowser, personOverHttp } from './person.ts';
 import { givePassword } from './visitor.ts';
 
-/** What an admin does in the pages, done in each of the ways that there are. */
+/** The work of an admin on the pages, with and without a browser and scripts. */
 const ways = ['over HTTP', ...(findChromium() ? ['in a browser', 'in a browser without JavaScript'] : [])];
 
 let browser: Browser | undefined;
@@ -29,7 +29,7 @@ describe.each(ways)('%s', way => {
   let world: World;
   let person: Person;
 
-  // They stay signed in from one to the next, as people do.
+  // The person stays signed in across the tests.
   beforeAll(async () => {
     world = await createWorld(server, { name: 'Web app' });
     person =
@@ -45,7 +45,7 @@ describe.each(ways)('%s', way => {
   });
   afterAll(() => person.leave());
 
-  test('a person approves an idea, and the webhook tells of it', async () => {
+  test('a person approves an idea, and the webhook gets the event', async () => {
     const receiver = await startReceiverForTest();
     await person.goto('/admin/webhooks');
     await person.fill('URL', receiver.url);
@@ -74,7 +74,7 @@ describe.each(ways)('%s', way => {
     expect(await person.read()).toContain('idea.created');
   });
 
-  test('a person merges an idea into another that they search for, and undoes it', async () => {
+  test('a person searches for a target, merges an idea into it and undoes the merge', async () => {
     const { token } = await issueToken(server, world, 'write');
     const submit = async (title: string) => {
       const { body } = await request(server, 'POST /api/v1/ideas', { token, json: { title, body: 'Please' } });
@@ -87,10 +87,10 @@ describe.each(ways)('%s', way => {
     await person.follow('Ideas');
     await person.follow('Night mode');
     await person.follow('Merge');
-    await person.fill('Words of the title', 'dark');
+    await person.fill('Search titles', 'dark');
     await person.press('Search');
     await person.follow('Dark theme');
-    expect(await person.read()).toContain('One voter voted on both, and counts once');
+    expect(await person.read()).toContain('One person voted on both ideas');
     await person.press('Merge them');
     expect((await read(folded)).merged_into_id).toBe(kept);
     expect((await read(kept)).score).toBe(1);
@@ -119,7 +119,7 @@ describe.each(ways)('%s', way => {
     expect(await submit()).toBeUndefined();
   });
 
-  test('a person makes a token, uses it, revokes it and signs out', async () => {
+  test('a person creates a token, uses it, revokes it and signs out', async () => {
     await person.goto('/admin/tokens');
     await person.fill('Name', 'Support bot');
     await person.choose('Web app', 'Write');
@@ -127,7 +127,7 @@ describe.each(ways)('%s', way => {
     const token = await person.readLabelled('The token');
     expect((await request(server, 'GET /api/v1/ideas', { token })).status).toBe(200);
 
-    await person.follow('To all tokens');
+    await person.follow('All tokens');
     await person.follow('Revoke Support bot');
     await person.press('Revoke the token');
     expect(await person.read()).toContain('The token is revoked.');

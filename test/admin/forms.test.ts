@@ -31,21 +31,21 @@ const forms = [
 ];
 const isSignedIn = async () => (await visitor.get('/admin')).status === 200;
 
-describe('a form of whoever is signed in', () => {
-  test.each(forms)('%s is refused without what proves that it is of this session', async action => {
+describe('a form of a signed-in user', () => {
+  test.each(forms)('%s is refused without the form_token of the session', async action => {
     const other = await signedIn(server, (await createWorld(server)).ownerId);
     const ofOther = hiddenFields((await other.get('/admin')).html, '/admin/sign-out');
     const wrong = formToken.replace(/^./, first => (first === 'A' ? 'B' : 'A'));
     for (const fields of [{}, { form_token: '' }, { form_token: wrong }, { form_token: `${formToken}A` }, ofOther]) {
       const answer = await visitor.post(action, fields as Record<string, string>);
-      expect([answer.status, answer.html.includes('not valid any more')]).toEqual([403, true]);
+      expect([answer.status, answer.html.includes('no longer valid')]).toEqual([403, true]);
     }
     expect(await isSignedIn()).toBe(true);
     expect(await server.sql('select from api_tokens where account_id = $1', [world.accountId])).toEqual([]);
   });
 
-  test('is refused from another site, even with it, and that is told', async () => {
-    // With an audit log of its own: in one, what is alike is counted.
+  test('a form from another site is refused even with the form_token, and is audited', async () => {
+    // A separate audit log, because one log counts equal lines.
     const own = await startServerForTest({ on: server, environment: { BASE_URL: server.config.BASE_URL } });
     const there = new Visitor(own);
     for (const [name, value] of visitor.cookies) there.cookies.set(name, value);
@@ -68,9 +68,9 @@ describe('a form of whoever is signed in', () => {
     expect(readAudit(own.auditLines)).toMatchObject([{ event: 'form.refused', reason: 'origin' }]);
   });
 
-  test('a form has to come from exactly the origin of BASE_URL, whatever Host the request names', async () => {
+  test('a form must come from the exact origin of BASE_URL, for every Host header', async () => {
     const { host } = new URL(server.baseUrl);
-    // What a browser sends whose name for the server was made to lead there (DNS rebinding).
+    // The headers of a browser after DNS rebinding.
     for (const headers of [{ origin: server.baseUrl }, { origin: server.baseUrl, 'sec-fetch-site': 'same-origin' }]) {
       const answer = await visitor.post('/admin/sign-out', { form_token: formToken }, { headers });
       expect([host, answer.status]).toEqual([host, 403]);
@@ -87,7 +87,7 @@ describe('a form of whoever is signed in', () => {
     expect(await isSignedIn()).toBe(false);
   });
 
-  test('without BASE_URL a form is taken from the address in the browser, such as 127.0.0.1 or localhost', async () => {
+  test('without BASE_URL a form is accepted from the address in the browser, such as 127.0.0.1 or localhost', async () => {
     const own = await startServerForTest({ on: server });
     const person = await givePassword(server, world.ownerId);
     for (const baseUrl of [own.baseUrl, own.baseUrl.replace('127.0.0.1', 'localhost')]) {
@@ -103,7 +103,7 @@ describe('a form of whoever is signed in', () => {
     }
   });
 
-  test('is no JSON, and no other body', async () => {
+  test('a form with a JSON body or another body is refused', async () => {
     for (const type of ['application/json', 'text/plain', 'multipart/form-data; boundary=x']) {
       const answer = await visitor.post(
         '/admin/sign-out',
@@ -114,24 +114,24 @@ describe('a form of whoever is signed in', () => {
     }
   });
 
-  test('leads to signing in when the session is over, which says that it was not done, and back to its page', async () => {
+  test('a form after the end of the session leads to the sign-in page with a notice, and then back to its page', async () => {
     await server.sql('delete from sessions where user_id = $1', [world.ownerId]);
     const answer = await visitor.post('/admin/tokens?account=x', { form_token: formToken, name: 'Bot' });
     expect([answer.status, answer.location]).toEqual([
       303,
       '/admin/sign-in?next=%2Fadmin%2Ftokens%3Faccount%3Dx&notice=expired',
     ]);
-    expect((await visitor.get(answer.location ?? '')).html).toContain('what you have sent was not done');
-    // An address that only takes forms is no page to come back to.
+    expect((await visitor.get(answer.location ?? '')).html).toContain('your form was not processed');
+    // An address without a page leads to the home page instead.
     expect((await visitor.post('/admin/ideas/1/approve', {})).location).toBe(
       '/admin/sign-in?next=%2Fadmin&notice=expired',
     );
   });
 });
 
-describe('a form of whoever is not signed in', () => {
+describe('a form of a visitor', () => {
   test.each(['/admin/sign-in', '/admin/password-link', '/admin/password'])(
-    '%s is refused from another site, and from none',
+    '%s is refused from another site and without an origin',
     async action => {
       const owner = await givePassword(server, world.ownerId);
       const stranger = new Visitor(server);
@@ -143,7 +143,7 @@ describe('a form of whoever is not signed in', () => {
   );
 });
 
-test('a page is framed by nobody, runs no script, and is kept by no cache', async () => {
+test('a page allows no frames, no scripts and no caches', async () => {
   const { headers, html } = await visitor.get('/admin');
   expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
   expect(headers.get('content-security-policy')).not.toContain('script-src');

@@ -47,11 +47,11 @@ afterAll(async () => {
 });
 
 let count = 0;
-/** An address that nobody has. */
+/** An unused address. */
 const newAddress = () => `grace-${++count}@example.com`;
 const invite = (email: string, role = 'member', inviter = admin) => inviter.submit(list, list, { email, role });
 const pathIn = (text = '') => /\/admin\/invitations\/[\w-]{43}/.exec(text)?.[0] ?? '';
-/** Invites an address, and answers the path of the link in the mail. */
+/** Invites an address, and returns the path of the link in the mail. */
 async function invited(email: string, role = 'member', inviter = admin): Promise<string> {
   expect((await invite(email, role, inviter)).location).toBe(`${list}?notice=invited`);
   expect(await runJobs(server)).toEqual([]);
@@ -73,10 +73,10 @@ const membersWith = (email: string) =>
     where m.account_id = $1 and lower(u.email) = lower($2)`,
     [world.accountId, email],
   );
-/** Whether a link leads to an invitation. */
+/** Whether a link is valid. */
 const works = async (path: string) => (await new Visitor(server).get(path)).status === 200;
 
-test('whoever is invited follows the link in the mail, chooses a password, and is in, in the role that was given', async () => {
+test('an invited person follows the link in the mail, chooses a password and joins in the given role', async () => {
   const email = newAddress();
   const path = await invited(` ${email}`, 'moderator');
   expect(mail.received).toHaveLength(1);
@@ -89,7 +89,7 @@ test('whoever is invited follows the link in the mail, chooses a password, and i
   expect((await admin.get(list)).html).toMatch(new RegExp(`${email}[^§]*Mailed;`));
 
   const visitor = new Visitor(server);
-  // Mail filters follow links: to look at the page does not use it up.
+  // Mail filters follow links, so opening the page does not use the link up.
   for (let looks = 0; looks < 2; looks++) {
     const page = await visitor.get(path);
     expect(page.html).toContain(`<bdi>Ada</bdi> invites <bdi>${email}</bdi> to the account <bdi>An account</bdi>`);
@@ -102,7 +102,7 @@ test('whoever is invited follows the link in the mail, chooses a password, and i
   const answer = await visitor.submit(path, `${path}/sign-up`, chosen);
   expect(answer.status).toBe(303);
   const home = await visitor.get(answer.location ?? '');
-  expect(home.html).toContain('Welcome: you are a member of the account now.');
+  expect(home.html).toContain('Welcome! You are now a member of the account.');
   expect(home.html).toContain('Your role is moderator');
   expect(await membersWith(email)).toEqual([{ role: 'moderator' }]);
   expect(await rows(email)).toEqual([]);
@@ -128,8 +128,8 @@ test('whoever is invited follows the link in the mail, chooses a password, and i
   for (const secret of [token, password, email]) expect(written).not.toContain(secret);
 });
 
-describe('the link of somebody who has a user', () => {
-  test('leads to sign in and back, and makes them a member with a button, whatever the case of the address', async () => {
+describe('the link of a person with a user', () => {
+  test('a link leads a user to sign in and back, and a button makes them a member, with any case of the address', async () => {
     const userId = await createUser(server, 'Hedy');
     const person = await signedIn(server, userId);
     const email = await emailOf(server, userId);
@@ -146,7 +146,7 @@ describe('the link of somebody who has a user', () => {
     expect(await works(path)).toBe(false);
   });
 
-  test('is for them alone: whoever is signed in as another is told so, signs out, and goes on', async () => {
+  test('a link refuses another signed-in user, who can sign out and continue', async () => {
     const email = newAddress();
     const path = await invited(email, 'admin');
     const visitor = await signedIn(server, await createUser(server));
@@ -161,19 +161,19 @@ describe('the link of somebody who has a user', () => {
     expect((await visitor.get(path)).html).toContain('name="password"');
   });
 
-  test('is not used without a session, nor without what proves that the form is of the session', async () => {
+  test('a link is not used without a session or its form_token', async () => {
     const userId = await createUser(server);
     const person = await signedIn(server, userId);
     const path = await invited(await emailOf(server, userId));
     expect((await person.post(`${path}/accept`, {})).status).toBe(403);
     expect((await new Visitor(server).post(`${path}/accept`, {})).location).toMatch(/^\/admin\/sign-in/);
-    // Nor can somebody sign up with the address of another user.
+    // Nobody can sign up with the address of another user.
     const refused = await signUp(path);
     expect([refused.status, refused.html.includes('Sign in with this address')]).toEqual([409, true]);
     expect(await works(path)).toBe(true);
   });
 
-  test('says so where they are a member by now, and nothing is left of the invitation', async () => {
+  test('a link of a person who is already a member leads to the account and ends the invitation', async () => {
     const userId = await createUser(server);
     const path = await invited(await emailOf(server, userId), 'admin');
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'member')`, [
@@ -181,15 +181,15 @@ describe('the link of somebody who has a user', () => {
       userId,
     ]);
     const person = await signedIn(server, userId);
-    expect((await person.get(path)).html).toContain('You are a member of the account already.');
+    expect((await person.get(path)).html).toContain('You are already a member of the account.');
     const answer = await person.post(`${path}/accept`, { form_token: await formToken(person) });
     expect(answer.status).toBe(409);
     expect(await membersWith(await emailOf(server, userId))).toEqual([{ role: 'member' }]);
   });
 });
 
-describe('of several at once', () => {
-  test('one signs up by a link, and the others find it used', async () => {
+describe('concurrent requests', () => {
+  test('one of several concurrent sign-ups uses the link, and the others get an error', async () => {
     const email = newAddress();
     const path = await invited(email);
     const names = ['One', 'Two', 'Three', 'Four'];
@@ -200,7 +200,7 @@ describe('of several at once', () => {
     expect(user?.name).toBe(names[answers.findIndex(({ status }) => status === 303)]);
   });
 
-  test('clicks of one person one makes them a member', async () => {
+  test('one of several concurrent clicks of a person makes them a member', async () => {
     const userId = await createUser(server);
     const person = await signedIn(server, userId);
     const path = await invited(await emailOf(server, userId));
@@ -213,10 +213,10 @@ describe('of several at once', () => {
     expect(accepted).toHaveLength(1);
   });
 
-  test('who make a user with one address, one does, and the other is told to sign in', async () => {
+  test('one of two concurrent sign-ups with one address creates the user, and the other has to sign in', async () => {
     const email = newAddress();
     const path = await invited(email);
-    // The address is looked at before the password is hashed, and is taken meanwhile.
+    // The address is taken between the check and the end of the password hash.
     const { passwords } = server.dependencies;
     const { hash } = passwords;
     passwords.hash = async text => {
@@ -231,7 +231,7 @@ describe('of several at once', () => {
 });
 
 describe('an invitation', () => {
-  test('is answered in the same way when it was accepted, replaced, revoked, is over, or never was', async () => {
+  test('an accepted, replaced, revoked, expired or unknown link gets the same answer', async () => {
     const [accepted, again, revoked, late] = [newAddress(), newAddress(), newAddress(), newAddress()];
     const paths = [await invited(accepted), await invited(again), await invited(revoked), await invited(late)];
     expect((await signUp(paths[0] ?? '')).status).toBe(303);
@@ -251,7 +251,7 @@ describe('an invitation', () => {
         answers.add(`${status} ${html}`);
       }
     }
-    expect([...answers]).toEqual([expect.stringMatching(/^404 [^§]*This invitation does not work any more/)]);
+    expect([...answers]).toEqual([expect.stringMatching(/^404 [^§]*This invitation no longer works/)]);
     expect((await admin.get(list)).html).not.toContain(late);
     clock.set(start);
     expect(await membersWith(again)).toEqual([]);
@@ -259,7 +259,7 @@ describe('an invitation', () => {
     expect(await membersWith(again)).toEqual([{ role: 'moderator' }]);
   });
 
-  test('stands as long as whoever made it may make it', async () => {
+  test('an invitation is valid as long as its inviter may invite', async () => {
     const inviterId = await createMember(server, world.accountId, 'owner');
     const inviter = await signedIn(server, inviterId);
     const [asOwner, asMember] = [newAddress(), newAddress()];
@@ -281,7 +281,7 @@ describe('an invitation', () => {
     expect([...(await membersWith(asOwner)), ...(await membersWith(asMember))]).toEqual([]);
   });
 
-  test('brings back nobody who is blocked, and nobody into an account that is being erased', async () => {
+  test('an invitation does not work for a blocked user or for an account in erasure', async () => {
     const userId = await createUser(server);
     const email = await emailOf(server, userId);
     const person = await signedIn(server, userId);
@@ -289,7 +289,7 @@ describe('an invitation', () => {
     const form_token = await formToken(person);
     const block = [world.accountId, userId];
     await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', block);
-    // Blocked wherever they would go, they are not signed in either.
+    // A user who is blocked in all accounts is not signed in either.
     await server.sql(`insert into memberships (account_id, user_id, role) select $1, $2, 'member'`, [
       (await createWorld(server)).accountId,
       userId,
@@ -307,14 +307,14 @@ describe('an invitation', () => {
     expect(await membersWith(email)).toEqual([]);
   });
 
-  test('is made and taken back by whoever may give its role: that of an owner by owners alone', async () => {
+  test('only people who may assign the role can make and revoke an invitation, and only owners invite owners', async () => {
     const email = newAddress();
     expect((await admin.get(list)).html).not.toContain('value="owner"');
     expect((await invite(email, 'owner')).status).toBe(403);
     expect(await rows(email)).toEqual([]);
     const path = await invited(email, 'owner', owner);
     const id = (await rows(email))[0]?.id;
-    // Neither taken back, nor put in the place of by another.
+    // An admin can neither revoke nor replace it.
     expect((await admin.get(list)).html).not.toContain(`${list}/${id}/revoke`);
     const form_token = await formToken(admin);
     expect((await admin.post(`${list}/${id}/revoke`, { form_token })).status).toBe(403);
@@ -328,9 +328,9 @@ describe('an invitation', () => {
   });
 
   test.each([
-    ['no address', { email: 'nobody' }, 422, 'is not an e-mail address'],
-    ['a role that there is not', { role: 'king' }, 422, 'Choose a role'],
-  ])('with %s is not made, and the form keeps what was entered', async (_what, given, status, why) => {
+    ['an invalid address', { email: 'nobody' }, 422, 'is not an e-mail address'],
+    ['an unknown role', { role: 'king' }, 422, 'Choose a role'],
+  ])('an invitation with %s is refused, and the form keeps its values', async (_what, given, status, why) => {
     const fields = { email: 'grace "h"@example.com', role: 'moderator', ...given };
     const answer = await admin.submit(list, list, fields);
     expect([answer.status, answer.html.includes(why)]).toEqual([status, true]);
@@ -339,16 +339,16 @@ describe('an invitation', () => {
     expect(await waitingJobs(server)).toEqual([]);
   });
 
-  test('is not made for a member', async () => {
+  test('a member cannot be invited', async () => {
     const answer = await invite((await emailOf(server, world.ownerId)).toUpperCase());
     expect([answer.status, answer.html.includes('is a member of the account already')]).toEqual([409, true]);
   });
 
-  test('asks for a password that is not guessed soon, and for a name, and stays meanwhile', async () => {
+  test('a sign-up with a weak password or without a name is refused, and the link stays valid', async () => {
     const path = await invited(newAddress());
     for (const [fields, why] of [
       [{ ...chosen, password: 'short', password_again: 'short' }, 'at least 12'],
-      [{ ...chosen, password_again: 'another few words' }, 'not the same'],
+      [{ ...chosen, password_again: 'another few words' }, 'differ'],
       [{ ...chosen, name: ' ' }, 'must not be empty'],
     ] as const) {
       const answer = await signUp(path, new Visitor(server), fields);
@@ -358,7 +358,7 @@ describe('an invitation', () => {
     expect((await signUp(path)).status).toBe(303);
   });
 
-  test('escapes names and addresses, wherever they stand', async () => {
+  test('the pages and mails of invitations escape names and addresses', async () => {
     const hostile = `"><img src=x onerror='alert(1)'>\u202e`;
     await server.sql('update accounts set name = $2 where id = $1', [world.accountId, hostile]);
     await server.sql('update users set name = $2 where id = $1', [adminId, hostile]);
@@ -383,7 +383,7 @@ describe('an invitation', () => {
 });
 
 describe('the mail', () => {
-  test('is sent again when the mail server does not take it now, with a link that works; that it is refused is shown', async () => {
+  test('a mail is retried with a valid link after a temporary failure, and the list shows a refusal', async () => {
     const [later, never] = [newAddress(), newAddress()];
     mail.refuse(later, 451);
     mail.refuse(never, 550);
@@ -401,7 +401,7 @@ describe('the mail', () => {
     await runJobs(server);
     expect(mail.received.map(({ to }) => to)).toEqual([later]);
     expect(await works(pathIn(mail.received[0]?.mail.text))).toBe(true);
-    // A job that runs once more after a crash leaves the link alone that somebody has.
+    // A job that runs again after a crash does not replace a mailed link.
     const [row] = await rows(later);
     await server.sql(`select graphile_worker.add_job('mail_invitation', $1::json)`, [
       { invitation_id: row?.id, account_id: world.accountId },
@@ -411,12 +411,12 @@ describe('the mail', () => {
     expect(await works(pathIn(mail.received[0]?.mail.text))).toBe(true);
   });
 
-  test('is one for several invitations in a row, of the last of them, and none for one that was revoked', async () => {
+  test('several invitations in a row send one mail for the last one, and a revoked invitation sends none', async () => {
     const [again, revoked] = [newAddress(), newAddress()];
     const before = await invited(again);
     mail.received.length = 0;
     for (const role of ['member', 'moderator', 'admin']) await invite(again, role);
-    // The link before is void at once, and not only when there is another.
+    // The previous link is invalid at once, before a new link exists.
     expect(await works(before)).toBe(false);
     await invite(revoked);
     const path = `${list}/${(await rows(revoked))[0]?.id}/revoke`;
@@ -427,14 +427,14 @@ describe('the mail', () => {
   });
 });
 
-test('a server without mail shows the link once, to be handed over, and the link works', async () => {
+test('a server without mail shows a valid link once', async () => {
   const silent = await startServerForTest({ on: server, clock, environment: farLimits });
   const inviter = new Visitor(silent);
   for (const [name, value] of admin.cookies) inviter.cookies.set(name, value);
   const email = newAddress();
   const answer = await inviter.submit(list, list, { email, role: 'member' });
   expect([answer.status, answer.headers.get('cache-control')]).toEqual([201, 'no-store']);
-  expect(answer.html).toContain('This is the only time that it is shown');
+  expect(answer.html).toContain('The link is shown only now');
   const path = pathIn(answer.html);
   expect((await inviter.get(list)).html).toContain('To be handed over');
   expect((await inviter.get(list)).html).not.toContain(path);
@@ -444,13 +444,13 @@ test('a server without mail shows the link once, to be handed over, and the link
   expect(await membersWith(email)).toEqual([{ role: 'member' }]);
 });
 
-test('invitations are bounded by who makes them, by the account and by the address; what is refused costs nothing', async () => {
+test('invitations are limited by user, account and address, and a refused invitation does not count', async () => {
   const environment = {
     RATE_LIMIT_INVITATIONS: '4',
     RATE_LIMIT_INVITATIONS_ACCOUNT: '6',
     RATE_LIMIT_INVITATIONS_ADDRESS: '2',
   };
-  // From midnight, as the two hours of this test have to be in one day of the account's limit.
+  // Starts at midnight, because the two hours of this test must be in one day of the account's limit.
   clock.set(new Date(Math.ceil(start.getTime() / day) * day));
   const strict = await startServerForTest({ on: server, clock, environment });
   const own = await createWorld(server);
@@ -475,7 +475,7 @@ test('invitations are bounded by who makes them, by the account and by the addre
   for (const { key } of keys) expect(key).toMatch(/^invitation:address:[\w-]{22}$/);
 });
 
-test('open invitations are listed a page at a time, below 50 kB', async () => {
+test('open invitations are listed on pages below 50 kB', async () => {
   const { accountId, ownerId } = await createWorld(server);
   await server.sql(
     `insert into invitations (account_id, email, role, inviter_id, delivery, created_at, expires_at)

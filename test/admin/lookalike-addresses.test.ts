@@ -54,7 +54,7 @@ const asOperator = <T>(work: (admin: ReturnType<typeof operatorIn>) => Promise<T
 const make = (email: string) => asOperator(admin => createUser(admin, { email, name: 'Iris' }));
 const find = async (email: string) => (await asOperator(admin => findUser(admin, email)))?.id;
 
-/** Texts that somebody might take for one address. Some are another, which nobody has. */
+/** Texts that look like one address. Some are other addresses, which are unknown. */
 function spellings(email: string): string[] {
   const [local = '', domain = ''] = email.split('@');
   return [
@@ -85,7 +85,7 @@ describe('spellings of one address', () => {
     await Promise.all(tries.map(email => stranger().signIn(email, 'a wrong password')));
     const failures = readAudit(server.auditLines).filter(line => line.event === 'sign_in.failed');
     expect(failures.filter(({ user_id }) => user_id === irisId)).toHaveLength(4);
-    // And none of them opens a way around: the right one waits as well.
+    // No spelling bypasses the limit: the right one has to wait, too.
     for (const email of spellings(iris.email)) {
       expect((await stranger().signIn(email, iris.password)).status, email).not.toBe(303);
     }
@@ -118,7 +118,7 @@ describe('spellings of one address', () => {
     expect(await server.sql('select from invitations where account_id = $1', [world.accountId])).toHaveLength(1);
   });
 
-  test('the owner of an address signs in with any spelling of it, and the browser is known in all of them', async () => {
+  test('the owner of an address can sign in with any spelling, and the browser is known for all spellings', async () => {
     const own = stranger();
     expect((await own.signIn(`iris.${count}@XN--BCHER-KVA.EXAMPLE.`, iris.password)).status).toBe(303);
     for (let n = 0; n < 5; n++) await stranger().signIn(iris.email, 'a wrong password');
@@ -127,7 +127,7 @@ describe('spellings of one address', () => {
     expect((await stranger().signIn(iris.email, iris.password)).status).toBe(429);
   });
 
-  test('of many users who are created at once with spellings of one address, one is created', async () => {
+  test('concurrent requests with spellings of one address create one user', async () => {
     const base = `zoe.${count}@example.com`;
     const asked = [base, base.toUpperCase(), base.replace('z', 'ｚ'), `${base}.`];
     const outcomes = await Promise.allSettled(asked.map(make));
@@ -153,10 +153,10 @@ describe('spellings of one address', () => {
 });
 
 describe('addresses that only look alike', () => {
-  test('an address with İ is another one than that with i, and each user gets the mail to their own', async () => {
+  test('addresses with İ and with i are different, and each user gets their own mail', async () => {
     const [plain, dotted] = [`liv.${count}@example.com`, `lİv.${count}@example.com`];
     const attacker = await make(dotted);
-    // The owner of the address was not here before, and still gets it.
+    // The owner of the address can still register it.
     const owner = await make(plain);
     expect([await find(plain), await find(dotted)]).toEqual([owner.id, attacker.id]);
     await stranger().post('/admin/password-link', { email: plain });
@@ -189,7 +189,7 @@ describe('addresses that only look alike', () => {
   });
 });
 
-test('a user who writes their address in another spelling keeps it, and stays found by every spelling', async () => {
+test('a user who changes the spelling of their address is still found by every spelling', async () => {
   const inUnicode = `Iris.${count}@BÜCHER.example`;
   for (const email of [`iris.${count}@xn--bcher-kva.example`, inUnicode, iris.email, inUnicode]) {
     await asOperator(async admin => {
@@ -205,11 +205,11 @@ test('a user who writes their address in another spelling keeps it, and stays fo
   expect(mail.received.map(({ to }) => to)).toEqual([`Iris.${count}@bücher.example`]);
 });
 
-test('mail goes to the domain that the canonical form names, also where JavaScript has another lower case for it', async () => {
+test('mail goes to the canonical domain, even if JavaScript has another lower case for it', async () => {
   const address = `Zoe.${count}@ΟΔΟΣ.example`;
   await make(address);
   await stranger().post('/admin/password-link', { email: address.replace('Σ', 'σ') });
   expect(await runJobs(server)).toEqual([]);
-  // JavaScript makes the last letter ς, which is another domain in DNS.
+  // JavaScript converts the last letter to ς, which is another domain in DNS.
   expect(mail.received.map(({ to }) => to)).toEqual([`Zoe.${count}@οδοσ.example`]);
 });

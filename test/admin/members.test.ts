@@ -31,7 +31,7 @@ const roleOf = async (userId: number, { accountId } = world) => {
   );
   return rows[0]?.role;
 };
-/** What proves that a form is of a visitor's session. */
+/** The form_token of a visitor's session. */
 const formTokenOf = async (visitor: Visitor) =>
   hiddenFields((await visitor.get('/admin')).html, '/admin/sign-out').form_token ?? '';
 const send = async (visitor: Visitor, path: string, fields: Record<string, string> = {}) =>
@@ -39,7 +39,7 @@ const send = async (visitor: Visitor, path: string, fields: Record<string, strin
 const namesIn = (html: string) => [...html.matchAll(/<strong><bdi>([^<]*)/g)].map(([, name]) => name);
 
 describe('the list of members', () => {
-  test('goes on from page to page, each below 50 kB, and is searched by name, address, role and block', async () => {
+  test('the list of members has pages below 50 kB and a search by name, address, role and block', async () => {
     const { accountId } = await createWorld(server);
     const lister = await signedIn(server, await createMember(server, accountId, 'owner', 'Zoe'));
     await server.sql(
@@ -75,11 +75,11 @@ describe('the list of members', () => {
     const filtered = await lister.get('/admin/members?q=bulk&role=member');
     expect(filtered.html).toContain('q=bulk&amp;role=member&amp;after=member.');
     expect(filtered.html).toContain('<option value="member" selected>');
-    // What an address makes up is as if it were not there.
+    // Invalid parameters are ignored.
     expect(await found('role=king&blocked=maybe&after=king.1')).toHaveLength(25);
   });
 
-  test('escapes names and addresses, wherever they stand', async () => {
+  test('the pages of members escape names and addresses', async () => {
     const hostile = `"><img src=x onerror='alert(1)'>`;
     const userId = await createMember(server, world.accountId, 'member', `${hostile}\u202e`);
     await server.sql(`update users set email = '<img@example.com' where id = $1`, [userId]);
@@ -93,7 +93,7 @@ describe('the list of members', () => {
 });
 
 describe('a member', () => {
-  test('is given another role, and is what they are from the next request on', async () => {
+  test('a new role applies from the next request', async () => {
     const userId = await createMember(server, world.accountId, 'member');
     const visitor = await signedIn(server, userId);
     server.auditLines.length = 0;
@@ -101,7 +101,7 @@ describe('a member', () => {
     const path = `/admin/members/${userId}`;
     const answer = await admin.submit(path, `${path}/role`, { role: 'admin' });
     expect([answer.status, answer.location]).toEqual([303, `${path}?notice=role`]);
-    expect((await admin.get(`${path}?notice=role`)).html).toContain('Their role is admin now.');
+    expect((await admin.get(`${path}?notice=role`)).html).toContain('Their role is now admin.');
     expect((await visitor.get('/admin/members')).status).toBe(200);
     expect(readAudit(server.auditLines)).toMatchObject([
       { event: 'member.role_changed', by: 'user', by_user_id: adminId, user_id: userId, from: 'member', to: 'admin' },
@@ -110,14 +110,14 @@ describe('a member', () => {
       const refused = await send(admin, `${path}/role`, { role });
       expect([refused.status, refused.html.includes('Choose a role')]).toEqual([422, true]);
     }
-    // Whoever makes themself less than an admin is led to a page that is open to them.
+    // A person who gives up the role of admin is redirected to a page that is open to them.
     expect((await send(visitor, `${path}/role`, { role: 'member' })).location).toBe('/admin?notice=role');
-    expect((await visitor.get('/admin?notice=role')).html).toContain('You have another role now.');
+    expect((await visitor.get('/admin?notice=role')).html).toContain('Your role has changed.');
   });
 
-  test('who is an owner is for owners alone: an admin neither makes, nor changes, nor removes one', async () => {
+  test('an admin cannot make, change or remove an owner', async () => {
     const page = await admin.get(`/admin/members/${world.ownerId}`);
-    expect(page.html).toContain('Only an owner of the account changes or removes an owner.');
+    expect(page.html).toContain('Only an owner can change or remove an owner.');
     expect(page.html).not.toMatch(/<select|remove"/);
     expect((await admin.get(`/admin/members/${adminId}`)).html).not.toContain('value="owner"');
     for (const [path, fields] of [
@@ -136,7 +136,7 @@ describe('a member', () => {
     expect(await roleOf(adminId)).toBe('admin');
   });
 
-  test('a member is removed after a question that offers, ticked, to revoke the API tokens that they issued', async () => {
+  test('the confirmation to remove a member offers to revoke their API tokens', async () => {
     for (const isRevoked of [true, false]) {
       const userId = await createMember(server, world.accountId, 'admin', 'Grace');
       const visitor = await signedIn(server, userId);
@@ -145,7 +145,7 @@ describe('a member', () => {
       const question = await admin.get(path);
       expect(question.html).toContain('Remove <bdi>Grace</bdi>?');
       expect(question.html).toContain(
-        '<input type="checkbox" name="revoke_tokens" value="yes" checked> <span>Revoke the API tokens that they issued</span>',
+        '<input type="checkbox" name="revoke_tokens" value="yes" checked> <span>Revoke their API tokens</span>',
       );
       server.auditLines.length = 0;
       const answer = await admin.submit(path, path, isRevoked ? { revoke_tokens: 'yes' } : {});
@@ -164,7 +164,7 @@ describe('a member', () => {
     }
   });
 
-  test('an admin who leaves may revoke the API tokens that they issued, and a plain member may not', async () => {
+  test('an admin who leaves may revoke their API tokens, and a plain member may not', async () => {
     for (const role of ['admin', 'member'] as const) {
       const userId = await createMember(server, world.accountId, role);
       const visitor = await signedIn(server, userId);
@@ -177,7 +177,7 @@ describe('a member', () => {
     }
   });
 
-  test('leaves an account of their own accord, whatever the role; the last owner does not', async () => {
+  test('a member of every role can leave the account, but not the last owner', async () => {
     const visitor = await signedIn(server, await createMember(server, world.accountId, 'member'));
     expect((await visitor.get('/admin')).html).toContain('href="/admin/members/leave"');
     const answer = await visitor.submit('/admin/members/leave', '/admin/members/leave');
@@ -194,7 +194,7 @@ describe('a member', () => {
   });
 });
 
-test('two owners who remove each other at the same time leave one', async () => {
+test('two owners who remove each other at the same time leave one owner', async () => {
   const { accountId } = await createAccount(server);
   const ids = [await createMember(server, accountId, 'owner'), await createMember(server, accountId, 'owner')];
   const [one, other] = [await signedIn(server, ids[0] ?? 0), await signedIn(server, ids[1] ?? 0)];
@@ -223,7 +223,7 @@ describe('the pages of members', () => {
   ];
   const fields = { role: 'member', email: 'eve@example.com' };
 
-  test.each(['moderator', 'member'] as const)('are closed to a %s', async role => {
+  test.each(['moderator', 'member'] as const)('the pages of members are closed to a %s', async role => {
     const visitor = await signedIn(server, await createMember(server, world.accountId, role));
     const form_token = await formTokenOf(visitor);
     for (const [method, path = ''] of pages(adminId)) {
@@ -234,14 +234,14 @@ describe('the pages of members', () => {
     expect(await server.sql('select from invitations where account_id = $1', [world.accountId])).toEqual([]);
   });
 
-  test('take no form without what proves that it is of the session', async () => {
+  test('the forms of members need the form_token of the session', async () => {
     for (const [method, path = ''] of [...pages(adminId), ['POST', '/admin/members/leave']]) {
       if (method === 'POST') expect([path, (await owner.post(path, fields)).status]).toEqual([path, 403]);
     }
     expect(await roleOf(adminId)).toBe('admin');
   });
 
-  test('know nobody of another account, and nobody who is not there', async () => {
+  test('members of another account and unknown users are not found', async () => {
     const other = await createWorld(server);
     const form_token = await formTokenOf(owner);
     for (const id of [other.ownerId, await createUser(server), 999_999_999, 'x', '9'.repeat(20)]) {

@@ -36,7 +36,7 @@ const formToken = async (visitor: Visitor) =>
   /name="form_token" value="([^"]+)"/.exec((await visitor.get('/admin')).html)?.[1] ?? '';
 
 describe('a block', () => {
-  test('is made from the queue with a reason, leads back there, keeps the token out, and ends', async () => {
+  test('a block from the queue with a reason leads back there, blocks the tokens, and can be ended', async () => {
     const authorId = await createMember(server, world.accountId, 'member', 'Mallory');
     const { token } = await issueToken(server, world, 'write', { issuerId: authorId });
     await insertIdea(server, world, { title: 'Buy watches', moderationState: 'pending', authorId });
@@ -59,7 +59,7 @@ describe('a block', () => {
     ]);
   });
 
-  test('is of nobody above the moderator, nor of themselves, nor of whom the account does not know', async () => {
+  test('a moderator cannot block themselves, a higher role or a stranger', async () => {
     const form_token = await formToken(ada);
     const strangers = [await createUser(server), (await createWorld(server)).ownerId, 999_999_999];
     for (const [userId, status] of [
@@ -79,7 +79,7 @@ describe('a block', () => {
     expect(audit()).toEqual([]);
   });
 
-  test('of a moderator closes these pages to them from the next request', async () => {
+  test('a blocked moderator cannot open these pages from the next request on', async () => {
     const userId = await createMember(server, world.accountId, 'moderator', 'Eve');
     const eve = await signedIn(server, userId);
     expect((await eve.get('/admin/queue')).status).toBe(200);
@@ -88,7 +88,7 @@ describe('a block', () => {
     expect((await eve.get('/admin/queue')).location).toMatch(/^\/admin\/sign-in/);
   });
 
-  test('stands in a list on pages, the last one first', async () => {
+  test('the list of blocked people has pages, and the newest block comes first', async () => {
     const own = await createWorld(server);
     const visitor = await signedIn(server, own.ownerId);
     await server.sql(
@@ -106,7 +106,7 @@ describe('a block', () => {
   });
 });
 
-/** Every page and form of moderation, on what there is in a world. */
+/** Every page and form of moderation, for the ideas of a world. */
 async function routesOf({ accountId, boardId, boardSlug, ...rest }: World) {
   const on = { accountId, boardId, boardSlug, ...rest };
   const id = await insertIdea(server, on);
@@ -148,7 +148,7 @@ async function routesOf({ accountId, boardId, boardSlug, ...rest }: World) {
 }
 
 describe('the pages of moderation', () => {
-  test('are closed to a member and to whoever is not signed in, with all their forms', async () => {
+  test('the pages and forms of moderation are closed to members and visitors', async () => {
     const { pages, forms } = await routesOf(world);
     const member = await signedIn(server, await createMember(server, world.accountId, 'member'));
     const home = await member.get('/admin');
@@ -172,7 +172,7 @@ describe('the pages of moderation', () => {
     expect(audit()).toEqual([]);
   });
 
-  test.each(['admin', 'owner'] as Role[])('are open to an %s', async role => {
+  test.each(['admin', 'owner'] as Role[])('the pages of moderation are open to an %s', async role => {
     const visitor = await signedIn(server, await createMember(server, world.accountId, role));
     for (const path of ['/admin/queue', '/admin/ideas', '/admin/blocks']) {
       expect([path, (await visitor.get(path)).status]).toEqual([path, 200]);
@@ -180,7 +180,7 @@ describe('the pages of moderation', () => {
     expect((await visitor.get('/admin')).html).toContain('href="/admin/queue"');
   });
 
-  test('show and change nothing of another account', async () => {
+  test('the pages of moderation neither show nor change ideas of another account', async () => {
     const { pages, forms } = await routesOf(await createWorld(server, { preModeration: true }));
     const form_token = await formToken(ada);
     const before = await snapshot(server);
@@ -194,7 +194,7 @@ describe('the pages of moderation', () => {
     expect(audit()).toEqual([]);
   });
 
-  test('are of the account in the address, with all that they lead to, where the user has several', async () => {
+  test('the pages of moderation and their links stay in the account of the address for a user with several accounts', async () => {
     const other = await createWorld(server, { preModeration: true });
     const userId = await createMember(server, world.accountId, 'moderator');
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'moderator')`, [
@@ -210,7 +210,7 @@ describe('the pages of moderation', () => {
     const approve = `/admin/ideas/${id}/approve?${inAccount}&from=queue`;
     const answer = await visitor.submit(`/admin/queue?${inAccount}`, approve);
     expect(answer.location).toBe(`/admin/queue?${inAccount}&notice=approved`);
-    // Every link and form on the way, the searches' included, stays in the account.
+    // Every link and form, including the search forms, stays in the account.
     for (const path of ['/admin/ideas', `/admin/ideas/${id}`, `/admin/ideas/${id}/merge`, '/admin/blocks']) {
       const { html, status } = await visitor.get(`${path}?${inAccount}`);
       expect([path, status]).toEqual([path, 200]);
@@ -222,7 +222,7 @@ describe('the pages of moderation', () => {
     }
   });
 
-  test('escape every title, name, body and reason, and let none of them turn the text around', async () => {
+  test('the pages of moderation escape every text, and no text changes the direction of the page', async () => {
     const hostile = `"><img src=x onerror='alert(1)'>\u202e`;
     const own = await createWorld(server, { name: hostile, preModeration: true });
     const visitor = await signedIn(server, own.ownerId);
@@ -273,7 +273,7 @@ describe('the pages of moderation', () => {
       const { html, status } = await visitor.get(path);
       expect([path, status, /<img|onerror='/.test(html)]).toEqual([path, 200, false]);
       expect([path, html.includes('&lt;img')]).toEqual([path, true]);
-      // What somebody wrote at length keeps its characters, in a block that ends what they do; so does one's own search.
+      // A long text and a search keep their characters, in an element that isolates them.
       const outside = html.replaceAll(
         /<(p|textarea) [^>]*(?:dir="auto"|name="reason")[^>]*>[^<]*|<input id="q"[^>]*>/g,
         '',

@@ -58,7 +58,7 @@ const audit = () => readAudit(server.auditLines).filter(({ event }) => !event.st
 const byAda = () => ({ by: 'user', by_user_id: moderatorId, account_id: world.accountId });
 const formToken = async (visitor: Visitor) =>
   /name="form_token" value="([^"]+)"/.exec((await visitor.get('/admin')).html)?.[1] ?? '';
-/** Votes of new voters on ideas: each row one voter, with a value for each idea. */
+/** Casts votes of new voters. Each row is a voter, with a value for each idea. */
 async function vote(ids: number[], ...rows: (1 | -1 | 0)[][]) {
   for (const row of rows) {
     const [voter] = await server.sql<{ id: number }>('insert into voters (account_id) values ($1) returning id', [
@@ -78,7 +78,7 @@ async function vote(ids: number[], ...rows: (1 | -1 | 0)[][]) {
 }
 
 describe('the queue', () => {
-  test('has what awaits approval on all boards or one, the longest waiting first, on pages', async () => {
+  test('the queue lists pending ideas of all boards or one, the oldest first, on pages', async () => {
     const own = await createWorld(server, { name: 'First', preModeration: true });
     const visitor = await signedIn(server, own.ownerId);
     expect((await visitor.get('/admin/queue')).html).toContain('Nothing awaits approval.');
@@ -105,7 +105,7 @@ describe('the queue', () => {
     expect(titlesIn(await visitor.get(next))).toEqual(['Idea 11', 'Idea 12']);
     const filtered = await visitor.get(`/admin/queue?board=${second.slug}`);
     expect(titlesIn(filtered)).toEqual([2, 4, 6, 8, 10, 12].map(n => `Idea ${n}`));
-    // Whoever approves one goes on where they were.
+    // An approval leads back to the same page of the queue.
     const [, approve = ''] = /action="([^"]+\/approve[^"]*)"/.exec(filtered.html) ?? [];
     const answer = await visitor.submit(`/admin/queue?board=${second.slug}`, approve.replaceAll('&amp;', '&'));
     expect(answer.location).toBe(`/admin/queue?board=${second.slug}&notice=approved`);
@@ -142,7 +142,7 @@ describe('the queue', () => {
     expect(audit()).toMatchObject([{ event: 'idea.approved', idea_id: id }]);
   });
 
-  test('an idea is rejected with a reason, which its author is told; without one it is not', async () => {
+  test('a rejection needs a reason, which the author gets', async () => {
     const authorId = await createMember(server, world.accountId, 'member');
     const id = await pending('Export to <b>Lotus</b>', { authorId });
     const path = pathOf(id, '/reject?from=queue');
@@ -167,7 +167,7 @@ describe('the queue', () => {
     ]);
     const page = await ada.get(pathOf(id));
     expect(page.html).toContain('We have &lt;this&gt;.');
-    // What is decided is decided, and nothing else can be done to it.
+    // A decided idea cannot be approved, rejected or changed.
     expect((await ada.get(path)).status).toBe(409);
     const token = await formToken(ben);
     expect((await ben.post(pathOf(id, '/approve'), { form_token: token })).status).toBe(409);
@@ -176,12 +176,12 @@ describe('the queue', () => {
     expect(again.location).toBe('/admin/queue?notice=rejected_already');
   });
 
-  test('what was rejected is listed page by page, the last one first, with why, and for its moderators alone', async () => {
+  test('rejected ideas are listed with their reasons, the newest rejection first, for moderators only', async () => {
     const own = await createWorld(server);
     const there = await signedIn(server, await createMember(server, own.accountId, 'moderator'));
     expect((await there.get('/admin/queue')).html).toContain('href="/admin/queue/rejected"');
-    expect((await there.get('/admin/queue/rejected')).html).toContain('Nothing was rejected.');
-    // Several at one time, where the ids decide.
+    expect((await there.get('/admin/queue/rejected')).html).toContain('No idea was rejected.');
+    // Several at the same time, which are sorted by id.
     await server.sql(
       `insert into ideas (account_id, board_id, author_id, status_id, title, body, moderation_state, rejection_reason, updated_at)
       select $1, $2, $3, (select id from statuses where board_id = $2 order by position limit 1), 'Idea ' || n || ' <b>', 'B',
@@ -197,7 +197,7 @@ describe('the queue', () => {
     expect([...titlesIn(first.html), ...titlesIn(rest.html)]).toEqual(Array.from({ length: 30 }, (_, n) => 30 - n));
     expect(titlesIn(rest.html)).toHaveLength(5);
     expect(first.html).toContain('We have &lt;30&gt;');
-    expect([rest.html.includes('Back to the last rejected'), rest.html.includes('rel="next"')]).toEqual([true, false]);
+    expect([rest.html.includes('First page'), rest.html.includes('rel="next"')]).toEqual([true, false]);
     expect(titlesIn((await ada.get('/admin/queue/rejected')).html)).toEqual([]);
     const member = await signedIn(server, await createMember(server, own.accountId, 'member'));
     expect((await member.get('/admin/queue/rejected')).status).toBe(403);
@@ -206,7 +206,7 @@ describe('the queue', () => {
 });
 
 describe('the ideas of a board', () => {
-  test('are found by title, status and number, hidden ones where they are asked for', async () => {
+  test('ideas are found by title, status and number, and hidden ideas only on request', async () => {
     const own = await createWorld(server, {
       name: 'Main',
       statuses: [
@@ -242,7 +242,7 @@ describe('the ideas of a board', () => {
 });
 
 describe('an idea', () => {
-  test('gets a status and tags by a person, who is named, with the events that the API makes', async () => {
+  test('a person sets the status and tags of an idea with the events of the API, and the audit log names the person', async () => {
     const id = await idea('Faster sync');
     const tagId = await createTag(server, world.accountId, world.boardId, 'Speed');
     const page = pathOf(id);
@@ -263,16 +263,16 @@ describe('an idea', () => {
       { event: 'idea.tag_added', tag_id: tagId, ...told },
       { event: 'idea.tag_removed', tag_id: tagId, ...told },
     ]);
-    // What a token does is told by webhooks alone.
+    // Changes by a token are not in the audit log.
     const { token } = await issueToken(server, world, 'moderate');
     await request(server, `POST /api/v1/ideas/${id}/status`, { token, json: { status: 'done' } });
     expect(audit()).toHaveLength(3);
 
     const refusals = [
-      ['/status', { status: 'gone' }, 422, 'no such status'],
-      ['/status', { status: 'a\0b' }, 422, 'no such status'],
-      ['/tags', { tag_id: '999999999' }, 422, 'no such tag'],
-      ['/tags', { tag_id: '' }, 422, 'no such tag'],
+      ['/status', { status: 'gone' }, 422, 'no longer has this status'],
+      ['/status', { status: 'a\0b' }, 422, 'no longer has this status'],
+      ['/tags', { tag_id: '999999999' }, 422, 'no longer has this tag'],
+      ['/tags', { tag_id: '' }, 422, 'no longer has this tag'],
     ] as const;
     for (const [action, fields, status, why] of refusals) {
       const refused = await ada.post(pathOf(id, action), { ...again, ...fields });
@@ -281,7 +281,7 @@ describe('an idea', () => {
     expect(await events(id)).toHaveLength(2);
   });
 
-  test('of a frozen board is shown without its forms, and refuses them in plain words', async () => {
+  test('an idea on a frozen board has no forms and refuses changes with an explanation', async () => {
     const { id: boardId } = await createBoard(server, world.accountId);
     const on = { ...world, boardId };
     const [id, target, waiting] = [
@@ -299,18 +299,14 @@ describe('an idea', () => {
       [pathOf(id, '/unmerge'), {}],
     ] as const) {
       const refused = await ada.post(path, { form_token, ...fields });
-      expect([path, refused.status, refused.html.includes('until an owner or admin unfreezes it')]).toEqual([
-        path,
-        423,
-        true,
-      ]);
+      expect([path, refused.status, refused.html.includes('must unfreeze it first')]).toEqual([path, 423, true]);
     }
     expect((await ada.get('/admin/queue')).html).not.toContain(pathOf(waiting, '/approve'));
     expect((await ada.post(pathOf(waiting, '/approve'), { form_token })).status).toBe(409);
     expect(audit()).toEqual([]);
   });
 
-  test('is followed and left, and shows its comments on pages', async () => {
+  test('an idea can be followed and unfollowed, and its comments have pages', async () => {
     const id = await idea('Followed');
     const path = pathOf(id, '/follow');
     await server.sql(
@@ -335,7 +331,7 @@ describe('merging', () => {
   const tallyIn = (html: string) =>
     [...html.matchAll(/<td class="number">(-?\d+)/g)].map(([, number]) => Number(number));
 
-  test('goes by a search, a preview of the tallies and a confirmation, and can be undone', async () => {
+  test('a merge has a search, a preview of the tallies and a confirmation, and can be undone', async () => {
     const [source, target, earlier] = [
       await idea('Night theme'),
       await idea('Night colors'),
@@ -350,17 +346,17 @@ describe('merging', () => {
 
     await ada.submit(`${pathOf(earlier, '/merge')}?target=${source}`, pathOf(earlier, '/merge'));
     server.auditLines.length = 0;
-    // Up, down and score of the one, of the other, and of both.
+    // Upvotes, downvotes and score of each idea, and of both.
     const tallies = [4, 1, 3, 1, 1, 0, 3, 2, 1];
     const preview = await ada.get(`${path}?target=${target}`);
     expect(tallyIn(preview.html)).toEqual(tallies);
-    expect(preview.html).toContain('2 voters voted on both');
+    expect(preview.html).toContain('2 people voted on both');
     const answer = await ada.submit(`${path}?target=${target}`, path);
     expect(answer.location).toBe(pathOf(target, '?notice=merged'));
     const page = await ada.get(pathOf(target));
     expect(page.html).toContain('<strong>Score 1</strong> <span class="muted">3 for, 2 against');
     expect(page.html).toContain('<bdi>Night theme</bdi></a> <span class="small muted">score 3,');
-    expect((await ada.get(pathOf(source))).html).toContain('It is merged into');
+    expect((await ada.get(pathOf(source))).html).toContain('This idea is merged into');
 
     const undo = pathOf(source, `/unmerge?from=${target}`);
     expect(page.html).toContain(`href="${undo}"`);
@@ -377,7 +373,7 @@ describe('merging', () => {
     ]);
   });
 
-  test('by two moderators at once happens once, and of two that cross each other one is told why not', async () => {
+  test('a concurrent second merge changes nothing, and one of two crossing merges is refused with the reason', async () => {
     const [source, target] = [await idea('Once'), await idea('Into')];
     const [one, other] = [await idea('This'), await idea('That')];
     const tokens = new Map([
@@ -393,12 +389,12 @@ describe('merging', () => {
     expect(await events(source)).toMatchObject([{ type: 'idea.merged' }]);
     const crossed = await Promise.all([merge(ada, one, other), merge(ben, other, one)]);
     expect(crossed.map(({ status }) => status).sort()).toEqual([303, 422]);
-    expect(crossed.find(({ status }) => status === 422)?.html).toContain('is merged into another already');
+    expect(crossed.find(({ status }) => status === 422)?.html).toContain('is already merged into another idea');
     expect([...(await events(one)), ...(await events(other))]).toMatchObject([{ type: 'idea.merged' }]);
     expect(audit().map(({ event }) => event)).toEqual(['idea.merged', 'idea.merged']);
   });
 
-  test('with what cannot be merged is refused above the search, before and after the question', async () => {
+  test('an invalid target is refused above the search, before and after the preview', async () => {
     const [id, waiting] = [await idea('One'), await pending('Waiting')];
     const elsewhere = await insertIdea(server, await createWorld(server));
     const form_token = await formToken(ada);

@@ -37,7 +37,7 @@ async function followed(title: string, by = userId, where = world): Promise<numb
   return ideaId;
 }
 
-/** Tells the followers of an idea of its new status, and of a comment. */
+/** Notifies the followers of an idea about its new status and a comment. */
 async function tell(ideaId: number, comment = 'Soon.') {
   await runAsUser(server, world, actorId, op => setIdeaStatus(op, ideaId, 'planned'));
   await runAsUser(server, world, actorId, op => commentOnIdea(op, ideaId, comment));
@@ -52,7 +52,7 @@ const unread = async (id = userId) =>
     )
   ).map(one => one.id);
 
-/** Notifications of an event, as many as are asked for. */
+/** Creates a number of notifications of an event. */
 async function tellOften(ideaId: number, count: number) {
   await server.sql(
     `insert into notifications (account_id, user_id, event_id, kind)
@@ -65,22 +65,22 @@ async function tellOften(ideaId: number, count: number) {
 }
 
 describe('notifications', () => {
-  test('are listed newest first, marked as read one by one and all at once, and counted in the header', async () => {
+  test('notifications are listed newest first, counted in the header, and marked as read one by one or all at once', async () => {
     const ideaId = await followed('Dark mode');
-    expect((await visitor.get(path)).html).toContain('There is nothing here yet');
+    expect((await visitor.get(path)).html).toContain('You have no notifications yet');
     await tell(ideaId);
     const { html } = await visitor.get(path);
     const sentences = [...html.matchAll(/<p>(?:<a[^>]*>)?<bdi>([^<]+)/g)].map(([, text]) => text);
     expect(sentences).toEqual(['Ada commented on “Dark mode”:', 'Ada moved “Dark mode” to planned.']);
     expect(html).toContain('Soon.');
     expect(html).toContain('2 new<span');
-    // To look at it changes nothing.
+    // Opening the page changes nothing.
     const [older = 0, newer = 0] = await unread();
 
     expect((await visitor.submit(path, `${path}/${older}/read`)).location).toBe(`${path}?notice=read`);
     expect(await unread()).toEqual([newer]);
     expect((await visitor.get('/admin')).html).toContain('1 new<span');
-    // What comes while they look is not taken for read.
+    // A notification that arrives after the page was opened stays unread.
     const seen = hiddenFields((await visitor.get(path)).html, `${path}/read`);
     await tell(await followed('Offline mode'));
     expect((await visitor.post(`${path}/read`, seen)).location).toBe(`${path}?notice=all_read`);
@@ -91,7 +91,7 @@ describe('notifications', () => {
     expect([after.includes('Mark'), after.includes(' new<span')]).toEqual([false, false]);
   });
 
-  test('are those of whoever is signed in, and of nobody else', async () => {
+  test('a user sees and marks only their own notifications', async () => {
     const ideaId = await followed('Dark mode');
     await administer(server, admin => followIdea(admin, world.accountId, { ideaId, userId: world.ownerId }));
     await tell(ideaId);
@@ -108,7 +108,7 @@ describe('notifications', () => {
     }
   });
 
-  test('go on at the next page, from where the last one ended', async () => {
+  test('the next page of notifications starts after the last one of the page', async () => {
     const ideaId = await followed('Dark mode');
     await tellOften(ideaId, 60);
     const first = await visitor.get(path);
@@ -124,12 +124,12 @@ describe('notifications', () => {
     expect(second.html).toContain(`action="${path}/${ids.at(-26)}/read?before=${ids.at(-25)}"`);
     const last = await visitor.get(`${path}?before=${ids.at(9)}`);
     expect(last.html.match(/<li class="card/g)).toHaveLength(9);
-    expect(last.html).not.toContain('Older ones');
+    expect(last.html).not.toContain('Next page');
     const marked = await visitor.submit(next, `${path}/${ids.at(-26)}/read?before=${ids.at(-25)}`);
     expect(marked.location).toBe(`${path}?before=${ids.at(-25)}&notice=read`);
   });
 
-  test('lead to where the reader may read the idea', async () => {
+  test('a notification links to a page on which the reader may read the idea', async () => {
     const ideaId = await followed('Dark mode');
     await tell(ideaId);
     const links = async (by = visitor) =>
@@ -152,7 +152,7 @@ describe('notifications', () => {
     expect(await links()).toEqual(Array(2).fill(`/admin/ideas/${ideaId}`));
   });
 
-  test('tell admins of a webhook that was disabled, and stay when they are none any more', async () => {
+  test('admins are notified of a disabled webhook and keep the notification after they lose the role', async () => {
     const { id } = await addWebhook(server, world, { url: 'https://hooks.example.com/a' });
     await server.sql(
       `insert into notifications (account_id, user_id, endpoint_id, kind) values ($1, $2, $3, 'webhook.disabled')`,
@@ -166,8 +166,8 @@ describe('notifications', () => {
   });
 });
 
-describe('what somebody follows', () => {
-  test('is listed, and unfollowed by them and for nobody else', async () => {
+describe('followed ideas', () => {
+  test('a user lists and unfollows only their own followed ideas', async () => {
     const ideaId = await followed('Dark mode');
     await administer(server, admin => followIdea(admin, world.accountId, { ideaId, userId: world.ownerId }));
     const page = await visitor.get(following);
@@ -175,7 +175,7 @@ describe('what somebody follows', () => {
     expect(page.html).toContain('Web app');
     const answer = await visitor.submit(following, `${following}/${ideaId}/unfollow`);
     expect(answer.location).toBe(`${following}?notice=unfollowed`);
-    expect((await visitor.get(following)).html).toContain('You follow nothing.');
+    expect((await visitor.get(following)).html).toContain('You follow no idea.');
     expect(await server.sql('select user_id from followers where idea_id = $1', [ideaId])).toEqual([
       { user_id: world.ownerId },
     ]);
@@ -184,7 +184,7 @@ describe('what somebody follows', () => {
     ).toBe(303);
   });
 
-  test('goes on at the next page, from where the last one ended', async () => {
+  test('the next page of followed ideas starts after the last one of the page', async () => {
     for (let n = 0; n < 27; n++) await followed(`Idea ${n}`);
     const first = await visitor.get(following);
     const titles = (html: string) => [...html.matchAll(/<h2><bdi>([^<]+)/g)].map(([, title]) => title);
@@ -193,10 +193,10 @@ describe('what somebody follows', () => {
     await followed('Newer than all');
     const second = await visitor.get(next);
     expect(titles(second.html)).toEqual(['Idea 1', 'Idea 0']);
-    expect(second.html).not.toContain('Older ones');
+    expect(second.html).not.toContain('Next page');
   });
 
-  test('shows nothing of an account that they left, or are blocked in', async () => {
+  test('followed ideas of an account that the user left or is blocked in are hidden', async () => {
     const other = await createWorld(server);
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'moderator')`, [
       other.accountId,
@@ -215,27 +215,27 @@ describe('what somebody follows', () => {
   });
 });
 
-test('what a newer server told, and this one has no words for, is in the list all the same', async () => {
+test('a notification of an unknown kind from a newer server is listed', async () => {
   await tell(await followed('Dark mode'));
   await server.sql(`update notifications set kind = 'idea.polished' where user_id = $1 and kind = 'comment.created'`, [
     userId,
   ]);
   const { status, html } = await visitor.get(path);
-  expect([status, html.includes('There is news of “Dark mode”.'), html.includes('moved “Dark mode”')]).toEqual([
+  expect([status, html.includes('Something happened to “Dark mode”.'), html.includes('moved “Dark mode”')]).toEqual([
     200,
     true,
     true,
   ]);
 });
 
-test('whatever people wrote is escaped, in both lists', async () => {
+test('both lists escape every text', async () => {
   const hostile = `"><img src=x onerror='alert(1)'>\u202e`;
   const ideaId = await followed(hostile);
   await server.sql('update users u set name = $2 where id = $1', [actorId, hostile]);
   await server.sql('update boards b set name = $2 where id = $1', [world.boardId, hostile]);
   await server.sql(`update statuses s set label = $2 where board_id = $1`, [world.boardId, hostile]);
   await tell(ideaId, hostile);
-  // Two accounts, so that their names are shown.
+  // Two accounts, so that the lists show their names.
   const other = await createWorld(server);
   await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'member')`, [
     other.accountId,
@@ -256,9 +256,9 @@ test('whatever people wrote is escaped, in both lists', async () => {
   }
 });
 
-test('somebody who was told nothing and follows nothing sees that', async () => {
+test('empty lists of notifications and followed ideas say so', async () => {
   const nobody = await signedIn(server, await createUser(server));
-  expect((await nobody.get(path)).html).toContain('There is nothing here yet');
-  expect((await nobody.get(following)).html).toContain('You follow nothing.');
-  expect((await nobody.get(`${path}?before=5`)).html).toContain('There is nothing older');
+  expect((await nobody.get(path)).html).toContain('You have no notifications yet');
+  expect((await nobody.get(following)).html).toContain('You follow no idea.');
+  expect((await nobody.get(`${path}?before=5`)).html).toContain('There are no older notifications');
 });

@@ -55,7 +55,7 @@ const setBy = (token: string, chosen = password, visitor = new Visitor(server)) 
 const isIn = async (chosen: string) => (await new Visitor(server).signIn(email, chosen)).status === 303;
 
 describe('a link by mail', () => {
-  test('sets the first password, once, and is in the mail and nowhere else', async () => {
+  test('a mailed link sets the first password once, and only the mail has it', async () => {
     const { path, token } = await mailedLink(` ${email.toUpperCase()}`);
     expect(mail.received).toHaveLength(1);
     expect(mail.received[0]).toMatchObject({ to: email, mail: { subject: 'Set your password for Idea-Board' } });
@@ -67,7 +67,7 @@ describe('a link by mail', () => {
     expect(server.logLines.join('') + server.auditLines.join('')).not.toContain(token);
 
     const visitor = new Visitor(server);
-    // Mail filters follow links: to look at the page does not use it up.
+    // Mail filters follow links, so opening the page does not use the link up.
     for (let looks = 0; looks < 2; looks++) expect((await visitor.get(path)).status).toBe(200);
     const answer = await visitor.submit(path, '/admin/password', { password, password_again: password });
     expect(answer.location).toBe('/admin/sign-in?notice=password_set');
@@ -83,7 +83,7 @@ describe('a link by mail', () => {
     expect(server.auditLines.join('') + server.logLines.join('')).not.toContain(password);
   });
 
-  test('ends every session, and every other link', async () => {
+  test('a new password ends every session and every other link', async () => {
     const visitor = await signedIn(server, world.ownerId);
     const [first, second] = [await mailedLink(), await mailedLink()];
     expect((await setBy(first.token)).status).toBe(303);
@@ -92,7 +92,7 @@ describe('a link by mail', () => {
     expect(await server.sql('select from password_links where user_id = $1', [world.ownerId])).toEqual([]);
   });
 
-  test('is redeemed by one of many at once', async () => {
+  test('one of many concurrent requests redeems a link', async () => {
     const { token } = await mailedLink();
     const chosen = Array.from({ length: 8 }, (_, n) => `the password number ${n}`);
     const statuses = await Promise.all(chosen.map(async one => (await setBy(token, one)).status));
@@ -100,7 +100,7 @@ describe('a link by mail', () => {
     expect(await isIn(chosen[statuses.indexOf(303)] ?? '')).toBe(true);
   });
 
-  test('works for 30 minutes', async () => {
+  test('a link works for 30 minutes', async () => {
     const { token } = await mailedLink();
     clock.advance(30 * 60_000 - 1);
     expect((await setBy(token)).status).toBe(303);
@@ -110,7 +110,7 @@ describe('a link by mail', () => {
     expect((await setBy(late.token)).status).toBe(404);
   });
 
-  test('is asked for with the same answer, and the same job, whether somebody has the address or not', async () => {
+  test('a request for a link has the same answer and the same job for known and unknown addresses', async () => {
     const blockedId = await createMember(server, world.accountId, 'admin');
     await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, blockedId]);
     const addresses = [email, 'nobody@example.com', 'no address', 'a\0b@example.com', await emailOf(server, blockedId)];
@@ -129,7 +129,7 @@ describe('a link by mail', () => {
     expect(mail.received.map(({ to }) => to)).toEqual([email]);
   });
 
-  test('is sent again when the mail server does not take it now', async () => {
+  test('the mail of a link is retried after a temporary failure', async () => {
     mail.refuse(email, 451);
     await new Visitor(server).post('/admin/password-link', { email });
     expect(await runJobs(server)).toMatchObject([{ task: 'mail_password_link' }]);
@@ -140,7 +140,7 @@ describe('a link by mail', () => {
     expect(mail.received).toHaveLength(1);
   });
 
-  test('is not promised by a server without mail, which says whom to ask', async () => {
+  test('a server without mail refers to its operator', async () => {
     const silent = await startServerForTest({ on: server, clock });
     expect((await new Visitor(silent).get('/admin/password-link')).html).toContain('This server sends no mail');
     const { html } = await new Visitor(silent).post('/admin/password-link', { email });
@@ -149,7 +149,7 @@ describe('a link by mail', () => {
   });
 });
 
-test('an operator prints a link with the command line, which is told of in the audit log', async () => {
+test('an operator prints a link with the command line, and the audit log records it', async () => {
   const cli = cliOn(server.url, { BASE_URL: server.baseUrl });
   const { exitCode, stdout } = await cli.run('user', 'password-link', '--email', email);
   expect(exitCode).toBe(0);
@@ -181,14 +181,14 @@ describe('a password', () => {
     ['Password1234', 'commonest'],
     ['1QAZ2wsx3edc', 'commonest'],
     ['ababababababab', 'commonest'],
-  ])('%j is not taken, and the link stays', async (chosen, why) => {
+  ])('the password %j is refused, and the link stays valid', async (chosen, why) => {
     const answer = await setBy(token, chosen);
     expect([answer.status, answer.html.includes(why)]).toEqual([422, true]);
     expect(answer.html).not.toContain(chosen);
     expect((await setBy(token)).status).toBe(303);
   });
 
-  test('is not the address, and not what stands before the @ of it', async () => {
+  test('the address and its part before the @ are refused as passwords', async () => {
     const long = `somebody.quite.long.${world.ownerId}@example.com`;
     await server.sql('update users u set email = $2 where id = $1', [world.ownerId, long]);
     for (const chosen of [long.toUpperCase(), long.split('@')[0] ?? '']) {
@@ -196,23 +196,23 @@ describe('a password', () => {
     }
   });
 
-  test('is entered twice in the same way', async () => {
+  test('a password must be entered twice in the same way', async () => {
     const answer = await new Visitor(server).post('/admin/password', {
       token,
       password,
       password_again: `${password}!`,
     });
-    expect([answer.status, answer.html.includes('not the same')]).toEqual([422, true]);
+    expect([answer.status, answer.html.includes('differ')]).toEqual([422, true]);
   });
 
-  test('may be 256 characters of any kind, and is the same however they are composed', async () => {
+  test('a password may have 256 characters of any kind and matches in every Unicode normalization', async () => {
     const chosen = `Ä ${'🌧'.repeat(254)}`;
     expect((await setBy(token, chosen)).status).toBe(303);
     expect(await isIn(chosen.normalize('NFD'))).toBe(true);
     expect(await isIn(`${chosen}!`)).toBe(false);
   });
 
-  test('that is set anew ends the one before', async () => {
+  test('a new password replaces the previous one', async () => {
     const before = await givePassword(server, world.ownerId);
     const { token: another } = await mailedLink();
     await setBy(another);

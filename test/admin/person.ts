@@ -5,8 +5,8 @@ import type { TestServer } from '../helpers/server.ts';
 import { type Seen, Visitor } from './visitor.ts';
 
 /**
- * Somebody who uses the pages by what they read on them: the names of links and buttons, the labels of fields. What a page
- * calls a thing may be longer than what it is looked for by, and the first one is taken.
+ * A person who uses the pages by the names of links and buttons and the labels of fields. A name on the page may contain more
+ * than the searched text. The first match is used.
  */
 export interface Person {
   goto(path: string): Promise<void>;
@@ -14,9 +14,9 @@ export interface Person {
   fill(label: string, value: string): Promise<void>;
   choose(label: string, option: string): Promise<void>;
   press(button: string): Promise<void>;
-  /** What the page says. */
+  /** The text of the page. */
   read(): Promise<string>;
-  /** The text of what has a label. */
+  /** The text of a labelled element. */
   readLabelled(label: string): Promise<string>;
   path(): string;
   leave(): Promise<void>;
@@ -111,7 +111,7 @@ export function personOverHttp(server: Server): Person {
   };
 }
 
-/** What a browser would send of a form in which a button was pressed. */
+/** The fields that a browser sends when a button of the form is pressed. */
 function fieldsOf(form: HTMLElement, pressed: HTMLElement): [string, string][] {
   const fields: [string, string][] = [];
   for (const field of [...form.querySelectorAll('input, select, textarea'), pressed]) {

@@ -15,7 +15,7 @@ const start = '2026-03-02T09:00:00Z';
 const clock = testClock(start);
 let mail: SmtpReceiver;
 let server: TestServer;
-/** Somebody who is in no account: what is one's own needs none. */
+/** A user without an account, because these pages need none. */
 let userId: number;
 let person: Person;
 let visitor: Visitor;
@@ -68,7 +68,7 @@ const askForEmail = (email: string, current_password = person.password) =>
 const askForMail = (notification_email: string) => send(`${profile}/notification-email`, { notification_email });
 const told = (event: string) => readAudit(server.auditLines).filter(line => line.event === event);
 
-/** Mails what waits, and answers the path of the link that was mailed to an address. */
+/** Sends the waiting mails, and returns the path of the link that was mailed to an address. */
 async function linkTo(address: string): Promise<string> {
   expect(await runJobs(server)).toEqual([]);
   const text = mail.received.findLast(({ to }) => to === address)?.mail.text ?? '';
@@ -77,7 +77,7 @@ async function linkTo(address: string): Promise<string> {
 
 const confirm = (path: string, by = visitor) => by.submit(path, `${profile}/confirm`);
 
-test('the name is changed, and escaped wherever it stands', async () => {
+test('the name is changed and escaped on every page', async () => {
   const hostile = `"><img src=x onerror='alert(1)'>\u202e`;
   const answer = await send(profile, { name: ` ${hostile}` });
   expect(answer.location).toBe('/admin/profile?notice=saved');
@@ -99,8 +99,8 @@ test('the name is changed, and escaped wherever it stands', async () => {
   ]);
 });
 
-describe('another address to sign in with', () => {
-  test('is theirs when they open the link that is mailed to it, and not before; both addresses are told', async () => {
+describe('a new sign-in address', () => {
+  test('a new address takes effect with the mailed link, and both addresses get a mail', async () => {
     const { token: linkForPassword } = await server.database.transaction(transaction =>
       createPasswordLink(operatorIn(transaction, clock.now()), userId),
     );
@@ -111,7 +111,7 @@ describe('another address to sign in with', () => {
       [address, 'Confirm your address for Idea-Board'],
       [person.email, 'A new address for Idea-Board was requested'],
     ]);
-    // To look at it, as mail filters do, changes nothing.
+    // Mail filters follow links, so opening the page changes nothing.
     for (let looks = 0; looks < 2; looks++) expect((await visitor.get(path)).html).toContain(address);
     expect((await user())?.email).toBe(person.email);
 
@@ -119,7 +119,7 @@ describe('another address to sign in with', () => {
     expect((await visitor.get('/admin/profile?notice=email_changed')).html).toContain(address);
     await signIn(person.password, address.toUpperCase());
     expect((await new Visitor(server).signIn(person.email, person.password)).status).toBe(422);
-    // What was mailed to the address before sets no password any more.
+    // A password link to the old address no longer works.
     expect((await visitor.get(`/admin/password?token=${linkForPassword}`)).status).toBe(404);
     expect((await visitor.get(path)).status).toBe(404);
     expect(told('user.address_requested')).toMatchObject([{ by_user_id: userId, user_id: userId, field: 'email' }]);
@@ -128,13 +128,13 @@ describe('another address to sign in with', () => {
     expect(server.logLines.join('') + server.auditLines.join('')).not.toContain(token.slice(-43));
   });
 
-  test('needs their password, and an address', async () => {
+  test('a new sign-in address needs the password and a valid address', async () => {
     const wrong = await askForEmail('new@example.org', 'a wrong password');
-    expect([wrong.status, wrong.html.includes('not your password')]).toEqual([422, true]);
+    expect([wrong.status, wrong.html.includes('The current password is wrong')]).toEqual([422, true]);
     expect(wrong.html).toContain('value="new@example.org"');
     const none = await askForEmail('no address');
     expect([none.status, none.html.includes('is not an e-mail address')]).toEqual([422, true]);
-    // The one that they have is no other one; and right passwords cost nothing, however many.
+    // Their own address is not a change, and right passwords do not count against the limit.
     for (let asked = 0; asked < 4; asked++) {
       expect((await askForEmail(person.email)).location).toBe('/admin/profile?notice=saved');
     }
@@ -142,7 +142,7 @@ describe('another address to sign in with', () => {
     expect(told('password.refused')).toMatchObject([{ user_id: userId }]);
   });
 
-  test('is confirmed by nobody but who asked, signed in', async () => {
+  test('only the signed-in requester can confirm an address', async () => {
     await askForEmail(`other-${userId}@example.org`);
     const path = await linkTo(`other-${userId}@example.org`);
     const stranger = new Visitor(server);
@@ -156,7 +156,7 @@ describe('another address to sign in with', () => {
     expect((await user())?.email).toBe(person.email);
   });
 
-  test('is not theirs where somebody else has it by then', async () => {
+  test('an address that another user took is not confirmed', async () => {
     const address = `taken-${userId}@example.org`;
     await askForEmail(address);
     const path = await linkTo(address);
@@ -166,7 +166,7 @@ describe('another address to sign in with', () => {
     expect((await user())?.email).toBe(person.email);
   });
 
-  test('is not theirs when they set a password meanwhile, nor after a day', async () => {
+  test('a link does not confirm an address after a new password or after a day', async () => {
     const address = `late-${userId}@example.org`;
     await askForEmail(address);
     const path = await linkTo(address);
@@ -176,7 +176,7 @@ describe('another address to sign in with', () => {
     clock.advance(1);
     expect((await visitor.get(path)).status).toBe(404);
     await askForEmail(address);
-    // Between the asking and the mail, too.
+    // Also between the request and the mail.
     const waiting = await linkTo(address);
     await askForEmail(address);
     mail.received.length = 0;
@@ -194,7 +194,7 @@ describe('another address to sign in with', () => {
     expect((await visitor.get(waiting)).status).toBe(404);
   });
 
-  test('is confirmed once, by one of many requests at once', async () => {
+  test('one of many concurrent requests confirms an address', async () => {
     const address = `once-${userId}@example.org`;
     await askForEmail(address);
     const path = await linkTo(address);
@@ -206,7 +206,7 @@ describe('another address to sign in with', () => {
 });
 
 describe('an address for notifications', () => {
-  test('is used once its link was opened, and no more from the moment that it is taken away', async () => {
+  test('an address for notifications is used after its link was opened and until it is removed', async () => {
     const address = `mail-${userId}@example.org`;
     expect((await askForMail(address)).location).toBe('/admin/profile?notice=mail_asked');
     expect((await user())?.notification_email).toBeNull();
@@ -214,7 +214,7 @@ describe('an address for notifications', () => {
     expect(mail.received).toHaveLength(1);
     expect((await confirm(path)).location).toBe('/admin/profile?notice=mail_changed');
     expect(await user()).toMatchObject({ notification_email: address, email: person.email });
-    // As it is already: no mail.
+    // An unchanged address sends no mail.
     expect((await askForMail(address)).location).toBe('/admin/profile?notice=saved');
     expect(await waitingJobs(server)).toEqual([]);
     expect((await askForMail(' ')).location).toBe('/admin/profile?notice=mail_ended');
@@ -225,7 +225,7 @@ describe('an address for notifications', () => {
     ]);
   });
 
-  test('and one to sign in with may be asked for together', async () => {
+  test('an address for notifications and a sign-in address can be requested together', async () => {
     const address = `both-${userId}@example.org`;
     await askForMail(address);
     const first = await linkTo(address);
@@ -236,7 +236,7 @@ describe('an address for notifications', () => {
     expect(await user()).toMatchObject({ notification_email: address, email: address });
   });
 
-  test('is asked for so often in an hour, so that nobody has many mails sent to others', async () => {
+  test('requests for an address are limited per hour, so that nobody can send many mails to others', async () => {
     const statuses = [];
     for (let n = 0; n < 7; n++) statuses.push((await askForMail(`victim${n}-${userId}@example.org`)).status);
     expect(statuses).toEqual([303, 303, 303, 303, 303, 429, 429]);
@@ -245,7 +245,7 @@ describe('an address for notifications', () => {
   });
 });
 
-test('a link that is not ours confirms nothing', async () => {
+test('a forged link confirms nothing', async () => {
   const tokens = buildAddressTokens(testAppKey);
   const ours = { userId, field: 'email' as AddressField, address: 'mallory@example.org', basis: 'x'.repeat(22) };
   const end = new Date(clock.now().getTime() + 1000);
@@ -267,7 +267,7 @@ test('a link that is not ours confirms nothing', async () => {
   }
 });
 
-test('without a mail server no address is asked for, and one that is there is taken away', async () => {
+test('without a mail server no address can be requested, and a stored one can be removed', async () => {
   const silent = await startServerForTest({ on: server, clock });
   await server.sql(`update users set notification_email = 'old@example.org' where id = $1`, [userId]);
   const there = new Visitor(silent);
@@ -286,7 +286,7 @@ test('without a mail server no address is asked for, and one that is there is ta
   expect((await user())?.notification_email).toBeNull();
 });
 
-describe('another password', () => {
+describe('a new password', () => {
   const change = (fields: Record<string, string>, by = visitor) =>
     by.submit(profile, `${profile}/password`, {
       current_password: person.password,
@@ -295,7 +295,7 @@ describe('another password', () => {
       ...fields,
     });
 
-  test('signs every other browser out, and this one in anew', async () => {
+  test('a new password signs every other browser out and renews this session', async () => {
     const other = await signIn();
     const copy = new Visitor(server);
     for (const [name, value] of visitor.cookies) copy.cookies.set(name, value);
@@ -310,20 +310,20 @@ describe('another password', () => {
   });
 
   test.each([
-    ['not the one they have', { current_password: 'a wrong password' }, 'not your password'],
-    ['two that differ', { password_again: 'other words for it' }, 'not the same'],
-    ['one that is short', { password: 'short', password_again: 'short' }, 'at least 12'],
-  ])('is not set with %s', async (_what, given, why) => {
+    ['a wrong current password', { current_password: 'a wrong password' }, 'The current password is wrong'],
+    ['two different passwords', { password_again: 'other words for it' }, 'differ'],
+    ['a short password', { password: 'short', password_again: 'short' }, 'at least 12'],
+  ])('a new password is refused with %s', async (_what, given, why) => {
     const answer = await change(given);
     expect([answer.status, answer.html.includes(why)]).toEqual([422, true]);
     await signIn();
   });
 
-  test('is set by one of two at once', async () => {
+  test('one of two concurrent requests sets the password', async () => {
     const other = await signIn();
     const chosen = ['the words of the first', 'the words of the second'];
     const path = `${profile}/password`;
-    // Both have the page before one of them changes anything.
+    // Both open the page before one of them changes the password.
     const forms = [
       hiddenFields((await visitor.get(profile)).html, path),
       hiddenFields((await other.get(profile)).html, path),
@@ -336,13 +336,13 @@ describe('another password', () => {
       }),
     );
     const winner = answers.findIndex(({ location }) => location === '/admin/profile?notice=password_changed');
-    // The other one is refused, or signed out already.
+    // The other one is refused or already signed out.
     expect(answers[1 - winner]?.location).not.toBe('/admin/profile?notice=password_changed');
     await signIn(chosen[winner]);
     expect(told('password.set')).toHaveLength(1);
   });
 
-  test('is tried as often as one signs in, and no more', async () => {
+  test('attempts with the current password have the limits of signing in', async () => {
     for (let tries = 0; tries < 3; tries++) {
       expect((await change({ current_password: 'a wrong password' })).status).toBe(422);
     }
@@ -358,7 +358,7 @@ describe('their deletion', () => {
   const ask = (current_password = person.password) =>
     visitor.submit(`${profile}/delete`, `${profile}/delete`, { current_password });
 
-  test('is asked for with the password, says what holds it up, and is called off within its 48 hours', async () => {
+  test('a deletion is requested with the password, names its obstacles, and can be canceled within 48 hours', async () => {
     world = await createWorld(server);
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'owner')`, [
       world.accountId,
@@ -376,11 +376,11 @@ describe('their deletion', () => {
     expect((await visitor.get(`${profile}/delete`)).location).toBe('/admin/profile');
     const { html } = await visitor.get(profile);
     expect(html).toContain('4 Mar 2026, 09:00 UTC');
-    expect(html).toContain('You stay as long as you are owner of acme');
-    expect(html).not.toContain('Ask for your deletion');
+    expect(html).toContain('while you are owner of acme');
+    expect(html).not.toContain('Request your deletion');
     expect((await visitor.submit(profile, '/admin/cancel-deletion')).location).toBe('/admin?notice=kept');
     expect((await user())?.deletion_requested_at).toBeNull();
-    expect((await visitor.get(profile)).html).toContain('Ask for your deletion');
+    expect((await visitor.get(profile)).html).toContain('Request your deletion');
     expect(readAudit(server.auditLines).map(({ event, by_user_id }) => [event, by_user_id])).toEqual([
       ['password.refused', undefined],
       ['user.deletion_requested', userId],
@@ -389,7 +389,7 @@ describe('their deletion', () => {
   });
 });
 
-test('one’s own pages are there for somebody whose account is closed to them', async () => {
+test('a user who is blocked in their account can open their own pages', async () => {
   const [blocked, open] = [await createWorld(server), await createWorld(server)];
   for (const { accountId } of [blocked, open]) {
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'member')`, [
@@ -408,7 +408,7 @@ test('one’s own pages are there for somebody whose account is closed to them',
   expect((await visitor.submit(`${profile}?account=${slug}`, profile, { name: 'Grace H.' })).status).toBe(303);
 });
 
-test('every form needs a session, and what proves that it is of it', async () => {
+test('every form of the profile needs a session and its form_token', async () => {
   const paths = [
     '',
     '/email',

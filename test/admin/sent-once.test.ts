@@ -18,12 +18,12 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 interface Case {
-  /** Of the form, and where it is sent. */
+  /** The path of the page and of its form. */
   page: string;
   fields: () => Record<string, string>;
-  /** What it is refused for. */
+  /** Fields that the form refuses. */
   wrong: Record<string, string>;
-  /** The status of the answer, when it was done. */
+  /** The status of a successful answer. */
   done: number;
   left: () => Promise<unknown>;
 }
@@ -56,26 +56,27 @@ const forms: Record<string, Case> = {
 
 const sendAll = (path: string, fields: Fields) => Promise.all([1, 2, 3].map(() => visitor.post(path, fields)));
 
-test.each(Object.keys(forms))('%s is made once, however often its form is sent at once or again', async name => {
+test.each(Object.keys(forms))('%s is created once, however often its form is sent', async name => {
   const { page, fields, wrong, done, left } = forms[name] as Case;
   const hidden = hiddenFields((await visitor.get(page)).html, page);
   const before = Number(await left());
-  // What was refused may be put right and sent again.
+  // A refused form may be corrected and sent again.
   expect((await visitor.post(page, { ...hidden, ...fields(), ...wrong })).status).toBe(422);
   const answers = [
     ...(await sendAll(page, { ...hidden, ...fields() })),
     await visitor.post(page, { ...hidden, ...fields() }),
   ];
   expect(answers.map(answer => answer.status).sort()).toEqual([done, 409, 409, 409].sort());
-  for (const { status, html } of answers) if (status === 409) expect(html).toContain('It was sent twice and done once');
+  for (const { status, html } of answers)
+    if (status === 409) expect(html).toContain('This form was sent twice but ran only once');
   expect(await left()).toBe(before + 1);
-  // And the form of a refusal is another one.
+  // The form on the page of a refusal has a new form_id.
   const refused = answers.find(({ status }) => status === 409)?.html ?? '';
   expect((await visitor.post(page, { ...hiddenFields(refused, page), ...fields() })).status).toBe(done);
   expect(await left()).toBe(before + 2);
 });
 
-test('a secret is rotated once, so that the one before the first click goes on signing', async () => {
+test('a double click rotates a secret once, so that the secret before it still signs', async () => {
   const path = `/admin/webhooks/${webhookId}/rotate-secret`;
   const read = () =>
     server.sql('select secret, previous_secret from webhook_endpoints where id = $1', [webhookId]) as Promise<
@@ -90,11 +91,11 @@ test('a secret is rotated once, so that the one before the first click goes on s
   expect(after?.secret).not.toEqual(before?.secret);
 });
 
-test('a form that does not say which one it is does nothing, and is shown to be sent again', async () => {
+test('a form without a form_id does nothing and is shown again', async () => {
   const before = await count('api_tokens');
   const { form_token = '' } = hiddenFields((await visitor.get('/admin/tokens')).html, '/admin/tokens');
   const fields = (forms['a token'] as Case).fields();
   const answer = await visitor.post('/admin/tokens', { ...fields, form_token });
-  expect([answer.status, answer.html.includes('Send it again from this page')]).toEqual([409, true]);
+  expect([answer.status, answer.html.includes('Send the form again from this page')]).toEqual([409, true]);
   expect(await count('api_tokens')).toBe(before);
 });

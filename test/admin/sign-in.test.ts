@@ -39,7 +39,7 @@ const sessions = () =>
 const events = () => readAudit(server.auditLines).map(({ event }) => event);
 
 describe('signing in', () => {
-  test('leads to the page that was asked for, which says who is signed in', async () => {
+  test('a sign-in leads to the requested page, which shows the user', async () => {
     const visitor = new Visitor(server);
     const asked = await visitor.get('/admin?x=1');
     expect([asked.status, asked.location]).toEqual([303, '/admin/sign-in?next=%2Fadmin%3Fx%3D1']);
@@ -58,7 +58,7 @@ describe('signing in', () => {
     expect(server.auditLines.join('') + server.logLines.join('')).not.toContain(owner.password);
   });
 
-  test('sets a cookie that scripts, other sites and other paths do not get, and of which the row has the hash', async () => {
+  test('the session cookie is closed to scripts, other sites and other paths, and the table stores its hash', async () => {
     const visitor = new Visitor(server);
     const { headers } = await visitor.signIn(owner.email, owner.password);
     const [cookie] = headers.getSetCookie();
@@ -70,7 +70,7 @@ describe('signing in', () => {
     expect(JSON.stringify(await server.sql('select * from sessions'))).not.toContain(token);
   });
 
-  test('over HTTPS sets cookies that are bound to this host, and to HTTPS', async () => {
+  test('cookies that are set over HTTPS are bound to this host and to HTTPS', async () => {
     const secure = await startServerForTest({
       on: server,
       clock,
@@ -87,7 +87,7 @@ describe('signing in', () => {
     ]);
   });
 
-  test('begins a session of its own, and ends the one that the browser had', async () => {
+  test('a sign-in starts a new session and ends the previous session of the browser', async () => {
     const visitor = await signedIn(server, world.ownerId);
     owner = await givePassword(server, world.ownerId);
     await visitor.signIn(owner.email, owner.password);
@@ -100,7 +100,7 @@ describe('signing in', () => {
     expect((await old.get('/admin')).status).toBe(303);
   });
 
-  test('takes over no token that somebody else has put into the browser', async () => {
+  test('a sign-in does not adopt a token that another person put into the browser', async () => {
     const visitor = new Visitor(server);
     const planted = 'A'.repeat(43);
     visitor.cookies.set('idea_board_session', planted);
@@ -108,13 +108,13 @@ describe('signing in', () => {
     expect(visitor.cookies.get('idea_board_session')).not.toBe(planted);
   });
 
-  test('again is not asked of whoever is signed in', async () => {
+  test('the sign-in page redirects a user who is signed in', async () => {
     const visitor = await signedIn(server, world.ownerId);
     const answer = await visitor.get('/admin/sign-in?next=/admin/tokens');
     expect([answer.status, answer.location]).toEqual([303, '/admin/tokens']);
   });
 
-  test('works after the costs of passwords were raised, and stores the hash anew, once', async () => {
+  test('a sign-in after a change of the hash parameters stores a new hash once', async () => {
     const raised = buildPasswords({ memoryKib: 16, passes: 1 });
     const costly = await startServerForTest({ on: server, clock, dependencies: { passwords: raised } });
     const credential = async () =>
@@ -131,14 +131,14 @@ describe('signing in', () => {
     expect(await credential()).toBe(stored);
   });
 
-  test('by an address with characters that nothing can store is refused as any other', async () => {
+  test('a sign-in with unstorable characters in the address is refused like any other', async () => {
     for (const email of ['a\0b@example.com', '%', '']) {
       expect((await new Visitor(server).signIn(email, 'whatever it is')).status).toBe(422);
     }
   });
 });
 
-describe('whoever does not get in', () => {
+describe('a refused sign-in', () => {
   const cases: Record<string, () => Promise<Person & { userId?: number }>> = {
     unknown_user: async () => ({ email: 'nobody@example.com', password: owner.password }),
     wrong_password: async () => ({ ...owner, password: 'another password', userId: world.ownerId }),
@@ -153,12 +153,12 @@ describe('whoever does not get in', () => {
     },
   };
 
-  test('is answered alike, whatever the reason, and costs one comparison', async () => {
-    // With an audit log of its own: in one, what is alike is counted.
+  test('every refused sign-in gets the same answer and costs one comparison', async () => {
+    // A separate audit log, because one log counts equal lines.
     const own = await startServerForTest({ on: server, clock });
     const verify = vi.spyOn(argon2, 'verify');
     const pages = new Set<string>();
-    // The first comparison of all makes what unknown users are compared with, whoever it is for.
+    // The first comparison also creates the hash for unknown users.
     await new Visitor(own).signIn(owner.email, owner.password);
     for (const [reason, arrange] of Object.entries(cases)) {
       const { userId, ...person } = await arrange();
@@ -176,7 +176,7 @@ describe('whoever does not get in', () => {
     verify.mockRestore();
   });
 
-  test('is nobody who is being erased, and never the placeholder', async () => {
+  test('a user in erasure and the deleted user cannot sign in', async () => {
     const userId = await createUser(server);
     const person = await givePassword(server, userId);
     await server.sql('update users set deletion_requested_at = now(), erasure_began_at = now() where id = $1', [
@@ -192,7 +192,7 @@ describe('whoever does not get in', () => {
       expect((await new Visitor(server).signIn(email, person.password)).status).toBe(422);
   });
 
-  test('has no session begun by a password that was replaced while it was compared', async () => {
+  test('a password that was replaced during the comparison starts no session', async () => {
     const other = await startServerForTest({ on: server, clock });
     const { passwords } = other.dependencies;
     const verify = passwords.verify;
@@ -207,7 +207,7 @@ describe('whoever does not get in', () => {
     expect(await sessions()).toEqual([]);
   });
 
-  test('is not somebody whose block is in one account of two, nor whoever asked for their deletion', async () => {
+  test('a user with a block in one of two accounts or with a requested deletion can sign in', async () => {
     const other = await createWorld(server);
     const userId = await createMember(server, world.accountId, 'admin');
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'admin')`, [
@@ -232,7 +232,7 @@ describe('whoever does not get in', () => {
 });
 
 describe('a session', () => {
-  test('ends when it was idle for too long, and not while it is used', async () => {
+  test('a session ends when it is idle for too long, and not while it is used', async () => {
     const visitor = await signedIn(server, world.ownerId);
     for (let used = 0; used < 5; used++) {
       clock.advance(59 * minute);
@@ -242,7 +242,7 @@ describe('a session', () => {
     expect((await visitor.get('/admin')).status).toBe(303);
   });
 
-  test('ends when its time is over, however much it is used', async () => {
+  test('a session expires after its maximum time, however often it is used', async () => {
     const visitor = await signedIn(server, world.ownerId);
     for (let hours = 0.5; hours < 10; hours += 0.5) {
       clock.advance(30 * minute);
@@ -252,7 +252,7 @@ describe('a session', () => {
     expect((await visitor.get('/admin')).status).toBe(303);
   });
 
-  test('notes its use to the minute, so that it does not write with every page', async () => {
+  test('a session stores its last use at most once a minute', async () => {
     const visitor = await signedIn(server, world.ownerId);
     const seen = async () => Date.parse((await sessions())[0]?.last_seen_at ?? '') - start.getTime();
     clock.advance(minute - 1);
@@ -263,7 +263,7 @@ describe('a session', () => {
     expect(await seen()).toBe(minute);
   });
 
-  test('ends with a block in every account, and with the erasure', async () => {
+  test('a session ends with a block in every account, and with the erasure', async () => {
     const userId = await createMember(server, world.accountId, 'admin');
     const visitor = await signedIn(server, userId);
     await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, userId]);
@@ -276,7 +276,7 @@ describe('a session', () => {
     expect((await visitor.get('/admin')).status).toBe(303);
   });
 
-  test('ends with a sign-out, also for whoever kept the cookie; others go on', async () => {
+  test('a sign-out ends a session also for a kept cookie, and other sessions continue', async () => {
     const visitor = await signedIn(server, world.ownerId);
     owner = await givePassword(server, world.ownerId);
     await visitor.signIn(owner.email, owner.password);
@@ -293,7 +293,7 @@ describe('a session', () => {
     expect(events()).toEqual(['sign_out']);
   });
 
-  test('ends with a sign-out everywhere, in every browser of the user and of nobody else', async () => {
+  test('a sign-out everywhere ends every session of the user and of no other user', async () => {
     const stranger = await signedIn(server, (await createWorld(server)).ownerId);
     const browsers = [new Visitor(server), new Visitor(server), new Visitor(server)];
     for (const one of browsers) await one.signIn(owner.email, owner.password);
@@ -308,7 +308,7 @@ describe('a session', () => {
   });
 });
 
-describe('the page to go on to', () => {
+describe('the page after a sign-in', () => {
   test.each([
     'https://evil.example/admin/tokens',
     '//evil.example/admin/tokens',
@@ -322,12 +322,12 @@ describe('the page to go on to', () => {
     '/api/v1/ideas',
     '/admin/sign-in?next=/admin',
     '',
-  ])('is the home page instead of %j', async next => {
+  ])('a sign-in leads to the home page instead of %j', async next => {
     const { location } = await new Visitor(server).signIn(owner.email, owner.password, next);
     expect(location).toBe('/admin');
   });
 
-  test('is a page of the admin area with its query', async () => {
+  test('a sign-in leads to a page of the admin area with its query', async () => {
     const { location } = await new Visitor(server).signIn(owner.email, owner.password, '/admin/tokens?page=2');
     expect(location).toBe('/admin/tokens?page=2');
   });

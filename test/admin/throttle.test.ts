@@ -31,8 +31,8 @@ function inNetwork(visitor: Visitor, ip: string): Visitor {
 }
 const trySignIn = (ip: string, email = owner.email, password = 'a wrong password') => from(ip).signIn(email, password);
 
-describe('tries of passwords', () => {
-  test('of one address are bounded from wherever, exactly, when they come at once', async () => {
+describe('password attempts', () => {
+  test('concurrent attempts with one address from many networks never exceed the limit', async () => {
     const verify = vi.spyOn(argon2, 'verify');
     const answers = await Promise.all(Array.from({ length: 12 }, (_, n) => trySignIn(`203.0.113.${n}`)));
     expect(answers.map(({ status }) => status).sort()).toEqual([...Array(4).fill(422), ...Array(8).fill(429)]);
@@ -46,14 +46,14 @@ describe('tries of passwords', () => {
     expect((await trySignIn('203.0.113.99', owner.email, owner.password)).status).toBe(303);
   });
 
-  test('of others keep nobody out of a browser in which they have signed in, whose own are bounded, too', async () => {
+  test('attempts of other people do not lock a known browser out, and its own attempts are limited', async () => {
     const own = from('203.0.113.7');
     await own.signIn(` ${owner.email.toUpperCase()}`, owner.password);
     for (let n = 0; n < 5; n++) await trySignIn(`198.51.100.${n}`);
     expect((await from('203.0.113.8').signIn(owner.email, owner.password)).status).toBe(429);
     own.cookies.delete('idea_board_session');
     expect((await own.signIn(owner.email, owner.password)).status).toBe(303);
-    // It is known for that address, and as what the server has named it.
+    // The cookie is valid only for this address and with the server's id.
     const known = own.cookies.get('idea_board_browser') ?? '';
     const other = await givePassword(server, await createUser(server));
     for (let n = 0; n < 5; n++) await trySignIn(`198.51.100.${n}`, other.email);
@@ -64,18 +64,18 @@ describe('tries of passwords', () => {
       known.replace(/^./, first => (first === 'A' ? 'B' : 'A')),
     );
     expect((await forged.signIn(owner.email, owner.password)).status).toBe(429);
-    // Signing in again is no way to more tries.
+    // Another sign-in does not add attempts.
     for (let n = 0; n < 4; n++) {
       own.cookies.set('idea_board_browser', known);
       expect((await inNetwork(own, `192.0.2.${n}`).signIn(owner.email, 'wrong')).status).toBe(422);
     }
     expect((await inNetwork(own, '192.0.2.9').signIn(owner.email, owner.password)).status).toBe(429);
-    // Where nobody has tried it by force, they sign in as ever.
+    // Browsers without failed attempts still sign in.
     clock.advance(15 * 60_000);
     expect((await from('203.0.113.8').signIn(owner.email, owner.password)).status).toBe(303);
   });
 
-  test('of one network are bounded, whichever addresses they are for', async () => {
+  test('attempts from one network are limited across addresses', async () => {
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, n) => trySignIn('2001:db8::1', `user${n}@example.com`)),
     );
@@ -86,7 +86,7 @@ describe('tries of passwords', () => {
     expect(limits).toMatchObject([{ bucket: 'sign-in:ip', limit: 6, window_seconds: 900 }]);
   });
 
-  test('are bounded in the same way for an address that nobody has', async () => {
+  test('attempts with an unknown address have the same limit', async () => {
     const tries = async (email: string) => {
       const statuses = [];
       for (let n = 0; n < 6; n++) statuses.push((await trySignIn(`198.51.100.${n}`, email)).status);
@@ -95,11 +95,11 @@ describe('tries of passwords', () => {
     expect(await tries('nobody@example.com')).toEqual(await tries(owner.email));
   });
 
-  test('that succeed leave as many failures as before', async () => {
+  test('a successful attempt does not count as a failure', async () => {
     for (let n = 0; n < 10; n++) expect((await trySignIn('203.0.113.7', owner.email, owner.password)).status).toBe(303);
   });
 
-  test('are counted under a hash of the address', async () => {
+  test('the counter of attempts stores only a hash of the address', async () => {
     await trySignIn('203.0.113.7');
     const keys = (await server.sql<{ key: string }>(`select key from rate_limits where key like 'sign-in:%'`)).map(
       ({ key }) => key,
@@ -112,7 +112,7 @@ describe('tries of passwords', () => {
     expect(keys.join()).not.toContain('example');
   });
 
-  test('end the number of lines that strangers can write into the audit log', async () => {
+  test('the limit also bounds the lines that strangers can write into the audit log', async () => {
     const userId = await createUser(server);
     const { email } = await givePassword(server, userId);
     server.auditLines.length = 0;
@@ -131,7 +131,7 @@ describe('successful sign-ins', () => {
   });
   const countSuccesses = () => readAudit(server.auditLines).filter(({ event }) => event === 'sign_in.succeeded').length;
 
-  test('successful sign-ins to one account are limited from wherever and in known browsers too', async () => {
+  test('successful sign-ins of one user are limited in every network and in known browsers', async () => {
     const known = from('203.0.113.200');
     expect((await known.signIn(owner.email, owner.password)).status).toBe(303);
     const answers = await Promise.all(
@@ -165,7 +165,7 @@ describe('successful sign-ins', () => {
 });
 
 describe('links to set a password', () => {
-  test('are bounded for one address, in the same way for one that nobody has', async () => {
+  test('password links for one address are limited, also for an unknown address', async () => {
     for (const email of [owner.email, 'nobody@example.com']) {
       const ask = (n: number) => from(`198.51.100.${n}`).post('/admin/password-link', { email });
       const answers = await Promise.all(Array.from({ length: 9 }, (_, n) => ask(n)));
@@ -174,7 +174,7 @@ describe('links to set a password', () => {
   });
 });
 
-test('whoever would have to wait for too long is told to come back', async () => {
+test('a sign-in gets 503 if it would wait too long', async () => {
   const { verify } = argon2;
   const release = Promise.withResolvers<void>();
   const spy = vi.spyOn(argon2, 'verify').mockImplementation((async (...parameters: Parameters<typeof verify>) => {
@@ -188,7 +188,7 @@ test('whoever would have to wait for too long is told to come back', async () =>
   await Promise.all(busy);
   vi.restoreAllMocks();
   expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '60']);
-  expect(answer.html).toContain('Many people sign in right now');
+  expect(answer.html).toContain('Many people are signing in right now');
 });
 
 test('at most two passwords are hashed at once, and a flood is refused instead of waiting', async () => {

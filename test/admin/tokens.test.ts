@@ -29,13 +29,13 @@ const tokens = () =>
 const level = (boardId = world.boardId) => `level_${boardId}`;
 const create = (fields: Record<string, string>) => visitor.submit('/admin/tokens', '/admin/tokens', fields);
 const plaintextIn = (html: string) => /ib_\d+_[\w-]{43}/.exec(html)?.[0] ?? '';
-// It may have underscores of its own.
+// The secret may contain underscores.
 const secretOf = (plaintext: string) => plaintext.split('_').slice(2).join('_');
 const slug = async (accountId: number) =>
   (await server.sql<{ slug: string }>('select slug from accounts where id = $1', [accountId]))[0]?.slug ?? '';
 
 describe('a token', () => {
-  test('is made for the boards that were chosen, works, and is shown this once', async () => {
+  test('a new token works on the chosen boards and is shown once', async () => {
     const second = await createBoard(server, world.accountId, { name: 'Mobile' });
     const third = await createBoard(server, world.accountId);
     const day = new Date(clock.now().getTime() + 86_400_000).toISOString().slice(0, 10);
@@ -47,7 +47,7 @@ describe('a token', () => {
     });
     expect(answer.status).toBe(201);
     expect(answer.headers.get('cache-control')).toBe('no-store');
-    // The one page with a script: it copies what is shown, and comes from here.
+    // Only this page has a script. The script is from this server and copies the token.
     expect(answer.headers.get('content-security-policy')).toMatch(/;script-src 'self'$/);
     expect(answer.html.match(/<script[^>]*>/g)).toEqual([
       expect.stringMatching(/^<script src="\/assets\/[0-9a-f]{16}\.js" defer>$/),
@@ -60,7 +60,7 @@ describe('a token', () => {
     });
     expect(body.boards.map((one: { grant: string }) => one.grant).sort()).toEqual(['read', 'write']);
     expect(JSON.stringify(body.boards)).not.toContain(third.slug);
-    // The line can be pasted as it stands.
+    // The command works without changes.
     const [, path] =
       new RegExp(`Bearer ${plaintext}&#39; &#39;http://localhost:3000(/[^&]+)&#39;`).exec(answer.html) ?? [];
     expect((await request(server, `GET ${path}`, { token: plaintext })).status).toBe(200);
@@ -83,11 +83,11 @@ describe('a token', () => {
     ['no name', { name: ' ' }, 'must not be empty'],
     ['a name that is too long', { name: 'x'.repeat(101) }, 'at most 100'],
     ['no board', { level: '' }, 'at least one board'],
-    ['a level that there is not', { level: 'admin' }, 'Choose a level'],
-    ['a day that is over', { expires_on: '2020-01-01' }, 'expired already'],
-    ['no day', { expires_on: 'soon' }, 'year-month-day'],
-    ['a day that there is not', { expires_on: '2030-02-31x' }, 'year-month-day'],
-  ])('with %s is not made, and the form keeps what was entered', async (_what, given: Record<string, string>, why) => {
+    ['an unknown level', { level: 'admin' }, 'Choose a level'],
+    ['a past day', { expires_on: '2020-01-01' }, 'expired already'],
+    ['an invalid day', { expires_on: 'soon' }, 'year-month-day'],
+    ['a day with extra characters', { expires_on: '2030-02-31x' }, 'year-month-day'],
+  ])('a token with %s is refused, and the form keeps its values', async (_what, given: Record<string, string>, why) => {
     const fields = { name: 'Support "bot"', level: 'write', expires_on: '2099-01-01', ...given };
     const { level: chosen, ...rest } = fields;
     const answer = await create({ ...rest, [level()]: chosen });
@@ -98,14 +98,14 @@ describe('a token', () => {
     expect(server.auditLines).toEqual([]);
   });
 
-  test('grants no board of another account', async () => {
+  test('a token gives no access to a board of another account', async () => {
     const other = await createWorld(server);
     const answer = await create({ name: 'Bot', [level(other.boardId)]: 'read' });
     expect(answer.status).toBe(422);
     expect(await tokens()).toEqual([]);
   });
 
-  test('is not made where the plan has no Agent API: neither is there a form, nor does one work', async () => {
+  test('a plan without the Agent API has no form for tokens and refuses a sent form', async () => {
     const page = await visitor.get('/admin/tokens');
     await server.sql(`update accounts set plan = 'starter' where id = $1`, [world.accountId]);
     const refused = await visitor.get('/admin/tokens');
@@ -116,7 +116,7 @@ describe('a token', () => {
     expect(await tokens()).toEqual([]);
   });
 
-  test('is revoked after a question, and answered 401 from then on', async () => {
+  test('a token is revoked after a confirmation and then gets 401', async () => {
     const { id, token } = await issueToken(server, world, 'read', { name: 'Old bot' });
     const path = `/admin/tokens/${id}/revoke`;
     expect((await visitor.get(path)).html).toContain('Revoke <bdi>Old bot</bdi>?');
@@ -125,13 +125,13 @@ describe('a token', () => {
     expect([answer.status, answer.location]).toEqual([303, '/admin/tokens?notice=revoked']);
     expect((await visitor.get('/admin/tokens?notice=revoked')).html).toContain('The token is revoked.');
     expect((await request(server, 'GET /api/v1/token', { token })).key).toBe('unauthorized');
-    expect((await visitor.get(path)).html).toContain('It is revoked already');
+    expect((await visitor.get(path)).html).toContain('The token is already revoked');
     expect(readAudit(server.auditLines)).toContainEqual(
       expect.objectContaining({ event: 'token.revoked', by: 'user', by_user_id: world.ownerId, token_id: id }),
     );
   });
 
-  test('of another account is not found, and stays', async () => {
+  test('a token of another account is not found and does not change', async () => {
     const other = await createWorld(server);
     const { id } = await issueToken(server, other, 'read');
     const { html } = await visitor.get('/admin');
@@ -145,7 +145,7 @@ describe('a token', () => {
 });
 
 describe('the list of tokens', () => {
-  test('shows grants, issuer, kind, last use, expiry and state, those that work first', async () => {
+  test('the list shows each token with its grants, issuer, kind, last use, expiry and state, and active tokens come first', async () => {
     const { id: used } = await issueToken(server, world, 'moderate', { name: 'Used' });
     const { id: oauth } = await issueToken(server, world, 'read', { name: 'Agent' });
     const { id: expired } = await issueToken(server, world, 'read', { name: 'Expired one' });
@@ -167,7 +167,7 @@ describe('the list of tokens', () => {
       expect(html).toContain(text);
   });
 
-  test('escapes every name, wherever it stands', async () => {
+  test('the list and the confirmation escape every name', async () => {
     const hostile = `"><img src=x onerror='alert(1)'>`;
     await issueToken(server, world, 'read', { name: hostile });
     await server.sql('update accounts a set name = $2 where id = $1', [world.accountId, hostile]);
@@ -194,7 +194,7 @@ describe('the list of tokens', () => {
     expect(visitors.html).not.toContain('<img');
   });
 
-  test('goes on a next page where there are many, and stays below 50 kB', async () => {
+  test('the list of tokens has pages below 50 kB', async () => {
     await server.sql(
       `insert into api_tokens (account_id, issuer_id, voter_id, name, secret_hash)
       select $1, $2, v.id, repeat('x', 100), sha256(v.id::text::bytea)
@@ -202,7 +202,7 @@ describe('the list of tokens', () => {
       [world.accountId, world.ownerId],
     );
     for (let made = 0; made < 30; made++) await issueToken(server, world, 'read', { name: 'W'.repeat(100) });
-    // The newest of all, but one that works no more.
+    // The newest token, but expired.
     const { id: over } = await issueToken(server, world, 'read', { name: 'Over' });
     await server.sql('update api_tokens set revoked_at = now() where id = $1', [over]);
     const first = await visitor.get('/admin/tokens');
@@ -215,13 +215,13 @@ describe('the list of tokens', () => {
       '/admin/tokens?page=2',
       undefined,
     ]);
-    expect(second.html).toContain('/admin/tokens?page=1');
+    expect(second.html).toContain('href="/admin/tokens">First page');
     expect((await visitor.get(`/admin/tokens?page=${'9'.repeat(15)}`)).html).toContain('There is no token here');
   });
 });
 
 describe('the pages of tokens', () => {
-  test.each(['moderator', 'member'] as const)('are closed to a %s', async role => {
+  test.each(['moderator', 'member'] as const)('the pages of tokens are closed to a %s', async role => {
     const { id } = await issueToken(server, world, 'read');
     const other = await signedIn(server, await createMember(server, world.accountId, role));
     const { html } = await other.get('/admin');
@@ -229,7 +229,7 @@ describe('the pages of tokens', () => {
     const form_token = /name="form_token" value="([^"]+)"/.exec(html)?.[1] ?? '';
     for (const path of ['/admin/tokens', `/admin/tokens/${id}/revoke`]) {
       const refused = await other.get(path);
-      // They go on from there by what stands around every page of theirs.
+      // The refusal has the frame of the other pages.
       expect([refused.status, refused.html.includes('action="/admin/sign-out"')]).toEqual([403, true]);
       const answer = await other.post(path, { form_token, name: 'Bot', [level()]: 'read' });
       expect([answer.status, answer.html.includes(`is ${role}`)]).toEqual([403, true]);
@@ -237,14 +237,14 @@ describe('the pages of tokens', () => {
     expect(await tokens()).toMatchObject([{ id, revoked_at: null }]);
   });
 
-  test('are open to an admin, and to nobody who is not signed in', async () => {
+  test('the pages of tokens are open to an admin and closed to visitors', async () => {
     const admin = await signedIn(server, await createMember(server, world.accountId, 'admin'));
     expect((await admin.get('/admin/tokens')).status).toBe(200);
     admin.cookies.clear();
     expect((await admin.get('/admin/tokens')).location).toBe('/admin/sign-in?next=%2Fadmin%2Ftokens');
   });
 
-  test('are of the account in the address, which is there where the user has several', async () => {
+  test('the pages of tokens show the account in the address for a user with several accounts', async () => {
     const other = await createWorld(server);
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'admin')`, [
       other.accountId,
@@ -269,7 +269,7 @@ describe('the pages of tokens', () => {
     expect((await visitor.post('/admin/tokens', { form_token, name: 'Which' })).status).toBe(404);
   });
 
-  test('of an account in which the user is not, or which is not there, are not found', async () => {
+  test('the pages of tokens are not found for an unknown account or an account of others', async () => {
     const other = await createWorld(server);
     for (const name of [await slug(other.accountId), 'no-such-account']) {
       for (const path of ['/admin', '/admin/tokens']) {

@@ -15,7 +15,7 @@ export interface Seen {
   location: string | null;
 }
 
-/** What a form sends: pairs where several have one name. */
+/** The fields of a form. Pairs allow several fields with one name. */
 export type Fields = Record<string, string> | [name: string, value: string][];
 
 interface Sending {
@@ -111,7 +111,7 @@ export async function emailOf({ sql }: TestServer, userId: number): Promise<stri
   return user?.email ?? '';
 }
 
-/** A browser in which a user is signed in. */
+/** A browser with a signed-in user. */
 export async function signedIn(server: TestServer, userId: number): Promise<Visitor> {
   const { email, password } = await givePassword(server, userId);
   const visitor = new Visitor(server);

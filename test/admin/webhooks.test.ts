@@ -49,7 +49,7 @@ const byOwner = () => ({ by: 'user', by_user_id: world.ownerId, account_id: worl
 const sendTest = (id: number) => visitor.submit(`${list}/${id}`, `${list}/${id}/test`);
 
 describe('a webhook', () => {
-  test('is made in the page, which shows its secret this once; its test event is signed with it, and is in the log', async () => {
+  test('a new webhook shows its secret once, which signs a test event in the log', async () => {
     const url = `${receiver.url}/ideas?key=a-secret-path`;
     const made = await create({ url, description: ' For data ', board: world.boardSlug, 'event_idea.created': '1' });
     expect([made.status, made.headers.get('cache-control')]).toEqual([201, 'no-store']);
@@ -76,7 +76,7 @@ describe('a webhook', () => {
     for (const text of ['Answered 200', `evt_${delivery?.event_id}`, `&quot;endpoint_id&quot;: ${id}`, url]) {
       expect(html).toContain(text);
     }
-    // Neither the secret nor what proves that one has it.
+    // Neither the secret nor a signature.
     const signature = received?.headers['webhook-signature']?.slice('v1,'.length) ?? '';
     const pages = await Promise.all([list, path, log, `${path}/deliveries`].map(one => visitor.get(one)));
     for (const page of pages) expect(page.html).not.toMatch(/whsec_/);
@@ -94,7 +94,7 @@ describe('a webhook', () => {
     ]);
   });
 
-  test('is not made of what is wrong, and the form says why and keeps what was entered', async () => {
+  test('an invalid webhook is refused with the reason, and the form keeps its values', async () => {
     const cases: [Record<string, string>, string][] = [
       [{ url: '' }, 'is not a URL'],
       [{ url: 'ftp://example.com' }, 'must begin with https:// or http://'],
@@ -121,7 +121,7 @@ describe('a webhook', () => {
     expect([await webhooks(), server.auditLines]).toEqual([[], []]);
   });
 
-  test('is changed as a whole, and what is left stays as it was entered', async () => {
+  test('the form changes a webhook, and an unchanged URL stays as it was entered', async () => {
     const entered = 'HTTPS://Hooks.Example.com/é';
     const { id } = await addWebhook(server, world, { url: entered, eventTypes: ['idea.created'] });
     const path = `${list}/${id}`;
@@ -142,7 +142,7 @@ describe('a webhook', () => {
     ]);
   });
 
-  test('has two secrets after a rotation, and one after a rotation without an overlap', async () => {
+  test('a webhook has two secrets after a rotation, and one after a rotation without an overlap', async () => {
     const { id, secret: first } = await addWebhook(server, world, { url: receiver.url });
     const path = `${list}/${id}/rotate-secret`;
     const rotate = (hours: string) => visitor.submit(path, path, { overlap_hours: hours });
@@ -152,8 +152,8 @@ describe('a webhook', () => {
     }
     const rotated = await rotate('48');
     const second = secretIn(rotated.html);
-    expect([rotated.status, rotated.html.includes('the secret before signs, too')]).toEqual([200, true]);
-    expect((await visitor.get(path)).html).toContain('A rotation is under way');
+    expect([rotated.status, rotated.html.includes('The previous secret still signs')]).toEqual([200, true]);
+    expect((await visitor.get(path)).html).toContain('A rotation is in progress');
     await sendTest(id);
     const [during] = await receiver.waitForRequests(1);
     expect(verify(during as never, second)).toEqual(verify(during as never, first));
@@ -172,17 +172,17 @@ describe('a webhook', () => {
     );
   });
 
-  test('that is disabled after a question gets nothing, until it is enabled', async () => {
+  test('a webhook that is disabled after a confirmation gets no events until it is enabled', async () => {
     const { id } = await addWebhook(server, world, { url: receiver.url });
     const path = `${list}/${id}`;
     const before = await visitor.get(path);
-    expect((await visitor.get(`${path}/disable`)).html).toContain('Nothing more is sent to it');
+    expect((await visitor.get(`${path}/disable`)).html).toContain('The webhook gets no more events');
     const answer = await visitor.submit(`${path}/disable`, `${path}/disable`);
     expect([answer.status, answer.location]).toEqual([303, `${path}?notice=disabled`]);
     const { html } = await visitor.get(path);
     expect(html).toContain('Disabled by an administrator');
     expect(html).not.toContain(`action="${path}/test"`);
-    // A page that was open before it was disabled.
+    // A page from before the webhook was disabled.
     const refused = await visitor.post(`${path}/test`, hiddenFields(before.html, `${path}/test`));
     expect([refused.status, refused.html.includes('enable it first')]).toEqual([409, true]);
 
@@ -201,11 +201,11 @@ describe('a webhook', () => {
     ]);
   });
 
-  test('is deleted with its log, after a question', async () => {
+  test('a webhook is deleted with its log after a confirmation', async () => {
     const { id } = await addWebhook(server, world, { url: 'https://hooks.example.com/' });
     await administer(server, admin => sendTestEvent(admin, world.accountId, id));
     const path = `${list}/${id}/delete`;
-    expect((await visitor.get(path)).html).toContain('the log of its deliveries is deleted with it');
+    expect((await visitor.get(path)).html).toContain('its delivery log is deleted');
     expect((await visitor.submit(path, path)).location).toBe(`${list}?notice=deleted`);
     expect([await webhooks(), await deliveriesOf(server, id)]).toEqual([[], []]);
     expect((await visitor.get(`${list}/${id}`)).status).toBe(404);
@@ -214,7 +214,7 @@ describe('a webhook', () => {
 });
 
 describe('the list of webhooks', () => {
-  test('goes on on a next page, counts what waits as far as that tells something, and stays small', async () => {
+  test('the list of webhooks has small pages and a bounded count of waiting deliveries', async () => {
     await server.sql(
       `insert into webhook_endpoints (account_id, url, description, event_types, secret, disabled_at, disabled_reason)
       select $1, 'https://hooks.example.com/' || repeat('x', 1900) || n, repeat('W', 200),
@@ -239,8 +239,8 @@ describe('the list of webhooks', () => {
     const next = /rel="next" href="([^"]+)"/.exec(first.html)?.[1] ?? '';
     const second = await visitor.get(next);
     expect(second.html.match(/<li class="card/g)).toHaveLength(10);
-    expect(second.html).toContain('Back to the newest');
-    // Each is told of whatever happens, so that there is an end to them.
+    expect(second.html).toContain('First page');
+    // The number is limited, because each webhook gets every event.
     await server.sql(
       `insert into webhook_endpoints (account_id, url, secret) select $1, 'https://hooks.example.com', '' from generate_series(1, 70)`,
       [world.accountId],
@@ -271,7 +271,7 @@ describe('the pages of webhooks', () => {
     const { id } = await addWebhook(server, of, { url: 'https://hooks.example.com/' });
     const deliveryId = await administer(server, async admin => {
       const made = await sendTestEvent(admin, of.accountId, id);
-      // The worker is not to look at it.
+      // The worker must not deliver it.
       await admin.query(giveUp, [made]);
       return made;
     });
@@ -284,7 +284,7 @@ describe('the pages of webhooks', () => {
       [of.accountId],
     );
 
-  test.each(['moderator', 'member'] as const)('are closed to a %s', async role => {
+  test.each(['moderator', 'member'] as const)('the pages of webhooks are closed to a %s', async role => {
     const { id, deliveryId } = await withDelivery(world);
     const before = await everything(world);
     const other = await signedIn(server, await createMember(server, world.accountId, role));
@@ -299,7 +299,7 @@ describe('the pages of webhooks', () => {
     expect(await everything(world)).toEqual(before);
   });
 
-  test('of another account are not found, and nothing is changed there', async () => {
+  test('webhooks of another account are not found and do not change', async () => {
     const other = await createWorld(server);
     const { id, deliveryId } = await withDelivery(other);
     const before = await everything(other);
@@ -317,7 +317,7 @@ describe('the pages of webhooks', () => {
     expect(server.auditLines).toEqual([]);
   });
 
-  test('are open to an admin, and escape every name, wherever it stands', async () => {
+  test('the pages of webhooks are open to an admin and escape every name', async () => {
     const hostile = `"><img src=x onerror='alert(1)'>\u202e`;
     const { id, deliveryId } = await withDelivery(world);
     await server.sql('update accounts a set name = $2 where id = $1', [world.accountId, hostile]);

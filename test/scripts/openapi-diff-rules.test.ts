@@ -23,7 +23,9 @@ test('exactly the additive rules need no action', () => {
 });
 
 test('the documentation lists the current rules', () => {
-  expect(page.endsWith(renderRules()), 'replace the tables with the output of npm run openapi:diff -- --rules').toBe(true);
+  expect(page.endsWith(renderRules()), 'replace the tables with the output of npm run openapi:diff -- --rules').toBe(
+    true,
+  );
 });
 
 test('every rule has at least one test case', () => {

@@ -10,18 +10,18 @@ import { accountErasedFrom, shownAddress, shownName, showTime } from '../shell/s
 import { serveRoutes, type Visit } from '../shell/visit.ts';
 import { askForOwnPassword } from '../sign-in/own-password.ts';
 
-const accountPage = definePage<object>('admin/account/account');
-const deletionPage = definePage<object>('admin/account/delete');
+const accountPage = definePage('admin/account/account');
+const deletionPage = definePage('admin/account/delete');
 
 const notices = {
-  saved: 'It is saved.',
-  kept: 'The account stays: nothing of it is erased.',
+  saved: 'The account is saved.',
+  kept: 'The deletion of the account is canceled.',
 };
 
-/** So many owners fit a line or two. */
+/** As many as fit into one or two lines. */
 const maxOwners = 5;
 
-/** An account. Its owners and admins see it, and its owners change, delete and keep it. */
+/** An account. Its owners and admins see it. Its owners change, delete and keep it. */
 export function serveAccount(app: FastifyInstance, server: ServerDependencies) {
   const { clock, config } = server;
   const askForPassword = askForOwnPassword(server);
@@ -67,7 +67,7 @@ export function serveAccount(app: FastifyInstance, server: ServerDependencies) {
   async function askForDeletion(visit: Visit, problem?: Problem) {
     const view = await visit.administer(admin => readAccount(admin, visit.account.id));
     const accountPath = visit.path('/admin/account');
-    // The page of a scheduled deletion is the account's.
+    // The account page shows a scheduled deletion.
     if (view.deletion_scheduled_at !== null) return accountPath;
     const data = {
       name: shownName(view.name),
@@ -84,11 +84,11 @@ export function serveAccount(app: FastifyInstance, server: ServerDependencies) {
     return visit.page(deletionPage, 'Delete the account', data, { problem });
   }
 
-  /** Requires the slug and the password: the deletion erases everything, and no backup of ours restores it. */
+  /** Requires the slug and the password, because nobody can restore an erased account. */
   async function scheduleDeletion(visit: Visit) {
     const { id, slug } = visit.account;
     if (visit.field('slug').trim() !== slug) {
-      throw new FormProblem(422, `Write ${slug} to say that you mean this account`);
+      throw new FormProblem(422, `Enter ${slug} to confirm the deletion`);
     }
     await askForPassword(visit);
     await visit.administer(admin => scheduleAccountDeletion(admin, id));

@@ -4,7 +4,7 @@ import type { Board } from '../../entities/board.ts';
 import { fieldOf } from '../shell/form.ts';
 import { isTimeZone, openZone, type Zone } from './time-zones.ts';
 
-/** The bounds of the two windows, by the fields of the form, which have the names of the API. */
+/** The bounds of the two windows. The form's fields have the names of the API. */
 export const bounds = [
   { field: 'submissions_open_at', property: 'submissionsOpenAt', label: 'Submissions open' },
   { field: 'submissions_close_at', property: 'submissionsCloseAt', label: 'Submissions close' },
@@ -14,14 +14,14 @@ export const bounds = [
 
 export type Bound = (typeof bounds)[number];
 
-/** What was entered in the form of the deadlines. */
+/** The values of the deadline form. */
 export interface DeadlineForm {
-  /** In which the times were entered. */
+  /** The zone of the entered times. */
   zone: string;
-  /** In which the form showed what is stored. */
+  /** The zone of the stored times in the form. */
   shownZone: string;
   seenAt: string;
-  /** The time of day of a bound, as its field has it; empty for no bound. */
+  /** The field of a bound: a day and time, or an empty text for no bound. */
   textOf(bound: Bound): string;
 }
 
@@ -37,15 +37,15 @@ export function readDeadlineForm(body: unknown): DeadlineForm {
   };
 }
 
-/** What a field shows of a bound that is stored. */
+/** The value of a field for a stored bound. */
 export function storedText(board: Board, { property }: Bound, zone: Zone): string {
   const time = board[property];
   return time ? zone.localTextOf(time) : '';
 }
 
 /**
- * The bounds that are left as the form showed them, which was in another zone than the one now chosen. Whether their times
- * are meant in that one, or are only to be seen in it, the form does not tell.
+ * The bounds that the form left unchanged although it chose another zone. The person may mean the same times of day in the
+ * new zone, or may only want to see the stored times in it. The form cannot tell which.
  */
 export function untouchedInOtherZone(board: Board, form: DeadlineForm): readonly Bound[] {
   if (form.zone === form.shownZone) return [];
@@ -53,17 +53,17 @@ export function untouchedInOtherZone(board: Board, form: DeadlineForm): readonly
   return bounds.filter(bound => board[bound.property] && form.textOf(bound) === storedText(board, bound, shownZone));
 }
 
-/** The changes that the form asks for, and which of its times come twice on their day. */
+/** The changes of the form, and the bounds whose time occurs twice on its day. */
 export function changesOf(board: Board, form: DeadlineForm): { changes: BoardChanges; twice: Bound[] } {
   const zone = openZone(form.zone);
   const changes: BoardChanges = {};
   const twice: Bound[] = [];
   for (const bound of bounds) {
     const text = form.textOf(bound);
-    // What was not touched stays to the millisecond, and the second of two times that look the same stays that one.
+    // An unchanged bound keeps its milliseconds. It also stays the second one of two times with the same text.
     if (text === storedText(board, bound, zone)) continue;
     const times = text === '' ? [null] : timesOf(text, bound, zone);
-    // Clocks that go back show some times twice: the first is meant, and the page says which time that is in UTC.
+    // Clocks that go back show some times twice. The first one applies, and the page shows its time in UTC.
     changes[bound.property] = times[0] ?? null;
     if (times.length > 1) twice.push(bound);
   }
@@ -72,10 +72,10 @@ export function changesOf(board: Board, form: DeadlineForm): { changes: BoardCha
 
 function timesOf(text: string, { label }: Bound, zone: Zone): Date[] {
   const times = zone.timesOf(text);
-  if (!times) throw new AdministrationError('invalid', `${label}: give a day and a time, such as 2026-03-14 09:00`);
+  if (!times) throw new AdministrationError('invalid', `${label}: enter a day and a time, such as 2026-03-14 09:00`);
   if (times.length > 0) return times;
   throw new AdministrationError(
     'invalid',
-    `${label}: there is no ${text.replace('T', ' ')} in ${zone.name}, because clocks go forward over it. Give a time before or after`,
+    `${label}: clocks in ${zone.name} skip ${text.replace('T', ' ')}. Enter an earlier or a later time`,
   );
 }

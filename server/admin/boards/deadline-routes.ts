@@ -2,24 +2,24 @@ import { AdministrationError } from '../../domain/administration.ts';
 import { updateBoard } from '../../domain/boards/edit-board.ts';
 import { BoardChangedError, requireBoardAsSeen } from '../../domain/boards/find-board.ts';
 import { definePage } from '../../pages/shell/page.ts';
-import { fieldOf, type Problem } from '../shell/form.ts';
+import type { Problem } from '../shell/form.ts';
 import type { Route, Visit } from '../shell/visit.ts';
-import { boardPage, onBoard, pathOnBoard } from './board-page.ts';
+import { boardPage, pathOnBoard } from './board-page.ts';
 import { changesOf, type DeadlineForm, readDeadlineForm, untouchedInOtherZone } from './deadline-form.ts';
 import { presentDeadlines } from './present-deadlines.ts';
 import { isTimeZone } from './time-zones.ts';
 
-const deadlinePage = definePage<object>('admin/boards/deadlines');
+const deadlinePage = definePage('admin/boards/deadlines');
 
 const notices = {
-  saved: 'The deadlines are saved. They hold from this moment on.',
+  saved: 'The deadlines are saved and apply now.',
   first:
-    'The deadlines are saved. One of the times comes twice on its day, when clocks go back: the first of the two is meant. Its time in UTC tells which that is.',
+    'The deadlines are saved. One of the times occurs twice on its day, because clocks go back. The first one applies. Check its time in UTC.',
 };
 
-const look = 'The time zone is another one, and the times below now stand in it. Look at them, and save them again';
+const look = 'The times below are now shown in the new time zone. Check them and save again';
 
-/** The deadlines of a board: when ideas and votes are taken (POST /api/v1/ideas; Idea actions, 2). */
+/** The deadlines of a board for ideas and votes (POST /api/v1/ideas; Idea actions, 2). */
 export const deadlineRoute: Route = {
   path: '/admin/boards/:slug/deadlines',
   show: showDeadlines,
@@ -46,28 +46,27 @@ function save(visit: Visit, form: DeadlineForm) {
   });
 }
 
-async function showDeadlines(visit: Visit, problem?: Problem) {
+function showDeadlines(visit: Visit, problem?: Problem) {
   const form = visit.isSent ? readDeadlineForm(visit.request.body) : undefined;
-  const board = await onBoard(visit, async (_admin, found) => found);
-  const zoneName = form?.zone ?? chosenZone(visit);
-  const presented = presentDeadlines(board, { zoneName, form, now: visit.server.clock.now() });
-  const isStale = problem?.cause instanceof BoardChangedError;
-  const data = {
-    ...presented,
-    // A person who is told of another's change has seen it now. A person who is told of another problem has not.
-    seenAt: form && !isStale ? form.seenAt : presented.seenAt,
-    action: pathOnBoard(visit, 'deadlines', { slug: board.slug }),
-  };
-  return boardPage(visit, board, { template: deadlinePage, tab: 'deadlines' }, data, { notices, problem });
+  return boardPage(visit, { template: deadlinePage, tab: 'deadlines', notices, problem }, (_admin, board) => {
+    const isStale = problem?.cause instanceof BoardChangedError;
+    const zoneName = form?.zone ?? chosenZone(visit);
+    return {
+      ...presentDeadlines(board, { zoneName, form, now: visit.server.clock.now() }),
+      // The page of a BoardChangedError shows the other person's change, so the person has seen it.
+      seenAt: form && !isStale ? form.seenAt : board.updatedAt.toISOString(),
+      action: pathOnBoard(visit, 'deadlines', { slug: board.slug }),
+    };
+  });
 }
 
-/** Each browser remembers the time zone for itself, in a cookie. */
+/** A cookie with the time zone that was last used in the browser. */
 const zoneCookie = 'idea_board_zone';
 const yearSeconds = 365 * 86_400;
 
-/** The zone that the address names, else the one used last in this browser, else UTC. */
-function chosenZone({ request: { query, cookies } }: Visit): string {
-  return [fieldOf(query, 'zone'), cookies[zoneCookie] ?? ''].find(isTimeZone) ?? 'UTC';
+/** The zone in the address, else the last one used in this browser, else UTC. */
+function chosenZone(visit: Visit): string {
+  return [visit.parameter('zone'), visit.request.cookies[zoneCookie] ?? ''].find(isTimeZone) ?? 'UTC';
 }
 
 function rememberZone({ reply, server }: Visit, zone: string) {

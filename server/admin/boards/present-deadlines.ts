@@ -1,68 +1,43 @@
 import type { Board } from '../../entities/board.ts';
-import type { ShownTime } from '../shell/show.ts';
-import { stateOfWindow, type Window } from './board-page.ts';
+import { optionsOf } from '../shell/choices.ts';
+import { stateOfWindow } from './board-page.ts';
 import { type Bound, bounds, type DeadlineForm, storedText, untouchedInOtherZone } from './deadline-form.ts';
 import { localBounds, openZone, timeZones, type Zone } from './time-zones.ts';
 
-/** The deadlines of a board, as the page shows them. */
-export interface PresentedDeadlines {
-  zone: string;
-  seenAt: string;
-  windows: {
-    title: string;
-    state: ReturnType<typeof stateFlag>;
-    explanation: string;
-    bounds: PresentedBound[];
-  }[];
-  regions: { label: string; zones: { value: string; label: string; isChosen: boolean }[] }[];
-  min: string;
-  max: string;
-}
-
-interface PresentedBound {
-  field: string;
-  label: string;
-  /** What stands in the field. */
-  text: string;
-  /** What is stored; undefined for no bound. */
-  stored?: { inZone: ShownTime; inUtc: ShownTime } | undefined;
-}
-
-/** The form is what was entered and not saved; without one the fields show what is stored. */
+/** Presents a refused form, or the stored deadlines if there is no form. */
 export function presentDeadlines(
   board: Board,
   { zoneName, form, now }: { zoneName: string; form?: DeadlineForm | undefined; now: Date },
-): PresentedDeadlines {
+) {
   const zone = openZone(zoneName);
   const untouched = form ? untouchedInOtherZone(board, form) : bounds;
-  const present = (bound: Bound): PresentedBound => ({
+  const present = (bound: Bound) => ({
     field: bound.field,
     label: bound.label,
     text: form && !untouched.includes(bound) ? form.textOf(bound) : storedText(board, bound, zone),
     stored: presentStored(board[bound.property], zone),
   });
-  const window = (title: string, explanation: string, what: Window, ends: readonly Bound[]) => ({
+  const window = (title: string, explanation: string, opening: Bound, closing: Bound) => ({
     title,
     explanation,
-    state: stateFlag(what, now),
-    bounds: ends.map(present),
+    state: stateFlag(board[opening.property], board[closing.property], now),
+    bounds: [present(opening), present(closing)],
   });
   const [submissionsOpen, submissionsClose, votingOpens, votingCloses] = bounds;
   return {
     zone: zone.name,
-    seenAt: board.updatedAt.toISOString(),
     windows: [
       window(
         'Submissions',
-        'Outside this window new ideas are refused with 423: submissions_not_open_yet before it, submissions_closed after it.',
-        { openAt: board.submissionsOpenAt, closeAt: board.submissionsCloseAt },
-        [submissionsOpen, submissionsClose],
+        'New ideas get 423 outside this window: submissions_not_open_yet before it, submissions_closed after it.',
+        submissionsOpen,
+        submissionsClose,
       ),
       window(
         'Voting',
-        'Outside this window votes are refused with 423: voting_not_open_yet before it, voting_closed after it.',
-        { openAt: board.votingOpenAt, closeAt: board.votingCloseAt },
-        [votingOpens, votingCloses],
+        'Votes get 423 outside this window: voting_not_open_yet before it, voting_closed after it.',
+        votingOpens,
+        votingCloses,
       ),
     ],
     regions: regionsOf(zone.name),
@@ -70,32 +45,34 @@ export function presentDeadlines(
   };
 }
 
-function presentStored(time: Date | null | undefined, zone: Zone): PresentedBound['stored'] {
+function presentStored(time: Date | null | undefined, zone: Zone) {
   if (!time) return undefined;
   const iso = time.toISOString();
   return { inZone: { text: zone.show(time), iso }, inUtc: { text: openZone('UTC').show(time), iso } };
 }
 
-function stateFlag(window: Window, now: Date): { label: string; chip: string } {
-  if (!window.openAt && !window.closeAt) return { label: 'Always open', chip: 'chip-outline' };
-  const state = stateOfWindow(window, now);
+function stateFlag(openAt: Date | null | undefined, closeAt: Date | null | undefined, now: Date) {
+  if (!openAt && !closeAt) return { label: 'Always open', chip: 'chip-outline' };
+  const state = stateOfWindow({ openAt, closeAt }, now);
   if (state === 'open') return { label: 'Open now', chip: 'chip-completed' };
   return state === 'closed'
     ? { label: 'Closed', chip: 'chip-declined' }
     : { label: 'Not open yet', chip: 'chip-planned' };
 }
 
-/** The zones by their continents, so that a long list can be gone through. */
-function regionsOf(chosen: string): PresentedDeadlines['regions'] {
+/** The time zones grouped by continent. */
+function regionsOf(chosen: string) {
   return [...Map.groupBy(timeZones, zone => zone.split('/', 1)[0] ?? zone)].map(([label, zones]) => ({
     label,
-    zones: zones.map(value => ({
-      value,
-      label: value
-        .slice(value.indexOf('/') + 1)
-        .replaceAll('_', ' ')
-        .replaceAll('/', ', '),
-      isChosen: value === chosen,
-    })),
+    zones: optionsOf(
+      zones.map(zone => [
+        zone,
+        zone
+          .replace(/^.*?\//, '')
+          .replaceAll('_', ' ')
+          .replaceAll('/', ', '),
+      ]),
+      chosen,
+    ),
   }));
 }

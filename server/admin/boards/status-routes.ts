@@ -1,5 +1,5 @@
 import { type StatusCategory, statusCategories } from '../../../contract/status.ts';
-import { AdministrationError } from '../../domain/administration.ts';
+import { type Administration, AdministrationError } from '../../domain/administration.ts';
 import {
   addStatus,
   listStatusesInUse,
@@ -9,15 +9,17 @@ import {
   type StatusInUse,
   updateStatus,
 } from '../../domain/statuses/board-statuses.ts';
+import type { Status } from '../../entities/board.ts';
 import { definePage } from '../../pages/shell/page.ts';
+import { optionsOf } from '../shell/choices.ts';
 import type { Problem } from '../shell/form.ts';
 import { Refusal } from '../shell/refusal.ts';
 import { showCount, shownName } from '../shell/show.ts';
 import type { Question, Route, Visit } from '../shell/visit.ts';
-import { boardPage, listOf, onBoard, pathOnBoard, placeIn } from './board-page.ts';
+import { boardPage, onBoard, pathOnBoard } from './board-page.ts';
 
-const listPage = definePage<object>('admin/boards/statuses');
-const statusPage = definePage<object>('admin/boards/status');
+const listPage = definePage('admin/boards/statuses');
+const statusPage = definePage('admin/boards/status');
 
 const perPage = 20;
 
@@ -30,13 +32,13 @@ const notices = {
 
 const path = '/admin/boards/:slug/statuses';
 
-/** The statuses of a board in their order, and each status. */
+/** The statuses of a board in their order. */
 export const statusRoutes: Route[] = [
   {
     path,
     show: showList,
     run: async visit => {
-      await onBoard(visit, async (admin, board) => addStatus(admin, board, readFields(visit)));
+      await onBoard(visit, (admin, board) => addStatus(admin, board, readFields(visit)));
       return pathOnBoard(visit, 'statuses', { notice: 'added' });
     },
   },
@@ -44,9 +46,7 @@ export const statusRoutes: Route[] = [
     path: `${path}/:key`,
     show: showStatus,
     run: async visit => {
-      await onBoard(visit, async (admin, board) =>
-        updateStatus(admin, await requireStatus(admin, board, visit.word('key')), readFields(visit)),
-      );
+      await onStatus(visit, (admin, status) => updateStatus(admin, status, readFields(visit)));
       return pathOnBoard(visit, 'statuses', { notice: 'saved' });
     },
   },
@@ -55,85 +55,67 @@ export const statusRoutes: Route[] = [
     path: `${path}/:key/remove`,
     ask: askToRemove,
     run: async visit => {
-      await onBoard(visit, async (admin, board) =>
-        removeStatus(admin, await requireStatus(admin, board, visit.word('key'))),
-      );
+      await onStatus(visit, removeStatus);
       return pathOnBoard(visit, 'statuses', { notice: 'removed' });
     },
     again: (visit, problem) => showList(visit, problem, false),
   },
 ];
 
-/** The form names the new place and not a direction, so that a double click moves a status once. */
+function onStatus(visit: Visit, work: (admin: Administration, status: Status) => Promise<void>) {
+  return onBoard(visit, async (admin, board) => work(admin, await requireStatus(admin, board, visit.word('key'))));
+}
+
+/** The form gives the new position and not a direction, so that a double click moves a status once. */
 async function moveStatus(visit: Visit) {
-  const key = visit.word('key');
   const position = Number.parseInt(visit.field('position'), 10) || 1;
-  await onBoard(visit, async (admin, board) =>
-    updateStatus(admin, await requireStatus(admin, board, key), { position }),
-  );
+  await onStatus(visit, (admin, status) => updateStatus(admin, status, { position }));
   const page = Math.ceil(position / perPage);
   const parameters = { notice: 'moved', ...(page > 1 ? { page: String(page) } : {}) };
-  return `${pathOnBoard(visit, 'statuses', parameters)}#status-${key}`;
+  return `${pathOnBoard(visit, 'statuses', parameters)}#status-${visit.word('key')}`;
 }
 
 async function askToRemove(visit: Visit): Promise<Question> {
-  const { status } = await read(visit);
+  const status = await onBoard(visit, (admin, board) => readStatusInUse(admin, board, visit.word('key')));
   const label = shownName(status.label);
   const list = pathOnBoard(visit, 'statuses');
   const count = status.idea_count + status.pending_count;
   if (count > 0) {
-    throw new Refusal(
-      409,
-      'Ideas have this status',
-      `There ${count === 1 ? 'is' : 'are'} ${showCount(count, 'idea')} with the status ${label}. Move what has it to another one first.`,
-      { label: 'To the statuses', href: list },
-    );
+    const explanation = `The status ${label} has ${showCount(count, 'idea')}. Move them to another status first.`;
+    throw new Refusal(409, 'Ideas have this status', explanation, { label: 'All statuses', href: list });
   }
   return {
-    title: 'Remove a status',
     verb: 'Remove',
     name: label,
-    explanation: `Clients that set the status ${status.key} are answered 422 invalid_status from then on.`,
+    explanation: `Clients that set the status ${status.key} get 422 invalid_status from then on.`,
     button: 'Remove the status',
-    isDangerous: true,
-    back: { label: 'Keep it', href: list },
+    back: { label: 'Keep the status', href: list },
   };
 }
 
-function read(visit: Visit) {
-  return onBoard(visit, async (admin, board) => ({
-    board,
-    status: await readStatusInUse(admin, board, visit.word('key')),
-  }));
-}
-
-async function showList(visit: Visit, problem?: Problem, isOfForm = problem !== undefined) {
-  const { board, statuses } = await onBoard(visit, async (admin, board) => ({
-    board,
-    statuses: await listStatusesInUse(admin, board, placeIn(visit, perPage)),
-  }));
-  const shown = statuses.map(status => presentStatus(visit, status));
-  const data = {
-    statuses: listOf(visit, shown, {
-      perPage,
-      next: 'More statuses',
-      path: page => pathOnBoard(visit, 'statuses', page),
-    }),
+function showList(visit: Visit, problem?: Problem, isOfForm = problem !== undefined) {
+  return boardPage(visit, { template: listPage, tab: 'statuses', notices, problem }, async (admin, board) => ({
+    statuses: await visit.numberedPage(
+      `/admin/boards/${board.slug}/statuses`,
+      { perPage, present: (status: StatusInUse) => presentStatus(visit, status) },
+      place => listStatusesInUse(admin, board, place),
+    ),
     form: shownForm(isOfForm ? readForm(visit) : emptyForm),
     addPath: pathOnBoard(visit, 'statuses'),
     isOfForm,
-  };
-  return boardPage(visit, board, { template: listPage, tab: 'statuses' }, data, { notices, problem });
+  }));
 }
 
-async function showStatus(visit: Visit, problem?: Problem) {
-  const { board, status } = await read(visit);
-  const data = {
-    status: presentStatus(visit, status),
-    form: shownForm(problem ? readForm(visit) : formOf(status)),
-    listPath: pathOnBoard(visit, 'statuses'),
-  };
-  return boardPage(visit, board, { template: statusPage, tab: 'statuses', title: 'Status' }, data, { problem });
+function showStatus(visit: Visit, problem?: Problem) {
+  const page = { template: statusPage, tab: 'statuses', title: 'Status', problem } as const;
+  return boardPage(visit, page, async (admin, board) => {
+    const status = await readStatusInUse(admin, board, visit.word('key'));
+    return {
+      status: presentStatus(visit, status),
+      form: shownForm(problem ? readForm(visit) : formOf(status)),
+      listPath: pathOnBoard(visit, 'statuses'),
+    };
+  });
 }
 
 function presentStatus(visit: Visit, status: StatusInUse) {
@@ -141,7 +123,7 @@ function presentStatus(visit: Visit, status: StatusInUse) {
   const pathOf = (verb = '') => pathOnBoard(visit, `statuses/${key}${verb}`);
   return {
     key,
-    /** As parts/status shows it on the board. */
+    /** For parts/status. */
     status: { label: shownName(status.label), category: status.category },
     flags: [
       ...(status.is_hidden ? ['Hidden'] : []),
@@ -183,19 +165,19 @@ function formOf({ key, label, category, is_hidden, allow_votes, allow_comments }
 }
 
 function shownForm(form: typeof emptyForm) {
-  const categories = statusCategories.map(value => ({
-    value,
-    ...categoryWords[value],
-    isChosen: value === form.category,
-  }));
-  return { ...form, categories };
+  const labels = Object.entries(categories).map(([value, { label }]) => [value, label] as const);
+  return {
+    ...form,
+    categoryOptions: optionsOf(form.category ? labels : [['', 'Choose one'], ...labels], form.category),
+    categories: Object.entries(categories).map(([value, words]) => ({ value, ...words })),
+  };
 }
 
-const categoryWords: Record<StatusCategory, { label: string; meaning: string }> = {
-  inbox: { label: 'Inbox', meaning: 'Nobody has decided yet. New ideas start in the first status of it.' },
-  planned: { label: 'Planned', meaning: 'It will be done, or looked into.' },
+const categories: Record<StatusCategory, { label: string; meaning: string }> = {
+  inbox: { label: 'Inbox', meaning: 'No decision yet. New ideas start in its first status.' },
+  planned: { label: 'Planned', meaning: 'We plan to do it or to look into it.' },
   active: { label: 'Active', meaning: 'Somebody works on it.' },
   completed: { label: 'Completed', meaning: 'It is done.' },
-  declined: { label: 'Declined', meaning: 'It will not be done.' },
-  archived: { label: 'Archived', meaning: 'It is put away.' },
+  declined: { label: 'Declined', meaning: 'We will not do it.' },
+  archived: { label: 'Archived', meaning: 'It is no longer relevant.' },
 };

@@ -1,4 +1,3 @@
-import type { Administration } from '../../domain/administration.ts';
 import {
   addTag,
   listTagsInUse,
@@ -12,10 +11,10 @@ import { definePage } from '../../pages/shell/page.ts';
 import type { Problem } from '../shell/form.ts';
 import { showCount, shownName } from '../shell/show.ts';
 import type { Question, Route, Visit } from '../shell/visit.ts';
-import { boardPage, listOf, onBoard, pathOnBoard, placeIn } from './board-page.ts';
+import { boardPage, onBoard, pathOnBoard } from './board-page.ts';
 
-const listPage = definePage<object>('admin/boards/tags');
-const tagPage = definePage<object>('admin/boards/tag');
+const listPage = definePage('admin/boards/tags');
+const tagPage = definePage('admin/boards/tag');
 
 const perPage = 50;
 
@@ -28,82 +27,63 @@ const path = '/admin/boards/:slug/tags';
 
 /** The tags of a board. */
 export const tagRoutes: Route[] = [
-  {
-    path,
-    show: showList,
-    run: async visit => {
-      await onBoard(visit, (admin, board) => addTag(admin, board, readForm(visit)));
-      return pathOnBoard(visit, 'tags', { notice: 'added' });
-    },
-  },
-  {
-    path: `${path}/:id`,
-    show: showTag,
-    run: async visit => {
-      await change(visit, (admin, tag) => updateTag(admin, tag, readForm(visit)));
-      return pathOnBoard(visit, 'tags', { notice: 'saved' });
-    },
-  },
-  {
-    path: `${path}/:id/remove`,
-    ask: askToRemove,
-    run: async visit => {
-      await change(visit, removeTag);
-      return pathOnBoard(visit, 'tags', { notice: 'removed' });
-    },
-  },
+  { path, show: showList, run: add },
+  { path: `${path}/:id`, show: showTag, run: save },
+  { path: `${path}/:id/remove`, ask: askToRemove, run: remove },
 ];
 
-function change(
-  visit: Visit,
-  operation: (admin: Administration, tag: Awaited<ReturnType<typeof requireTagOfId>>) => Promise<void>,
-) {
-  return onBoard(visit, async (admin, board) => operation(admin, await requireTagOfId(admin, board, visit.id())));
+async function add(visit: Visit) {
+  await onBoard(visit, (admin, board) => addTag(admin, board, readForm(visit)));
+  return pathOnBoard(visit, 'tags', { notice: 'added' });
+}
+
+async function save(visit: Visit) {
+  await onBoard(visit, async (admin, board) =>
+    updateTag(admin, await requireTagOfId(admin, board, visit.id()), readForm(visit)),
+  );
+  return pathOnBoard(visit, 'tags', { notice: 'saved' });
+}
+
+async function remove(visit: Visit) {
+  await onBoard(visit, async (admin, board) => removeTag(admin, await requireTagOfId(admin, board, visit.id())));
+  return pathOnBoard(visit, 'tags', { notice: 'removed' });
 }
 
 async function askToRemove(visit: Visit): Promise<Question> {
-  const { listing } = await read(visit);
-  const { tag, ideas } = presentTag(visit, listing);
+  const { name, idea_count: count } = await onBoard(visit, (admin, board) => readTagInUse(admin, board, visit.id()));
   return {
-    title: 'Remove a tag',
     verb: 'Remove',
-    name: tag.name,
+    name: shownName(name),
     explanation:
-      listing.idea_count === 0
-        ? 'No idea has it.'
-        : `It is taken from ${ideas}, which cannot be undone. The ideas themselves stay.`,
+      count === 0
+        ? 'No idea has this tag.'
+        : `The tag is removed from ${showCount(count, 'idea')}. You cannot undo this. The ideas stay.`,
     button: 'Remove the tag',
-    isDangerous: true,
-    back: { label: 'Keep it', href: pathOnBoard(visit, 'tags') },
+    back: { label: 'Keep the tag', href: pathOnBoard(visit, 'tags') },
   };
 }
 
-function read(visit: Visit) {
-  return onBoard(visit, async (admin, board) => ({ board, listing: await readTagInUse(admin, board, visit.id()) }));
-}
-
-async function showList(visit: Visit, problem?: Problem) {
-  const { board, tags } = await onBoard(visit, async (admin, board) => ({
-    board,
-    tags: await listTagsInUse(admin, board, placeIn(visit, perPage)),
-  }));
-  const shown = tags.map(tag => presentTag(visit, tag));
-  const data = {
-    tags: listOf(visit, shown, { perPage, next: 'More tags', path: page => pathOnBoard(visit, 'tags', page) }),
+function showList(visit: Visit, problem?: Problem) {
+  return boardPage(visit, { template: listPage, tab: 'tags', notices, problem }, async (admin, board) => ({
+    tags: await visit.numberedPage(
+      `/admin/boards/${board.slug}/tags`,
+      { perPage, present: (tag: TagListing) => presentTag(visit, tag) },
+      place => listTagsInUse(admin, board, place),
+    ),
     form: problem ? readForm(visit) : emptyForm,
     addPath: pathOnBoard(visit, 'tags'),
-  };
-  return boardPage(visit, board, { template: listPage, tab: 'tags' }, data, { notices, problem });
+  }));
 }
 
-async function showTag(visit: Visit, problem?: Problem) {
-  const { board, listing } = await read(visit);
-  const data = {
-    tag: presentTag(visit, listing),
-    form: problem ? readForm(visit) : listing,
-    listPath: pathOnBoard(visit, 'tags'),
-  };
-  return boardPage(visit, board, { template: tagPage, tab: 'tags', title: 'Tag' }, data, { problem });
+function showTag(visit: Visit, problem?: Problem) {
+  return boardPage(visit, { template: tagPage, tab: 'tags', title: 'Tag', problem }, async (admin, board) => {
+    const listing = await readTagInUse(admin, board, visit.id());
+    return {
+      tag: presentTag(visit, listing),
+      form: problem ? readForm(visit) : listing,
+      listPath: pathOnBoard(visit, 'tags'),
+    };
+  });
 }
 
 function readForm(visit: Visit): typeof emptyForm {
@@ -112,7 +92,7 @@ function readForm(visit: Visit): typeof emptyForm {
 
 function presentTag(visit: Visit, { id, name, color, idea_count: count }: TagListing) {
   return {
-    /** As parts/tag shows it on the board. */
+    /** For parts/tag. */
     tag: { name: shownName(name), color },
     ideas: count === 0 ? 'no ideas' : showCount(count, 'idea'),
     editPath: pathOnBoard(visit, `tags/${id}`),

@@ -1,6 +1,6 @@
 /*
- * The time of day in a zone, and the time that it is: what a form sends is the former, what is stored the latter. The
- * runtime knows the rules of every zone, but only tells what its clocks show at a time; the way back is here.
+ * Converts between local times, which a form sends, and instants, which the database stores. The runtime converts an instant
+ * to a local time. This file adds the opposite direction.
  */
 
 const renamed: Record<string, string> = {
@@ -17,12 +17,11 @@ const renamed: Record<string, string> = {
   'Pacific/Truk': 'Pacific/Chuuk',
 };
 
-/** The zones that can be chosen, by the names of today: the runtime lists some under older ones. */
+/** The zones with their current names. The runtime lists some under older names. */
 export const timeZones: readonly string[] = [
   ...new Set(['UTC', ...Intl.supportedValuesOf('timeZone').map(zone => renamed[zone] ?? zone)]),
 ].sort();
 
-/** Whether it is one of the zones that can be chosen. */
 export function isTimeZone(name: string): boolean {
   return timeZones.includes(name);
 }
@@ -30,14 +29,14 @@ export function isTimeZone(name: string): boolean {
 /** The clocks of a zone. */
 export interface Zone {
   name: string;
-  /** What the clocks show at a time, as a field of the type datetime-local has it. */
+  /** The local time of an instant, as the value of a datetime-local field. */
   localTextOf(time: Date): string;
   /**
-   * The times at which the clocks show a text of such a field, the first one first: one as a rule, none where clocks go
-   * forward over it, two where they go back over it. Undefined for what is no day and time of a calendar.
+   * The instants of a local time, the earlier first: usually one, none if clocks skip the time, two if they go back over it.
+   * Undefined for an invalid text.
    */
   timesOf(localText: string): Date[] | undefined;
-  /** The time in the zone, for people, with how far the zone is from UTC. */
+  /** The local time for people, with the zone's offset from UTC. */
   show(time: Date): string;
 }
 
@@ -53,7 +52,7 @@ export function openZone(name: string): Zone {
     second: 'numeric',
   });
 
-  /** What the clocks show, as the time at which those of UTC show it. */
+  /** The local time of an instant, as the instant with the same time in UTC. */
   function localMsAt(timeMs: number): number {
     const parts = Object.fromEntries(clock.formatToParts(timeMs).map(({ type, value }) => [type, Number(value)]));
     const { year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0 } = parts;
@@ -66,7 +65,7 @@ export function openZone(name: string): Zone {
     timesOf(localText) {
       const localMs = parseLocal(localText);
       if (localMs === undefined) return undefined;
-      // Of a zone that changes its offset near that day, one of the two is that of before and one that of after.
+      // If the zone changes its offset near that day, these are the offsets before and after the change.
       const offsets = [-dayMs, dayMs].map(away => localMsAt(localMs + away) - (localMs + away));
       return [...new Set(offsets)]
         .map(offset => localMs - offset)
@@ -93,23 +92,23 @@ export function openZone(name: string): Zone {
 
 const dayMs = 86_400_000;
 
-/** The years that a field can name, in whichever zone: the first hours of 9999 are still 9998 in some, the last are 10000. */
+/** The years that a field accepts. In some zones the last hours of 9999 in UTC are in the year 10000. */
 const [firstYear, lastYear] = [1970, 9998];
 
-/** The bounds of a field, as its attributes name them. */
+/** The min and max attributes of a field. */
 export const localBounds = { min: `${firstYear}-01-01T00:00`, max: `${lastYear}-12-31T23:59` };
 
-/** The time at which the clocks of UTC show it; undefined for what is no day and time of a calendar. */
+/** The instant of a local time in UTC. Undefined for an invalid text. */
 function parseLocal(text: string): number | undefined {
   if (!/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?$/.test(text)) return undefined;
   const time = new Date(`${text}Z`);
-  // A 30th of February is taken for the 1st or 2nd of March.
+  // JavaScript reads February 30 as a day in March.
   if (Number.isNaN(time.getTime()) || time.toISOString().slice(0, 16) !== text.slice(0, 16)) return undefined;
   const year = time.getUTCFullYear();
   return year >= firstYear && year <= lastYear ? time.getTime() : undefined;
 }
 
-/** A field shows no seconds where there are none. */
+/** Removes seconds that are zero. */
 function withoutZeros(text: string): string {
   return text.replace(/(:00)?\.000$/, '');
 }

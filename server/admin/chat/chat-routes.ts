@@ -1,4 +1,3 @@
-import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { AdministrationError } from '../../domain/administration.ts';
 import { listBoardNames, type NamedBoard } from '../../domain/boards/list-boards.ts';
@@ -12,23 +11,22 @@ import { type ChatKind, chatKinds } from '../../entities/chat-channel.ts';
 import { buildAddressGuard } from '../../outgoing/address-guard.ts';
 import { definePage } from '../../pages/shell/page.ts';
 import { shortLine } from '../../text/plain-text.ts';
-import { boardChoices, chosenBoard, eventChoices, readEventChoices } from '../shell/choices.ts';
+import { boardOptions, chosenBoard, eventChoices, optionsOf, readEventChoices } from '../shell/choices.ts';
 import { newFormId, type Problem, requireFirst } from '../shell/form.ts';
-import { requireAdminAccount } from '../shell/session.ts';
 import { shownName, showStored, showTime } from '../shell/show.ts';
-import { pageLinks, serveRoutes, type Visit } from '../shell/visit.ts';
+import type { Route, Visit } from '../shell/visit.ts';
 
-const listPage = definePage<object>('admin/chat/list');
+const listPage = definePage('admin/chat/list');
 
-/** So many fit a page that is quick on a phone. */
+/** As many as load quickly on a phone. */
 const channelsPerPage = 20;
 
 const notices = {
-  created: 'The channel is set up. A test message shows whether it arrives.',
+  created: 'The channel is added. Post a test message to check it.',
   tested: 'The test message was posted.',
-  disabled: 'Nothing more is posted to the channel.',
-  enabled: 'Events are posted to the channel again.',
-  deleted: 'The channel is deleted here. Remove its incoming webhook in the chat, too.',
+  disabled: 'The channel is disabled. It gets no more messages.',
+  enabled: 'The channel is enabled. It gets messages again.',
+  deleted: 'The channel is deleted. Remove its incoming webhook in the chat, too.',
 };
 
 const kindNames: Record<ChatKind, string> = {
@@ -38,43 +36,39 @@ const kindNames: Record<ChatKind, string> = {
   teams: 'Microsoft Teams',
 };
 
-/** The channels of chats that an account's boards post to. The URL of a channel is a secret, which no page shows. */
-export function serveChat(app: FastifyInstance, server: ServerDependencies, postTest: PostTest) {
+/** The chat channels that an account's boards post to. The URL of a channel is a secret, which no page shows. */
+export function chatRoutes(server: ServerDependencies, postTest: PostTest): Route[] {
   const secretBox = buildSecretBox(server.appKey);
   const guard = buildAddressGuard(server.config.WEBHOOK_ALLOWED_CIDRS);
 
-  serveRoutes(app, server, requireAdminAccount, [
+  return [
     { path: '/admin/chat', show: showList, run: addChannel },
     { path: '/admin/chat/:id/test', run: sendTest },
     { path: '/admin/chat/:id/enable', run: change(enableChannel, 'enabled') },
     {
       path: '/admin/chat/:id/disable',
       ask: async visit => ({
-        title: 'Disable a channel',
         verb: 'Disable',
         name: await readName(visit),
-        explanation:
-          'Nothing more is posted to it until it is enabled. What happens in the meantime is not made up for.',
+        explanation: 'The channel gets no messages until you enable it. It does not get missed messages later.',
         button: 'Disable the channel',
-        isDangerous: true,
-        back: { label: 'Leave it', href: visit.path('/admin/chat') },
+        back: { label: 'Keep it enabled', href: visit.path('/admin/chat') },
       }),
       run: change(disableChannel, 'disabled'),
     },
     {
       path: '/admin/chat/:id/delete',
       ask: async visit => ({
-        title: 'Delete a channel',
         verb: 'Delete',
         name: await readName(visit),
-        explanation: 'Nothing more is posted to it. The chat keeps its incoming webhook until it is removed there.',
+        explanation:
+          'The channel gets no more messages. Its incoming webhook stays in the chat until you remove it there.',
         button: 'Delete the channel',
-        isDangerous: true,
-        back: { label: 'Keep it', href: visit.path('/admin/chat') },
+        back: { label: 'Keep the channel', href: visit.path('/admin/chat') },
       }),
       run: change(deleteChannel, 'deleted'),
     },
-  ]);
+  ];
 
   async function addChannel(visit: Visit) {
     const given = readForm(visit);
@@ -107,14 +101,10 @@ export function serveChat(app: FastifyInstance, server: ServerDependencies, post
       channels: await listChannelPage(admin, secretBox, visit.account.id, { before, limit: channelsPerPage }),
       boards: await listBoardNames(admin, visit.account.id),
     }));
-    const last = channels.hasMore ? channels.rows.at(-1) : undefined;
     const data = {
       accountName: shownName(visit.account.name),
       channels: channels.rows.map(channel => presentChannel(visit, channel)),
-      ...pageLinks(parameters => visit.path('/admin/chat', parameters), {
-        first: before !== undefined && 'Back to the newest',
-        next: last && ['More channels', { before: String(last.id) }],
-      }),
+      ...visit.pageLinks('/admin/chat', 'before', channels.hasMore && channels.rows.at(-1)?.id),
       createPath: visit.path('/admin/chat'),
       form: shownForm(problem ? readForm(visit) : emptyForm, boards),
       formId: newFormId(),
@@ -139,7 +129,7 @@ function listPath(visit: Visit, notice: keyof typeof notices): string {
   return visit.path('/admin/chat', { notice });
 }
 
-/** The form of a channel without its URL: that is a secret, and no page shows it. */
+/** The form of a channel without its URL, which is a secret. */
 const emptyForm = { kind: '', board: '', name: '', eventTypes: [] as string[] };
 
 function readForm(visit: Visit): typeof emptyForm {
@@ -153,8 +143,8 @@ function readForm(visit: Visit): typeof emptyForm {
 
 function shownForm({ kind, board, name, eventTypes }: typeof emptyForm, boards: NamedBoard[]) {
   return {
-    kinds: chatKinds.map(value => ({ value, label: kindNames[value], isChosen: value === kind })),
-    boards: boardChoices(boards, board),
+    kinds: optionsOf(Object.entries(kindNames), kind),
+    boards: boardOptions(boards, board),
     name,
     events: eventChoices(chatEventTypes, eventTypes),
   };
@@ -167,7 +157,7 @@ function presentChannel(visit: Visit, channel: ChannelListing) {
     name: nameOf(channel),
     kind: kindNames[channel.kind],
     board: channel.board,
-    url: channel.url ?? 'not readable: it was encrypted with another key of the server',
+    url: channel.url ?? 'unreadable: it was encrypted with another APP_KEY',
     events: channel.event_types,
     disabledAt: showStored(channel.disabled_at),
     disabledReason: shortLine(channel.disabled_reason ?? '', 300, ''),

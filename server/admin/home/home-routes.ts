@@ -1,30 +1,26 @@
-import type { FastifyInstance } from 'fastify';
-import type { ServerDependencies } from '../../dependencies.ts';
 import { readAccountOverview } from '../../domain/accounts/find-account.ts';
 import type { Administration } from '../../domain/administration.ts';
 import { listBoardOverviews } from '../../domain/boards/list-boards.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import { definePage } from '../../pages/shell/page.ts';
-import { findAccount, isAdmin, isModerator, isOwner, pathIn } from '../shell/session.ts';
+import { isAdmin, isModerator, isOwner, pathIn } from '../shell/session.ts';
 import { accountErasedFrom, showCount, shownName, userErasedFrom } from '../shell/show.ts';
-import { serveRoutes, type Visit } from '../shell/visit.ts';
+import type { Route, Visit } from '../shell/visit.ts';
 
-const homePage = definePage<object>('admin/home/home');
+const homePage = definePage('admin/home/home');
 
 const notices = {
-  kept: 'You stay: nothing of you is erased.',
-  joined: 'Welcome: you are a member of the account now.',
+  kept: 'Your deletion is canceled.',
+  joined: 'Welcome! You are now a member of the account.',
   left: 'You have left the account.',
-  role: 'You have another role now.',
+  role: 'Your role has changed.',
 };
 
-/** So many boards are seen at a glance. The others are a page further. */
+/** As many as people see at a glance. Links lead to the other boards. */
 const maxBoards = 8;
 
-/** The first page after signing in: the account's open tasks, the user, and the ways to other pages. */
-export function serveHome(app: FastifyInstance, server: ServerDependencies) {
-  serveRoutes(app, server, findAccount, [{ path: '/admin', show: showHome }]);
-}
+/** The first page after signing in: the account's open tasks, the user, and links to other pages. */
+export const homeRoute: Route<AccountOfUser | undefined> = { path: '/admin', show: showHome };
 
 async function showHome(visit: Visit<AccountOfUser | undefined>) {
   const { user, account, request } = visit;
@@ -42,7 +38,7 @@ async function showHome(visit: Visit<AccountOfUser | undefined>) {
   return visit.page(homePage, 'Home', data, { notices });
 }
 
-/** What a role can do something about: moderators in the queue, admins on their boards. Others get boards to read. */
+/** The open tasks of a role. Moderators get the queue, admins also their boards, and members get boards to read. */
 async function readAccountAtHome(
   admin: Administration,
   visit: Visit<AccountOfUser | undefined>,

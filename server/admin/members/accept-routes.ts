@@ -1,74 +1,52 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { AdministrationError, administrationIn } from '../../domain/administration.ts';
 import { acceptInvitation, signUpByInvitation } from '../../domain/invitations/accept-invitation.ts';
 import { invitationDays } from '../../domain/invitations/invite-member.ts';
 import { type FollowedInvitation, readInvitation } from '../../domain/invitations/open-invitations.ts';
 import { asRole } from '../../entities/membership.ts';
-import { definePage, sendPage } from '../../pages/shell/page.ts';
-import { fieldOf } from '../shell/form.ts';
-import { formTokenOf, frameOf } from '../shell/frame.ts';
+import { definePage } from '../../pages/shell/page.ts';
+import { FormProblem, fieldOf, type Problem } from '../shell/form.ts';
 import { Refusal } from '../shell/refusal.ts';
-import { administer, requireSession, sessionOf, sessionTerms, setSessionCookie } from '../shell/session.ts';
+import { requireSession, sessionTerms, setSessionCookie } from '../shell/session.ts';
 import { shownAddress, shownName, showTime } from '../shell/show.ts';
+import { serveRoutes, type Visit } from '../shell/visit.ts';
 import { passwordLengths, readNewPassword } from '../sign-in/own-password.ts';
 import { buildKnownBrowsers } from '../sign-in/throttle.ts';
 
-const invitationPage = definePage<object>('admin/members/invitation');
+const invitationPage = definePage('admin/members/invitation');
 
-interface PathOfLink {
-  Params: { token: string };
-}
+const path = '/admin/invitations/:token';
 
 /**
- * The link of an invitation, for everybody who has it. The page reveals whether the address has a user. Only the reader of
- * that address's mail has the link, or somebody whom the inviter trusted with it.
+ * The link of an invitation. Its page reveals whether the address has a user. Only the reader of the address's mail has the
+ * link, or a person who got it from the inviter.
  */
 export function serveInvitationLinks(app: FastifyInstance, server: ServerDependencies) {
   const { database, clock, config, audit, passwords } = server;
   const knownBrowsers = buildKnownBrowsers(server);
 
-  app.get<PathOfLink>('/admin/invitations/:token', async (request, reply) => {
-    return show(request, reply, await requireLink(request));
-  });
+  const forVisitors = [
+    { path, show },
+    { path: `${path}/sign-up`, run: signUp, again: show },
+  ];
+  serveRoutes(app, server, () => undefined, forVisitors, []);
+  serveRoutes(app, server, () => undefined, [{ path: `${path}/accept`, run: accept, again: show }], [requireSession]);
 
-  app.post<PathOfLink>('/admin/invitations/:token/accept', { onRequest: requireSession }, async (request, reply) => {
-    const invitation = await requireLink(request);
-    const { user } = sessionOf(request);
-    // They have signed in as another user since. The page says so.
-    if (user.id !== invitation.user_id) return show(request, reply, invitation, { status: 409 });
-    await orOver(administer(server, request, admin => acceptInvitation(admin, invitation.hash, user.id)));
-    return reply.redirect(pathOf(invitation), 303);
-  });
+  async function accept(visit: Visit<undefined>) {
+    const invitation = await requireInvitation(visit);
+    // The visitor has signed in as another user since the page was shown.
+    if (visit.user.id !== invitation.user_id) throw new FormProblem(409, 'The invitation is for another address');
+    await refuseExpired(visit.administer(admin => acceptInvitation(admin, invitation.hash, visit.user.id)));
+    return pathOf(invitation);
+  }
 
-  app.post<PathOfLink>(
-    '/admin/invitations/:token/sign-up',
-    { config: { isForVisitors: true } },
-    async (request, reply) => {
-      const invitation = await requireLink(request);
-      // The address got a user since. The page says to sign in.
-      if (invitation.user_id !== null) return show(request, reply, invitation, { status: 409 });
-      const name = fieldOf(request.body, 'name');
-      try {
-        const { userId, token, expiresAt } = await signUp(request, invitation, name);
-        audit.record('sign_in.succeeded', { request_id: request.id, ip: request.ip, user_id: userId });
-        setSessionCookie(reply, config, token, expiresAt);
-        knownBrowsers.remember(request, reply, invitation.email);
-        return reply.redirect(pathOf(invitation), 303);
-      } catch (error) {
-        if (!(error instanceof AdministrationError)) throw error;
-        // An invalid name or password, or a user who was made a moment ago.
-        const status = error.reason === 'conflict' ? 409 : 422;
-        return show(request, reply, await requireLink(request), { name, problem: error.message, status });
-      }
-    },
-  );
-
-  async function signUp(
-    request: FastifyRequest,
-    { hash, email }: Awaited<ReturnType<typeof requireLink>>,
-    name: string,
-  ) {
+  async function signUp(visit: Visit<undefined>) {
+    const { request, reply } = visit;
+    const { hash, email, user_id: existing, ...invitation } = await requireInvitation(visit);
+    // The address got a user since the page was shown.
+    if (existing !== null) throw new FormProblem(409, 'The address has a user. Sign in to join');
+    const name = visit.field('name');
     const credential = await passwords.hash(await readNewPassword(request.body, email));
     const terms = sessionTerms(request, config, clock.now());
     const signingUp = database.transaction(transaction =>
@@ -79,69 +57,64 @@ export function serveInvitationLinks(app: FastifyInstance, server: ServerDepende
         terms,
       ),
     );
-    return { ...(await orOver(signingUp)), expiresAt: terms.expiresAt };
+    const { userId, token } = await refuseExpired(signingUp);
+    audit.record('sign_in.succeeded', { request_id: request.id, ip: request.ip, user_id: userId });
+    setSessionCookie(reply, config, token, terms.expiresAt);
+    knownBrowsers.remember(request, reply, email);
+    return pathOf(invitation);
   }
 
-  async function requireLink({ params: { token } }: FastifyRequest<PathOfLink>) {
-    const invitation = await readInvitation(database, token, clock.now());
-    if (!invitation) throw linkIsOver();
-    return { ...invitation, path: `/admin/invitations/${token}` };
+  async function show(visit: Visit<undefined>, problem?: Problem) {
+    const invitation = await requireInvitation(visit);
+    const account = shownName(invitation.account);
+    const data = {
+      account,
+      role: asRole[invitation.role],
+      inviter: invitation.inviter === null ? 'The operator' : shownName(invitation.inviter),
+      email: shownAddress(invitation.email),
+      expires: showTime(new Date(invitation.expires_at)),
+      step: stepOf(visit, invitation),
+    };
+    return visit.page(invitationPage, `Join ${account}`, data, { problem });
+  }
+
+  async function requireInvitation({ request }: Visit<undefined>) {
+    const invitation = await readInvitation(database, fieldOf(request.params, 'token'), clock.now());
+    if (!invitation) throw expiredLink();
+    return invitation;
   }
 }
 
-function show(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  invitation: FollowedInvitation & { path: string },
-  { name = '', problem, status = 200 }: { name?: string; problem?: string; status?: number } = {},
-) {
-  const account = shownName(invitation.account);
-  const title = `Join ${account}`;
-  const data = {
-    account,
-    role: asRole[invitation.role],
-    inviter: invitation.inviter === null ? 'The operator' : shownName(invitation.inviter),
-    email: shownAddress(invitation.email),
-    expires: showTime(new Date(invitation.expires_at)),
-    step: stepOf(request, invitation, name),
-    problem,
-  };
-  const frame = request.browserSession ? frameOf(request, undefined, title) : { title };
-  return sendPage(reply, invitationPage(frame, data), status);
-}
-
-/** What the visitor can do, by who they are. */
-function stepOf(request: FastifyRequest, invitation: FollowedInvitation & { path: string }, name: string) {
-  const { path, user_id: userId, is_member: isMember } = invitation;
-  const user = request.browserSession?.user;
-  if (user && user.id !== userId) {
-    return { signOut: { as: shownAddress(user.email), next: path, formToken: formTokenOf(request) } };
-  }
+/** The next step of the visitor. */
+function stepOf(visit: Visit<undefined>, invitation: FollowedInvitation) {
+  const { user_id: userId, is_member: isMember } = invitation;
+  const here = `/admin/invitations/${fieldOf(visit.request.params, 'token')}`;
+  const user = visit.request.browserSession?.user;
+  if (user && user.id !== userId) return { signOut: { as: shownAddress(user.email), next: here } };
   if (user && isMember) return { open: { path: pathOf(invitation) } };
-  if (user) return { accept: { path: `${path}/accept`, formToken: formTokenOf(request) } };
-  if (userId !== null) return { signIn: { path: `/admin/sign-in?next=${encodeURIComponent(path)}` } };
-  return { signUp: { path: `${path}/sign-up`, name, ...passwordLengths } };
+  if (user) return { accept: { path: `${here}/accept` } };
+  if (userId !== null) return { signIn: { path: `/admin/sign-in?next=${encodeURIComponent(here)}` } };
+  return { signUp: { path: `${here}/sign-up`, name: visit.field('name'), ...passwordLengths } };
 }
 
 /** The page to open after joining. */
-function pathOf({ account_slug }: FollowedInvitation): string {
+function pathOf({ account_slug }: Pick<FollowedInvitation, 'account_slug'>): string {
   return `/admin?${new URLSearchParams({ account: account_slug, notice: 'joined' })}`;
 }
 
-/** Another request may have been faster with the same link. */
-async function orOver<T>(work: Promise<T>): Promise<T> {
+/** Another request may have used the link first. */
+async function refuseExpired<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    if (error instanceof AdministrationError && error.reason === 'not_found') throw linkIsOver();
-    throw error;
+    throw error instanceof AdministrationError && error.reason === 'not_found' ? expiredLink() : error;
   }
 }
 
-function linkIsOver() {
+function expiredLink() {
   return new Refusal(
     404,
-    'This invitation does not work any more',
-    `A link works once, and within ${invitationDays} days, unless the invitation is taken back. Whoever invited you can make another one. If you have joined already, sign in.`,
+    'This invitation no longer works',
+    `A link works once, within ${invitationDays} days, unless somebody revokes it. Ask for a new invitation. If you have joined already, sign in.`,
   );
 }

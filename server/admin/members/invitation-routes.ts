@@ -1,4 +1,3 @@
-import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { AdministrationError } from '../../domain/administration.ts';
 import { invitationDays, inviteMember } from '../../domain/invitations/invite-member.ts';
@@ -10,17 +9,17 @@ import {
   revokeInvitation,
 } from '../../domain/invitations/open-invitations.ts';
 import { mayManage } from '../../domain/members/authority.ts';
+import { cutRows } from '../../domain/pagination.ts';
 import { asRole } from '../../entities/membership.ts';
 import { definePage } from '../../pages/shell/page.ts';
-import { FormProblem, type Problem } from '../shell/form.ts';
-import { requireAdminAccount } from '../shell/session.ts';
+import type { Problem } from '../shell/form.ts';
 import { shownAddress, shownName, showTime } from '../shell/show.ts';
-import { pageLinks, serveRoutes, type Visit } from '../shell/visit.ts';
-import { buildThrottle, describeWait } from '../sign-in/throttle.ts';
-import { choicesOf, presentRole, roleOf } from './present-role.ts';
+import type { Question, Route, Visit } from '../shell/visit.ts';
+import { buildThrottle } from '../sign-in/throttle.ts';
+import { presentRole, roleOf, roleOptions } from './present-role.ts';
 
-const listPage = definePage<object>('admin/members/invitations');
-const linkPage = definePage<object>('admin/members/invitation-link', { hasCopyButtons: true });
+const listPage = definePage('admin/members/invitations');
+const linkPage = definePage('admin/members/invitation-link', { hasCopyButtons: true });
 
 const invitationsPerPage = 25;
 
@@ -28,48 +27,26 @@ const listPath = '/admin/members/invitations';
 
 const notices = {
   invited: 'The invitation is on its way.',
-  revoked: 'The invitation is revoked: its link works no more.',
+  revoked: 'The invitation is revoked. Its link no longer works.',
 };
 
-/** Invitations to an account, for its owners and admins. */
-export function serveInvitationPages(app: FastifyInstance, server: ServerDependencies) {
+/** Invitations to an account. */
+export function invitationRoutes(server: ServerDependencies): Route[] {
   const { config } = server;
   const throttle = buildThrottle(server);
   const isMailed = config.SMTP_URL !== undefined;
 
-  serveRoutes(app, server, requireAdminAccount, [
+  return [
     { path: listPath, show: showList, run: invite },
-    {
-      path: `${listPath}/:id/revoke`,
-      ask: async visit => {
-        const { account } = visit;
-        const { email, role } = await visit.administer(admin => requireInvitation(admin, account.id, visit.id()));
-        return {
-          title: 'Revoke an invitation',
-          verb: 'Revoke the invitation of',
-          name: shownAddress(email),
-          explanation: `They were invited as ${asRole[role]}. The link that they have works no more then.`,
-          button: 'Revoke the invitation',
-          isDangerous: true,
-          back: { label: 'Keep it', href: visit.path(listPath) },
-        };
-      },
-      run: async visit => {
-        await visit.administer(admin => revokeInvitation(admin, visit.account.id, visit.id()));
-        return visit.path(listPath, { notice: 'revoked' });
-      },
-    },
-  ]);
+    { path: `${listPath}/:id/revoke`, ask: askToRevoke, run: revoke },
+  ];
 
-  /** Without mail, the page with the link answers the POST itself, as for the plaintext of a token: nothing stores it. */
+  /** Without mail, answers the POST with the link, as for a token. Nothing stores the link. */
   async function invite(visit: Visit) {
     const accountId = visit.account.id;
     const email = visit.field('email');
     const invited = { userId: visit.user.id, accountId, email };
     const charged = await throttle.chargeInvitation(visit.request, visit.reply, invited);
-    if ('retrySeconds' in charged) {
-      throw new FormProblem(429, `There were too many invitations. Try again ${describeWait(charged.retrySeconds)}`);
-    }
     try {
       const role = roleOf(visit.field('role'));
       if (!role) throw new AdministrationError('invalid', 'Choose a role');
@@ -96,37 +73,49 @@ export function serveInvitationPages(app: FastifyInstance, server: ServerDepende
     const found = await visit.administer(admin =>
       listInvitations(admin, account.id, { beforeId, limit: invitationsPerPage + 1 }),
     );
-    const invitations = found.slice(0, invitationsPerPage);
-    const last = found.length > invitationsPerPage ? invitations.at(-1) : undefined;
+    const { rows, hasMore } = cutRows(found, invitationsPerPage);
     const data = {
       accountName: shownName(account.name),
-      invitations: invitations.map(invitation => present(visit, invitation)),
-      ...pageLinks(parameters => visit.path(listPath, parameters), {
-        first: beforeId !== undefined && 'First page',
-        next: last && ['More invitations', { before: String(last.id) }],
-      }),
+      invitations: rows.map(invitation => present(visit, invitation)),
+      ...visit.pageLinks(listPath, 'before', hasMore && rows.at(-1)?.id),
       invitePath: visit.path(listPath),
       membersPath: visit.path('/admin/members'),
       isMailed,
       days: invitationDays,
       email: visit.field('email'),
-      roles: choicesOf(account.role, problem ? visit.field('role') : 'member'),
+      roles: roleOptions(account.role, problem ? visit.field('role') : 'member'),
     };
     return visit.page(listPage, 'Invitations', data, { notices, problem });
   }
 }
 
+async function askToRevoke(visit: Visit): Promise<Question> {
+  const { email, role } = await visit.administer(admin => requireInvitation(admin, visit.account.id, visit.id()));
+  return {
+    verb: 'Revoke the invitation of',
+    name: shownAddress(email),
+    explanation: `They were invited as ${asRole[role]}. Their link stops working.`,
+    button: 'Revoke the invitation',
+    back: { label: 'Keep the invitation', href: visit.path(listPath) },
+  };
+}
+
+async function revoke(visit: Visit) {
+  await visit.administer(admin => revokeInvitation(admin, visit.account.id, visit.id()));
+  return visit.path(listPath, { notice: 'revoked' });
+}
+
 const deliveries: Record<InvitationView['delivery'], string> = {
-  by_hand: 'To be handed over',
-  waiting: 'About to be mailed',
+  by_hand: 'To be handed over by you',
+  waiting: 'Not mailed yet',
   mailed: 'Mailed',
-  refused: 'Refused by the mail server, so the address may be wrong',
+  refused: 'Refused by the mail server. Check the address',
 };
 
 function present(visit: Visit, { id, email, role, inviter, delivery, ...invitation }: InvitationView) {
   return {
     id,
-    // As it was typed, to be sent again.
+    // The form that sends the invitation again needs the exact address.
     email,
     shownEmail: shownAddress(email),
     role: { ...presentRole(role), value: role },

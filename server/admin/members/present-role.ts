@@ -1,5 +1,6 @@
 import { mayManage } from '../../domain/members/authority.ts';
 import { type Role, roles } from '../../entities/membership.ts';
+import { optionsOf } from '../shell/choices.ts';
 
 const shown = {
   owner: { label: 'Owner', chip: 'chip-planned' },
@@ -12,12 +13,13 @@ export function presentRole(role: Role) {
   return shown[role];
 }
 
-/** The roles that a member with the own role may give. The lowest is first, because most people get it. */
-export function choicesOf(own: Role, chosen: string) {
-  return roles
-    .filter(role => mayManage(own, role))
-    .map(value => ({ value, label: shown[value].label, isChosen: value === chosen }))
-    .reverse();
+/** The roles that a member with the role `own` may assign. The lowest is first, because most people get it. */
+export function roleOptions(own: Role, chosen: string) {
+  const given = roles.filter(role => mayManage(own, role)).reverse();
+  return optionsOf(
+    given.map(role => [role, shown[role].label]),
+    chosen,
+  );
 }
 
 export function roleOf(text: string): Role | undefined {

@@ -7,24 +7,24 @@ import { type Problem, problemOf } from '../shell/form.ts';
 import type { Visit } from '../shell/visit.ts';
 
 /**
- * What a moderator needs to act on a board. Operations on ideas take it as they take a token's from the Agent API, and so
- * do administrative operations. Unlike for a token, the operation records the action in the audit log.
+ * A moderator's operation on a board. Operations on ideas and administrative operations both accept it. Unlike for a token,
+ * the operation also writes to the audit log.
  */
 export interface Moderation extends Administration {
   readonly actor: Actor;
 }
 
-/** Runs work in a transaction on the board of a slug, in the name of the signed-in user. */
+/** Runs work on a board in a transaction, in the name of the signed-in user. */
 export function actOnBoard<T>(visit: Visit, slug: string, work: (op: Moderation) => Promise<T>): Promise<T> {
   return act(visit, { slug }, work);
 }
 
-/** Does the same on the board of an idea. Throws not_found if the account has no such idea. */
+/** Runs work on the board of an idea. Throws not_found if the account has no such idea. */
 export function actOnIdea<T>(visit: Visit, ideaId: number, work: (op: Moderation) => Promise<T>): Promise<T> {
   return act(visit, { ideaId }, work);
 }
 
-/** Does the same for a change, which takes its turn among the requests that lock the idea. */
+/** Runs a change of an idea, in turn with other requests that lock the idea. */
 export function changeIdea<T>(
   visit: Visit,
   ideaId: number,
@@ -42,12 +42,12 @@ function act<T>(
   const person = { accountId: visit.account.id, userId: visit.user.id };
   return visit.administer(async admin => {
     const actor = await findModerator(admin, person, board);
-    // Inherits: a copy would make the entity manager and the query builder, which few operations need.
+    // Inherits, because a copy would build the entity manager and the query builder, which few operations need.
     return work(Object.assign<Administration, Pick<Moderation, 'actor'>>(Object.create(admin), { actor }));
   });
 }
 
-/** Explains the domain's refusals on the page of the form. Other errors, such as not_found, have their own pages. */
+/** Returns the problem for a refusal of the domain. Other errors, such as not_found, have their own pages. */
 export function problemOfAction(error: unknown): Problem {
   const key = error instanceof DomainError ? (error as DomainError).key : undefined;
   return (key && problems[key]) ?? problemOf(error);
@@ -56,11 +56,11 @@ export function problemOfAction(error: unknown): Problem {
 const problems: Partial<Record<DomainError['key'], Problem>> = {
   board_frozen: {
     status: 423,
-    message: 'The board is frozen: ideas on it cannot be changed until an owner or admin unfreezes it',
+    message: 'The board is frozen. An owner or admin must unfreeze it first',
   },
-  invalid_status: { status: 422, message: 'The board has no such status: choose one of those that are there now' },
-  invalid_tag: { status: 422, message: 'The board has no such tag: choose one of those that are there now' },
-  idea_not_published: { status: 422, message: 'That idea awaits approval: approve or reject it first' },
-  idea_already_merged: { status: 422, message: 'That idea is merged into another already' },
-  merge_into_self: { status: 422, message: 'An idea cannot be merged into itself: choose another one' },
+  invalid_status: { status: 422, message: 'The board no longer has this status. Choose another status' },
+  invalid_tag: { status: 422, message: 'The board no longer has this tag. Choose another tag' },
+  idea_not_published: { status: 422, message: 'The idea awaits approval. Approve or reject it first' },
+  idea_already_merged: { status: 422, message: 'The idea is already merged into another idea' },
+  merge_into_self: { status: 422, message: 'An idea cannot be merged into itself. Choose another idea' },
 };

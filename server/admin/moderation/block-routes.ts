@@ -9,11 +9,11 @@ import { readQuery } from '../../pages/shell/query.ts';
 import type { Problem } from '../shell/form.ts';
 import { Refusal } from '../shell/refusal.ts';
 import { shownName, showTime } from '../shell/show.ts';
-import { pageLinks, type Route, type Visit } from '../shell/visit.ts';
+import type { Route, Visit } from '../shell/visit.ts';
 import { notices, wayBack, wayOf } from './way-back.ts';
 
-const blocksPage = definePage<object>('admin/moderation/blocks');
-const blockPage = definePage<object>('admin/moderation/block');
+const blocksPage = definePage('admin/moderation/blocks');
+const blockPage = definePage('admin/moderation/block');
 
 const BlocksQuery = z.object({ cursor: word(500).optional() });
 
@@ -55,12 +55,9 @@ async function showBlocks(visit: Visit) {
   const data = {
     accountName: shownName(visit.account.name),
     blocks: rows.map(block => presentBlock(visit, block)),
-    ...pageLinks(parameters => visit.path('/admin/blocks', parameters), {
-      first: query.cursor !== undefined && 'Back to the last blocked',
-      next: nextCursor && ['More people', { cursor: nextCursor }],
-    }),
+    ...visit.pageLinks('/admin/blocks', 'cursor', nextCursor),
   };
-  return visit.page(blocksPage, 'Who is blocked', data, { notices });
+  return visit.page(blocksPage, 'Blocked people', data, { notices });
 }
 
 function presentBlock(visit: Visit, block: BlockView) {
@@ -92,16 +89,16 @@ async function showPerson(visit: Visit, problem?: Problem) {
   return visit.page(blockPage, person.is_blocked ? 'Unblock a person' : 'Block a person', data, { problem });
 }
 
-/** Refuses before the person fills in a form that the operation would refuse. */
+/** Refuses the page, because the operation would refuse its form. */
 function checkMay({ account, user }: Visit, person: PersonView, back: { label: string; href: string }) {
   const isSelf = person.id === user.id;
   if (!isSelf && mayBlock(account.role, person.role)) return;
   const why = isSelf
-    ? 'Nobody can block themselves.'
-    : `${shownName(person.name)} is ${roleOf(person)} of the account, and your role is ${account.role}.`;
-  throw new Refusal(403, 'Not for you', why, back);
+    ? 'You cannot block yourself.'
+    : `${shownName(person.name)} has the role ${roleOf(person)}, and your role is ${account.role}.`;
+  throw new Refusal(403, 'Not allowed', why, back);
 }
 
 function roleOf({ role }: Pick<PersonView, 'role'>): string {
-  return role ?? 'no member';
+  return role ?? 'no role';
 }

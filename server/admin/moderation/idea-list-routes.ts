@@ -10,8 +10,9 @@ import { presentIdea } from '../../pages/public-board/present-idea.ts';
 import { definePage } from '../../pages/shell/page.ts';
 import { readQuery } from '../../pages/shell/query.ts';
 import { shortLine } from '../../text/plain-text.ts';
+import { boardOptions } from '../shell/choices.ts';
 import { shownName } from '../shell/show.ts';
-import { pageLinks, type Route, type Visit } from '../shell/visit.ts';
+import type { Route, Visit } from '../shell/visit.ts';
 import { actOnBoard } from './act-on-board.ts';
 import { ideaPath } from './way-back.ts';
 
@@ -24,13 +25,13 @@ const IdeasQuery = z.object({
 });
 type IdeasQuery = z.output<typeof IdeasQuery>;
 
-const ideasPage = definePage<object>('admin/moderation/ideas');
+const ideasPage = definePage('admin/moderation/ideas');
 
-/** So many fit a page that is quick on a phone. The list's statements know this number. */
+/** As many as load quickly on a phone. The list's statements know this number. */
 export const ideasPerPage = 20;
 const excerptLength = 220;
 
-/** The ideas of a board for moderators. Ideas in a hidden status are listed when the search asks for that status. */
+/** The ideas of a board for moderators. Lists ideas in a hidden status only if the search asks for that status. */
 export const ideaListRoute: Route = { path: '/admin/ideas', show: showIdeas };
 
 async function showIdeas(visit: Visit) {
@@ -40,7 +41,6 @@ async function showIdeas(visit: Visit) {
   const boards = await visit.administer(admin => listModeratedBoards(admin, visit.account.id));
   const slug = query.board ?? boards[0]?.slug;
   return visit.page(ideasPage, 'Ideas', {
-    // Undefined if the account has no board.
     board: slug === undefined ? undefined : await showBoard(visit, boards, { ...query, board: slug }),
     blocksPath: visit.path('/admin/blocks'),
   });
@@ -49,25 +49,25 @@ async function showIdeas(visit: Visit) {
 function showBoard(visit: Visit, boards: ModeratedBoard[], given: IdeasQuery & { board: string }) {
   return actOnBoard(visit, given.board, async op => {
     const board = await readBoard(op);
-    // A status of the board that was shown before is ignored.
+    // Ignores a status of another board that was shown before.
     const statusKey = board.statuses.find(({ key }) => key === given.status_key)?.key;
     const query = { ...given, status_key: statusKey };
-    const { q, sort, cursor } = query;
+    const { q, sort } = query;
     const page = await listIdeas(op, { statusKey, q, sort, isPending: false }, placeOf(query, sort, ideasPerPage));
-    const path = (changes: Partial<IdeasQuery>) =>
-      visit.path('/admin/ideas', fieldsOf({ ...query, cursor: undefined, ...changes }));
+    const kept = (changes: Partial<IdeasQuery> = {}) => parametersOf({ ...query, cursor: undefined, ...changes });
+    const path = (changes: Partial<IdeasQuery>) => visit.path('/admin/ideas', kept(changes));
     const hasHidden = board.statuses.some(status => status.is_hidden);
     return {
       name: shownName(board.name),
       isFrozen: board.is_frozen,
       searchPath: '/admin/ideas',
-      boards: boards.map(one => ({ slug: one.slug, name: shownName(one.name), isChosen: one.id === board.id })),
+      boards: boardOptions(boards, board.slug),
       slug: board.slug,
       q: q ?? '',
-      kept: parametersOf(path({ q: undefined, board: undefined })),
+      kept: hiddenFieldsOf(path({ q: undefined, board: undefined })),
       statuses: [
         {
-          label: hasHidden ? 'All that are shown' : 'All',
+          label: hasHidden ? 'All but hidden' : 'All',
           href: path({ status_key: undefined }),
           isCurrent: statusKey === undefined,
         },
@@ -85,24 +85,21 @@ function showBoard(visit: Visit, boards: ModeratedBoard[], given: IdeasQuery & {
       isFiltered: q !== undefined || statusKey !== undefined,
       everything: { label: 'Show all ideas', href: path({ q: undefined, status_key: undefined }) },
       ideas: page.rows.map(idea => listedIdea(idea, visit.path(ideaPath(idea.id)))),
-      ...pageLinks(path, {
-        first: cursor !== undefined && 'Back to the first page',
-        next: page.nextCursor && ['More ideas', { cursor: page.nextCursor }],
-      }),
+      ...visit.pageLinks('/admin/ideas', 'cursor', page.nextCursor, { kept: kept() }),
     };
   });
 }
 
 /** The parameters that differ from the defaults. */
-function fieldsOf({ board, status_key, q, sort, cursor }: Partial<IdeasQuery>): Record<string, string> {
+function parametersOf({ board, status_key, q, sort, cursor }: Partial<IdeasQuery>): Record<string, string> {
   const values = { board, status_key, q, sort: sort === 'newest' ? undefined : sort, cursor };
   return Object.fromEntries(
     Object.entries(values).filter((entry): entry is [string, string] => entry[1] !== undefined),
   );
 }
 
-/** The parameters of a path, for the hidden fields of a search. */
-export function parametersOf(path: string) {
+/** The parameters of a path as the hidden fields of a search. */
+export function hiddenFieldsOf(path: string) {
   return [...new URLSearchParams(path.split('?')[1])].map(([name, value]) => ({ name, value }));
 }
 
@@ -114,7 +111,7 @@ export function listedIdea(idea: IdeaView, href: string) {
   return { ...presentIdea(idea), excerpt: shortLine(idea.body, excerptLength, ''), href };
 }
 
-/** The number in a search such as #42. Webhooks, chats and the audit log name ideas by number. */
+/** The number in a search such as #42. Webhooks, chat messages and the audit log name ideas by number. */
 export function ideaNumberIn(q: string | undefined): number | undefined {
   const [, number] = /^#([1-9]\d{0,14})$/.exec(q ?? '') ?? [];
   return number === undefined ? undefined : Number(number);

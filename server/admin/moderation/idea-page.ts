@@ -12,20 +12,21 @@ import { presentIdea } from '../../pages/public-board/present-idea.ts';
 import { definePage } from '../../pages/shell/page.ts';
 import { readQuery } from '../../pages/shell/query.ts';
 import { shortLine } from '../../text/plain-text.ts';
+import { optionsOf } from '../shell/choices.ts';
 import type { Problem } from '../shell/form.ts';
 import { shownName, showTime } from '../shell/show.ts';
-import { pageLinks, type Visit } from '../shell/visit.ts';
+import type { Visit } from '../shell/visit.ts';
 import { actOnIdea } from './act-on-board.ts';
 import { ideaPath, notices, presentPerson, wayToIdea } from './way-back.ts';
 
 const IdeaQuery = z.object({ cursor: word(500).optional(), merged: word(500).optional() });
 
-const ideaPage = definePage<object>('admin/moderation/idea');
+const ideaPage = definePage('admin/moderation/idea');
 
 const commentsPerPage = 20;
 const mergedPerPage = 10;
 
-/** An idea with all forms of a moderator. */
+/** An idea with the forms of a moderator. */
 export function showIdea(visit: Visit, problem?: Problem) {
   const ideaId = visit.id();
   return actOnIdea(visit, ideaId, async op => {
@@ -39,8 +40,6 @@ export function showIdea(visit: Visit, problem?: Problem) {
     const authors = [idea.author_id, ...comments.rows.map(comment => comment.author_id)];
     const people = await readPeople(op, visit.account.id, authors);
     const path = (suffix: string) => visit.path(`${ideaPath(ideaId)}${suffix}`);
-    const pageOf = (section: string) => (parameters: Record<string, string>) =>
-      `${visit.path(ideaPath(ideaId), parameters)}#${section}`;
     const isPending = idea.moderation_state === 'pending';
     const isFixed = isPending || idea.merged_into_id !== null || board.is_frozen;
     const data = {
@@ -55,42 +54,38 @@ export function showIdea(visit: Visit, problem?: Problem) {
       paths: { approve: path('/approve'), reject: path('/reject'), unmerge: path('/unmerge'), follow: path('/follow') },
       comments: {
         rows: comments.rows.map(comment => presentComment(visit, ideaId, comment, people)),
-        ...pageLinks(pageOf('comments'), {
-          first: query.cursor !== undefined && 'Back to the first comments',
-          next: comments.nextCursor && ['More comments', { cursor: comments.nextCursor }],
-        }),
+        ...visit.pageLinks(ideaPath(ideaId), 'cursor', comments.nextCursor, { section: '#comments' }),
       },
       merged: {
         rows: merged.rows.map(one => presentMerged(visit, ideaId, one)),
-        ...pageLinks(pageOf('merged'), {
-          first: query.merged !== undefined && 'Back to the last merged',
-          next: merged.nextCursor && ['More merged ideas', { merged: merged.nextCursor }],
-        }),
+        ...visit.pageLinks(ideaPath(ideaId), 'merged', merged.nextCursor, { section: '#merged' }),
       },
     };
     return visit.page(ideaPage, shortLine(idea.title, 200), data, { notices, problem });
   });
 }
 
-/** The changes that are open for a published idea that is not merged, on a board that is not frozen. */
+/** The forms that change an idea. Pending and merged ideas and ideas on a frozen board have no forms. */
 function presentChanges(idea: IdeaView, board: BoardView, path: (suffix: string) => string) {
   const assigned = new Set(idea.tags.map(({ id }) => id));
   return {
     statusPath: path('/status'),
-    statuses: board.statuses.map(({ key, label, is_hidden }) => ({
-      key,
-      label: `${shortLine(label, 60)}${is_hidden ? ' (hidden)' : ''}`,
-      isChosen: key === idea.status_key,
-    })),
+    statuses: optionsOf(
+      board.statuses.map(({ key, label, is_hidden }) => [
+        key,
+        `${shortLine(label, 60)}${is_hidden ? ' (hidden)' : ''}`,
+      ]),
+      idea.status_key,
+    ),
     tagPath: path('/tags'),
     tags: idea.tags.map(({ id, name, color }) => ({
       name: shortLine(name, 40),
       color,
       removePath: path(`/tags/${id}/remove`),
     })),
-    otherTags: board.tags
-      .filter(({ id }) => !assigned.has(id))
-      .map(({ id, name }) => ({ id, name: shortLine(name, 40) })),
+    otherTags: optionsOf(
+      board.tags.filter(({ id }) => !assigned.has(id)).map(({ id, name }) => [String(id), shortLine(name, 40)]),
+    ),
     mergePath: path('/merge'),
   };
 }

@@ -13,9 +13,9 @@ import { changeIdea, type Moderation, problemOfAction } from './act-on-board.ts'
 import { showIdea } from './idea-page.ts';
 import { ideaPath, type Notice, notices } from './way-back.ts';
 
-const rejectedPage = definePage<object>('admin/moderation/rejected');
+const rejectedPage = definePage('admin/moderation/rejected');
 
-/** An idea, and the forms that set its status and its tags, and follow it. */
+/** An idea, and the forms that set its status and tags, and follow it. */
 export const ideaRoutes: Route[] = [
   { path: '/admin/ideas/:id', show: async visit => (await showRejected(visit)) ?? showIdea(visit) },
   changeRoute('status', async (op, id, visit) => {
@@ -45,7 +45,7 @@ export const ideaRoutes: Route[] = [
   }),
 ];
 
-/** A form on the page of the idea. The page shows above it why a change was refused. */
+/** A form on the page of the idea. The page shows the reason if the change is refused. */
 function changeRoute(form: string, work: (op: Moderation, id: number, visit: Visit) => Promise<Notice>): Route {
   return {
     path: `/admin/ideas/:id/${form}`,

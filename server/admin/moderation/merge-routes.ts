@@ -12,16 +12,16 @@ import { readQuery } from '../../pages/shell/query.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { idFieldOf, type Problem } from '../shell/form.ts';
 import { Refusal } from '../shell/refusal.ts';
-import { pageLinks, type Question, type Route, type Visit } from '../shell/visit.ts';
+import type { Question, Route, Visit } from '../shell/visit.ts';
 import { actOnIdea, changeIdea, problemOfAction } from './act-on-board.ts';
-import { headingOfSearch, ideaNumberIn, ideasPerPage, listedIdea, parametersOf } from './idea-list-routes.ts';
+import { headingOfSearch, hiddenFieldsOf, ideaNumberIn, ideasPerPage, listedIdea } from './idea-list-routes.ts';
 import { linkTo } from './idea-page.ts';
-import { ideaPath, wayBack, wayOf } from './way-back.ts';
+import { ideaPath, wayBack } from './way-back.ts';
 
 const MergeQuery = z.object({ q: text(0, 100).optional(), cursor: word(500).optional() });
 
-const searchPage = definePage<object>('admin/moderation/merge');
-const previewPage = definePage<object>('admin/moderation/merge-preview');
+const searchPage = definePage('admin/moderation/merge');
+const previewPage = definePage('admin/moderation/merge-preview');
 
 /** Merges an idea into another after a search and a preview, and undoes a merge after a question. */
 export const mergeRoutes: Route[] = [
@@ -38,7 +38,7 @@ export const mergeRoutes: Route[] = [
     problemOf: problemOfAction,
     again: (visit, { status, message }) => {
       const back = { label: 'Back', href: wayBack(visit, ideaPath(visit.id())) };
-      throw new Refusal(status, 'That cannot be done now', `${message}.`, back);
+      throw new Refusal(status, 'This is not possible now', `${message}.`, back);
     },
   },
 ];
@@ -66,15 +66,15 @@ async function merge(visit: Visit) {
   return visit.path(ideaPath(targetId), { notice: 'merged' });
 }
 
-const noTarget: Problem = { status: 422, message: 'Choose the idea into which to merge' };
-const unknownTarget: Problem = { status: 404, message: 'There is no such idea on this board' };
+const noTarget: Problem = { status: 422, message: 'Choose the idea to merge into' };
+const unknownTarget: Problem = { status: 404, message: 'This board has no such idea' };
 
-/** If the source is missing, the search page that shows the problem answers not_found itself. */
+/** If the source is not found, the page with the problem is not found either. */
 function problemOfTarget(error: unknown): Problem {
   return error instanceof DomainError && error.key === 'not_found' ? unknownTarget : problemOfAction(error);
 }
 
-/** Searches for a target by its title, the ideas with the most votes first. Shows why a target was refused. */
+/** Searches for a target by its title. Ideas with the most votes come first. */
 async function showSearch(visit: Visit, problem?: Problem) {
   const id = visit.id();
   const { q, cursor } = readQuery(MergeQuery, visit.request.query);
@@ -85,18 +85,14 @@ async function showSearch(visit: Visit, problem?: Problem) {
     return { source: idea, page: await listIdeas(op, filter, placeOf({ cursor }, filter.sort, ideasPerPage)) };
   });
   const path = `${ideaPath(id)}/merge`;
-  const kept = q === undefined ? {} : { q };
   const data = {
     source: linkTo(visit, source),
     searchPath: path,
-    kept: parametersOf(visit.path('')),
+    kept: hiddenFieldsOf(visit.path('')),
     q: q ?? '',
     heading: q === undefined ? 'The top ideas' : headingOfSearch(q),
     candidates: page.rows.filter(idea => idea.id !== id).map(idea => listedIdea(idea, previewPath(visit, idea.id))),
-    ...pageLinks(parameters => visit.path(path, { ...kept, ...parameters }), {
-      first: cursor !== undefined && 'Back to the first page',
-      next: page.nextCursor && ['More ideas', { cursor: page.nextCursor }],
-    }),
+    ...visit.pageLinks(path, 'cursor', page.nextCursor, { kept: q === undefined ? undefined : { q } }),
   };
   return visit.page(searchPage, 'Merge an idea', data, { problem });
 }
@@ -131,7 +127,7 @@ function previewPath(visit: Visit, targetId: number): string {
   return visit.path(`${ideaPath(visit.id())}/merge`, { target: String(targetId) });
 }
 
-/** Asks on the page of either idea, because the followers are told. */
+/** Asks first, because the followers are notified. */
 async function askToUnmerge(visit: Visit): Promise<Question> {
   const id = visit.id();
   const { source, target } = await actOnIdea(visit, id, async op => {
@@ -140,16 +136,15 @@ async function askToUnmerge(visit: Visit): Promise<Question> {
   });
   if (!source) throw new DomainError('not_found');
   if (!target) {
-    const own = { label: 'To the idea', href: visit.path(ideaPath(id)) };
-    throw new Refusal(409, 'It is not merged', 'There is nothing to undo.', own);
+    const own = { label: 'Back to the idea', href: visit.path(ideaPath(id)) };
+    throw new Refusal(409, 'The idea is not merged', 'You have nothing to undo.', own);
   }
   return {
-    title: 'Undo a merge',
     verb: 'Undo the merge of',
     name: `“${shortLine(source.title, 200)}”`,
-    explanation: `It stands by itself again with its own votes, and “${shortLine(target.title, 200)}” keeps those that were cast on it. Followers are told.`,
-    action: visit.path(`${ideaPath(id)}/unmerge`, wayOf(visit)),
+    explanation: `The idea gets its own votes back, and “${shortLine(target.title, 200)}” keeps its own votes. The followers are notified.`,
     button: 'Undo the merge',
-    back: { label: 'Leave it merged', href: wayBack(visit, ideaPath(id)) },
+    isHarmless: true,
+    back: { label: 'Keep it merged', href: wayBack(visit, ideaPath(id)) },
   };
 }

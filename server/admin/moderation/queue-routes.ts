@@ -1,7 +1,5 @@
-import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { word } from '../../../contract/text.ts';
-import type { ServerDependencies } from '../../dependencies.ts';
 import { listModeratedBoards, type ModeratedBoard, maxPendingCount } from '../../domain/boards/list-boards.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { readIdea } from '../../domain/ideas/read-idea.ts';
@@ -20,9 +18,8 @@ import { readQuery } from '../../pages/shell/query.ts';
 import { shortLine, truncate } from '../../text/plain-text.ts';
 import type { Problem } from '../shell/form.ts';
 import { Refusal } from '../shell/refusal.ts';
-import { requireModeratedAccount } from '../shell/session.ts';
 import { shownName, showTime } from '../shell/show.ts';
-import { pageLinks, serveRoutes, type Visit } from '../shell/visit.ts';
+import type { Route, Visit } from '../shell/visit.ts';
 import { actOnIdea, changeIdea } from './act-on-board.ts';
 import { blockRoutes } from './block-routes.ts';
 import { ideaListRoute } from './idea-list-routes.ts';
@@ -33,47 +30,45 @@ import { ideaPath, notices, presentPerson, wayBack, wayOf, wayToQueue } from './
 const QueueQuery = z.object({ board: word(100).optional(), cursor: word(500).optional() });
 const RejectedQuery = z.object({ cursor: word(500).optional() });
 
-const queuePage = definePage<object>('admin/moderation/queue');
-const rejectedPage = definePage<object>('admin/moderation/rejected-list');
-const rejectPage = definePage<object>('admin/moderation/reject');
+const queuePage = definePage('admin/moderation/queue');
+const rejectedPage = definePage('admin/moderation/rejected-list');
+const rejectPage = definePage('admin/moderation/reject');
 
-/** So many fit a page that is quick on a phone, with what can be judged of each without opening it. */
+/** As many as load quickly on a phone. A moderator can judge most ideas by their excerpt. */
 const ideasPerPage = 10;
 const excerptLength = 500;
 const rejectedPerPage = 25;
 const maxReasonLength = 200;
 
-/** The pages of moderators: the queue, ideas, merging, and blocked people. Admins and owners may use them, too. */
-export function serveModeration(app: FastifyInstance, server: ServerDependencies) {
-  serveRoutes(app, server, requireModeratedAccount, [
-    { path: '/admin/queue', show: showQueue },
-    { path: '/admin/queue/rejected', show: showRejected },
-    {
-      path: '/admin/ideas/:id/approve',
-      run: async visit => {
-        const id = visit.id();
-        const isApproved = await changeIdea(visit, id, op => approveIdea(op, visit.account.id, id));
-        return wayBack(visit, ideaPath(id), { notice: isApproved ? 'approved' : 'approved_already' });
-      },
+/** The pages of moderators: the queue, ideas, merging, and blocked people. */
+export const moderationRoutes: Route[] = [
+  { path: '/admin/queue', show: showQueue },
+  { path: '/admin/queue/rejected', show: showRejected },
+  {
+    path: '/admin/ideas/:id/approve',
+    run: async visit => {
+      const id = visit.id();
+      const isApproved = await changeIdea(visit, id, op => approveIdea(op, visit.account.id, id));
+      return wayBack(visit, ideaPath(id), { notice: isApproved ? 'approved' : 'approved_already' });
     },
-    {
-      path: '/admin/ideas/:id/reject',
-      show: showRejection,
-      run: async visit => {
-        const id = visit.id();
-        const reason = visit.field('reason');
-        const isRejected = await changeIdea(visit, id, op => rejectIdea(op, visit.account.id, id, reason));
-        return wayBack(visit, ideaPath(id), { notice: isRejected ? 'rejected' : 'rejected_already' });
-      },
+  },
+  {
+    path: '/admin/ideas/:id/reject',
+    show: showRejection,
+    run: async visit => {
+      const id = visit.id();
+      const reason = visit.field('reason');
+      const isRejected = await changeIdea(visit, id, op => rejectIdea(op, visit.account.id, id, reason));
+      return wayBack(visit, ideaPath(id), { notice: isRejected ? 'rejected' : 'rejected_already' });
     },
-    ideaListRoute,
-    ...ideaRoutes,
-    ...mergeRoutes,
-    ...blockRoutes,
-  ]);
-}
+  },
+  ideaListRoute,
+  ...ideaRoutes,
+  ...mergeRoutes,
+  ...blockRoutes,
+];
 
-/** The ideas that await approval, the longest waiting first. */
+/** The ideas that await approval, the oldest first. */
 async function showQueue(visit: Visit) {
   const query = readQuery(QueueQuery, visit.request.query);
   const place = placeOf(query, pendingSort, ideasPerPage);
@@ -85,14 +80,11 @@ async function showQueue(visit: Visit) {
     const authors = pending.rows.map(idea => idea.author_id);
     return { boards: listed, page: pending, people: await readPeople(admin, visit.account.id, authors) };
   });
-  const link = (parameters: Record<string, string>) => visit.path('/admin/queue', parameters);
-  const filter: Record<string, string> = query.board === undefined ? {} : { board: query.board };
   const data = {
-    boards: boards.length > 1 ? presentBoards(boards, query.board, link) : [],
+    boards: boards.length > 1 ? presentBoards(visit, boards, query.board) : [],
     ideas: presentPending(visit, page.rows, boards, people),
-    ...pageLinks(parameters => link({ ...filter, ...parameters }), {
-      first: query.cursor !== undefined && 'Back to the longest waiting',
-      next: page.nextCursor && ['More ideas', { cursor: page.nextCursor }],
+    ...visit.pageLinks('/admin/queue', 'cursor', page.nextCursor, {
+      kept: query.board === undefined ? undefined : { board: query.board },
     }),
     blocksPath: visit.path('/admin/blocks'),
     rejectedPath: visit.path('/admin/queue/rejected'),
@@ -100,19 +92,15 @@ async function showQueue(visit: Visit) {
   return visit.page(queuePage, 'Queue', data, { notices });
 }
 
-function presentBoards(
-  boards: ModeratedBoard[],
-  chosen: string | undefined,
-  link: (parameters: Record<string, string>) => string,
-) {
+/** Leaves out boards with an empty queue, except the chosen one. */
+function presentBoards(visit: Visit, boards: ModeratedBoard[], chosen: string | undefined) {
   return [
-    { label: 'All boards', href: link({}), isCurrent: chosen === undefined },
-    // Boards with an empty queue are left out, except the current one.
+    { label: 'All boards', href: visit.path('/admin/queue'), isCurrent: chosen === undefined },
     ...boards
       .filter(({ slug, pending_count }) => pending_count > 0 || slug === chosen)
       .map(({ slug, name, pending_count }) => ({
         label: `${shownName(name)} (${pending_count < maxPendingCount ? pending_count : `${maxPendingCount - 1}+`})`,
-        href: link({ board: slug }),
+        href: visit.path('/admin/queue', { board: slug }),
         isCurrent: slug === chosen,
       })),
   ];
@@ -138,7 +126,7 @@ function presentPending(visit: Visit, ideas: PendingIdea[], boards: ModeratedBoa
   });
 }
 
-/** The rejected ideas, which no other list has. */
+/** The rejected ideas. No other list has them. */
 async function showRejected(visit: Visit) {
   const query = readQuery(RejectedQuery, visit.request.query);
   const place = placeOf(query, rejectedSort, rejectedPerPage);
@@ -153,10 +141,7 @@ async function showRejected(visit: Visit) {
       rejected: showTime(new Date(idea.rejected_at)),
     })),
     queuePath: visit.path('/admin/queue'),
-    ...pageLinks(parameters => visit.path('/admin/queue/rejected', parameters), {
-      first: query.cursor !== undefined && 'Back to the last rejected',
-      next: nextCursor && ['More ideas', { cursor: nextCursor }],
-    }),
+    ...visit.pageLinks('/admin/queue/rejected', 'cursor', nextCursor),
   });
 }
 
@@ -164,17 +149,15 @@ async function showRejection(visit: Visit, problem?: Problem) {
   const id = visit.id();
   const idea = await actOnIdea(visit, id, op => readIdea(op, id));
   if (idea?.moderation_state !== 'pending') {
-    throw new Refusal(409, 'It awaits approval no more', 'Somebody else may have approved or rejected it.', {
-      label: 'Back',
-      href: wayBack(visit, '/admin/queue'),
-    });
+    const back = { label: 'Back', href: wayBack(visit, '/admin/queue') };
+    throw new Refusal(409, 'The idea no longer awaits approval', 'Somebody has approved or rejected it.', back);
   }
   const data = {
     title: shortLine(idea.title, 200),
     author: shownName(idea.author_name),
     body: idea.body,
     action: visit.path(`${ideaPath(id)}/reject`, wayOf(visit)),
-    back: { label: 'Do not reject it', href: wayBack(visit, ideaPath(id)) },
+    back: { label: 'Cancel', href: wayBack(visit, ideaPath(id)) },
     reason: visit.field('reason'),
   };
   return visit.page(rejectPage, 'Reject an idea', data, { problem });

@@ -1,6 +1,6 @@
-import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { AdministrationError } from '../../domain/administration.ts';
+import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import {
   type AddressChange,
   type AddressField,
@@ -13,31 +13,29 @@ import {
 import { updateUser } from '../../domain/users/edit-user.ts';
 import { lockUser } from '../../domain/users/find-user.ts';
 import { definePage } from '../../pages/shell/page.ts';
-import { FormProblem, fieldOf } from '../shell/form.ts';
+import { FormProblem } from '../shell/form.ts';
 import { Refusal } from '../shell/refusal.ts';
-import { accountAround } from '../shell/session.ts';
 import { shownAddress } from '../shell/show.ts';
-import { serveRoutes } from '../shell/visit.ts';
+import type { Route } from '../shell/visit.ts';
 import type { askForOwnPassword } from '../sign-in/own-password.ts';
-import { buildThrottle, describeWait } from '../sign-in/throttle.ts';
+import { buildThrottle } from '../sign-in/throttle.ts';
 import { type OwnVisit, profilePath, showProfile } from './profile-page.ts';
 
-const confirmationPage = definePage<object>('admin/profile/confirm-address');
+const confirmationPage = definePage('admin/profile/confirm-address');
 
 /**
- * Changes the signed-in user's addresses. A new address takes effect when the same user opens the link that is mailed to
- * it. So a mistyped address gives its owner nothing.
+ * Changes the signed-in user's addresses. A new address takes effect when the same user opens the link in the mail to it. So
+ * the owner of a mistyped address gets no access.
  */
-export function serveAddresses(
-  app: FastifyInstance,
+export function addressRoutes(
   server: ServerDependencies,
   askForPassword: ReturnType<typeof askForOwnPassword>,
-) {
+): Route<AccountOfUser | undefined>[] {
   const { database, clock, config } = server;
   const tokens = buildAddressTokens(server.appKey);
   const throttle = buildThrottle(server);
 
-  serveRoutes(app, server, accountAround, [
+  return [
     { path: '/admin/profile/email', run: setEmail, again: (visit, p) => showProfile(visit, p, 'email') },
     {
       path: '/admin/profile/notification-email',
@@ -46,7 +44,7 @@ export function serveAddresses(
     },
     { path: '/admin/profile/confirm', show: showConfirmation },
     { path: '/admin/profile/confirm', run: confirm },
-  ]);
+  ];
 
   async function setEmail(visit: OwnVisit) {
     await askForPassword(visit);
@@ -65,7 +63,7 @@ export function serveAddresses(
   }
 
   async function showConfirmation(visit: OwnVisit) {
-    const token = fieldOf(visit.request.query, 'token');
+    const token = visit.parameter('token');
     const { address, field } = await requireChange(visit, token);
     const data = {
       address: shownAddress(address),
@@ -82,8 +80,8 @@ export function serveAddresses(
     await visit
       .administer(admin => confirmAddress(admin, change))
       .catch(error => {
-        // Another request was faster with the same link.
-        throw error instanceof AdministrationError && error.reason === 'not_found' ? linkIsOver() : error;
+        // Another request used the link first.
+        throw error instanceof AdministrationError && error.reason === 'not_found' ? invalidLink() : error;
       });
     return profilePath(visit, change.field === 'email' ? 'email_changed' : 'mail_changed');
   }
@@ -93,32 +91,29 @@ export function serveAddresses(
     const userId = visit.user.id;
     if (config.SMTP_URL === undefined) throw new FormProblem(409, 'This server sends no mail');
     const charged = await throttle.chargeAddressLink(visit.request, visit.reply, userId, address);
-    if ('retrySeconds' in charged) {
-      throw new FormProblem(429, `There were too many requests: try again ${describeWait(charged.retrySeconds)}`);
-    }
     let isAsked = false;
     try {
       isAsked = await visit.administer(admin => requestAddress(admin, { userId, field, address }));
       return isAsked;
     } finally {
-      // Only a mail counts.
+      // Only mails count against the limit.
       if (!isAsked) await charged.giveBack();
     }
   }
 
-  /** The change of a link that works, for the user who asked for it. */
+  /** The change of a valid link. Only the user who requested it may use the link. */
   async function requireChange({ user }: OwnVisit, token: string): Promise<AddressChange> {
     const change = tokens.read(token, clock.now());
-    if (change?.userId !== user.id || !(await isAddressWanted(database, change))) throw linkIsOver();
+    if (change?.userId !== user.id || !(await isAddressWanted(database, change))) throw invalidLink();
     return change;
   }
 }
 
-function linkIsOver() {
+function invalidLink() {
   return new Refusal(
     404,
-    'This link does not work, or not any more',
-    `A link confirms an address once, within ${addressLinkHours} hours, and for whoever asked for it: sign in as that one.`,
-    { label: 'To your profile', href: '/admin/profile' },
+    'This link does not work',
+    `A link confirms an address once, within ${addressLinkHours} hours. Sign in as the user who requested it, or request a new link.`,
+    { label: 'Your profile', href: '/admin/profile' },
   );
 }

@@ -1,21 +1,21 @@
-import type { FastifyInstance } from 'fastify';
-import type { ServerDependencies } from '../../dependencies.ts';
 import { ideaUrl } from '../../domain/ideas/present-idea.ts';
 import { unfollowIdea } from '../../domain/notifications/follow-idea.ts';
 import { listFollowedIdeas } from '../../domain/notifications/list-followed-ideas.ts';
 import { listNotifications, type NotificationView } from '../../domain/notifications/list-notifications.ts';
 import { markRead } from '../../domain/notifications/mark-read.ts';
 import { notificationKinds, wordsOf } from '../../domain/notifications/notification-words.ts';
+import { cutRows } from '../../domain/pagination.ts';
+import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import { ideaPath } from '../../pages/public-board/present-idea.ts';
 import { definePage } from '../../pages/shell/page.ts';
 import { shortLine } from '../../text/plain-text.ts';
-import { accountAround, isAdmin, isModerator, pathIn } from '../shell/session.ts';
+import { isAdmin, isModerator, pathIn } from '../shell/session.ts';
 import { shownName, showTime } from '../shell/show.ts';
-import { pageLinks, serveRoutes } from '../shell/visit.ts';
+import type { Route } from '../shell/visit.ts';
 import { type OwnVisit, ownNavigation } from './profile-page.ts';
 
-const notificationsPage = definePage<object>('admin/profile/notifications');
-const followingPage = definePage<object>('admin/profile/following');
+const notificationsPage = definePage('admin/profile/notifications');
+const followingPage = definePage('admin/profile/following');
 
 const perPage = 25;
 const maxQuoteLength = 300;
@@ -24,33 +24,30 @@ const maxTitleLength = 200;
 const notificationsPath = '/admin/profile/notifications';
 const followingPath = '/admin/profile/following';
 
-/** The signed-in user's notifications and followed ideas, of all accounts. Only a button marks notifications as read. */
-export function serveNotifications(app: FastifyInstance, server: ServerDependencies) {
-  serveRoutes(app, server, accountAround, [
-    { path: notificationsPath, show: showNotifications },
-    { path: `${notificationsPath}/read`, run: readAll },
-    { path: `${notificationsPath}/:id/read`, run: readOne },
-    { path: followingPath, show: showFollowing },
-    { path: `${followingPath}/:id/unfollow`, run: unfollow },
-  ]);
-}
+/** The signed-in user's notifications and followed ideas in all accounts. Only a button marks notifications as read. */
+export const notificationRoutes: Route<AccountOfUser | undefined>[] = [
+  { path: notificationsPath, show: showNotifications },
+  { path: `${notificationsPath}/read`, run: readAll },
+  { path: `${notificationsPath}/:id/read`, run: readOne },
+  { path: followingPath, show: showFollowing },
+  { path: `${followingPath}/:id/unfollow`, run: unfollow },
+];
 
 async function showNotifications(visit: OwnVisit) {
   const beforeId = visit.number('before');
   const fetched = await listNotifications(visit.server.database, visit.user.id, null, { beforeId, limit: perPage + 1 });
-  const shown = fetched.slice(0, perPage);
-  const last = fetched.length > perPage ? shown.at(-1) : undefined;
+  const { rows: shown, hasMore } = cutRows(fetched, perPage);
   const data = {
     navigation: ownNavigation(visit, notificationsPath),
     notifications: shown.map(one => presentNotification(visit, one)),
-    // The session counts the newest ones. Those of other pages may be unread, too.
+    // The session counts only the newest notifications, and those of other pages may be unread, too.
     hasUnread: visit.user.unread_count > 0 || shown.some(({ read_at }) => read_at === null),
     readAllPath: visit.path(`${notificationsPath}/read`),
     newestId: shown[0]?.id ?? 0,
-    ...linksOf(visit, notificationsPath, last?.id),
+    ...visit.pageLinks(notificationsPath, 'before', hasMore && shown.at(-1)?.id),
   };
   return visit.page(notificationsPage, 'Notifications', data, {
-    notices: { read: 'It is marked as read.', all_read: 'All of them are marked as read.' },
+    notices: { read: 'The notification is marked as read.', all_read: 'All notifications are marked as read.' },
   });
 }
 
@@ -70,8 +67,7 @@ async function showFollowing(visit: OwnVisit) {
   const { user } = visit;
   const beforeIdeaId = visit.number('before');
   const fetched = await listFollowedIdeas(visit.server.database, user.id, { beforeIdeaId, limit: perPage + 1 });
-  const shown = fetched.slice(0, perPage);
-  const last = fetched.length > perPage ? shown.at(-1) : undefined;
+  const { rows: shown, hasMore } = cutRows(fetched, perPage);
   const data = {
     navigation: ownNavigation(visit, followingPath),
     ideas: shown.map(idea => ({
@@ -82,10 +78,10 @@ async function showFollowing(visit: OwnVisit) {
       account: user.accounts.length > 1 ? shownName(idea.account_name) : undefined,
       unfollowPath: visit.path(`${followingPath}/${idea.idea_id}/unfollow`, placeOf(visit)),
     })),
-    ...linksOf(visit, followingPath, last?.idea_id),
+    ...visit.pageLinks(followingPath, 'before', hasMore && shown.at(-1)?.idea_id),
   };
-  return visit.page(followingPage, 'What you follow', data, {
-    notices: { unfollowed: 'You are not told of that idea any more.' },
+  return visit.page(followingPage, 'Followed ideas', data, {
+    notices: { unfollowed: 'You no longer follow the idea.' },
   });
 }
 
@@ -94,17 +90,10 @@ async function unfollow(visit: OwnVisit) {
   return visit.path(followingPath, { ...placeOf(visit), notice: 'unfollowed' });
 }
 
-/** The parameter of the page in the list that was open. */
+/** The parameter of the list's current page. */
 function placeOf(visit: OwnVisit): Record<string, string> {
   const before = visit.number('before');
   return before === undefined ? {} : { before: String(before) };
-}
-
-function linksOf(visit: OwnVisit, path: string, lastId: number | undefined) {
-  return pageLinks(parameters => visit.path(path, parameters), {
-    first: visit.number('before') !== undefined && 'To the newest',
-    next: lastId === undefined ? undefined : ['Older ones', { before: String(lastId) }],
-  });
 }
 
 function presentNotification(visit: OwnVisit, notification: NotificationView) {
@@ -133,10 +122,7 @@ function hrefOf(visit: OwnVisit, notification: NotificationView): string | undef
   return ideaLink(visit, { id, account, board: publicBoard ?? board, isPublic: publicBoard !== null });
 }
 
-/**
- * The address where the user reads an idea: in moderation for moderators, at IDEA_URL, or on its public board. Undefined if
- * there is none.
- */
+/** The idea's address for the user: in moderation, at IDEA_URL, or on its public board. Undefined if the user has none. */
 function ideaLink(
   { user, request, server: { config } }: OwnVisit,
   { id, account: slug, board, isPublic }: { id: number; account: string; board: string; isPublic: boolean },
@@ -151,9 +137,11 @@ function ideaLink(
 
 function describe(notification: NotificationView): { sentence: string; quote?: string | null } {
   const { kind, title, detail } = notification;
-  // During an upgrade a newer server may have told of something that this one has no words for.
+  // During an upgrade, a newer server may have stored a kind that this server does not know.
   if (!notificationKinds.includes(kind)) {
-    return { sentence: title === null ? 'There is news.' : `There is news of “${shortLine(title, maxTitleLength)}”.` };
+    return {
+      sentence: title === null ? 'Something happened.' : `Something happened to “${shortLine(title, maxTitleLength)}”.`,
+    };
   }
   return wordsOf({
     kind,

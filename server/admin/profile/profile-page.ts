@@ -7,36 +7,32 @@ import { shownAddress, userErasedFrom } from '../shell/show.ts';
 import type { Visit } from '../shell/visit.ts';
 import { passwordLengths } from '../sign-in/own-password.ts';
 
-/**
- * A user's own pages belong to no account, so that users without one have them, and those whom the address's account
- * blocked. The frame shows an account if there is one.
- */
+/** These pages need no account, so that blocked users and users without an account can open them. */
 export type OwnVisit = Visit<AccountOfUser | undefined>;
 
 const ownPages = [
   { label: 'Profile', href: '/admin/profile' },
   { label: 'Notifications', href: '/admin/profile/notifications' },
-  { label: 'What you follow', href: '/admin/profile/following' },
+  { label: 'Followed ideas', href: '/admin/profile/following' },
 ];
 
-/** The links between the user's own pages. */
 export function ownNavigation(visit: OwnVisit, current: string): NavigationLink[] {
   return ownPages.map(({ label, href }) => ({ label, href: visit.path(href), isCurrent: href === current }));
 }
 
-const profilePage = definePage<object>('admin/profile/profile');
+const profilePage = definePage('admin/profile/profile');
 
 const notices = {
-  saved: 'It is saved.',
-  email_asked: 'A link is on its way to the new address. You sign in with it once you have opened the link.',
-  email_changed: 'From now on you sign in with the new address.',
-  mail_asked: 'A link is on its way to the address. Notifications go there once you have opened the link.',
-  mail_changed: 'Notifications go to that address from now on.',
-  mail_ended: 'Notifications are not mailed to you any more. You find them here.',
-  password_changed: 'Your password is changed. In every other browser you are signed out.',
+  saved: 'Your profile is saved.',
+  email_asked: 'We sent a link to the new address. Open it to sign in with this address from then on.',
+  email_changed: 'You now sign in with the new address.',
+  mail_asked: 'We sent a link to the address. Open it to get your notifications there.',
+  mail_changed: 'Your notifications now go to this address.',
+  mail_ended: 'You get no more mail. Your notifications are on the page Notifications.',
+  password_changed: 'Your password is changed. You are signed out in every other browser.',
 };
 
-/** Shows the profile, after a refused form with the problem and what was entered. */
+/** Shows the profile. A refused form keeps its values. */
 export async function showProfile(
   visit: OwnVisit,
   problem?: Problem,
@@ -56,7 +52,7 @@ export async function showProfile(
     notificationEmail: user.notification_email === null ? undefined : shownAddress(user.notification_email),
     givenNotificationEmail:
       refusedForm === 'notifications' ? visit.field('notification_email').trim() : (user.notification_email ?? ''),
-    // Addresses can only be confirmed with a mail server.
+    // A new address needs a mailed link.
     isMailed: config.SMTP_URL !== undefined,
     ...passwordLengths,
     erasedFrom: userErasedFrom(user.deletion_requested_at, config),

@@ -1,34 +1,35 @@
 import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { cancelUserDeletion, findHolds, requestUserDeletion } from '../../domain/erasure/request-deletion.ts';
+import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import { changePassword } from '../../domain/sign-in/set-password.ts';
 import { updateUser } from '../../domain/users/edit-user.ts';
 import { lockUser } from '../../domain/users/find-user.ts';
 import { definePage } from '../../pages/shell/page.ts';
 import { ownProblemOf, type Problem } from '../shell/form.ts';
-import { accountAround, sessionTerms, setSessionCookie } from '../shell/session.ts';
+import { accountAround, requireSession, sessionTerms, setSessionCookie } from '../shell/session.ts';
 import { shownAddress, userErasedFrom } from '../shell/show.ts';
-import { serveRoutes } from '../shell/visit.ts';
+import { type Route, serveRoutes } from '../shell/visit.ts';
 import { askForOwnPassword, readNewPassword } from '../sign-in/own-password.ts';
-import { serveAddresses } from './address-routes.ts';
-import { serveNotifications } from './notification-routes.ts';
+import { addressRoutes } from './address-routes.ts';
+import { notificationRoutes } from './notification-routes.ts';
 import { type OwnVisit, profilePath, showProfile } from './profile-page.ts';
 
-const deletionPage = definePage<object>('admin/profile/delete');
+const deletionPage = definePage('admin/profile/delete');
 
 /** The signed-in user's own pages: profile, addresses, password, deletion, notifications and followed ideas. */
 export function serveProfile(app: FastifyInstance, server: ServerDependencies) {
   const { clock, config, passwords } = server;
   const askForPassword = askForOwnPassword(server);
-  serveAddresses(app, server, askForPassword);
-  serveNotifications(app, server);
-
-  serveRoutes(app, server, accountAround, [
+  const routes: Route<AccountOfUser | undefined>[] = [
     { path: '/admin/profile', show: showProfile, run: saveName, again: (visit, p) => showProfile(visit, p, 'name') },
     { path: '/admin/profile/password', run: setPassword, again: (visit, p) => showProfile(visit, p, 'password') },
     { path: '/admin/profile/delete', show: askForDeletion, run: requestDeletion, problemOf: ownProblemOf },
     { path: '/admin/cancel-deletion', run: cancelDeletion },
-  ]);
+    ...addressRoutes(server, askForPassword),
+    ...notificationRoutes,
+  ];
+  serveRoutes(app, server, accountAround, routes, [requireSession]);
 
   /** Starts a new session for this browser. All other sessions end. */
   async function setPassword(visit: OwnVisit) {
@@ -42,7 +43,7 @@ export function serveProfile(app: FastifyInstance, server: ServerDependencies) {
   }
 
   async function askForDeletion(visit: OwnVisit, problem?: Problem) {
-    // The page of a requested deletion is the profile.
+    // The profile shows a requested deletion.
     if (!problem && visit.user.deletion_requested_at !== null) return visit.path('/admin/profile');
     const data = {
       email: shownAddress(visit.user.email),

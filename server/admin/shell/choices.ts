@@ -4,42 +4,44 @@ import type { NamedBoard } from '../../domain/boards/list-boards.ts';
 import { fieldOf } from './form.ts';
 import { shownName } from './show.ts';
 
-/** The options of a select of boards. */
-export function boardChoices(boards: readonly NamedBoard[], chosen: string) {
-  return boards.map(({ slug, name }) => ({ slug, name: shownName(name), isChosen: slug === chosen }));
+/** The options of a select. */
+export function optionsOf(labels: Iterable<readonly [value: string, label: string]>, chosen = '') {
+  return Array.from(labels, ([value, label]) => ({ value, label, isChosen: value === chosen }));
 }
 
-/** The chosen board. If it was deleted or renamed meanwhile, the form is shown again with the boards of now. */
+export function boardOptions(boards: readonly NamedBoard[], chosen: string) {
+  return optionsOf(
+    boards.map(({ slug, name }) => [slug, shownName(name)]),
+    chosen,
+  );
+}
+
+/** The chosen board. The board may have been deleted or renamed since the form was shown. */
 export function chosenBoard(boards: readonly NamedBoard[], slug: string): NamedBoard {
   const board = boards.find(one => one.slug === slug);
   if (board) return board;
   throw new AdministrationError('invalid', 'Choose a board from the list');
 }
 
-const labels: Record<EventType, string> = {
+const eventLabels: Record<EventType, string> = {
   'idea.created': 'An idea is published',
-  'idea.status_changed': 'An idea moves to another status',
-  'idea.merged': 'An idea is merged into another one',
+  'idea.status_changed': 'The status of an idea changes',
+  'idea.merged': 'An idea is merged into another idea',
   'idea.unmerged': 'A merge is undone',
   'idea.voted': 'A vote is cast, changed or withdrawn',
   'comment.created': 'A comment is added',
 };
 
-/** A checkbox for each type of event. */
+/** A checkbox for each event type. */
 export function eventChoices(types: readonly EventType[], chosen: readonly string[]) {
   return types.map(type => ({
-    field: fieldOfType(type),
+    field: `event_${type}`,
     type,
-    label: labels[type],
+    label: eventLabels[type],
     isChosen: chosen.includes(type),
   }));
 }
 
-/** The ticked types. */
 export function readEventChoices(body: unknown, types: readonly EventType[]): EventType[] {
-  return types.filter(type => fieldOf(body, fieldOfType(type)) !== '');
-}
-
-function fieldOfType(type: EventType): string {
-  return `event_${type}`;
+  return types.filter(type => fieldOf(body, `event_${type}`) !== '');
 }

@@ -13,12 +13,12 @@ declare module 'fastify' {
     formTokenOf(tokenHash: Buffer): string;
   }
   interface FastifyContextConfig {
-    /** The form is for visitors. They may have signed in in another tab since they opened it. */
+    /** The form is for visitors and needs no form_token. They may have signed in in another tab since they opened it. */
     isForVisitors?: boolean;
   }
 }
 
-/** A form field or an address parameter, as sent. Empty if it is missing or was sent more than once. */
+/** A form field or a parameter of the address. Empty if it is missing or was sent more than once. */
 export function fieldOf(sent: unknown, name: string): string {
   const value = typeof sent === 'object' && sent !== null ? (sent as Record<string, unknown>)[name] : undefined;
   return typeof value === 'string' ? value : '';
@@ -44,25 +44,20 @@ export function wordIn({ params }: FastifyRequest, name: string): string {
   return text;
 }
 
-/** The id in the query, such as the last one of the page before, or undefined. */
-export function numberIn({ query }: FastifyRequest, name: string): number | undefined {
-  return idFieldOf(query, name);
-}
-
-/** The notice at the top of a page. After a form, the redirect names it in the query. */
+/** The notice of a page. The redirect after a form names it in the query. */
 export function noticeIn({ query }: FastifyRequest, notices: Readonly<Record<string, string>>): string | undefined {
   const word = fieldOf(query, 'notice');
   return Object.hasOwn(notices, word) ? notices[word] : undefined;
 }
 
-/** Why a form was refused. The page shows it above the form, with what was entered. */
+/** The reason why a form was refused. The page shows it above the form. */
 export interface Problem {
   status: number;
   message: string;
   cause?: unknown;
 }
 
-/** A problem that the form itself found, such as a wrong password or too many tries. */
+/** A problem of the form itself, such as a wrong password or too many attempts. */
 export class FormProblem extends Error implements Problem {
   override readonly name = 'FormProblem';
   readonly status: number;
@@ -73,13 +68,13 @@ export class FormProblem extends Error implements Problem {
   }
 }
 
-/** The problem that the form itself found. Throws every other error again, to its own page. */
+/** Returns the problem of a FormProblem. Throws every other error again. */
 export function ownProblemOf(error: unknown): Problem {
   if (error instanceof FormProblem) return error;
   throw error;
 }
 
-/** The problem with what was entered. Throws every other error again. */
+/** Returns the problem for an invalid input or a conflict. Throws every other error again. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof AdministrationError) {
     // The message may quote a user's text, such as the name of a board.
@@ -98,32 +93,32 @@ export function newFormId(): string {
 }
 
 /**
- * Refuses a form that has run before, after a double click or a reload. The transaction of the form counts it: a second
- * request waits for the first, and a refused form may be sent again.
+ * Refuses a form that has run before, such as after a double click or a reload. The form's own transaction counts it. So a
+ * second request waits for the first, and a refused form may be sent again.
  */
 export async function requireFirst(admin: Administration, body: unknown): Promise<void> {
   const id = fieldOf(body, 'form_id');
-  if (!/^[\w-]{22}$/.test(id)) throw new AdministrationError('conflict', 'Send it again from this page');
+  if (!/^[\w-]{22}$/.test(id)) throw new AdministrationError('conflict', 'Send the form again from this page');
   const counter = {
     name: 'form',
     key: `form:${id}`,
     limit: 1,
     windowSeconds: formIdSeconds,
-    // The same at every time and on every server, so that no window ends between two requests.
+    // A constant start, so that no window ends between two requests.
     windowStartedAt: new Date(0),
     expiresAt: new Date(admin.now.getTime() + formIdSeconds * 1000),
   };
   if (isExhausted(await charge(admin, counter, admin.now))) {
     throw new AdministrationError(
       'conflict',
-      'It was sent twice and done once. What is shown only once was in the first answer',
+      'This form was sent twice but ran only once. A secret is shown only in the first answer',
     );
   }
 }
 
 /**
- * Prevents cross-site request forgery, also of sign-in. Every form must come from a page of this server, by the browser's
- * headers. A form of a signed-in user must also have the token of the session.
+ * Prevents cross-site request forgery, also of sign-in. The browser's headers must show that a form comes from a page of
+ * this server. A form of a signed-in user must also have the form_token of the session.
  */
 export function guardForms(app: FastifyInstance, { audit, config, appKey }: ServerDependencies) {
   const key = Buffer.from(hkdfSync('sha256', appKey, '', 'idea-board form 1', 32));
@@ -133,7 +128,7 @@ export function guardForms(app: FastifyInstance, { audit, config, appKey }: Serv
 
   app.decorate('formTokenOf', (tokenHash: Buffer) => macOf(tokenHash).toString('base64url'));
 
-  // Before the session is looked up and the body is read.
+  // Runs before the session is looked up and the body is read.
   app.addHook('onRequest', async request => {
     if (request.method === 'POST' && !isFromHere(request)) refuse(request, 'origin');
   });
@@ -152,10 +147,10 @@ export function guardForms(app: FastifyInstance, { audit, config, appKey }: Serv
     const isElsewhere = reason === 'origin' && config.isBaseUrlSet;
     throw new Refusal(
       403,
-      'That form is not valid any more',
+      'This form is no longer valid',
       isElsewhere
-        ? `This server takes forms only from its pages at ${config.BASE_URL}. Open the page there and try again.`
-        : 'You may have signed in anew since the page was opened, or the form is not from this site. Go back, reload the page, and try again.',
+        ? `This server accepts forms only from its pages at ${config.BASE_URL}. Open the page there and try again.`
+        : 'You may have signed in again since you opened the page, or the form is from another site. Go back, reload the page and try again.',
     );
   }
 }
@@ -167,8 +162,8 @@ function isFromOrigin(expected: string) {
 }
 
 /**
- * Compares the page's origin with the request's host, where no setting has the server's address. Browsers send Origin with
- * every POST, and Sec-Fetch-Site only over HTTPS and to localhost.
+ * Compares the page's origin with the request's host if BASE_URL is not set. Browsers send Origin with every POST, and
+ * Sec-Fetch-Site only over HTTPS and to localhost.
  */
 function isFromSameHostOr(expected: string) {
   return ({ headers: { origin, host, 'sec-fetch-site': site } }: FastifyRequest): boolean => {

@@ -2,21 +2,11 @@ import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
 import { type AccountOfUser, newestNotifications } from '../../domain/sign-in/session.ts';
 import { definePage, type Frame, type Link, sendPage } from '../../pages/shell/page.ts';
 import { loadTemplate } from '../../pages/shell/template.ts';
-import type { Html } from '../../text/html.ts';
 import { busyRefusal, refusalOf } from './refusal.ts';
 import { accountAround, isAdmin, isModerator, pathIn, sessionOf } from './session.ts';
 import { shownName } from './show.ts';
 
-interface Actions {
-  name: string;
-  profilePath: string;
-  notificationsPath: string;
-  /** The number of unread notifications. */
-  unread: string | undefined;
-  formToken: string;
-}
-
-const renderActions = loadTemplate<Actions>('admin/shell/session-actions');
+const renderActions = loadTemplate<object>('admin/shell/session-actions');
 
 const ofModerators: Link[] = [
   { label: 'Queue', href: '/admin/queue' },
@@ -32,9 +22,9 @@ const ofAdmins: Link[] = [
   { label: 'Account', href: '/admin/account' },
 ];
 
-/** The frame of a signed-in user's page: the account, the navigation of their role, and signing out. */
+/** The frame of a signed-in user's page, with the navigation of their role. */
 export function frameOf(request: FastifyRequest, account: AccountOfUser | undefined, title: string): Frame {
-  const { user } = sessionOf(request);
+  const { user, tokenHash } = sessionOf(request);
   const path = request.url.split('?', 1)[0] ?? '';
   const link = ({ label, href }: Link) => ({
     label,
@@ -53,8 +43,8 @@ export function frameOf(request: FastifyRequest, account: AccountOfUser | undefi
       profilePath: pathIn(request, account, '/admin/profile'),
       notificationsPath: pathIn(request, account, '/admin/profile/notifications'),
       unread: describeUnread(user.unread_count),
-      formToken: formTokenOf(request),
     }),
+    formToken: request.server.formTokenOf(tokenHash),
   };
 }
 
@@ -63,37 +53,11 @@ function describeUnread(count: number): string | undefined {
   return count < newestNotifications ? String(count) : `${newestNotifications}+`;
 }
 
-/** The form_token of every form of the session. */
-export function formTokenOf(request: FastifyRequest): string {
-  return request.server.formTokenOf(sessionOf(request).tokenHash);
-}
-
-/** A question before an operation that cannot be undone or that affects others. */
-export interface Confirmation {
-  title: string;
-  /** The heading is the verb, the name and a question mark: `Revoke <name>?` */
-  verb: string;
-  name: string;
-  /** What the operation does, in a sentence or two. */
-  explanation: string;
-  /** More about it: a template's output. */
-  details?: Html;
-  /** An optional part of the operation: a checkbox, ticked at first. */
-  choice?: { name: string; label: string } | undefined;
-  /** The form's address. */
-  action: string;
-  button: string;
-  isDangerous?: boolean;
-  back: Link;
-}
-
-export const confirmationPage = definePage<object>('admin/shell/confirmation');
-
-const refusalPage = definePage<{ title: string; explanation: string; link: Link }>('admin/shell/refusal');
+const refusalPage = definePage('admin/shell/refusal');
 
 const busyRetrySeconds = 60;
 
-/** Answers refusals with their pages. Signed-in users keep the frame of their pages on every error page. */
+/** Answers refusals with pages. Error pages of signed-in users have the frame of the other pages. */
 export function answerRefusals(app: FastifyInstance) {
   app.addHook('onRequest', async request => {
     if (request.browserSession) request.frameOfError = title => frameOf(request, accountAround(request), title);

@@ -3,7 +3,7 @@ import { DomainError } from '../../domain/domain-error.ts';
 import { PasswordsBusyError } from '../../domain/sign-in/passwords.ts';
 import type { Link } from '../../pages/shell/page.ts';
 
-const home: Link = { label: 'To the admin area', href: '/admin' };
+const home: Link = { label: 'Go to the admin area', href: '/admin' };
 
 /** An error with a page of its own. */
 export class Refusal extends Error {
@@ -22,18 +22,14 @@ export class Refusal extends Error {
 
 const statuses = { invalid: 422, conflict: 409, forbidden: 403 } as const;
 const titles = {
-  invalid: 'That cannot be done',
-  conflict: 'That cannot be done now',
-  forbidden: 'Not for you',
+  invalid: 'This is not possible',
+  conflict: 'This is not possible now',
+  forbidden: 'Not allowed',
 } as const;
 
-export const busyRefusal = new Refusal(
-  503,
-  'Back in a moment',
-  'Many people sign in right now. Try again in a minute.',
-);
+export const busyRefusal = new Refusal(503, 'Too busy', 'Many people are signing in right now. Try again in a minute.');
 
-/** The refusal for an error of an operation, or undefined for an error that every page answers in the same way. */
+/** The refusal for an error of an operation, or undefined for an error that has the same page everywhere. */
 export function refusalOf(error: Error): Refusal | undefined {
   if (error instanceof Refusal) return error;
   if (error instanceof PasswordsBusyError) return busyRefusal;

@@ -44,13 +44,13 @@ export function readBrowserSessions(app: FastifyInstance, { database, clock, con
 /** An onRequest hook: redirects visitors to sign in, and from there back to the page. */
 export async function requireSession(request: FastifyRequest, reply: FastifyReply) {
   if (request.browserSession) return;
-  // A form's path may have no page to go back to. The form's content is lost, and the notice says so.
+  // The path of a form may have no page. The content of the form is lost, and the notice says so.
   const next = request.server.pageRoutes.has(request.routeOptions.url ?? '') ? request.url : '/admin';
   const notice = request.method === 'GET' ? {} : { notice: 'expired' };
   return reply.redirect(`/admin/sign-in?${new URLSearchParams({ next, ...notice })}`, 303);
 }
 
-/** The session, in a route behind requireSession. */
+/** The session. The route must be behind requireSession. */
 export function sessionOf({ browserSession }: FastifyRequest): BrowserSession {
   if (!browserSession) throw new Error('The route is not behind a session');
   return browserSession;
@@ -74,7 +74,7 @@ function sessionHashOf({ cookies }: FastifyRequest, config: CookieConfig): Buffe
   return text === undefined ? undefined : hashOfSecret(text);
 }
 
-/** When a session that starts with this request ends, and which session it replaces. */
+/** The end of a session that starts with this request, and the session that it replaces. */
 export function sessionTerms(
   request: FastifyRequest,
   config: CookieConfig & Pick<Config, 'SESSION_MAX_HOURS'>,
@@ -92,7 +92,7 @@ export function clearSessionCookie(reply: FastifyReply, config: CookieConfig) {
   reply.clearCookie(cookieName(config, 'session'), cookieOptions(config));
 }
 
-/** Over HTTPS, the prefix prevents other hosts of the domain, and pages without HTTPS, from setting the cookie. */
+/** Over HTTPS, the prefix prevents other hosts of the domain and pages without HTTPS from setting the cookie. */
 export function cookieName(config: CookieConfig, name: 'session' | 'browser'): string {
   return isSecure(config) ? `__Host-idea_board_${name}` : `idea_board_${name}`;
 }
@@ -107,11 +107,11 @@ function isSecure({ BASE_URL }: CookieConfig): boolean {
 }
 
 /*
- * The account of a page. For a user of several accounts, the address has account=<slug>. So two tabs can show two accounts,
- * and a form changes the account that its page showed.
+ * The account of a page. For a user with several accounts, the address has account=<slug>. So two tabs can show two
+ * accounts, and a form changes the account that its page showed.
  */
 
-/** An onRequest hook: adds the account to the address of a page without one, for a user of several accounts. */
+/** An onRequest hook: adds the account to an address without one, for a user with several accounts. */
 export async function nameAccount(request: FastifyRequest, reply: FastifyReply) {
   const { accounts } = sessionOf(request).user;
   const [first, second] = accounts;
@@ -123,18 +123,18 @@ export async function nameAccount(request: FastifyRequest, reply: FastifyReply) 
   return reply.redirect(`${path}?${parameters}`, 303);
 }
 
-/** The account in the address, else the only one, or undefined for a user without accounts. */
+/** The account in the address, else the only account. Undefined for a user without accounts. */
 export function findAccount(request: FastifyRequest): AccountOfUser | undefined {
   const { accounts } = sessionOf(request).user;
   const slug = fieldOf(request.query, 'account');
   if (slug === '') return accounts[0];
   const account = accounts.find(one => one.slug === slug);
-  // Do not reveal to others whether the account exists.
+  // The same answer as for an unknown account: do not reveal whether it exists.
   if (!account) throw new DomainError('not_found');
   return account;
 }
 
-/** The account in the header of a page that is about no account: the one in the address if the user is a member of it. */
+/** The account in the header of a page that belongs to no account. Ignores accounts of others. */
 export function accountAround(request: FastifyRequest): AccountOfUser | undefined {
   const { accounts } = sessionOf(request).user;
   const slug = fieldOf(request.query, 'account');
@@ -150,17 +150,17 @@ export function requireAccount(request: FastifyRequest): AccountOfUser {
 
 /** The account, for a page for moderators, admins and owners. */
 export function requireModeratedAccount(request: FastifyRequest): AccountOfUser {
-  return requireRole(request, isModerator, 'moderators, admins and owners', 'An owner or admin can give you another.');
+  return requireRole(request, isModerator, 'moderators, admins and owners', 'An owner or admin can change your role.');
 }
 
 /** The account, for a page for admins and owners. */
 export function requireAdminAccount(request: FastifyRequest): AccountOfUser {
-  return requireRole(request, isAdmin, 'owners and admins', 'They can do this for you, or give you another.');
+  return requireRole(request, isAdmin, 'owners and admins', 'They can do this for you or change your role.');
 }
 
 /** The account, for a page for owners. */
 export function requireOwnedAccount(request: FastifyRequest): AccountOfUser {
-  return requireRole(request, isOwner, 'owners', 'They can do this for you, or give you another.');
+  return requireRole(request, isOwner, 'owners', 'They can do this for you or change your role.');
 }
 
 function requireRole(
@@ -171,11 +171,8 @@ function requireRole(
 ): AccountOfUser {
   const account = requireAccount(request);
   if (isEnough(account)) return account;
-  throw new Refusal(
-    403,
-    `Only for ${whom}`,
-    `Your role in the account ${shownName(account.name)} is ${account.role}. ${advice}`,
-  );
+  const explanation = `Your role in the account ${shownName(account.name)} is ${account.role}. ${advice}`;
+  throw new Refusal(403, `Only for ${whom}`, explanation);
 }
 
 export function isModerator(account: AccountOfUser | undefined): boolean {

@@ -7,7 +7,7 @@ export function shownName(name: string): string {
   return shortLine(name, 100, '(no name)');
 }
 
-/** A host with its port, shown in full: the end of a host says who owns it. */
+/** A host with its port, in full, because the end of a host shows who owns it. */
 export function shownHost(host: string): string {
   return shortLine(host, 260, '(no host)');
 }
@@ -33,7 +33,7 @@ export interface ShownTime {
 
 const times = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });
 
-/** In UTC, and labelled so: without a script the server does not know the reader's time zone. */
+/** Labels the time as UTC. Without a script the server does not know the reader's time zone. */
 export function showTime(time: Date): ShownTime {
   return { text: `${times.format(time)} UTC`, iso: time.toISOString() };
 }

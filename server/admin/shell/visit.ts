@@ -1,12 +1,12 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import type { Administration } from '../../domain/administration.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
-import { type definePage, sendPage } from '../../pages/shell/page.ts';
+import { definePage, type Link, sendPage } from '../../pages/shell/page.ts';
 import type { Html } from '../../text/html.ts';
-import { fieldOf, idIn, noticeIn, numberIn, type Problem, problemOf, wordIn } from './form.ts';
-import { type Confirmation, confirmationPage, formTokenOf, frameOf } from './frame.ts';
-import { accountAround, administer, nameAccount, pathIn, requireSession, sessionOf } from './session.ts';
+import { fieldOf, idFieldOf, idIn, noticeIn, type Problem, problemOf, wordIn } from './form.ts';
+import { frameOf } from './frame.ts';
+import { administer, nameAccount, pathIn, requireSession, sessionOf } from './session.ts';
 
 /*
  * How a feature serves its pages and forms:
@@ -16,79 +16,79 @@ import { accountAround, administer, nameAccount, pathIn, requireSession, session
  *     { path: '/admin/things/:id/delete', ask: visit => …, run: deleteThing },
  *   ]);
  *
- * GET calls `show` or `ask`. POST calls `run`, and where that is refused, `show` with the problem. Each function gets the
- * visit: the request with its account, and the ways to answer it.
+ * GET calls `show` or `ask`. POST calls `run`. If `run` is refused, POST calls `show` with the problem. Each function gets
+ * the visit: the request with its account, and the methods that answer it.
  */
 
 /** An answer is a page, or the path to redirect to. */
 export type Answer = string | { page: Html; status: number };
 
-/** Some pages belong to no account: their visits have the account that is shown around them, which may be undefined. */
+/** The account is undefined on pages that belong to no account, if the user has no account. */
 export interface Route<Account extends AccountOfUser | undefined = AccountOfUser> {
   path: string;
   show?: (visit: Visit<Account>, problem?: Problem) => Answer | Promise<Answer>;
   /** Asks for a confirmation before `run`. */
   ask?: (visit: Visit<Account>) => Question | Promise<Question>;
   run?: (visit: Visit<Account>) => Promise<Answer>;
-  /** Shows the form again that `run` refused, where `show` does not. Without either, the problem gets an error page. */
+  /** Shows the refused form again, if `show` does not. Without both, the problem gets an error page. */
   again?: (visit: Visit<Account>, problem: Problem) => Answer | Promise<Answer>;
-  /** Tells which errors of `run` are shown with the form. It throws the others. */
+  /** Returns the problem for an error of `run`. Throws errors that the form does not show. */
   problemOf?: (error: unknown) => Problem;
 }
 
-/** By default the form is sent to the path of the question. */
-export type Question = Omit<Confirmation, 'action'> & { action?: string };
+/** A question before an operation that cannot be undone or that affects others. Its form posts to the same address. */
+export interface Question {
+  /** The heading is the verb, the name and a question mark: `Revoke <name>?` */
+  verb: string;
+  name: string;
+  /** The effects of the operation, in a sentence or two. */
+  explanation: string;
+  details?: Html;
+  /** An optional part of the operation: a checkbox that is ticked at first. */
+  choice?: { name: string; label: string } | undefined;
+  button: string;
+  isHarmless?: boolean;
+  back: Link;
+}
 
+const confirmationPage = definePage('admin/shell/confirmation');
+
+/** `onRequest` has the hooks that check the session. Routes without hooks are for visitors, signed in or not. */
 export function serveRoutes<Account extends AccountOfUser | undefined>(
   app: FastifyInstance,
   server: ServerDependencies,
   accountOf: (request: FastifyRequest) => Account,
   routes: readonly Route<Account>[],
+  onRequest: onRequestAsyncHookHandler[] = [requireSession, nameAccount],
 ) {
-  const onRequest = accountOf === accountAround ? [requireSession] : [requireSession, nameAccount];
+  const config = { isForVisitors: onRequest.length === 0 };
   const answerWith = (answerOf: (visit: Visit<Account>) => Answer | Promise<Answer>) => {
     return async (request: FastifyRequest, reply: FastifyReply) => {
       const answer = await answerOf(new Visit(server, request, reply, accountOf(request)));
       return typeof answer === 'string' ? reply.redirect(answer, 303) : sendPage(reply, answer.page, answer.status);
     };
   };
-  for (const route of routes) {
-    const { path, show, ask, run } = route;
-    if (show)
-      app.get(
-        path,
-        { onRequest },
-        answerWith(visit => show(visit)),
-      );
-    if (ask)
-      app.get(
-        path,
-        { onRequest },
-        answerWith(async visit => visit.question(await ask(visit))),
-      );
-    if (run)
-      app.post(
-        path,
-        { onRequest },
-        answerWith(visit => runForm(visit, run, route)),
-      );
+  for (const { path, show, ask, run, again = show, problemOf: explain = problemOf } of routes) {
+    const get = ask ? async (visit: Visit<Account>) => visit.question(await ask(visit)) : show;
+    if (get) {
+      const handler = answerWith(visit => get(visit));
+      app.get(path, { onRequest }, handler);
+    }
+    if (run) {
+      const handler = answerWith(async visit => {
+        try {
+          return await run(visit);
+        } catch (error) {
+          if (!again) throw error;
+          return again(visit, explain(error));
+        }
+      });
+      app.post(path, { onRequest, config }, handler);
+    }
   }
 }
 
-async function runForm<Account extends AccountOfUser | undefined>(
-  visit: Visit<Account>,
-  run: (visit: Visit<Account>) => Promise<Answer>,
-  { show, again = show, problemOf: explain = problemOf }: Route<Account>,
-): Promise<Answer> {
-  if (!again) return run(visit);
-  try {
-    return await run(visit);
-  } catch (error) {
-    return again(visit, explain(error));
-  }
-}
-
-/** A request of somebody who is signed in, and the account that it is about. */
+/** A request with its account. */
 export class Visit<Account extends AccountOfUser | undefined = AccountOfUser> {
   readonly server: ServerDependencies;
   readonly request: FastifyRequest;
@@ -102,33 +102,39 @@ export class Visit<Account extends AccountOfUser | undefined = AccountOfUser> {
     this.account = account;
   }
 
+  /** The signed-in user. Throws on a page for visitors who are not signed in. */
   get user() {
     return sessionOf(this.request).user;
   }
 
-  /** Whether a form was sent, and not only a page asked for. */
+  /** Whether the request sends a form. */
   get isSent(): boolean {
     return this.request.method === 'POST';
   }
 
-  /** A field of the form; empty where it was not sent. */
+  /** A field of the form, or an empty text. */
   field(name: string): string {
     return fieldOf(this.request.body, name);
   }
 
-  /** The number in the path, such as the one of /admin/tokens/:id. Throws not_found for anything else. */
+  /** A parameter of the query, or an empty text. */
+  parameter(name: string): string {
+    return fieldOf(this.request.query, name);
+  }
+
+  /** The id in the path, such as /admin/tokens/:id. Throws not_found for anything else. */
   id(name?: string): number {
     return idIn(this.request, name);
   }
 
-  /** The short name in the path, such as a board's slug. Throws not_found for what cannot be one. */
+  /** The short name in the path, such as a board's slug. Throws not_found for anything else. */
   word(name: string): string {
     return wordIn(this.request, name);
   }
 
-  /** A number that the address gives as a parameter. */
+  /** An id in the query, such as the last one of the previous page. */
   number(name: string): number | undefined {
-    return numberIn(this.request, name);
+    return idFieldOf(this.request.query, name);
   }
 
   /** The path of a page in the same account. */
@@ -136,51 +142,64 @@ export class Visit<Account extends AccountOfUser | undefined = AccountOfUser> {
     return pathIn(this.request, this.account, path, parameters);
   }
 
-  /** Runs an administrative operation in a transaction. */
+  /** Runs an administrative operation in a transaction, in the name of the signed-in user. */
   administer<T>(work: (admin: Administration) => Promise<T>): Promise<T> {
     return administer(this.server, this.request, work);
   }
 
-  /**
-   * Fills a page. Its template also gets `formToken`, `problem` (a text), and as `notice` the one that the address names.
-   */
+  /** Fills a page. Its template also gets `problem` and the notice that the query names, both as texts. */
   page(
-    template: ReturnType<typeof definePage<object>>,
+    template: ReturnType<typeof definePage>,
     title: string,
     data: object,
     { notices = {}, problem, status = problem?.status ?? 200 }: Words = {},
   ): Answer {
-    const page = template(frameOf(this.request, this.account, title), {
-      ...data,
-      formToken: formTokenOf(this.request),
-      notice: this.isSent ? undefined : noticeIn(this.request, notices),
-      problem: problem?.message,
-    });
-    return { page, status };
+    const frame = this.request.browserSession ? frameOf(this.request, this.account, title) : { title };
+    const notice = this.isSent ? undefined : noticeIn(this.request, notices);
+    return { page: template(frame, { ...data, notice, problem: problem?.message }), status };
   }
 
   question(question: Question): Answer {
-    const action = this.path(this.request.url.split('?', 1)[0] ?? '');
-    return this.page(confirmationPage, question.title, { action, ...question });
+    return this.page(confirmationPage, question.button, { ...question, action: this.request.url });
+  }
+
+  /**
+   * The links between the pages of a list. `name` is the parameter that gives the place of a page. The first page has no
+   * such parameter, and the last page has no `next` place. `kept` are the other parameters of the list.
+   */
+  pageLinks(
+    path: string,
+    name: string,
+    next: string | number | false | null | undefined,
+    { kept, section = '' }: { kept?: Record<string, string> | undefined; section?: string } = {},
+  ) {
+    const href = (place = {}) => this.path(path, { ...kept, ...place }) + section;
+    return {
+      first: this.parameter(name) === '' ? undefined : { label: 'First page', href: href() },
+      next: next ? { label: 'Next page', href: href({ [name]: String(next) }) } : undefined,
+    };
+  }
+
+  /** A page of a list whose pages have numbers. Fetches one row more than it shows, to find out if there is a next page. */
+  async numberedPage<Row, Shown>(
+    path: string,
+    { perPage, present }: { perPage: number; present: (row: Row) => Shown },
+    fetch: (place: { limit: number; offset: number }) => Promise<Row[]>,
+  ) {
+    const page = Math.min(this.number('page') ?? 1, lastPage);
+    const fetched = await fetch({ limit: perPage + 1, offset: (page - 1) * perPage });
+    return {
+      rows: fetched.slice(0, perPage).map(present),
+      ...this.pageLinks(path, 'page', fetched.length > perPage && page + 1),
+    };
   }
 }
 
-interface Words {
+/** No list has as many pages, and PostgreSQL can count its rows. */
+const lastPage = 1_000_000;
+
+export interface Words {
   notices?: Readonly<Record<string, string>>;
   problem?: Problem | undefined;
   status?: number;
-}
-
-/**
- * The links of a list that is shown page by page, with their labels. `first` is false on the first page, and `next` is
- * missing on the last one. `path` gives the path of the list with the parameters of a page.
- */
-export function pageLinks(
-  path: (parameters: Record<string, string>) => string,
-  { first, next }: { first: string | false; next: [string, Record<string, string>] | '' | null | undefined },
-) {
-  return {
-    first: first === false ? undefined : { label: first, href: path({}) },
-    next: next ? { label: next[0], href: path(next[1]) } : undefined,
-  };
 }

@@ -5,24 +5,24 @@ import type { AccountOfUser, ProvenUser } from '../../domain/sign-in/session.ts'
 import { checkOwnPassword } from '../../domain/sign-in/sign-in.ts';
 import { FormProblem, fieldOf } from '../shell/form.ts';
 import type { Visit } from '../shell/visit.ts';
-import { buildThrottle, describeWait } from './throttle.ts';
+import { buildThrottle } from './throttle.ts';
 
 /** The attributes of a field for a new password. */
 export const passwordLengths = { minLength: minPasswordLength, maxLength: maxPasswordLength };
 
-/** Reads a new password, which the form has twice. Throws an AdministrationError if it is refused. */
+/** Reads a new password, which the form has twice. Throws an AdministrationError if the password is refused. */
 export async function readNewPassword(body: unknown, email: string): Promise<string> {
   const password = fieldOf(body, 'password');
   if (password !== fieldOf(body, 'password_again')) {
-    throw new AdministrationError('invalid', 'The two passwords are not the same');
+    throw new AdministrationError('invalid', 'The two passwords differ');
   }
   await checkPassword(password, email);
   return password;
 }
 
 /**
- * Checks the signed-in user's password, in the field current_password, before an action that would do harm in an unattended
- * browser. Throws a FormProblem. The limits are those of signing in, so that this is no way around them.
+ * Checks the signed-in user's password, in the field current_password, before an action that could do harm in an unattended
+ * browser. Throws a FormProblem. The limits of signing in apply, so that nobody guesses passwords here.
  */
 export function askForOwnPassword(server: ServerDependencies) {
   const throttle = buildThrottle(server);
@@ -30,14 +30,11 @@ export function askForOwnPassword(server: ServerDependencies) {
   return async (visit: Visit<AccountOfUser | undefined>): Promise<ProvenUser> => {
     const { user, request, reply } = visit;
     const charged = await throttle.chargeSignIn(request, reply, user.email);
-    if ('retrySeconds' in charged) {
-      throw new FormProblem(429, `There were too many tries: try again ${describeWait(charged.retrySeconds)}`);
-    }
     const proven = await checkOwnPassword(server, user.id, visit.field('current_password'));
     if (!proven) {
       await charged.fail();
       server.audit.record('password.refused', { request_id: request.id, ip: request.ip, user_id: user.id });
-      throw new FormProblem(422, 'That is not your password');
+      throw new FormProblem(422, 'The current password is wrong');
     }
     await charged.succeed();
     return proven;

@@ -1,56 +1,43 @@
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { AdministrationError, administrationIn } from '../../domain/administration.ts';
 import { passwordLinkMinutes, readPasswordLink, requestPasswordLink } from '../../domain/sign-in/password-links.ts';
 import { redeemPasswordLink } from '../../domain/sign-in/set-password.ts';
-import { definePage, sendPage } from '../../pages/shell/page.ts';
-import { fieldOf, problemOf } from '../shell/form.ts';
+import { definePage } from '../../pages/shell/page.ts';
+import type { Problem } from '../shell/form.ts';
 import { Refusal } from '../shell/refusal.ts';
 import { clearSessionCookie } from '../shell/session.ts';
+import { serveRoutes, type Visit } from '../shell/visit.ts';
 import { passwordLengths, readNewPassword } from './own-password.ts';
-import { buildThrottle, describeWait } from './throttle.ts';
+import { buildThrottle } from './throttle.ts';
 
-const requestPage = definePage<object>('admin/sign-in/password-request');
-const newPasswordPage = definePage<object>('admin/sign-in/new-password');
+const requestPage = definePage('admin/sign-in/password-request');
+const newPasswordPage = definePage('admin/sign-in/new-password');
 
-/** Sets a first or a forgotten password by a mailed link. */
+/** Sets a first or forgotten password with a mailed link. */
 export function servePasswords(app: FastifyInstance, server: ServerDependencies) {
   const { database, clock, config, audit, passwords } = server;
   const throttle = buildThrottle(server);
-  const isMailed = config.SMTP_URL !== undefined;
 
-  app.get('/admin/password-link', async (_request, reply) => showRequest(reply, { email: '' }));
+  const routes = [
+    { path: '/admin/password-link', show: showRequest, run: requestLink },
+    { path: '/admin/password', show: showNewPassword, run: setPassword },
+  ];
+  serveRoutes(app, server, () => undefined, routes, []);
 
-  app.post('/admin/password-link', { config: { isForVisitors: true } }, async (request, reply) => {
-    const email = fieldOf(request.body, 'email');
-    const charged = await throttle.chargePasswordLink(request, reply, email);
-    if ('retrySeconds' in charged) {
-      const problem = `There were too many requests. Try again ${describeWait(charged.retrySeconds)}.`;
-      return showRequest(reply, { email, problem }, 429);
-    }
+  async function requestLink(visit: Visit<undefined>) {
+    const { request, reply } = visit;
+    const email = visit.field('email');
+    await throttle.chargePasswordLink(request, reply, email);
     const userId = await requestPasswordLink(database, email);
     const user = userId === undefined ? {} : { user_id: userId };
     audit.record('password.reset_requested', { request_id: request.id, ip: request.ip, ...user });
-    return showRequest(reply, { email, isSent: true });
-  });
+    return showRequest(visit);
+  }
 
-  app.get('/admin/password', async (request, reply) => {
-    const token = fieldOf(request.query, 'token');
-    const { email } = await requireLink(token);
-    return showNewPassword(reply, { email, token });
-  });
-
-  app.post('/admin/password', { config: { isForVisitors: true } }, async (request, reply) => {
-    const token = fieldOf(request.body, 'token');
-    const { email, userId, hash } = await requireLink(token);
-    let password: string;
-    try {
-      password = await readNewPassword(request.body, email);
-    } catch (error) {
-      const { status, message: problem } = problemOf(error);
-      return showNewPassword(reply, { email, token, problem }, status);
-    }
-    const credential = await passwords.hash(password);
+  async function setPassword(visit: Visit<undefined>) {
+    const { email, userId, hash } = await requireLink(visit.field('token'));
+    const credential = await passwords.hash(await readNewPassword(visit.request.body, email));
     await database
       .transaction(transaction => {
         const actor = { by: 'user', by_user_id: userId } as const;
@@ -58,34 +45,41 @@ export function servePasswords(app: FastifyInstance, server: ServerDependencies)
         return redeemPasswordLink(admin, hash, credential);
       })
       .catch(error => {
-        // Another request was faster with the same link.
-        throw error instanceof AdministrationError ? linkIsOver() : error;
+        // Another request used the link first.
+        throw error instanceof AdministrationError ? expiredLink() : error;
       });
-    clearSessionCookie(reply, config);
-    return reply.redirect('/admin/sign-in?notice=password_set', 303);
-  });
+    clearSessionCookie(visit.reply, config);
+    return '/admin/sign-in?notice=password_set';
+  }
 
   async function requireLink(token: string) {
     const link = await readPasswordLink(database, token, clock.now());
-    if (!link) throw linkIsOver();
+    if (!link) throw expiredLink();
     return link;
   }
 
-  function showRequest(reply: FastifyReply, data: { email: string; isSent?: boolean; problem?: string }, status = 200) {
-    const page = requestPage({ title: 'Set a password' }, { isMailed, minutes: passwordLinkMinutes, ...data });
-    return sendPage(reply, page, status);
+  function showRequest(visit: Visit<undefined>, problem?: Problem) {
+    const data = {
+      email: visit.field('email'),
+      isMailed: config.SMTP_URL !== undefined,
+      minutes: passwordLinkMinutes,
+      isRequested: visit.isSent && !problem,
+    };
+    return visit.page(requestPage, 'Set a password', data, { problem });
+  }
+
+  async function showNewPassword(visit: Visit<undefined>, problem?: Problem) {
+    const token = problem ? visit.field('token') : visit.parameter('token');
+    const { email } = await requireLink(token);
+    return visit.page(newPasswordPage, 'Choose a password', { ...passwordLengths, email, token }, { problem });
   }
 }
 
-function showNewPassword(reply: FastifyReply, data: { email: string; token: string; problem?: string }, status = 200) {
-  return sendPage(reply, newPasswordPage({ title: 'Choose a password' }, { ...passwordLengths, ...data }), status);
-}
-
-function linkIsOver() {
+function expiredLink() {
   return new Refusal(
     404,
-    'This link does not work any more',
-    `A link sets a password once, and within ${passwordLinkMinutes} minutes.`,
-    { label: 'Ask for a new one', href: '/admin/password-link' },
+    'This link no longer works',
+    `A link sets a password once, within ${passwordLinkMinutes} minutes. Ask for a new link.`,
+    { label: 'Ask for a new link', href: '/admin/password-link' },
   );
 }

@@ -1,17 +1,18 @@
 import { type Grant, grants } from '../../../contract/grants.ts';
 import { AdministrationError } from '../../domain/administration.ts';
 import type { NamedBoard } from '../../domain/boards/list-boards.ts';
+import { optionsOf } from '../shell/choices.ts';
 import { fieldOf } from '../shell/form.ts';
 import { shownName } from '../shell/show.ts';
 
-const labels: Record<Grant | '', string> = {
+const levels: Record<Grant | '', string> = {
   '': 'No access',
   read: 'Read',
   write: 'Write',
   moderate: 'Moderate',
 };
 
-/** `expiresOn` is a day, such as 2026-03-14, or empty. `levelOf` gives the level of a board, or an empty text. */
+/** `expiresOn` is a day such as 2026-03-14, or empty. `levelOf` returns the level of a board, or an empty text. */
 type GivenToken = ReturnType<typeof readTokenForm>;
 
 export const emptyTokenForm = readTokenForm({});
@@ -24,7 +25,7 @@ export function readTokenForm(body: unknown) {
   };
 }
 
-/** The form with what was entered in it. */
+/** The form with its values. */
 export function formOf({ name, expiresOn, levelOf }: GivenToken, boards: NamedBoard[]) {
   return {
     name,
@@ -32,12 +33,7 @@ export function formOf({ name, expiresOn, levelOf }: GivenToken, boards: NamedBo
     boards: boards.map(board => ({
       field: fieldOfBoard(board.id),
       name: shownName(board.name),
-      slug: board.slug,
-      levels: (['', ...grants] as const).map(value => ({
-        value,
-        label: labels[value],
-        isChosen: levelOf(board.id) === value,
-      })),
+      levels: optionsOf(Object.entries(levels), levelOf(board.id)),
     })),
   };
 }
@@ -55,11 +51,11 @@ export function grantsOf({ levelOf }: GivenToken, boards: NamedBoard[]): { board
 
 const dayMs = 86_400_000;
 
-/** The end of the chosen day, in UTC. */
+/** The end of the entered day, in UTC. */
 export function expiryOf({ expiresOn }: GivenToken): Date | null {
   if (expiresOn === '') return null;
   const day = /^\d{4}-\d{2}-\d{2}$/.test(expiresOn) ? Date.parse(`${expiresOn}T00:00:00Z`) : Number.NaN;
-  if (Number.isNaN(day)) throw new AdministrationError('invalid', 'Give the day of expiry as year-month-day');
+  if (Number.isNaN(day)) throw new AdministrationError('invalid', 'Enter the last day as year-month-day');
   return new Date(day + dayMs);
 }
 

@@ -1,5 +1,3 @@
-import type { FastifyInstance } from 'fastify';
-import type { ServerDependencies } from '../../dependencies.ts';
 import { AdministrationError } from '../../domain/administration.ts';
 import { listDeliveryPage } from '../../domain/webhooks/list-delivery-page.ts';
 import { mostPendingCounted, readWebhook } from '../../domain/webhooks/list-webhooks.ts';
@@ -7,34 +5,32 @@ import { readDelivery } from '../../domain/webhooks/read-delivery.ts';
 import { redeliver, redeliverDeadSince } from '../../domain/webhooks/redeliver.ts';
 import type { DeliveryState } from '../../entities/webhook.ts';
 import { definePage } from '../../pages/shell/page.ts';
-import { fieldOf, type Problem } from '../shell/form.ts';
-import { requireAdminAccount } from '../shell/session.ts';
-import { pageLinks, serveRoutes, type Visit } from '../shell/visit.ts';
+import type { Problem } from '../shell/form.ts';
+import type { Route, Visit } from '../shell/visit.ts';
 import { deliveryStates, presentAttempts, presentDelivery, presentSummary } from './present-delivery.ts';
 import { presentWebhook } from './present-webhook.ts';
 
-const logPage = definePage<object>('admin/webhooks/deliveries');
-const deliveryPage = definePage<object>('admin/webhooks/delivery');
+const logPage = definePage('admin/webhooks/deliveries');
+const deliveryPage = definePage('admin/webhooks/delivery');
 
-/** So many fit a page that is quick on a phone. Each attempt is shown with its response. */
+/** As many as load quickly on a phone. Each attempt is shown with its response. */
 const deliveriesPerPage = 25;
 const attemptsPerPage = 10;
 
-/** The most deliveries that one form sends again. More would keep the database and the person who waits too long. */
+/** The most deliveries that one form sends again. More would block the database and the person for too long. */
 const mostRedelivered = 10_000;
 
 const dayMs = 86_400_000;
 
-/** The log of the deliveries of a webhook: what was sent, what was answered, and sending it again. */
-export function serveDeliveries(app: FastifyInstance, server: ServerDependencies) {
-  const log = '/admin/webhooks/:id/deliveries';
-  serveRoutes(app, server, requireAdminAccount, [
-    { path: log, show: showLog },
-    { path: `${log}/redeliver`, run: redeliverSince, again: showLog },
-    { path: `${log}/:deliveryId`, show: showDelivery },
-    { path: `${log}/:deliveryId/redeliver`, run: redeliverOne },
-  ]);
-}
+const log = '/admin/webhooks/:id/deliveries';
+
+/** The delivery log of a webhook: requests, responses, and sending a delivery again. */
+export const deliveryRoutes: Route[] = [
+  { path: log, show: showLog },
+  { path: `${log}/redeliver`, run: redeliverSince, again: showLog },
+  { path: `${log}/:deliveryId`, show: showDelivery },
+  { path: `${log}/:deliveryId/redeliver`, run: redeliverOne },
+];
 
 async function redeliverSince(visit: Visit) {
   const id = visit.id();
@@ -61,53 +57,45 @@ async function showDelivery(visit: Visit) {
     ...(await readDelivery(admin, found, { before, limit: attemptsPerPage })),
   }));
   const path = `/admin/webhooks/${id}/deliveries/${deliveryId}`;
-  const last = attempts.hasMore ? attempts.rows.at(-1) : undefined;
   const data = {
     webhook: presentWebhook(visit, webhook),
     delivery: presentDelivery(delivery),
     attempts: presentAttempts(attempts.rows, before === undefined),
-    ...pageLinks(parameters => visit.path(path, parameters), {
-      first: before !== undefined && 'Back to the last try',
-      next: last && ['Earlier tries', { before: String(last.id) }],
-    }),
+    ...visit.pageLinks(path, 'before', attempts.hasMore && attempts.rows.at(-1)?.id),
     path: visit.path(path),
     redeliverPath: visit.path(`${path}/redeliver`),
   };
   const notices = {
-    tested: 'The test event is on its way. Its answer is shown below as soon as there is one.',
-    redelivered: 'It is on its way again, under the same webhook-id.',
+    tested: 'The test event is on its way. Reload this page to see the response.',
+    redelivered: 'The delivery is on its way again, with the same webhook-id.',
   };
   return visit.page(deliveryPage, 'Delivery', data, { notices });
 }
 
 async function showLog(visit: Visit, problem?: Problem) {
   const id = visit.id();
-  const state = allStates.find(one => one === fieldOf(visit.request.query, 'state'));
+  const state = allStates.find(one => one === visit.parameter('state'));
   const before = visit.number('before');
   const { webhook, page } = await visit.administer(async admin => ({
     webhook: await readWebhook(admin, visit.account.id, id, mostPendingCounted),
     page: await listDeliveryPage(admin, visit.account.id, id, { state, before, limit: deliveriesPerPage }),
   }));
-  const path = (parameters = {}) => visit.path(`/admin/webhooks/${id}/deliveries`, parameters);
-  const kept = state ? { state } : {};
+  const path = `/admin/webhooks/${id}/deliveries`;
   const dayAgo = new Date(visit.server.clock.now().getTime() - dayMs);
   const data = {
     webhook: presentWebhook(visit, webhook),
     states: [
-      { label: 'All', href: path(), isCurrent: state === undefined },
+      { label: 'All', href: visit.path(path), isCurrent: state === undefined },
       ...allStates.map(one => ({
         label: deliveryStates[one].label,
-        href: path({ state: one }),
+        href: visit.path(path, { state: one }),
         isCurrent: state === one,
       })),
     ],
     deliveries: page.rows.map(delivery => presentSummary(visit, id, delivery)),
     isFiltered: state !== undefined,
-    ...pageLinks(parameters => path({ ...kept, ...parameters }), {
-      first: before !== undefined && 'Back to the newest',
-      next: page.next === undefined ? undefined : ['Older', { before: String(page.next) }],
-    }),
-    redeliverPath: visit.path(`/admin/webhooks/${id}/deliveries/redeliver`),
+    ...visit.pageLinks(path, 'before', page.next, { kept: state && { state } }),
+    redeliverPath: visit.path(`${path}/redeliver`),
     since: problem ? visit.field('since') : minuteOf(dayAgo),
   };
   const notices = { redelivered: describeRedelivered(visit.number('count') ?? 0) };
@@ -116,20 +104,20 @@ async function showLog(visit: Visit, problem?: Problem) {
 
 const allStates = Object.keys(deliveryStates) as DeliveryState[];
 
-/** The text that a form field has for a time in UTC, to the minute and without a zone. */
+/** The value of a datetime-local field for a time in UTC. */
 function minuteOf(time: Date): string {
   return time.toISOString().slice(0, 16);
 }
 
 function timeOfMinute(text: string): Date {
   const time = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?$/.test(text) ? Date.parse(`${text}Z`) : Number.NaN;
-  if (Number.isNaN(time)) throw new AdministrationError('invalid', 'Give a day and a time, such as 2026-03-14T09:30');
+  if (Number.isNaN(time)) throw new AdministrationError('invalid', 'Enter a day and a time, such as 2026-03-14T09:30');
   return new Date(time);
 }
 
 function describeRedelivered(count: number): string {
-  if (count === 0) return 'Nothing was given up since then.';
+  if (count === 0) return 'No delivery was given up since then.';
   if (count === 1) return 'One delivery is on its way again.';
   if (count < mostRedelivered) return `${count} deliveries are on their way again.`;
-  return `The oldest ${count} deliveries are on their way again. Ask once more for the others.`;
+  return `The oldest ${count} deliveries are on their way again. Send the form again for the others.`;
 }

@@ -12,8 +12,8 @@ export const deliveryStates: Record<DeliveryState, { label: string; chip: string
 };
 
 /*
- * The most bytes that each text may take of a page of 50 kB. The last attempt shows all of the response that is stored,
- * unless HTML escapes nearly every character of it.
+ * The maximum size of each text on a page of 50 kB. The last attempt shows the whole stored response, unless HTML escapes
+ * nearly every character of it.
  */
 const maxBodyBytes = 10_000;
 const maxLastResponseBytes = 6_000;
@@ -49,7 +49,7 @@ export function presentDelivery(delivery: DeliveryDetails) {
   };
 }
 
-/** The attempts of a page, newest first. The first page begins with the last attempt of all. */
+/** The attempts of a page, newest first. The first page begins with the last attempt. */
 export function presentAttempts(attempts: readonly AttemptDetails[], isFirstPage: boolean) {
   return attempts.map(({ attempted_at, duration_ms, status, error, response }, index) => {
     const attemptedAt = new Date(attempted_at);

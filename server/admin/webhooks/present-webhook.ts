@@ -11,7 +11,7 @@ const states: Record<WebhookListing['state'], { label: string; chip: string }> =
   disabled: { label: 'Disabled', chip: 'chip-declined' },
 };
 
-/** A webhook as the pages show it. No board stands for every board, and no events for every event type. */
+/** A webhook as the pages show it. No board means every board, and no events mean every event type. */
 export function presentWebhook(visit: Visit, webhook: WebhookListing) {
   const pathOf = (rest = '') => visit.path(`/admin/webhooks/${webhook.id}${rest}`);
   const url = shownUrl(webhook.url);
@@ -41,7 +41,7 @@ export function presentWebhook(visit: Visit, webhook: WebhookListing) {
   };
 }
 
-/** A URL as it is requested. It is ASCII, so no letter in it can pass for another. */
+/** A normalized URL. It is ASCII, so no letter looks like another one. */
 export function shownUrl(url: string): string {
   return URL.parse(url)?.href ?? shortLine(url, 100);
 }

@@ -1,4 +1,3 @@
-import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import type { Administration } from '../../domain/administration.ts';
 import { listBoardNames } from '../../domain/boards/list-boards.ts';
@@ -23,83 +22,69 @@ import { sendTestEvent } from '../../domain/webhooks/send-test-event.ts';
 import { updateWebhook } from '../../domain/webhooks/update-webhook.ts';
 import { buildAddressGuard } from '../../outgoing/address-guard.ts';
 import { definePage } from '../../pages/shell/page.ts';
-import { boardChoices, chosenBoard } from '../shell/choices.ts';
+import { boardOptions, chosenBoard } from '../shell/choices.ts';
 import { newFormId, type Problem, requireFirst } from '../shell/form.ts';
-import { requireAdminAccount } from '../shell/session.ts';
 import { shownName } from '../shell/show.ts';
-import { pageLinks, serveRoutes, type Visit } from '../shell/visit.ts';
+import type { Route, Visit } from '../shell/visit.ts';
 import { emptyForm, formOf, presentWebhook, readForm, shownForm, shownUrl } from './present-webhook.ts';
 
-const listPage = definePage<object>('admin/webhooks/list');
-const webhookPage = definePage<object>('admin/webhooks/webhook');
-const rotatePage = definePage<object>('admin/webhooks/rotate-secret');
-const secretPage = definePage<object>('admin/webhooks/secret', { hasCopyButtons: true });
+const listPage = definePage('admin/webhooks/list');
+const webhookPage = definePage('admin/webhooks/webhook');
+const rotatePage = definePage('admin/webhooks/rotate-secret');
+const secretPage = definePage('admin/webhooks/secret', { hasCopyButtons: true });
 
-/** So many fit a page that is quick on a phone. */
+/** As many as load quickly on a phone. */
 const webhooksPerPage = 20;
 
-const listNotices = { deleted: 'The webhook is deleted.' };
 const notices = {
-  saved: 'It is saved. What is on its way goes to the URL that is set now.',
-  disabled: 'Nothing more is sent to it.',
-  enabled: 'Events are sent to it again. What was given up meanwhile can be sent again from its deliveries.',
+  saved: 'The webhook is saved. Deliveries that are still waiting go to its current URL.',
+  disabled: 'The webhook is disabled. It gets no more events.',
+  enabled: 'The webhook is enabled. You can send missed events again on its deliveries page.',
+  deleted: 'The webhook is deleted.',
 };
 
 /** The reason that the page of a disabled webhook shows. */
 const disabledReason = 'Disabled by an administrator';
 
 /** The webhooks of an account: the list, a new webhook, the settings of a webhook, and its secret. */
-export function serveWebhooks(app: FastifyInstance, server: ServerDependencies) {
+export function webhookRoutes(server: ServerDependencies): Route[] {
   const secretBox = buildSecretBox(server.appKey);
   const guard = buildAddressGuard(server.config.WEBHOOK_ALLOWED_CIDRS);
+  const path = '/admin/webhooks/:id';
 
-  serveRoutes(app, server, requireAdminAccount, [
+  return [
     { path: '/admin/webhooks', show: showList, run: addWebhook },
-    { path: '/admin/webhooks/:id', show: showWebhook, run: saveWebhook },
-    { path: '/admin/webhooks/:id/test', run: testWebhook },
-    { path: '/admin/webhooks/:id/rotate-secret', show: showRotation, run: rotateSecret },
+    { path, show: showWebhook, run: saveWebhook },
+    { path: `${path}/test`, run: testWebhook },
+    { path: `${path}/rotate-secret`, show: showRotation, run: rotateSecret },
+    { path: `${path}/enable`, run: visit => change(visit, enableWebhook, pathOf(visit, { notice: 'enabled' })) },
     {
-      path: '/admin/webhooks/:id/enable',
-      run: async visit => {
-        await change(visit, enableWebhook);
-        return pathOf(visit, { notice: 'enabled' });
-      },
-    },
-    {
-      path: '/admin/webhooks/:id/disable',
+      path: `${path}/disable`,
       ask: async visit => ({
-        title: 'Disable a webhook',
         verb: 'Disable',
         name: presentWebhook(visit, await read(visit)).name,
         explanation:
-          'Nothing more is sent to it, and what is on its way is given up. It can be enabled again, and what was given up can then be sent again.',
+          'The webhook gets no more events, and waiting deliveries are given up. After you enable it, you can send those again.',
         button: 'Disable the webhook',
-        isDangerous: true,
-        back: { label: 'Leave it', href: pathOf(visit) },
+        back: { label: 'Keep it enabled', href: pathOf(visit) },
       }),
-      run: async visit => {
-        await change(visit, (admin, endpoint) => disableWebhook(admin, endpoint, disabledReason));
-        return pathOf(visit, { notice: 'disabled' });
+      run: visit => {
+        const disable: WebhookOperation = (admin, endpoint) => disableWebhook(admin, endpoint, disabledReason);
+        return change(visit, disable, pathOf(visit, { notice: 'disabled' }));
       },
     },
     {
-      path: '/admin/webhooks/:id/delete',
+      path: `${path}/delete`,
       ask: async visit => ({
-        title: 'Delete a webhook',
         verb: 'Delete',
         name: presentWebhook(visit, await read(visit)).name,
-        explanation:
-          'Nothing more is sent to it, and the log of its deliveries is deleted with it. This cannot be undone.',
+        explanation: 'The webhook gets no more events, and its delivery log is deleted. You cannot undo this.',
         button: 'Delete the webhook',
-        isDangerous: true,
-        back: { label: 'Keep it', href: pathOf(visit) },
+        back: { label: 'Keep the webhook', href: pathOf(visit) },
       }),
-      run: async visit => {
-        await change(visit, deleteWebhook);
-        return visit.path('/admin/webhooks', { notice: 'deleted' });
-      },
+      run: visit => change(visit, deleteWebhook, visit.path('/admin/webhooks', { notice: 'deleted' })),
     },
-  ]);
+  ];
 
   async function addWebhook(visit: Visit) {
     const { account } = visit;
@@ -113,14 +98,14 @@ export function serveWebhooks(app: FastifyInstance, server: ServerDependencies) 
     return showSecret(visit, 'The new webhook', listing, secret, 201);
   }
 
-  async function saveWebhook(visit: Visit) {
-    await change(visit, async (admin, endpoint) => {
-      const { url, description, eventTypes } = readForm(visit);
-      // The form shows the URL normalized. A URL that was not changed there stays as it was entered, and is not checked.
+  function saveWebhook(visit: Visit) {
+    const { url, description, eventTypes } = readForm(visit);
+    const save: WebhookOperation = (admin, endpoint) => {
+      // The form shows the normalized URL. If it was not changed, the URL stays as it was entered, and is not checked.
       const changes = { description, eventTypes, ...(url === shownUrl(endpoint.url) ? {} : { url }) };
-      await updateWebhook(admin, endpoint, changes, guard);
-    });
-    return pathOf(visit, { notice: 'saved' });
+      return updateWebhook(admin, endpoint, changes, guard);
+    };
+    return change(visit, save, pathOf(visit, { notice: 'saved' }));
   }
 
   async function rotateSecret(visit: Visit) {
@@ -141,11 +126,15 @@ async function testWebhook(visit: Visit) {
   return visit.path(`/admin/webhooks/${id}/deliveries/${deliveryId}`, { notice: 'tested' });
 }
 
-function change(
-  visit: Visit,
-  operation: (admin: Administration, endpoint: Awaited<ReturnType<typeof requireWebhook>>) => Promise<void>,
-) {
-  return visit.administer(async admin => operation(admin, await requireWebhook(admin, visit.account.id, visit.id())));
+type WebhookOperation = (
+  admin: Administration,
+  endpoint: Awaited<ReturnType<typeof requireWebhook>>,
+) => Promise<unknown>;
+
+/** Changes the webhook and redirects to `path`. */
+async function change(visit: Visit, operation: WebhookOperation, path: string) {
+  await visit.administer(async admin => operation(admin, await requireWebhook(admin, visit.account.id, visit.id())));
+  return path;
 }
 
 function pathOf(visit: Visit, parameters?: { notice: keyof typeof notices }): string {
@@ -162,21 +151,17 @@ async function showList(visit: Visit, problem?: Problem) {
     webhooks: await listWebhookPage(admin, visit.account.id, { before, limit: webhooksPerPage }),
     boards: await listBoardNames(admin, visit.account.id),
   }));
-  const last = webhooks.hasMore ? webhooks.rows.at(-1) : undefined;
   const given = problem ? readForm(visit) : emptyForm;
   const data = {
     accountName: shownName(visit.account.name),
     webhooks: webhooks.rows.map(webhook => presentWebhook(visit, webhook)),
-    ...pageLinks(parameters => visit.path('/admin/webhooks', parameters), {
-      first: before !== undefined && 'Back to the newest',
-      next: last && ['More webhooks', { before: String(last.id) }],
-    }),
+    ...visit.pageLinks('/admin/webhooks', 'before', webhooks.hasMore && webhooks.rows.at(-1)?.id),
     createPath: visit.path('/admin/webhooks'),
     form: shownForm(given),
-    boards: boardChoices(boards, given.board),
+    boards: [{ value: '', label: 'Every board of the account' }, ...boardOptions(boards, given.board)],
     formId: newFormId(),
   };
-  return visit.page(listPage, 'Webhooks', data, { notices: listNotices, problem });
+  return visit.page(listPage, 'Webhooks', data, { notices, problem });
 }
 
 async function showWebhook(visit: Visit, problem?: Problem) {
@@ -199,7 +184,7 @@ async function showRotation(visit: Visit, problem?: Problem) {
   return visit.page(rotatePage, 'Rotate the secret', data, { problem });
 }
 
-/** As with a token, this page answers the POST itself: the secret is in this answer and nowhere else. */
+/** Answers the POST with the secret, as for a token. The secret is shown only in this answer. */
 function showSecret(visit: Visit, title: string, listing: WebhookListing, secret: string, status = 200) {
   return visit.page(secretPage, title, { title, webhook: presentWebhook(visit, listing), secret }, { status });
 }

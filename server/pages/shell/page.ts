@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { Html } from '../../text/html.ts';
+import { escapeHtml, Html } from '../../text/html.ts';
 import { copyScriptPath, iconPath, stylesheetPath } from './assets.ts';
 import { loadTemplate } from './template.ts';
 
@@ -29,6 +29,8 @@ export interface Frame {
   actions?: Html | undefined;
   /** The full URL of a page that search engines may index. Other pages ask them not to. */
   canonicalUrl?: string | undefined;
+  /** The session's form_token. Every POST form of the page sends it. */
+  formToken?: string;
 }
 
 export interface Link {
@@ -41,7 +43,7 @@ export interface NavigationLink extends Link {
 }
 
 /** Compiles the template of a page. Returns a function that renders the whole document. */
-export function definePage<Data extends object>(
+export function definePage<Data extends object = object>(
   name: string,
   { hasCopyButtons = false }: { hasCopyButtons?: boolean } = {},
 ): (frame: Frame, data: Data) => Html {
@@ -49,9 +51,16 @@ export function definePage<Data extends object>(
   const assets = { stylesheetPath, iconPath, ...(hasCopyButtons ? { copyScriptPath } : {}) };
   return (frame, data) => {
     const layout = { ...frame, ...assets, site: frame.site ?? product, content: renderContent(data) };
-    const document = renderLayout(layout);
+    const document = addFormToken(renderLayout(layout), frame.formToken);
     return hasCopyButtons ? new PageToCopyFrom(document.text) : document;
   };
+}
+
+/** User text is escaped, so a POST form in the document comes from a template. */
+function addFormToken(document: Html, formToken: string | undefined): Html {
+  if (formToken === undefined) return document;
+  const field = `<input type="hidden" name="form_token" value="${escapeHtml(formToken)}">`;
+  return new Html(document.text.replace(/<form method="post".*?(?=<\/form>)/gs, form => form + field));
 }
 
 /** A document that loads copy.js. */
