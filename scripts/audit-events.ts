@@ -58,7 +58,7 @@ function meaningOf(schema: z.ZodType): string {
   const { description } = schema;
   if (description === undefined) {
     if (inner) return meaningOf(inner);
-    throw new Error('A field of an event is not described');
+    throw new Error('A field of an event has no description');
   }
   const values = 'options' in schema ? (schema.options as string[]).map(value => `\`${value}\``).join(', ') : '';
   return values ? `${values}: ${description}` : description;

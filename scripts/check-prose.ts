@@ -9,10 +9,10 @@ import { readFileSync } from 'node:fs';
 
 const limit = 10;
 
-/** Clauses that stand for a noun, inversions and words that nobody says. Each has a plainer form. */
+/** Clauses in the place of a noun, inversions and unusual words. Each has a plainer form. */
 const constructions = new RegExp(
   [
-    // "It says what went wrong" is plain.
+    // Plain after a verb of saying or knowing.
     '(?<!(?:says?|said|knows?|sees?|shows?|explains?|decides?) )what (?!to |kind |happen)[a-z]+',
     'wh(?:oever|omever|atever|ichever|om)',
     '(?:of|to|for|by|from|on|with|under|after|before|about|at|in|against) (?:which|whose|what|who)',
@@ -30,7 +30,7 @@ const constructions = new RegExp(
   'gi',
 );
 
-/** How a test name that continues the sentence of its `describe` begins. */
+/** Matches the start of a test name that continues the sentence of its `describe`. */
 const fragments =
   /^(?:is|are|was|were|of|by|that|which|what|with|in|has|have|can|may|does|do|gets?|answers?|says?|keeps?|refuses?|finds?|leaves?)\b/i;
 
@@ -75,7 +75,7 @@ for (const [folder, { lines, found }] of counts) {
 for (const problem of problems) console.error(problem);
 if (problems.length > 0) process.exitCode = 1;
 
-/** The lines of a file that people read: all of a document but its code, and comments and texts of four words of code. */
+/** Yields the prose of a file: a document without its code, or the comments and longer texts of code. */
 function* proseOf(file: string, content: string) {
   let isComment = false;
   let isCode = false;

@@ -24,21 +24,20 @@ function write(): string {
   });
   return `# The public surface
 
-Everything that a program can use of the package, as its types have it, without comments. A change here is a change for
-those who use it: what is removed or narrowed needs a new major version, what is added a minor one. Written by
-\`npm run client:api\`.
+All exported types of the package, without comments. Removing or narrowing one of them requires a new major version, and
+an addition requires a minor version. Written by \`npm run client:api\`.
 
 ${sections.join('\n')}`;
 }
 
-/** A file of declarations: what it declares, and what its other names stand for elsewhere. */
+/** A file of declarations: its own declarations, and the imported names with their files. */
 interface Module {
   declarations: Map<string, string>;
   names: Map<string, { file: string; name: string }>;
   exported: Set<string>;
 }
 
-/** The declarations that an entry exports and those that they refer to, by name. */
+/** Returns the exported declarations of an entry, and those that they reference, by name. */
 function surfaceOf(entry: string): string[] {
   const surface = new Map<string, string>();
   for (const name of readModule(entry).exported) add(entry, name);
@@ -55,7 +54,7 @@ function surfaceOf(entry: string): string[] {
     } else if (elsewhere?.file.startsWith(join(dist, 'client'))) {
       add(elsewhere.file, elsewhere.name);
     } else if (elsewhere && readModule(from).exported.has(name)) {
-      // The contract has a report of its own, which is openapi.json.
+      // openapi.json describes the contract.
       surface.set(name, `export { ${name} } from '${relative(dist, elsewhere.file)}';`);
     }
   }
@@ -64,7 +63,7 @@ function surfaceOf(entry: string): string[] {
 function readModule(path: string): Module {
   const text = readFileSync(path, 'utf8').replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
   const module: Module = { declarations: new Map(), names: new Map(), exported: new Set() };
-  // Each statement starts at the beginning of a line, and everything in it is indented, its closing brace aside.
+  // A statement starts at the beginning of a line. Its other lines are indented, except the closing brace.
   for (const statement of text.split(/\n(?=[a-z])/)) {
     const [, keyword, list, source] = /^(import|export) (?:type )?\{([^}]*)\}(?: from '(.*)')?;/.exec(statement) ?? [];
     if (list === undefined) addDeclaration(module, statement);
@@ -87,7 +86,7 @@ function addDeclaration({ declarations, exported }: Module, statement: string) {
   const text = lines
     .map(line => line.replace(/^( {4})+/, indent => ' '.repeat(indent.length / 2)).trimEnd())
     .join('\n');
-  // A function may be declared several times, for several ways to call it.
+  // An overloaded function has several declarations.
   declarations.set(name, [declarations.get(name), text].filter(Boolean).join('\n'));
   if (statement.startsWith('export')) exported.add(name);
 }

@@ -31,7 +31,7 @@ const types = buildTypes(document.components.schemas);
 writeGenerated('client/contract.ts', format(write()), 'client:contract');
 
 function write(): string {
-  // The probes are for load balancers, and the tools for clients of their protocol: the SDK leaves them out.
+  // The SDK omits the probes, which are for load balancers, and the tools, which have their own protocol.
   const routes = Object.entries(contract as Record<string, Route>).filter(
     ([, route]) => !['none', 'tools'].includes(authOf(route)),
   );
@@ -49,20 +49,20 @@ function write(): string {
   types.refer('ValidationIssue');
 
   return `/*
- * What the SDK knows of the contract: its types in plain TypeScript, so that checking a program needs no schema library,
- * and what sending each operation takes. Written by npm run client:contract from contract/.
+ * The SDK's part of the contract: types in plain TypeScript, which need no schema library, and the route of each operation.
+ * Written by npm run client:contract from contract/.
  */
 
 interface Route {
   method: 'GET' | 'POST' | 'DELETE';
   path: string;
-  /** Whether a token that grants more than one board has to name one. */
+  /** Whether a token with several boards must name one. */
   isOnBoard: boolean;
-  /** Whether a repeated request with the same Idempotency-Key is answered once. */
+  /** Whether the operation accepts an Idempotency-Key. */
   takesKey: boolean;
 }
 
-/** What sending each operation takes. */
+/** The route of each operation. */
 export const routes: Readonly<Record<OperationId, Route>> = {
   ${routes.map(([id, route]) => `${id}: ${routeRow(route)},`).join('\n')}
 };
@@ -70,7 +70,7 @@ export const routes: Readonly<Record<OperationId, Route>> = {
 /** An operation by its \`operationId\` in the OpenAPI document. */
 export type OperationId = keyof Operations;
 
-/** What each operation takes and answers, and the keys of the errors that it can end in. */
+/** The query, the body, the result and the error keys of each operation. */
 export interface Operations {
   ${typed.join('\n')}
 }
@@ -81,7 +81,7 @@ export type ErrorKey = ${(Object.keys(errors) as ErrorKey[]).map(key => `'${key}
 /** The bodies of webhooks, by their \`type\`. */
 export type EventBody = ${eventSchemas.map(schema => types.refer(titleOf(schema))).join(' | ')};
 
-/** The types of events that this version knows. */
+/** The event types of this version. */
 export const eventTypes: readonly EventBody['type'][] = [${eventSchemas.map(({ shape }) => `'${shape.type.value}'`).join(', ')}];
 
 ${queries.join('\n\n')}
@@ -99,7 +99,7 @@ function routeRow(route: Route): string {
   return `{ method: '${route.method}', path: '${route.path}', isOnBoard: ${authOf(route) === 'board'}, takesKey: ${takesKey} }`;
 }
 
-/** The board is an option of every call, and of the client. */
+/** Omits the board, which is an option of every call and of the client. */
 function queryFields({ parameters = [] }: DocumentedOperation): string[] {
   return parameters
     .filter(parameter => parameter.in === 'query' && parameter.name !== 'board')
@@ -126,7 +126,7 @@ function schemaType({ content }: MediaTypes): string {
   return types.typeOf(schema);
 }
 
-/** The keys of all error bodies that a route declares, in the order of the catalogue. */
+/** Returns the error keys that a route declares, in the order of the catalogue. */
 function errorKeysOf(route: Route): string[] {
   const declared = Object.values(route.responses).flatMap(response => {
     const key = response instanceof z.ZodObject ? response.shape.error?.shape.key : undefined;
@@ -139,7 +139,7 @@ function titleOf(schema: z.ZodType): string {
   return z.globalRegistry.get(schema)?.title ?? '';
 }
 
-/** As the linter wants it, so that the file is like every other. */
+/** Formats the file like the linter. */
 function format(source: string): string {
   const biome = createRequire(import.meta.url).resolve('@biomejs/biome/bin/biome');
   return execFileSync(process.execPath, [biome, 'format', '--stdin-file-path=client/contract.ts'], {

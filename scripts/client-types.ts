@@ -1,4 +1,4 @@
-/** A JSON Schema as the OpenAPI document has them; what is not here, the contract does not use. */
+/** A JSON Schema in the OpenAPI document, with the keywords that the contract uses. */
 export interface JsonSchema {
   $ref?: string;
   type?: string | string[];
@@ -11,7 +11,7 @@ export interface JsonSchema {
   description?: string;
 }
 
-/** Writes schemas as plain TypeScript types, and the components that they refer to as declarations. */
+/** Writes schemas as plain TypeScript types, and their components as declarations. */
 export function buildTypes(components: Record<string, JsonSchema>) {
   const referred = new Set<string>();
 
@@ -43,7 +43,7 @@ export function buildTypes(components: Record<string, JsonSchema>) {
     return name;
   }
 
-  /** The declarations of all that was referred to, in the order of their names. */
+  /** Returns the declarations of all referenced components, by name. */
   function declarations(): string {
     const written = new Map<string, string>();
     for (let missing = [...referred]; missing.length > 0; missing = [...referred].filter(name => !written.has(name))) {
@@ -64,7 +64,7 @@ export function buildTypes(components: Record<string, JsonSchema>) {
   return { typeOf, refer, declarations };
 }
 
-/** A field of an object type. One that may be left out may be undefined too, as JSON leaves it out then. */
+/** Writes a field of an object type. An optional field may be undefined, because JSON omits it then. */
 export function field(name: string, type: string, isRequired: boolean, description?: string): string {
   const key = /^\w+$/.test(name) ? name : literal(name);
   return docComment(description) + (isRequired ? `${key}: ${type};` : `${key}?: ${type} | undefined;`);
@@ -72,7 +72,7 @@ export function field(name: string, type: string, isRequired: boolean, descripti
 
 const docWidth = 110;
 
-/** A comment before a declaration, on as many lines as it needs; nothing for no text. */
+/** Writes a comment before a declaration. Returns an empty text for an empty comment. */
 export function docComment(text: string | undefined): string {
   if (!text) return '';
   const lines = [''];

@@ -1,16 +1,15 @@
-/** The value that this share of the values does not exceed; 0.99 gives the 99th percentile. */
+/** Returns a percentile: 0.99 gives the 99th. */
 export function quantile(values: readonly number[], share: number): number {
   return values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) * share)] ?? Number.NaN;
 }
 
-/** The middle value, or the mean of the two in the middle. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length / 2;
   return ((sorted[Math.floor(middle)] ?? 0) + (sorted[Math.ceil(middle) - 1] ?? 0)) / 2;
 }
 
-/** Aligns the first column to the left and the others to the right. The first row has a cell for every column. */
+/** Aligns the first column to the left and the others to the right. The first row must have all columns. */
 export function formatTable(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map(row => row[column]?.length ?? 0)));
   const pad = (cell: string, column: number) =>

@@ -1,7 +1,6 @@
 /**
- * Keeps migrations/SHA256SUMS, which says what each migration was when it landed. Without arguments it adds the new
- * ones; with --check it fails where one is missing. Either way a migration that changed is refused. With --directory
- * DIR it is that of an extension.
+ * Maintains migrations/SHA256SUMS, the checksums of landed migrations. Without arguments it adds the new ones, and with
+ * --check it fails if one is missing. Both refuse a changed migration. --directory DIR selects the migrations of an extension.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';

@@ -1,16 +1,13 @@
-/**
- * Makes the next migration: npm run migration:new add_a_column. With --directory DIR it is an extension's, else the
- * core's.
- */
+/** Creates the next migration: npm run migration:new add_a_column. --directory DIR selects the migrations of an extension. */
 import { mkdir, rmdir, writeFile } from 'node:fs/promises';
 import { basename, join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { coreStream, MigrationError, numberAt, readStreams } from '../server/database/migration-files.ts';
 
-const header = `-- What changes, and why.
+const header = `-- Describe the change and its reason.
 --
--- The version before this one runs on the new schema while servers are replaced: add now, and remove in a later version.
--- See docs/upgrading.md, also for indexes on tables that are busy.
+-- The previous version runs on the new schema during a rollout: add now, and remove in a later version.
+-- See docs/upgrading.md, also for indexes on busy tables.
 
 `;
 
@@ -27,7 +24,7 @@ async function makeMigration(): Promise<string> {
   const stream = { name: directory === coreStream.directory ? 'core' : basename(directory), directory };
   await mkdir(directory, { recursive: true });
   return alone(directory, async () => {
-    // Also refuses to go on where something is wrong with the files that are there.
+    // This also refuses inconsistent files.
     const files = await readStreams([stream]);
     const path = join(directory, `${numberAt(files.length + 1)}_${name}.sql`);
     await writeFile(path, header, { flag: 'wx' });
@@ -39,17 +36,19 @@ function readArguments(): { directory: string; name: string } {
   const { values, positionals } = parseArgs({ options: { directory: { type: 'string' } }, allowPositionals: true });
   const [name = '', ...others] = positionals;
   if (others.length > 0 || !/^[a-z0-9]+(_[a-z0-9]+)*$/.test(name) || name.length > 60) {
-    throw new MigrationError('Say in lower-case words what it does: npm run migration:new add_color_to_ideas');
+    throw new MigrationError('Name the change in lower-case words: npm run migration:new add_color_to_ideas');
   }
   return { directory: values.directory === undefined ? coreStream.directory : resolve(values.directory), name };
 }
 
-/** Two at the same time would take the same number. */
+/** Excludes other processes, which would take the same number. */
 async function alone<T>(directory: string, work: () => Promise<T>): Promise<T> {
   const claim = join(directory, '.new-migration');
   await mkdir(claim).catch(error => {
     if (error.code !== 'EEXIST') throw error;
-    throw new MigrationError(`Another migration is being made. If that is not so, remove ${relative('', claim)}`);
+    throw new MigrationError(
+      `Another process is creating a migration. If that is wrong, remove ${relative('', claim)}`,
+    );
   });
   try {
     return await work();

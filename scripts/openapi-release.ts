@@ -1,6 +1,6 @@
 /**
- * Makes contract/openapi.json the released document, with which every later one is compared. The changes decide which
- * part of the version in contract/openapi/info.ts must be raised first, so that each version names one document.
+ * Makes contract/openapi.json the released document, the base of later comparisons. The version in contract/openapi/info.ts
+ * must be raised first. The changes decide which part of it.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { compareDocuments, formats, isRaisedBy, parseDocument, requiredBump } from './openapi-diff/main.ts';
@@ -9,14 +9,14 @@ const [base = 'contract/openapi.released.json', head = 'contract/openapi.json'] 
 const [released, current] = [readFileSync(base, 'utf8'), readFileSync(head, 'utf8')];
 
 if (JSON.stringify(JSON.parse(released)) === JSON.stringify(JSON.parse(current))) {
-  console.log(`${versionOf(released)} is what is released: nothing to do`);
+  console.log(`${versionOf(released)} is already released: nothing to do`);
 } else {
   const difference = compareDocuments(parseDocument(base, released), parseDocument(head, current));
   console.log(formats.text(difference));
   const bump = requiredBump(difference);
   if (!isRaisedBy(bump, versionOf(released), versionOf(current))) {
     console.error(
-      `the version is ${versionOf(current)}, and ${versionOf(released)} was released: these changes need a new ${bump} version`,
+      `the version is ${versionOf(current)} after ${versionOf(released)}: these changes need a new ${bump} version`,
     );
     process.exit(1);
   }

@@ -10,7 +10,7 @@ import { describeSchema } from './schema/describe-schema.ts';
 
 const dataDir = await mkdtemp(join(tmpdir(), 'idea-board-schema-'));
 try {
-  // As root, PostgreSQL runs as another user, who must be able to enter.
+  // For root, PostgreSQL runs as another user, who must be able to enter.
   await chmod(dataDir, 0o711);
   writeGenerated('docs/schema.sql', await readMigratedSchema(), 'schema');
 } finally {

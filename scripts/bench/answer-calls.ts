@@ -1,4 +1,4 @@
-/** The child's side of `Child`: answers every call, and ends with its parent. */
+/** The child's side of `Child`. Answers every call and ends with its parent. */
 export function answerCalls<Message>(answer: (message: Message) => Promise<unknown> | unknown) {
   process.on('message', async (message: Message) => {
     try {

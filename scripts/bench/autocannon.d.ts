@@ -1,4 +1,4 @@
-/** The part of autocannon 9 that the benchmark uses; the package has no types of its own. */
+/** The part of autocannon 9 that the benchmark uses. The package has no types. */
 declare module 'autocannon' {
   import type { EventEmitter } from 'node:events';
 
@@ -14,7 +14,7 @@ declare module 'autocannon' {
   }
 
   interface Result {
-    /** Connections that broke, and requests that nobody answered in time. */
+    /** Broken connections and requests that timed out. */
     errors: number;
   }
 

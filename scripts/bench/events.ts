@@ -25,13 +25,13 @@ interface Measured {
   delaysMs: number[];
 }
 
-/** As many as take every job of a worker with their eight lanes. */
+/** With eight lanes each, these endpoints can use every job slot of a worker. */
 const endpoints = 4;
 const ideas = 256;
 
 /**
- * Measures the rate and the delay at which webhooks are delivered. Beside them run two loops of graphile-worker jobs that
- * send the same HTTP requests and do nothing else.
+ * Measures the rate and the delay of webhook deliveries, and compares them with two floors: graphile-worker jobs that only
+ * send the same HTTP requests.
  */
 export async function run(stage: Stage, options: Options): Promise<boolean> {
   const results = await measure(stage, options);
@@ -63,7 +63,7 @@ async function measure(stage: Stage, options: Options): Promise<Record<Name, Mea
       queueMany: async count => {
         await client.query(recordMany, [seeded.accountId, seeded.firstIdeaId, count / endpoints, seeded.userId, ideas]);
       },
-      // One endpoint alone is told, so that one event is one arrival.
+      // Only one endpoint is enabled, so one event gives one arrival.
       queueOne: async index => {
         const { accountId, firstIdeaId, userId } = seeded;
         const { rows } = await client.query(recordOne, [accountId, firstIdeaId + (index % ideas), userId]);
@@ -77,7 +77,7 @@ async function measure(stage: Stage, options: Options): Promise<Record<Name, Mea
   const results = Object.fromEntries(
     names.map(name => [name, { perSecond: [], cpuMicroseconds: [], delaysMs: [] }]),
   ) as unknown as Record<Name, Measured>;
-  // The first round of each warms up and does not count.
+  // The first round is a warm-up and does not count.
   for (let round = 0; round <= options.rounds; round++) {
     for (const name of names) {
       await client.query(`update webhook_endpoints set disabled_at = null, disabled_reason = null`);
@@ -106,7 +106,7 @@ interface Contestant {
   child: Child;
   startMessage: string;
   queueMany(count: number): Promise<void>;
-  /** Answers the webhook-id under which it will arrive. */
+  /** Returns the webhook-id of the arrival. */
   queueOne(index: number): Promise<string>;
 }
 
@@ -125,7 +125,7 @@ function floorOf(child: Child, startMessage: string, client: pg.Client, url: str
   };
 }
 
-/** Everything is queued before the worker starts; what counts is the time from the first arrival to the last. */
+/** Queues everything before the worker starts, and measures the time from the first arrival to the last. */
 async function measureRate(one: Contestant, receiver: Child, count: number) {
   await one.queueMany(count);
   await receiver.call('take');
@@ -140,7 +140,7 @@ async function measureRate(one: Contestant, receiver: Child, count: number) {
   return { perSecond: count / seconds, cpuMicroseconds: (after.cpuMicroseconds - before.cpuMicroseconds) / count };
 }
 
-/** From the answer to the commit to the arrival, at a rate that is no trouble. */
+/** Measures the time from the commit to the arrival, at a low rate. */
 async function measureDelay(one: Contestant, receiver: Child, { seconds, perSecond }: Options): Promise<number[]> {
   await one.child.call(one.startMessage);
   await delay(300);
@@ -196,7 +196,7 @@ async function seed(client: pg.Client, url: string, appKey: Buffer) {
   );
   const firstIdeaId = await one(
     `insert into ideas (account_id, board_id, author_id, status_id, title, body, moderation_state)
-    select $1, $2, $3, $4, 'Idea ' || n, repeat('What it is about. ', 20), 'published'
+    select $1, $2, $3, $4, 'Idea ' || n, repeat('The body of an idea. ', 20), 'published'
     from generate_series(1, ${ideas}) n
     returning id`,
     [accountId, boardId, userId, statusId],
@@ -228,10 +228,10 @@ function describe(options: Options, results: Record<Name, Measured>): string {
     ]),
   ];
   return `
-${options.deliveries} deliveries to ${endpoints} endpoints at a time, ${options.concurrency} jobs at once; medians of ${options.rounds} interleaved rounds.
-The delay is from the commit to the arrival, at ${options.perSecond} events a second. Both floors post the same from
-graphile-worker jobs and do nothing else; the tuned one has our worker's settings of graphile-worker.
-Receiver, workers and PostgreSQL share this machine: the ratios carry over to another, the figures do not.
+${options.deliveries} deliveries to ${endpoints} endpoints at a time, ${options.concurrency} concurrent jobs; medians of ${options.rounds} interleaved rounds.
+The delay is from the commit to the arrival, at ${options.perSecond} events per second. Both floors only send the same requests from
+graphile-worker jobs. The tuned one has the graphile-worker settings of our worker.
+Receiver, workers and PostgreSQL share this machine. Compare only the ratios with other machines.
 
 ${formatTable(rows)}
 `;

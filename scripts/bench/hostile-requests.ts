@@ -6,17 +6,17 @@ export interface HostileRequest {
   body?: string;
 }
 
-/** What a request costs that asks for nothing. */
+/** The cheapest request. */
 export const plainRequest: HostileRequest = { name: 'plain 404', path: '/x' };
 
-/** Node reads no more of a request line and its headers than 16 KiB. */
+/** Node accepts at most 16 KiB for the request line and the headers. */
 const headBytes = 15_000;
 const bodyBytes = 16 * 1024;
 
 const json = { 'content-type': 'application/json' };
 const form = { 'content-type': 'application/x-www-form-urlencoded' };
 
-/** Requests that are made to be dear: for the router, the parsers, the schemas, the protocol and the log. */
+/** Requests that are expensive for the router, the parsers, the schemas, the protocol or the log. */
 export function hostileRequests(token: string): HostileRequest[] {
   const bearer = { authorization: `Bearer ${token}` };
   const fields = Array.from({ length: 1_300 }, (_, n) => `"f${n}":[[]]`).join();
@@ -63,49 +63,29 @@ export function hostileRequests(token: string): HostileRequest[] {
     },
     { name: 'X-Forwarded-For', path: '/x', headers: { 'x-forwarded-for': fill('1.1.1.1, ', headBytes) } },
     { name: 'Origin', path: '/api/v1/board', headers: { origin: fill('http://a.', headBytes) } },
-    ...Object.entries(bodies).flatMap(([name, body]): HostileRequest[] => [
-      { name: `body ${name}`, method: 'POST', path: '/api/v1/ideas', headers: json, body },
-      {
-        name: `body ${name}, with a token`,
-        method: 'POST',
-        path: '/api/v1/ideas',
-        headers: { ...json, ...bearer },
-        body,
-      },
-      { name: `tools: body ${name}`, method: 'POST', path: '/api/v1/mcp', headers: json, body },
-      { name: `tools: arguments ${name}`, method: 'POST', path: '/api/v1/mcp', headers: json, body: call(body) },
-      { name: `registration ${name}`, method: 'POST', path: '/oauth/register', headers: json, body },
+    ...Object.entries(bodies).flatMap(([name, body]) => [
+      post(`body ${name}`, '/api/v1/ideas', json, body),
+      post(`body ${name}, with a token`, '/api/v1/ideas', { ...json, ...bearer }, body),
+      post(`tools: body ${name}`, '/api/v1/mcp', json, body),
+      post(`tools: arguments ${name}`, '/api/v1/mcp', json, call(body)),
+      post(`registration ${name}`, '/oauth/register', json, body),
     ]),
-    { name: 'form of fields to OAuth', method: 'POST', path: '/oauth/token', headers: form, body: numbered(bodyBytes) },
-    {
-      name: 'form of addresses to OAuth',
-      method: 'POST',
-      path: '/oauth/token',
-      headers: form,
-      body: fill('a@a=&', bodyBytes),
-    },
-    {
-      name: 'form of fields to a page',
-      method: 'POST',
-      path: '/admin/password',
-      headers: form,
-      body: numbered(bodyBytes),
-    },
-    {
-      name: 'form to unsubscribe',
-      method: 'POST',
-      path: `/unsubscribe?token=${fill('1.', 8_000)}`,
-      headers: form,
-      body: numbered(8_000),
-    },
+    post('form of fields to OAuth', '/oauth/token', form, numbered(bodyBytes)),
+    post('form of addresses to OAuth', '/oauth/token', form, fill('a@a=&', bodyBytes)),
+    post('form of fields to a page', '/admin/password', form, numbered(bodyBytes)),
+    post('form to unsubscribe', `/unsubscribe?token=${fill('1.', 8_000)}`, form, numbered(8_000)),
   ];
+}
+
+function post(name: string, path: string, headers: Record<string, string>, body: string): HostileRequest {
+  return { name, method: 'POST', path, headers, body };
 }
 
 function fill(unit: string, length: number): string {
   return unit.repeat(Math.floor(length / unit.length));
 }
 
-/** As many different parameters as fit. */
+/** Fills a length with different parameters. */
 function numbered(length: number): string {
   let text = 'a=1';
   for (let n = 0; text.length < length - 10; n++) text += `&a${n}=1`;

@@ -5,7 +5,7 @@ import { type HostileRequest, hostileRequests, plainRequest } from './hostile-re
 import { seed } from './seed.ts';
 import { type Child, note, type Stage } from './stage.ts';
 
-/** The CPU of a request as a multiple of that of a 404. */
+/** The maximum CPU time of a request, as a multiple of a plain 404. */
 const maxRatio = 5;
 
 interface Measured {
@@ -14,7 +14,7 @@ interface Measured {
   cpuMicroseconds: number;
 }
 
-/** The same request twice: for a server that serves it, and for one whose limit it exceeds. */
+/** Returns the same request for a server that serves it, and for a server whose rate limit it exceeds. */
 function readRequests(token: string): [HostileRequest, HostileRequest] {
   const one = { path: '/api/v1/ideas/1', headers: { authorization: `Bearer ${token}` } };
   return [
@@ -24,8 +24,8 @@ function readRequests(token: string): [HostileRequest, HostileRequest] {
 }
 
 /**
- * Sends one hostile request at a time, and compares the CPU that each takes with that of a plain 404. Then compares a
- * request that a limit refuses with the same request when it is served.
+ * Sends one hostile request at a time, and compares its CPU time with a plain 404. Also compares a rate-limited request with
+ * the same request when it is served.
  */
 export async function run(
   stage: Stage,
@@ -55,7 +55,7 @@ export async function run(
   const [answer, refusal] = [medianOf(measured, served.name), medianOf(measured, refused.name)];
   const refusalRatio = refusal.cpuMicroseconds / answer.cpuMicroseconds;
   process.stdout.write(`${describe(plain, ratios)}
-A refused request (${refusal.status}) takes ${refusalRatio.toFixed(2)} of the CPU of a served one.
+A refused request (${refusal.status}) takes ${refusalRatio.toFixed(2)} of the CPU time of a served one.
 `);
   return ratios.every(({ ratio }) => ratio <= maxRatio) && refusalRatio < 1;
 }
@@ -99,7 +99,7 @@ function describe(plain: Measured, all: (Measured & { ratio: number })[]): strin
     ]),
   ];
   return `
-CPU is the time that the server's own process used for a request. A request may take ${maxRatio} times the CPU of a plain 404.
+CPU is the time of the server process per request. The limit is ${maxRatio} times the CPU time of a plain 404.
 
 ${formatTable(rows)}
 `;

@@ -3,7 +3,7 @@ import { quantile } from '../figures.ts';
 import { answerCalls } from './answer-calls.ts';
 import { connections, makeRequests, type ScenarioName, type Targets } from './scenarios.ts';
 
-/** A connection repeats itself once it has sent this many requests a second: with 16, none of them does. */
+/** A faster connection would repeat requests. With 16 connections none is that fast. */
 const requestsPerConnectionSecond = 500;
 
 export interface LoadOrder {
@@ -18,7 +18,7 @@ export interface LoadResult {
   requests: number;
   p50Ms: number;
   p99Ms: number;
-  /** Answers other than 2xx by their status, and requests without an answer under 'none'. */
+  /** Counts answers other than 2xx by status, and requests without an answer as 'none'. */
   failures: Record<string, number>;
 }
 
@@ -35,7 +35,7 @@ async function runLoad({ baseUrl, scenario, targets, seconds }: LoadOrder): Prom
   let endedAt = startedAt;
   const durationsMs: number[] = [];
   const failures: Record<string, number> = {};
-  // autocannon's own figures are whole milliseconds, which is too coarse for answers that take four.
+  // autocannon's own figures are whole milliseconds, which is too coarse for answers of 4 ms.
   run.on('response', (_client: unknown, status: number, _bytes: number, durationMs: number) => {
     endedAt = performance.now();
     durationsMs.push(durationMs);

@@ -8,47 +8,47 @@ const program = new Command('npm run bench --');
 
 program
   .command('api', { isDefault: true })
-  .description('compares the server with a floor: the least that a server in this stack must do for the same answers')
+  .description('compares the server with a floor: a minimal server with the same stack and answers')
   .option('--ideas <n>', 'ideas on the board', wholeNumber, 100_000)
   .option('--votes <n>', 'votes on them', wholeNumber, 1_000_000)
   .option('--seconds <n>', 'length of a round', wholeNumber, 5)
   .option('--rounds <n>', 'rounds of each server in each scenario', wholeNumber, 3)
-  .option('--only <names>', 'scenarios, with commas between them', names => names.split(','), [])
+  .option('--only <names>', 'scenarios, separated by commas', names => names.split(','), [])
   .addOption(quick({ ideas: 10_000, votes: 100_000, seconds: 2, rounds: 2 }))
   .option('--json', 'write the figures as JSON')
   .action(options => measure(import('./api.ts'), options));
 
 program
   .command('events')
-  .description('compares the delivery of webhooks with graphile-worker jobs that only send the same')
-  .option('--deliveries <n>', 'deliveries of a round that measures the rate', wholeNumber, 4000)
-  .option('--rounds <n>', 'rounds of each', wholeNumber, 3)
+  .description('compares webhook deliveries with minimal graphile-worker jobs that send the same requests')
+  .option('--deliveries <n>', 'deliveries in a round that measures the rate', wholeNumber, 4000)
+  .option('--rounds <n>', 'rounds of each contestant', wholeNumber, 3)
   .option('--seconds <n>', 'length of a round that measures the delay', wholeNumber, 5)
-  .option('--per-second <n>', 'events each second in it', wholeNumber, 50)
-  .option('--concurrency <n>', 'jobs at once of each worker', wholeNumber, 24)
+  .option('--per-second <n>', 'events per second in such a round', wholeNumber, 50)
+  .option('--concurrency <n>', 'concurrent jobs of each worker', wholeNumber, 24)
   .addOption(quick({ deliveries: 1500, rounds: 2, seconds: 2 }))
   .option('--json', 'write the figures as JSON')
   .action(options => measure(import('./events.ts'), options));
 
 program
   .command('hostile')
-  .description('compares the CPU of 16 KiB requests that are made to be dear with that of a plain 404')
-  .option('--times <n>', 'how often each request is sent in a round', wholeNumber, 200)
+  .description('compares the CPU time of expensive 16 KiB requests with a plain 404')
+  .option('--times <n>', 'number of times each request is sent in a round', wholeNumber, 200)
   .option('--rounds <n>', 'rounds of each request', wholeNumber, 3)
   .option('--only <text>', 'requests whose name contains this', '')
   .action(options => measure(import('./hostile.ts'), options));
 
 program
   .command('pages')
-  .description('measures the time and the size of each page, with what it loads')
+  .description('measures the time and the size of each page with its assets')
   .option('--ideas <n>', 'ideas on the board', wholeNumber, 100_000)
-  .option('--times <n>', 'how often each page is requested', wholeNumber, 50)
+  .option('--times <n>', 'number of times each page is requested', wholeNumber, 50)
   .action(options => measure(import('./pages.ts'), options));
 
 await program.parseAsync();
 
 interface Benchmark<Options> {
-  /** Runs the benchmark, prints its figures, and answers whether they are good. */
+  /** Runs the benchmark and prints its figures. Returns whether they are good. */
   run(stage: Stage, options: Options): Promise<boolean>;
 }
 

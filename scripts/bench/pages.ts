@@ -3,7 +3,7 @@ import { formatTable, quantile } from '../figures.ts';
 import { seed } from './seed.ts';
 import { note, type Stage } from './stage.ts';
 
-/** What a page may take at most. */
+/** The limits for a page. */
 const [maxMedianMs, maxBytes] = [20, 50_000];
 
 interface Measured {
@@ -14,7 +14,7 @@ interface Measured {
   p99Ms: number;
 }
 
-/** Requests each page one at a time. Answers whether all of them were fast and small enough. */
+/** Requests one page at a time. Returns whether all of them are fast and small enough. */
 export async function run(stage: Stage, { ideas, times }: { ideas: number; times: number }): Promise<boolean> {
   const url = await stage.startDatabase();
   note(`seeding ${ideas} ideas`);
@@ -36,7 +36,7 @@ async function measure(baseUrl: string, headers: Record<string, string>, paths: 
     return { status: response.status, bytes: bytes + assets, durationMs: performance.now() - startedAt };
   };
   const rounds = new Map(paths.map(path => [path, [] as Awaited<ReturnType<typeof ask>>[]]));
-  // By turns, and the first turn warms up.
+  // The pages take turns, and the first turn warms up.
   for (let turn = 0; turn <= times; turn++) {
     for (const [path, answers] of rounds) answers.push(await ask(path));
   }
@@ -47,7 +47,7 @@ async function measure(baseUrl: string, headers: Record<string, string>, paths: 
   });
 }
 
-/** What every page loads: the style sheet and the icon, by the addresses that a page has for them. */
+/** Returns the size of the style sheet and the icon, which every page loads. */
 async function weighAssets(baseUrl: string, headers: Record<string, string>): Promise<number> {
   const html = await (await fetch(`${baseUrl}/admin/sign-in`, { headers })).text();
   const paths = new Set([...html.matchAll(/href="(\/assets\/[^"]+)"/g)].map(([, path]) => path));
@@ -72,14 +72,14 @@ function describe(measured: Measured[], ideas: number): string {
     ]),
   ];
   return `
-${ideas} ideas. kB is the page with its style sheet and icon, not compressed; the time is that of the whole answer.
-A page may have ${maxBytes / 1000} kB and a median of ${maxMedianMs} ms.
+${ideas} ideas. kB is the uncompressed size of the page with its style sheet and icon. The time is for the whole answer.
+The limits are ${maxBytes / 1000} kB and a median of ${maxMedianMs} ms.
 
 ${formatTable(rows)}
 `;
 }
 
-/** Signs the owner in, and adds the other rows that the pages of a large account list. Answers the session. */
+/** Signs the owner in and adds the other rows of a large account. Returns the session. */
 async function fillLargeAccount(stage: Stage, url: string): Promise<string> {
   const client = await stage.connect(url);
   const session = randomBytes(32).toString('base64url');

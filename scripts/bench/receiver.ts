@@ -2,10 +2,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { answerCalls } from './answer-calls.ts';
 
-/** Milliseconds since 1970 with their fractions: the clock that the processes of a machine share. */
+/** Fractional milliseconds since 1970. All processes of a machine share this clock. */
 const now = () => performance.timeOrigin + performance.now();
 
-/** What came, by its webhook-id, and when. */
 let arrivals: [id: string, at: number][] = [];
 
 const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {

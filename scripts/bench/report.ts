@@ -8,21 +8,21 @@ export interface Options {
   /** The length of a round. */
   seconds: number;
   rounds: number;
-  /** The names of the scenarios to run; empty for all of them. */
+  /** The scenarios to run. Empty: all. */
   only: string[];
   quick?: true;
   json?: true;
 }
 
 export interface Round extends LoadResult {
-  /** The CPU time of the server's own process for each request. */
+  /** The CPU time of the server process per request. */
   cpuMicroseconds: number;
 }
 
 export interface ScenarioRounds {
   name: ScenarioName;
   server: Round[];
-  /** Of the scenario that a tool is measured beside, else of the floor; none where that does not answer the scenario. */
+  /** The rounds of the floor, or of the REST scenario if the scenario is a tool. Empty without a counterpart. */
   floor: Round[];
 }
 
@@ -34,17 +34,17 @@ export interface Report {
 
 const figureNames = ['requestsPerSecond', 'p50Ms', 'p99Ms', 'cpuMicroseconds'] as const;
 
-/** The medians of the rounds of one server in one scenario. */
+/** The medians of one server's rounds in one scenario. */
 type Figures = Record<(typeof figureNames)[number], number>;
 
-/** A round in which anything but 2xx was answered measured something else. */
+/** Counts the rounds with answers other than 2xx, which are invalid. */
 export function countFailedRounds(report: Report): number {
   return report.scenarios
     .flatMap(({ server, floor }) => [...server, ...floor])
     .filter(({ failures }) => Object.keys(failures).length > 0).length;
 }
 
-/** The figures for programs. */
+/** Returns the figures for programs. */
 export function summarize(report: Report) {
   return {
     ...report,
@@ -53,7 +53,7 @@ export function summarize(report: Report) {
   };
 }
 
-/** The figures for people. */
+/** Returns the figures for people. */
 export function describe(report: Report): string {
   const { ideas, votes, rounds, seconds } = report.options;
   const { server, floor } = report.residentBytes;
@@ -66,9 +66,8 @@ export function describe(report: Report): string {
   return `
 ${ideas} ideas, ${votes} votes; ${connections} connections; medians of ${rounds} interleaved rounds of ${seconds} s.
 PostgreSQL writes every commit to the disk (fsync and synchronous_commit are on), as in production.
-CPU is the time that the server's own process used for a request. The floor of a tool is the same request to REST, at the
-same server. Load generator, servers and PostgreSQL share this machine:
-the ratios carry over to another, the figures do not.
+CPU is the time of the server process per request. The floor of a tool is the same request to the REST API of the same
+server. Load generator, servers and PostgreSQL share this machine. Compare only the ratios with other machines.
 
 ${formatTable(rows)}
 

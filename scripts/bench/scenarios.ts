@@ -1,16 +1,16 @@
 import type { Request } from 'autocannon';
 
-/** How many requests are under way at any time. */
+/** The number of concurrent requests. */
 export const connections = 16;
 
-/** What the requests of a run name: everything is drawn at random from these. */
+/** The requests of a run use these values at random. */
 export interface Targets {
   tokens: string[];
   /** Published ideas. */
   ideaIds: number[];
-  /** The words of the titles, the most common first. */
+  /** The words of the titles, most common first. */
   words: string[];
-  /** Places deep in the list, for the scenario of that name. */
+  /** Places deep in the list, for the scenario `cursor`. */
   cursors: string[];
 }
 
@@ -18,7 +18,7 @@ type Draft = Omit<Request, 'headers'> & { headers?: Record<string, string> };
 
 interface Scenario {
   title: string;
-  /** The same requests at the floor, or another scenario at the same server. */
+  /** The base of the ratio: the same requests at the floor, or another scenario at the same server. */
   comparedWith?: 'floor' | 'list' | 'one' | 'vote';
   draft(targets: Targets): Draft;
 }
@@ -71,7 +71,7 @@ const scenariosByName = {
     comparedWith: 'vote',
     draft: ({ ideaIds }) => call('vote_idea', { id: anyOf(ideaIds), value: anyOf(['up', 'up', 'up', 'down', 'none']) }),
   },
-  // Last, because it makes the board larger.
+  // This is the last one, because it enlarges the board.
   create: {
     title: 'create an idea',
     draft: ({ words }) => {
@@ -102,7 +102,7 @@ function post(path: string, json: unknown): Draft {
   return { method: 'POST', path, body: JSON.stringify(json) };
 }
 
-/** A call of a tool in the newest revision of the protocol, in which each request is whole by itself. */
+/** Builds a tool call in the newest, stateless revision of the protocol. */
 function call(name: string, given: Record<string, unknown>): Draft {
   const meta = {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
@@ -123,7 +123,7 @@ function anyOf<T>(choices: readonly T[]): T {
   return choices[Math.floor(Math.random() * choices.length)] as T;
 }
 
-/** As often as the seed uses it: the n-th most common word has a share of 1/n (Zipf). */
+/** Draws words with the frequencies of the seed: the n-th most common word has a share of 1/n (Zipf). */
 function byFrequency(words: readonly string[]): string {
   return words[Math.floor(words.length ** Math.random()) - 1] as string;
 }

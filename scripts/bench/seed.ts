@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import pg from 'pg';
+import { seededRandom } from '../../server/demo/seeded-random.ts';
 
 export interface SeedSize {
   ideas: number;
@@ -14,7 +15,7 @@ export interface Seed {
 
 const tokenCount = 64;
 
-/** Fills a migrated, empty database with one account and its one board; the same for the same size, tokens aside. */
+/** Fills a migrated, empty database with one account and one board. Equal sizes give equal data, except the tokens. */
 export async function seed(url: string, size: SeedSize): Promise<Seed> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
@@ -22,7 +23,7 @@ export async function seed(url: string, size: SeedSize): Promise<Seed> {
     const words = makeWords();
     const secrets = Array.from({ length: tokenCount }, () => randomBytes(32).toString('base64url'));
     const hashes = secrets.map(secret => createHash('sha256').update(secret).digest());
-    // The rows are right by construction: checking a million foreign keys would take most of the time.
+    // The rows are consistent by construction. Checking a million foreign keys would take most of the time.
     await client.query(`set session_replication_role = replica; select setseed(0.5)`);
     await client.query(people);
     await client.query(insertTokens, [hashes]);
@@ -32,7 +33,7 @@ export async function seed(url: string, size: SeedSize): Promise<Seed> {
     await client.query(makeVotes, [size.ideas, size.votes]);
     await client.query(insertIdeas, [size.ideas]);
     await client.query(rest);
-    // Neither of these may run in the transaction that a text of several statements is.
+    // These cannot run in a transaction, which several statements in one text would be.
     await client.query('vacuum analyze');
     await client.query('checkpoint');
     const published = await client.query<{ ids: number[] }>(
@@ -49,7 +50,7 @@ export async function seed(url: string, size: SeedSize): Promise<Seed> {
   }
 }
 
-/** An owner who issued the tokens, 500 authors, and 50,000 who have a vote. */
+/** Creates an owner who issues the tokens, 500 authors and 50,000 voters. */
 const people = `
 insert into accounts (slug, name) values ('bench', 'Bench');
 insert into users (email, name) select 'person' || n || '@example.com', 'Person ' || n from generate_series(1, 501) n;
@@ -79,7 +80,7 @@ from unnest(array['billing', 'mobile', 'export', 'search', 'performance', 'desig
 
 const makeTitles = 'create temporary table titles (idea_id bigint, title text)';
 
-/** Three to nine words each; the n-th most common word of the vocabulary has a share of 1/n, as in a language. */
+/** A title has three to nine words. The n-th most common word has a share of 1/n, as in natural language. */
 const insertTitles = `
 insert into titles
 with vocabulary as (
@@ -91,20 +92,20 @@ draws as materialized (
 )
 select idea_id, string_agg(word, ' ') from draws join vocabulary using (position) group by idea_id`;
 
-/** A few ideas have thousands of votes and most have a handful: the share of the n-th falls with its rank. */
+/** A few ideas have thousands of votes, and most have only a few. */
 const makeVotes = `
 create temporary table ballots as
 select idea_id, voter_id, case when random() < 0.85 then 1 else -1 end as value
 from (
   select distinct
-    -- A multiplication modulo a prime scatters the popular ideas over the whole board.
+    -- The multiplication modulo a prime distributes the popular ideas over the whole board.
     1 + (floor(power(random(), 3) * $1::bigint)::bigint * 7919) % $1::bigint as idea_id,
     1 + floor(random() * 50000)::bigint as voter_id
   from generate_series(1, $2::bigint * 11 / 10)
 ) drawn
 limit $2::bigint`;
 
-/** Two years of ideas. One in a hundred awaits approval; more than half of the others are still open. */
+/** Creates ideas over two years. One in a hundred awaits approval, and more than half of the others are open. */
 const insertIdeas = `
 insert into ideas (
   id, account_id, board_id, author_id, status_id, title, body, moderation_state, up_count, down_count, comment_count,
@@ -146,11 +147,11 @@ const codas = ['', '', '', '', 'n', 'r', 's', 't', 'l', 'm', 'd', 'ck', 'nd', 'n
 const endings = ['', '', '', 's', 'ed', 'er', 'ing', 'ion', 'ment', 'ly'];
 
 /**
- * A made-up vocabulary in which, as in a language, the common words are short and beginnings are shared unevenly: the
- * cost of a search depends on how many words begin with its prefix. The same on every run, the most common word first.
+ * Makes an artificial vocabulary, most common word first and equal in every run. As in natural language, common words are
+ * short and some prefixes are frequent, because the cost of a search depends on the number of words with its prefix.
  */
 function makeWords(): string[] {
-  const random = mulberry32(20_000);
+  const random = seededRandom(20_000);
   const pick = (parts: readonly string[]) => parts[Math.floor(random() ** 1.5 * parts.length)] as string;
   const words = new Set<string>();
   while (words.size < wordCount) {
@@ -160,15 +161,4 @@ function makeWords(): string[] {
     words.add(word + pick(endings));
   }
   return [...words];
-}
-
-/** A small generator of random numbers that can be seeded, unlike Math.random. */
-function mulberry32(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

@@ -10,7 +10,7 @@ import { locatePostgresBinaries } from '../../server/database/embedded/postgres-
 import { findCluster } from '../../server/database/embedded/postgres-cluster.ts';
 import { migrate } from '../../server/database/migrator.ts';
 
-/** Starts the processes of a benchmark, and leaves no process and no file behind when it ends, fails or is stopped. */
+/** Starts the processes of a benchmark. At the end it removes all processes and files, also after a failure. */
 export class Stage {
   readonly #stops: (() => Promise<unknown>)[] = [];
 
@@ -24,7 +24,7 @@ export class Stage {
       return await Promise.race([working, aborted]);
     } finally {
       await stage.#stop();
-      // Work that was stopped fails at its next step, because its processes and connections are gone.
+      // Stopped work fails at its next step, because its processes and connections have ended.
       await working.catch(() => {});
       await stage.#stop();
     }
@@ -34,14 +34,14 @@ export class Stage {
     for (const stop of this.#stops.splice(0).reverse()) await stop();
   }
 
-  /** Starts a migrated PostgreSQL with the settings of production: it writes every commit to the disk. */
+  /** Starts a migrated PostgreSQL with production settings, which write every commit to the disk. */
   async startDatabase(): Promise<string> {
     const dataDir = await mkdtemp(join(tmpdir(), 'idea-board-bench-'));
-    // As root, PostgreSQL runs as another user, who must be able to enter.
+    // For root, PostgreSQL runs as another user, who must be able to enter.
     await chmod(dataDir, 0o711);
     const starting = startForSeeding(dataDir);
     this.#stops.push(async () => {
-      // A PostgreSQL that is still starting would go on in a directory that is gone.
+      // A PostgreSQL that is still starting would continue in a removed directory.
       await starting.then(
         postgres => postgres.stop(),
         () => {},
@@ -67,7 +67,7 @@ export class Stage {
   }
 }
 
-/** The seed skips the checks of foreign keys and makes checkpoints, which the application role may not do. */
+/** Lets the application role skip the checks of foreign keys and make checkpoints, which the seed does. */
 async function startForSeeding(dataDir: string) {
   await (await startEmbeddedPostgres({ dataDir })).stop();
   const cluster = await findCluster(dataDir);
@@ -80,7 +80,7 @@ end $$;\n\n`;
   return startEmbeddedPostgres({ dataDir });
 }
 
-/** A process that answers calls, one at a time. Servers and load generator have their own, and so their own event loop. */
+/** A child process that answers one call at a time. Servers and load generator have their own event loops. */
 export class Child {
   readonly #process: ChildProcess;
   readonly #name: string;
@@ -90,9 +90,9 @@ export class Child {
     this.#process = fork(new URL(file, import.meta.url), [], {
       env: { ...process.env, ...environment },
       execArgv: nodeOptions,
-      // Ctrl-C reaches a whole process group: the parent alone decides in which order all is taken down.
+      // Ctrl-C must not reach the child, because the parent stops everything in order.
       detached: true,
-      // A log costs what writing it costs, and goes nowhere.
+      // The log is written but discarded.
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
   }
@@ -122,7 +122,7 @@ export class Child {
   }
 }
 
-/** Progress goes where it does not mix with the figures. */
+/** Prints progress on standard error, apart from the figures. */
 export function note(text: string) {
   process.stderr.write(`${text}\n`);
 }

@@ -6,9 +6,8 @@ const header = `-- The whole schema, for reading. The migrations create it, and 
 `;
 
 /**
- * Writes the schema `public` as SQL that creates it. Tables come in alphabetical order with their constraints, indexes
- * and triggers, but each after what it refers to. PostgreSQL itself writes expressions, constraints and functions. So two
- * databases with the same schema give the same text.
+ * Writes the schema `public` as SQL that creates it. Tables are in alphabetical order, except that each follows the tables
+ * that it references. PostgreSQL writes expressions, constraints and functions, so equal schemas give equal texts.
  */
 export async function describeSchema(client: pg.Client): Promise<string> {
   await refuseUnknownObjects(client);
@@ -19,7 +18,7 @@ export async function describeSchema(client: pg.Client): Promise<string> {
   return parts.join('\n');
 }
 
-/** An object of a sort that this does not write would be missing without anybody noticing. */
+/** Fails for kinds of objects that this file cannot write. Otherwise they would be missing unnoticed. */
 async function refuseUnknownObjects(client: pg.Client) {
   const { rows } = await client.query<{ name: string }>(`
     select distinct pg_describe_object(d.classid, d.objid, 0) as name
@@ -28,7 +27,7 @@ async function refuseUnknownObjects(client: pg.Client) {
     left join pg_class c on d.classid = 'pg_class'::regclass and c.oid = d.objid
     where (t.relnamespace = 'public'::regnamespace
         or d.refclassid = 'pg_namespace'::regclass and d.refobjid = 'public'::regnamespace)
-      -- Members of extensions, and what PostgreSQL makes along with an object.
+      -- Members of extensions, and implicit objects of PostgreSQL.
       and not exists (
         select from pg_depend m
         where m.classid = d.classid and m.objid = d.objid and m.deptype in ('e', 'i') and m.refobjid <> m.objid
@@ -76,14 +75,14 @@ async function describeSearchConfigurations(client: pg.Client): Promise<string[]
 }
 
 interface SchemaObject {
-  /** Of a table its name, of a function its name with the types of its parameters. */
+  /** The name of a table, or the name of a function with the types of its parameters. */
   name: string;
   isTable: boolean;
-  /** The names of other objects that must exist before. */
+  /** The names of objects that must exist first. */
   needs: string[];
 }
 
-/** All tables, then all functions, but each after what it needs. */
+/** Lists all tables and then all functions, but each after the objects that it needs. */
 async function listInOrder(client: pg.Client): Promise<SchemaObject[]> {
   const { rows } = await client.query<SchemaObject>(`
     with object as (
@@ -148,7 +147,7 @@ async function describeTable(client: pg.Client, table: string): Promise<string> 
     order by a.attnum`,
     [table],
   );
-  // A column says itself that it is not null.
+  // The columns have their own NOT NULL.
   const constraints = await readTexts(
     client,
     `select format('CONSTRAINT %I %s', conname, pg_get_constraintdef(oid, true)) as text

@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { violationOf } from '../../test/helpers/contract-check.ts';
 
-/** What the clients of the soak saw, all together. */
+/** The observations of all clients. */
 export interface Observations {
-  /** How often a request was answered with what, such as 'POST /api/v1/ideas 201'. */
+  /** Counts the answers by request and status, such as 'POST /api/v1/ideas 201'. */
   answers: Map<string, number>;
-  /** Answers outside the contract, and those that were not what they had to be. */
+  /** Answers outside the contract, and wrong answers. */
   faults: string[];
-  /** How long each answer that was no refusal took. */
+  /** The latency of each answer below 500. */
   latenciesMs: number[];
   repeated: number;
   replayed: number;
@@ -19,12 +19,12 @@ export function newObservations(): Observations {
 }
 
 export interface ApiClient {
-  /** The body of the answer with one of the statuses; undefined when there was another, which is a fault. */
-  // biome-ignore lint/suspicious/noExplicitAny: the contract has been checked, and a caller knows what it asked for.
+  /** Returns an answer with one of the statuses, or undefined and a fault for another status. */
+  // biome-ignore lint/suspicious/noExplicitAny: the answer was checked against the contract, and the caller knows its type.
   send(line: string, json: unknown, ...statuses: number[]): Promise<{ status: number; body: any } | undefined>;
 }
 
-/** A client as a careful integrator writes it: under an Idempotency-Key it tries again until it knows. */
+/** Builds a client like a careful integrator: it retries with an Idempotency-Key until it gets an answer. */
 export function buildApiClient(baseUrl: string, token: string, seen: Observations): ApiClient {
   async function exchange(method: string, target: string, json: unknown, key: string) {
     const hasBody = json !== undefined;
@@ -41,7 +41,7 @@ export function buildApiClient(baseUrl: string, token: string, seen: Observation
     const text = await response.text();
     const path = target.split('?', 1)[0] as string;
     const answer = `${method} ${path.replace(/\/\d+/g, '/{id}')} ${response.status}`;
-    // What the balancer says itself is no answer of a server, and counted by it.
+    // The balancer counts its own answers.
     const problem = response.headers.has('x-balancer') ? undefined : violationOf(method, path, response.status, text);
     if (problem) seen.faults.push(`${answer}: ${problem}: ${text.slice(0, 300)}`);
     seen.answers.set(answer, (seen.answers.get(answer) ?? 0) + 1);

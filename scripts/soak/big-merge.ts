@@ -7,14 +7,14 @@ import type { Deployment } from './deployment.ts';
 import { type Ledger, voteKey } from './ledger.ts';
 import type { Actor } from './load.ts';
 
-/** What a merge of many votes did to everybody else. */
+/** The effects of a merge of many votes on other requests. */
 export interface BigMerge {
   votes: number;
   mergeMs: number;
-  /** Votes on the target that arrived during the merge, and how often they were answered with 503. */
+  /** The votes on the target during the merge, and the number of their 503 answers. */
   votesDuring: number;
   refused: number;
-  /** Of reads of another board, in milliseconds: 99 of 100 were answered within. */
+  /** The 99th percentiles of reads of another board, in milliseconds. */
   reads: { count: number; before: number; during: number };
   faults: string[];
 }
@@ -31,7 +31,7 @@ const readPauseMs = 20;
 const baselineMs = 5_000;
 const readLimitMs = 200;
 
-/** A board with an idea that a hundred thousand people have voted for, and another idea to merge it into. */
+/** Creates a board with an idea that has 100,000 votes, and another idea as the target of its merge. */
 export async function prepareBigMerge(deployment: Deployment, { seen, ledger }: Omit<Options, 'actor'>) {
   const { cli, query } = deployment;
   const { id: boardId } = await cli<{ id: number }>('board', 'create', '--slug', 'crowd', '--name', 'Crowd');
@@ -61,7 +61,7 @@ interface Voter {
   client: ApiClient;
 }
 
-/** Issues a token in the database itself: the command line takes seconds for each. */
+/** Issues a token directly in the database, because the command line takes seconds for each. */
 async function issueToken({ query, balancer }: Deployment, boardId: number, seen: Observations): Promise<Voter> {
   const secret = makeSecret();
   const [made] = await query<{ token_id: string }>(
@@ -116,7 +116,7 @@ async function runBigMerge(
   return { votes: voteCount, mergeMs, votesDuring: voterCount, refused: seen.repeated - repeatedBefore, reads, faults };
 }
 
-/** How long reads of the actor's board take, one after the other, until something is done. */
+/** Measures reads of the actor's board, one after the other, until the work ends. */
 async function readWhile({ client }: Actor, work: Promise<unknown>): Promise<number[]> {
   let isOver = false;
   const end = work.finally(() => {
@@ -133,7 +133,6 @@ async function readWhile({ client }: Actor, work: Promise<unknown>): Promise<num
   return times;
 }
 
-/** One sentence for the results. */
 export function describeBigMerge({ votes, mergeMs, votesDuring, refused, reads }: BigMerge): string {
   return `Merge of ${votes} votes: ${(mergeMs / 1000).toFixed(1)} s, with ${votesDuring} concurrent votes on the target, ${refused} of them retried. Reads of another board, 99th percentile: ${reads.before.toFixed(0)} ms before, ${reads.during.toFixed(0)} ms during the merge (${reads.count} reads)`;
 }

@@ -3,10 +3,10 @@ import type { EventType } from '../../contract/events.ts';
 import type { Deployment } from './deployment.ts';
 import { type Ledger, voteKey } from './ledger.ts';
 
-/** The cron records one each minute. */
+/** Cron records a heartbeat each minute. */
 const oldestHeartbeatSeconds = 75;
 
-/** Compares the database with what was acknowledged, and answers what is missing, wrong or too much. */
+/** Compares the database with the acknowledged writes. Returns the missing, wrong and additional rows. */
 export async function checkDatabase(
   { query: rows }: Deployment,
   ledger: Ledger,
@@ -81,13 +81,13 @@ export async function checkDatabase(
       new Map(Object.entries(ledger.events).filter(([, count]) => count > 0)),
       new Map(events.map(({ type, count }) => [type, count])),
     ),
-    ...tallies.map(({ id }) => `The tallies of idea ${id} are not those of its votes and comments`),
+    ...tallies.map(({ id }) => `The tallies of idea ${id} differ from its votes and comments`),
     ...undelivered.map(({ state, count }) => `${count} deliveries are ${state}`),
     ...stuck.map(({ task, last_error }) => `A job ${task} is stuck: ${last_error}`),
   ];
 }
 
-/** The webhook ids of all events that were recorded. */
+/** Returns the webhook ids of all recorded events. */
 export async function readWebhookIds({ query }: Deployment): Promise<Set<string>> {
   const events = await query<{ id: string }>('select id from events');
   return new Set(events.map(({ id }) => `evt_${id}`));
@@ -97,13 +97,13 @@ function difference(what: string, expected: Map<string, unknown>, found: Map<str
   const faults: string[] = [];
   for (const [key, value] of expected) {
     const actual = found.get(key);
-    if (actual === undefined) faults.push(`The ${what} ${key} was acknowledged, and is lost`);
+    if (actual === undefined) faults.push(`The acknowledged ${what} ${key} is lost`);
     else if (!isDeepStrictEqual(actual, value)) {
-      faults.push(`The ${what} ${key} is ${JSON.stringify(actual)}, and was acknowledged as ${JSON.stringify(value)}`);
+      faults.push(`The ${what} ${key} is ${JSON.stringify(actual)} but was acknowledged as ${JSON.stringify(value)}`);
     }
   }
   for (const key of found.keys()) {
-    if (!expected.has(key)) faults.push(`The ${what} ${key} is there, and nobody was told so`);
+    if (!expected.has(key)) faults.push(`The ${what} ${key} exists but was not acknowledged`);
   }
   return faults;
 }

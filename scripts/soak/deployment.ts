@@ -10,20 +10,20 @@ import { type OwnPostgres, startOwnPostgres } from '../../test/helpers/own-postg
 import { type ServerProcess, startProcess } from '../../test/helpers/server-process.ts';
 import { watchMemory } from './memory.ts';
 
-/** What is deployed for the soak, as the README has it: two servers without a worker behind a balancer, and a worker. */
+/** The deployment of the soak, as in the README: two servers without a worker behind a balancer, and a worker. */
 export interface Deployment {
   postgres: OwnPostgres;
   balancer: Balancer;
   memory: ReturnType<typeof watchMemory>;
-  /** Runs a command of the command line and answers its JSON. */
+  /** Runs a command of the command line and returns its JSON. */
   cli<Result>(...args: string[]): Promise<Result>;
   /** Runs a statement on the database, without the servers. */
   query<Row extends object>(text: string, values?: unknown[]): Promise<Row[]>;
-  /** The servers that run now. */
+  /** Returns the running servers. */
   servers(): ServerProcess[];
-  /** Tells one to stop, waits for its end, and starts another in its place. Answers how it ended. */
+  /** Stops a process gracefully and replaces it. Returns its exit status. */
   restart(name: ProcessName): Promise<number | NodeJS.Signals>;
-  /** Tells all to stop, and answers how each ended. */
+  /** Stops all processes gracefully. Returns their exit statuses. */
   stop(): Promise<Record<string, number | NodeJS.Signals>>;
   close(): Promise<void>;
 }
@@ -35,7 +35,7 @@ const probeIntervalMs = 500;
 
 export async function deploy(sampleIntervalMs: number, smtpUrl: string): Promise<Deployment> {
   const dataDir = await mkdtemp(join(tmpdir(), 'idea-board-soak-'));
-  // PostgreSQL's user must get in when root runs this.
+  // For root, PostgreSQL runs as another user, who must be able to enter.
   await chmod(dataDir, 0o711);
   const postgres = await startOwnPostgres({}, dataDir);
   const pool = new pg.Pool({ connectionString: postgres.url });
@@ -50,7 +50,7 @@ export async function deploy(sampleIntervalMs: number, smtpUrl: string): Promise
     SHUTDOWN_DELAY_MS: '3000',
     WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
     SMTP_URL: smtpUrl,
-    // The load is one for which the limits are not meant.
+    // The load exceeds normal rate limits.
     RATE_LIMIT_READ: '1000000',
     RATE_LIMIT_WRITE: '1000000',
     RATE_LIMIT_IP: '1000000',

@@ -3,7 +3,7 @@ import { hang, startReceiver } from '../../test/helpers/receiver.ts';
 import type { SmtpReceiver } from '../../test/helpers/smtp-receiver.ts';
 import type { Deployment } from './deployment.ts';
 
-/** How long others waited while one account's endpoints never answered; the longest of several times. */
+/** The longest delays of another account while the endpoints of one account hang. */
 export interface HangingFigures {
   webhookMs: number;
   mailMs: number;
@@ -17,8 +17,8 @@ const longestMailMs = 5_000;
 const patienceMs = 60_000;
 
 /**
- * Gives one account a hundred endpoints that never answer, and measures what another account waits for its webhook and
- * its mail. The accounts are gone afterwards: the ledger knows nothing of them.
+ * Gives one account a hundred endpoints that never answer, and measures the delays of another account's webhook and mail. It
+ * deletes both accounts afterwards, because the ledger does not have them.
  */
 export async function measureHanging(deployment: Deployment, smtp: SmtpReceiver): Promise<HangingFigures> {
   const { query } = deployment;
@@ -33,7 +33,7 @@ export async function measureHanging(deployment: Deployment, smtp: SmtpReceiver)
       [hangingEndpoints],
     );
     for (let n = 0; n < ideasOfFlood; n++) await createIdea(deployment, flood, n);
-    await until(() => hanging.received.length > 0, 'no endpoint that hangs was tried');
+    await until(() => hanging.received.length > 0, 'no hanging endpoint was tried');
     const figures: HangingFigures = { webhookMs: 0, mailMs: 0 };
     for (let round = 0; round < rounds; round++) {
       const seen = { webhooks: receiver.received.length, mails: smtp.received.length };
@@ -67,7 +67,7 @@ export function faultOfHanging({ webhookMs, mailMs }: HangingFigures): string | 
   return late.length > 0 ? `While ${hangingEndpoints} endpoints of one account hung, ${late.join(' and ')}` : undefined;
 }
 
-/** Creates an account with a webhook, and answers a token of it. */
+/** Creates an account with a webhook. Returns a token. */
 async function prepareAccount({ cli }: Deployment, slug: string, url: string): Promise<string> {
   const email = `${slug}@example.com`;
   await cli('account', 'create', '--name', slug, '--slug', slug, '--owner-email', email, '--owner-name', slug);
@@ -83,12 +83,12 @@ async function createIdea({ balancer }: Deployment, token: string, number: numbe
   const response = await fetch(`${balancer.url}/api/v1/ideas`, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ title: `While others hang ${number}`, body: 'To be told of.' }),
+    body: JSON.stringify({ title: `While others hang ${number}`, body: 'It has a webhook.' }),
   });
   if (response.status !== 201) throw new Error(`An idea was answered with ${response.status}`);
 }
 
-/** Waits until something is true, and answers how long that took. */
+/** Waits until a condition is true. Returns the duration. */
 async function until(isTrue: () => boolean, otherwise: string): Promise<number> {
   const startedAt = performance.now();
   while (!isTrue()) {

@@ -5,14 +5,14 @@ import { faultOfHanging, type HangingFigures, measureHanging } from './hanging.t
 import type { Actor } from './load.ts';
 import type { Receiver } from './receiver.ts';
 
-/** Something that was done to the deployment. */
+/** A disruption of the deployment. */
 export interface Harm {
   what: string;
   atMinute: number;
-  /** From when PostgreSQL was back, until a request was answered by each server, and until an event was told. */
+  /** The times from PostgreSQL's return until each server answers, and until an event is delivered. */
   recovered: { answeredMs: number; toldMs: number } | undefined;
   fault: string | undefined;
-  /** What others waited while the endpoints of one account hung. */
+  /** The delays of other accounts while the endpoints of one account hang. */
   hanging?: HangingFigures;
 }
 
@@ -27,7 +27,7 @@ interface Scene {
 
 type Outcome = Pick<Harm, 'recovered' | 'fault' | 'hanging'>;
 
-/** When, as a share of the whole, and what. */
+/** The disruptions, with their times as shares of the duration. */
 const harmful: [number, string, (scene: Scene) => Promise<Outcome>][] = [
   [0.15, 'PostgreSQL stopped (fast), away for 3 s, started', scene => restartPostgres(scene, 'fast')],
   [0.35, 'Server 1 restarted (SIGTERM)', scene => restart(scene, 'server 1')],
@@ -37,7 +37,7 @@ const harmful: [number, string, (scene: Scene) => Promise<Outcome>][] = [
   [0.85, 'Worker restarted (SIGTERM)', scene => restart(scene, 'worker')],
 ];
 
-/** Does all of it, spread over the time that the load lasts, and answers when that is over. */
+/** Runs all disruptions during the load. */
 export async function doHarm(
   scene: Scene,
   minutes: number,
@@ -86,6 +86,6 @@ async function answers(baseUrl: string, { token }: Actor): Promise<boolean> {
 
 async function restart({ deployment }: Scene, name: ProcessName): Promise<Outcome> {
   const status = await deployment.restart(name);
-  const fault = status === 0 ? undefined : `${name} ended with ${status} when it was told to stop`;
+  const fault = status === 0 ? undefined : `${name} ended with ${status} after SIGTERM`;
   return { recovered: undefined, fault };
 }

@@ -10,14 +10,14 @@ export interface KnownIdea {
 
 export type Vote = 'up' | 'down' | 'none';
 
-/** All that was acknowledged: what the database must hold when the load is over, no less and no more. */
+/** All acknowledged writes. At the end the database must contain exactly these. */
 export interface Ledger {
   ideas: Map<number, KnownIdea>;
   /** By token and idea. */
   votes: Map<string, Vote>;
-  /** Their bodies, which are all different. */
+  /** The bodies, which are all different. */
   comments: Set<string>;
-  /** How many events of each type must have been recorded. */
+  /** The expected number of events of each type. */
   events: Record<EventType, number>;
 }
 

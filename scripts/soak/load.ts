@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ApiClient, Observations } from './api-client.ts';
 import { type KnownIdea, type Ledger, type Vote, voteKey } from './ledger.ts';
 
-/** One integration: a token, and its client. */
+/** A token with its client. */
 export interface Actor {
   tokenId: number;
   token: string;
@@ -14,7 +14,7 @@ export interface LoadOptions {
   ledger: Ledger;
   seen: Observations;
   tagIds: number[];
-  /** Ideas that everybody votes and comments on. */
+  /** Ideas that all actors vote and comment on. */
   shared: KnownIdea[];
   isOver: () => boolean;
 }
@@ -23,8 +23,8 @@ const statuses = ['open', 'planned', 'in_progress', 'done', 'declined'];
 const pauseMs = 100;
 
 /**
- * Sends one request after the other for an actor, of all kinds, until the load is over. Only it changes the ideas that
- * it made, so that what they must be is known at each moment.
+ * Sends requests of all kinds for an actor, one after the other, until the load ends. Only the actor itself changes its ideas,
+ * so their expected state is known at each moment.
  */
 export async function runLoad(actor: Actor, options: LoadOptions) {
   const own: KnownIdea[] = [];
@@ -43,7 +43,7 @@ export async function runLoad(actor: Actor, options: LoadOptions) {
 }
 
 async function createIdea({ client }: Actor, { ledger }: LoadOptions, own: KnownIdea[], turn: number) {
-  // A word that no other title has, so that the search finds it alone.
+  // The unique word lets a search find only this idea.
   const title = `Idea ${turn} ${randomBytes(6).toString('hex')}`;
   const made = await client.send('POST /api/v1/ideas', { title, body: 'Under steady load.' }, 201);
   if (!made) return;
@@ -67,7 +67,7 @@ async function castVote({ tokenId, client }: Actor, { ledger, seen, shared }: Lo
 async function comment({ tokenId, client }: Actor, { ledger, shared }: LoadOptions, turn: number) {
   const { id } = pick(shared) as KnownIdea;
   const body = `Comment ${turn} of token ${tokenId}`;
-  // Two tokens of one user may not comment one after the other.
+  // A user cannot comment twice in succession, also with two tokens.
   const made = await client.send(`POST /api/v1/ideas/${id}/comments`, { body }, 201, 422);
   if (made?.status !== 201) return;
   ledger.comments.add(body);
@@ -99,7 +99,7 @@ async function mergeOrUnmerge({ client }: Actor, { ledger }: LoadOptions, own: K
     ledger.events['idea.unmerged'] += 1;
     return;
   }
-  // Neither is merged, and into the source nothing is.
+  // Neither idea is merged, and the source has no merged ideas.
   const free = own.filter(({ id, mergedInto }) => mergedInto === null && !own.some(one => one.mergedInto === id));
   const source = pick(free);
   const target = pick(free);
@@ -109,11 +109,11 @@ async function mergeOrUnmerge({ client }: Actor, { ledger }: LoadOptions, own: K
   ledger.events['idea.merged'] += 1;
 }
 
-/** A read after a write sees it. */
+/** Checks that reads see the earlier writes. */
 async function readIdeas({ client }: Actor, { seen }: LoadOptions, idea: KnownIdea) {
   const one = await client.send(`GET /api/v1/ideas/${idea.id}`, undefined, 200);
   if (one && !isSame(one.body, idea)) {
-    seen.faults.push(`An idea was read as ${JSON.stringify(one.body)} and is ${idea.title}, ${idea.status}`);
+    seen.faults.push(`The idea ${idea.title}, ${idea.status}, was read as ${JSON.stringify(one.body)}`);
   }
   await client.send(`GET /api/v1/ideas?sort=${pick(['newest', 'top'])}&per_page=20`, undefined, 200);
   const found = await client.send(`GET /api/v1/ideas?q=${idea.title.split(' ').at(-1)}`, undefined, 200);

@@ -5,12 +5,12 @@ import { runSoak } from './run-soak.ts';
 
 const usage = `Usage: npm run soak -- [options]
 
-Two servers and a worker under steady load, while PostgreSQL is restarted twice, once by kill -9, and each of them once.
-Then every write that was acknowledged must be there exactly once, and every event must have been told. The figures
-are written to test/RESULTS.md. Takes 2 cores and about 1 GB of memory.
+Runs two servers and a worker under steady load. Restarts PostgreSQL twice, once after kill -9, and each process once.
+Then every acknowledged write must exist exactly once, and every event must have been delivered. Writes the figures to
+test/RESULTS.md. Needs 2 cores and about 1 GB of memory.
 
-  --minutes M   how long the load lasts (10)
-  --help        this text
+  --minutes M   the duration of the load (10)
+  --help        print this text
 `;
 
 const resultsFile = new URL('../../test/RESULTS.md', import.meta.url);

@@ -1,14 +1,14 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
-/** What a process was resident in, in megabytes, from when it had warmed up. */
+/** The resident memory of a process in megabytes, after its warm-up. */
 export interface MemoryFigures {
   name: string;
   minutes: number;
   firstMb: number;
   lastMb: number;
   mostMb: number;
-  /** The straight line that fits best through all that was measured. */
+  /** The slope of the linear regression. */
   mbPerMinute: number;
   isFlat: boolean;
 }
@@ -19,14 +19,14 @@ interface Series {
   samples: { minutes: number; mb: number }[];
 }
 
-/** A heap grows into the room that it was given: what it takes at first says nothing of what it will. */
+/** A heap first grows into its allowed size, which is not a leak. */
 const warmUpMinutes = 1;
 
-/** Flat is what grows by less than a tenth while it is watched, or by less than garbage collection makes a difference. */
+/** Growth below a tenth, or below the noise of garbage collection, counts as flat. */
 const flatShare = 0.1;
 const noiseMb = 15;
 
-/** Measures processes now and again. */
+/** Samples the memory of processes. */
 export function watchMemory(intervalMs: number) {
   const alive = new Map<number, Series>();
   const all: Series[] = [];
@@ -35,7 +35,7 @@ export function watchMemory(intervalMs: number) {
   async function sample() {
     for (const [pid, series] of alive) {
       const residentKb = await readResident(pid);
-      // One that has just ended has none.
+      // The process has just ended.
       if (!residentKb) continue;
       series.samples.push({ minutes: (performance.now() - series.startedAt) / 60_000, mb: residentKb / 1024 });
     }
@@ -49,7 +49,7 @@ export function watchMemory(intervalMs: number) {
     },
     leave: (pid: number) => void alive.delete(pid),
     close: () => clearInterval(timer),
-    /** Of those that lived long enough to tell; warm-up is shorter in a soak that is. */
+    /** Returns the figures of processes with enough samples. A short soak has a shorter warm-up. */
     figures: (minutes: number) => all.flatMap(series => figuresOf(series, Math.min(warmUpMinutes, minutes / 10))),
   };
 }
@@ -80,7 +80,7 @@ function figuresOf({ name, samples }: Series, warmUp: number): MemoryFigures[] {
   ];
 }
 
-/** By least squares. */
+/** Computes the slope by least squares. */
 function slopeOf(samples: Series['samples']): number {
   const meanX = samples.reduce((sum, { minutes }) => sum + minutes, 0) / samples.length;
   const meanY = samples.reduce((sum, { mb }) => sum + mb, 0) / samples.length;

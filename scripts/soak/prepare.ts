@@ -8,7 +8,7 @@ import type { Receiver } from './receiver.ts';
 const actors = 12;
 const sharedIdeas = 40;
 
-/** An account as an operator makes it, with a token for each actor, and ideas that all of them vote on. */
+/** Creates an account like an operator, with a token for each actor and ideas that all of them vote on. */
 export async function prepare(
   { cli, balancer }: Deployment,
   receiver: Receiver,

@@ -1,13 +1,13 @@
 import { Webhook } from 'standardwebhooks';
 import { startReceiver } from '../../test/helpers/receiver.ts';
 
-/** Takes webhooks, checks each signature, and counts them by their ids. */
+/** Receives webhooks, checks each signature and counts them by id. */
 export interface Receiver {
   url: string;
   trust(secret: string): void;
-  /** How often each event arrived, by its id. */
+  /** The number of arrivals of each event, by id. */
   arrivals: Map<string, number>;
-  /** How many arrived in all. */
+  /** Returns the total number of arrivals. */
   count(): number;
   faults: string[];
   close(): Promise<void>;
@@ -23,7 +23,7 @@ export async function startWebhookReceiver(): Promise<Receiver> {
       webhook?.verify(body, headers);
       arrivals.set(id, (arrivals.get(id) ?? 0) + 1);
     } catch (error) {
-      faults.push(`The webhook ${id} is not signed as it should be: ${(error as Error).message}`);
+      faults.push(`The webhook ${id} has a wrong signature: ${(error as Error).message}`);
     }
     response.writeHead(204).end();
   });

@@ -16,7 +16,7 @@ export interface SoakReport {
   minutes: number;
   startedAt: Date;
   postgresVersion: string;
-  /** Of the machine, before anything of the soak ran: what else it did. */
+  /** The load of the machine by other programs, before the soak. */
   loadBefore: number;
   observations: Observations;
   ledger: Ledger;
@@ -28,21 +28,20 @@ export interface SoakReport {
   faults: Faults;
 }
 
-/** All that was not as it had to be. */
 interface Faults {
-  /** Outside the contract, not what was expected, or not what had been written. */
+  /** Answers outside the contract, unexpected answers, and answers without an earlier write. */
   answers: string[];
-  /** Requests that a server left without an answer. */
+  /** Requests without an answer from the server. */
   unanswered: string[];
-  /** What was acknowledged and is lost, doubled or different, and what is there that was not. */
+  /** Acknowledged writes that are lost, duplicated or different, and unacknowledged rows. */
   database: string[];
-  /** Never told, told and never recorded, or not signed as they should be. */
+  /** Events that were not delivered, deliveries of unknown events, and wrong signatures. */
   events: string[];
   processes: string[];
 }
 
 const sampleIntervalMs = 2_000;
-/** When, as a share of the whole. */
+/** The time of the merge, as a share of the duration. */
 const bigMergeShare = 0.2;
 const deliveryPatienceMs = 120_000;
 
@@ -63,7 +62,7 @@ export async function runSoak(minutes: number, note: (line: string) => void, sig
     note(`load for ${minutes} minutes`);
     const load = Promise.all(tokens.map(actor => runLoad(actor, options)));
     const scene = { deployment, receiver, actor: tokens[0] as Actor, smtp };
-    // Runs between two harms, so that none of them disturbs it.
+    // It runs between two disruptions.
     const merging = delay(bigMergeShare * minutes * 60_000, undefined, { signal }).then(() => {
       note('a merge of many votes');
       return crowd.run(scene.actor);
@@ -71,7 +70,7 @@ export async function runSoak(minutes: number, note: (line: string) => void, sig
     const [harms, bigMerge] = await Promise.all([doHarm(scene, minutes, note, signal), merging]);
     isOver = true;
     await load;
-    note('waiting until every event was told');
+    note('waiting for the delivery of every event');
     const ids = await awaitDeliveries(deployment, receiver);
     const memory = deployment.memory.figures(minutes);
     const sharedIds = [...shared.map(({ id }) => id), ...crowd.ids];
@@ -99,10 +98,10 @@ export async function runSoak(minutes: number, note: (line: string) => void, sig
           ...ids
             .difference(receiver.arrivals)
             .values()
-            .map(id => `The event ${id} was never told`),
+            .map(id => `The event ${id} was not delivered`),
           ...[...receiver.arrivals.keys()]
             .filter(id => !ids.has(id))
-            .map(id => `The event ${id} was told, and is none`),
+            .map(id => `The delivered event ${id} does not exist`),
         ],
         processes: [
           ...memory.filter(({ isFlat }) => !isFlat).map(({ name }) => `The memory of ${name} is not flat`),
@@ -120,14 +119,14 @@ export async function runSoak(minutes: number, note: (line: string) => void, sig
   }
 }
 
-/** Resolves when every event has arrived, or when it has been waited for long enough. */
+/** Waits until every event has arrived, up to a limit. */
 async function awaitDeliveries(deployment: Deployment, receiver: Receiver): Promise<Set<string>> {
   const deadline = performance.now() + deliveryPatienceMs;
   for (;;) {
     const ids = await readWebhookIds(deployment);
-    const areTold = ids.isSubsetOf(receiver.arrivals);
-    if (areTold || performance.now() > deadline) {
-      // The note of the last deliveries is written a moment after they were answered.
+    const areDelivered = ids.isSubsetOf(receiver.arrivals);
+    if (areDelivered || performance.now() > deadline) {
+      // The results of the last deliveries are recorded a moment after their answers.
       await delay(2_000);
       return ids;
     }

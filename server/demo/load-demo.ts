@@ -16,6 +16,7 @@ import { Membership } from '../entities/membership.ts';
 import { User } from '../entities/user.ts';
 import { Vote, Voter } from '../entities/vote.ts';
 import { type DemoBoard, type DemoData, type DemoIdea, readDemoData } from './demo-data.ts';
+import { seededRandom } from './seeded-random.ts';
 
 /** The tokens of the demo and its owner's password. They are shown once. */
 export interface DemoTokens {
@@ -236,14 +237,3 @@ const carryVotes = sql(
   { arguments: { accountId: bigint(), ideaId: bigint() }, row: {} },
   'select carry_votes($accountId, $ideaId)',
 );
-
-/** The mulberry32 generator: every first start creates the same data. */
-function seededRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}

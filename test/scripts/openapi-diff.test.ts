@@ -206,7 +206,7 @@ test('a release requires a version increase that matches the changes', async () 
     await write(1, '1.0.1', { '/a': { get: { responses: { 200: { description: 'Done.' } } } } });
     await expect(promisify(execFile)(process.execPath, [release, ...files])).rejects.toMatchObject({
       code: 1,
-      stderr: 'the version is 1.0.1, and 1.0.0 was released: these changes need a new minor version\n',
+      stderr: 'the version is 1.0.1 after 1.0.0: these changes need a new minor version\n',
     });
     expect(await readFile(files[0], 'utf8')).toContain('"paths":{}');
     await write(1, '1.1.0', { '/a': { get: { responses: { 200: { description: 'Done.' } } } } });

@@ -5,16 +5,15 @@ import { answerCalls, readUsage } from '../answer-calls.ts';
 import * as sql from './statements.ts';
 
 /**
- * The floor: the least that any server in this stack must do for the same answers. Fastify and pg with prepared SQL;
- * the token by its hash, one counted limit, the query, JSON. It has no limit for each address, no ETag, no request
- * ids, no log, no validation, no errors that explain themselves.
+ * The floor: a minimal server with the same stack and answers. It has Fastify, pg with prepared SQL, the lookup of the token
+ * hash, one rate limit, the query and JSON. It has no limit per address, ETag, request id, log, validation or error body.
  */
 const limit = 1_000_000_000;
 const readWindowMs = 60_000;
 const writeWindowMs = 3_600_000;
 
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 16 });
-// An id fits into a JavaScript number.
+// Ids fit into a JavaScript number.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
 await pool.query(sql.defineVote);
 

@@ -1,6 +1,4 @@
-/**
- * The floor's SQL, written for these answers and nothing else. Each is prepared once on each connection.
- */
+/** The minimal SQL for the floor's answers. Each connection prepares it once. */
 
 /** $1 id, $2 hash, $3 key of the counter, $4 start of its window, $5 end of its window. */
 export const authenticate = `
@@ -21,7 +19,7 @@ export const authenticate = `
   select token.secret_hash, token.voter_id, token.account_id, token.board_id, charged.count
   from token left join charged on true`;
 
-/** The fields of an idea in the API's own names, over ideas i; $1 is the account, $3 the reader's voter. */
+/** The fields of an idea with the names of the API, from ideas i. $1 is the account, $3 the reader's voter. */
 const fields = `
   i.id, i.title, i.body,
   case s.category when 'inbox' then 'open' when 'active' then 'in_progress' when 'completed' then 'done'
@@ -47,7 +45,7 @@ export const selectIdea = `
   select ${fields} from ideas i ${joins}
   where i.account_id = $1 and i.id = $4 and i.board_id = $2 and i.moderation_state = 'published'`;
 
-/** $1 account, $2 board, $3 voter. One row more than a page tells whether another follows. */
+/** $1 account, $2 board, $3 voter. One row more than a page shows whether another page follows. */
 export const listIdeas = `
   select ${fields}
   from (
@@ -69,8 +67,8 @@ export const listIdeas = `
 export const castVote = 'select up_count, down_count from floor_vote($1, $2, $3, $4, $5)';
 
 /**
- * The vote without the rules of the product: no reasons, no votes carried by merging. A function, because under the
- * isolation of read committed only a new snapshot sees what was committed while the lock was waited for.
+ * The vote without the product's rules: no error keys and no merged votes. It is a function, because in read committed only
+ * a new statement sees the commits during the wait for the lock.
  */
 export const defineVote = `
 create or replace function floor_vote(
