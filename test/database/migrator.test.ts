@@ -253,7 +253,7 @@ describe('a locked table', () => {
     await client.query('lock table traces in access share mode');
     onTestFinished(() => client.query('rollback').then(() => {}));
     await expect(migrate(db.url, [stream], { ...quick, tries: 2 })).rejects.toThrow(
-      'Migration core/0002_more.sql failed: canceling statement due to lock timeout. Other transactions keep tables',
+      'Migration core/0002_more.sql failed: canceling statement due to lock timeout. Other transactions hold locks',
     );
     expect(await db.rows(traces)).toEqual([{ name: 'first' }]);
   });
