@@ -314,7 +314,7 @@ if (isRoot)
 
       // A link to a missing cluster is not replaced.
       await rm(await readlink(join(hidden, 'postgres')), { recursive: true });
-      expect((await refused({ dataDir: hidden })).message).toMatch(/ is a link to a database that is gone: /);
+      expect((await refused({ dataDir: hidden })).message).toMatch(/ is a link to a missing database: /);
     });
 
     // Requires a checkout and a Node that the user `nobody` can read.
