@@ -1,27 +1,27 @@
 import { type Level, levels } from './rules/rule.ts';
 import { type RuleId, rules } from './rules/rules.ts';
 
-/** One thing that differs, wherever it shows. */
+/** One difference, with all its places. */
 export interface Change {
   level: Level;
   rule: RuleId;
-  /** What is different, as a sentence. */
+  /** The difference, as a sentence. */
   message: string;
-  /** What a client must do, as a sentence. */
+  /** The required action of a client, as a sentence. */
   action: string;
-  /** Where it shows, in a stable order. Empty where it concerns no operation. */
+  /** The places in a stable order. Empty if no operation is affected. */
   places: Place[];
-  /** JSON pointers into both documents. What is only in one has the nearest thing around it in the other. */
+  /** JSON pointers into both documents. If one lacks the part, its pointer leads to the nearest parent. */
   base: string;
   head: string;
 }
 
 export interface Place {
-  /** `GET /api/v1/ideas`, `webhook idea.created`; empty for the whole document. */
+  /** `GET /api/v1/ideas` or `webhook idea.created`. Empty for the whole document. */
   operation: string;
-  /** `request body`, `response 200`, `query parameter sort`; empty for the operation itself. */
+  /** `request body`, `response 200` or `query parameter sort`. Empty for the operation itself. */
   where: string;
-  /** The field, as in `data[].title`; empty for the whole value. */
+  /** The field, such as `data[].title`. Empty for the whole value. */
   field: string;
   base: string;
   head: string;
@@ -34,14 +34,14 @@ export interface Finding extends Place {
 
 export type Report = (finding: Finding) => void;
 
-/** Whether a client may have to do something. */
+/** Whether a client may have to act. */
 export function isSerious(finding: Finding): boolean {
   return rules[finding.rule].level !== 'additive';
 }
 
 /**
- * The findings as changes, the gravest first. What is found of one component in many operations is one change, as is
- * the same found in several places that share no component.
+ * Groups findings into changes, most severe first. A finding in one component with many operations is one change, like
+ * equal findings in several places without a common component.
  */
 export function foldFindings(findings: readonly Finding[]): Change[] {
   const groups = new Map<string, Finding[]>();
@@ -67,7 +67,7 @@ function changeOf(findings: Finding[]): Change {
       }),
   );
   const { level, action } = rules[rule];
-  // A name may hold anything, and a message is one line.
+  // Names may contain line breaks, and a message is one line.
   return { level, rule, message: message.replace(/\s+/g, ' '), action, places: [...places.values()], base, head };
 }
 
@@ -80,7 +80,7 @@ function byGravity(a: Change, b: Change): number {
   return levels.indexOf(a.level) - levels.indexOf(b.level) || compareTexts(texts(a), texts(b));
 }
 
-/** By code unit: the same on every machine, whatever its language. */
+/** Compares by code unit, which does not depend on the machine's language. */
 function compareTexts(a: readonly string[], b: readonly string[]): number {
   for (const [n, one] of a.entries()) {
     const other = b[n] ?? '';

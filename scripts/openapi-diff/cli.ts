@@ -15,29 +15,27 @@ const program = new Command('openapi-diff')
   .description(
     'Compares two OpenAPI 3.1 documents (JSON) from the side of a client. BASE and HEAD are each a file, a URL, - for standard input, git:REVISION (of contract/openapi.json), git:REVISION:PATH or REVISION:PATH.',
   )
-  .argument('<BASE>', 'the document that clients were made for')
-  .argument('<HEAD>', 'the document that they are to meet')
+  .argument('<BASE>', 'the old document, which clients use')
+  .argument('<HEAD>', 'the document to check')
+  .addOption(new Option('--format <format>', 'the output format').choices(Object.keys(formats)).default('text'))
   .addOption(
-    new Option('--format <format>', 'how to write what is found').choices(Object.keys(formats)).default('text'),
-  )
-  .addOption(
-    new Option('--fail-on <level>', 'from which level on to end with status 1')
+    new Option('--fail-on <level>', 'the lowest level that ends with status 1')
       .choices(['breaking', 'risky', 'none'])
       .default('breaking'),
   )
-  .option('--rules', 'print the rules as Markdown, and compare nothing')
+  .option('--rules', 'print the rules as Markdown without a comparison')
   .on('option:rules', () => {
     process.stdout.write(renderRules());
     process.exit(0);
   })
-  .addHelpText('after', '\nExit status: 0 nothing at or above --fail-on, 1 something, 2 the comparison failed.')
+  .addHelpText('after', '\nExit status: 0 no change at or above --fail-on, 1 such a change, 2 the comparison failed.')
   .showSuggestionAfterError(false)
   .exitOverride();
 
 try {
   await program.action(compare).parseAsync();
 } catch (error) {
-  // Whatever went wrong, it is not 1: that would say that something was found.
+  // Status 1 means that changes were found, so an error must have another one.
   process.exitCode = error instanceof CommanderError && error.exitCode === 0 ? 0 : 2;
   if (error instanceof DocumentError) console.error(`error: ${error.message}`);
   else if (!(error instanceof CommanderError)) console.error('error: the comparison failed:', error);
@@ -45,7 +43,7 @@ try {
 
 async function compare(baseName: string, headName: string, { format, failOn }: Options): Promise<void> {
   if (baseName === '-' && headName === '-')
-    throw new DocumentError('standard input can be only one of the two documents');
+    throw new DocumentError('only one of the two documents can be standard input');
   const [base, head] = await Promise.all([readSource(baseName), readSource(headName)]);
   const difference = compareDocuments(parseDocument(base.name, base.text), parseDocument(head.name, head.text));
   process.stdout.write(formats[format](difference, head));

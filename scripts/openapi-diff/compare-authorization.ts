@@ -4,7 +4,7 @@ import { childOf, childrenOf, type Located } from './document.ts';
 import { isSame } from './json.ts';
 import { quote, sentence } from './sentence.ts';
 
-/** Who may call an operation, and how often. */
+/** Compares grants and rate limits. */
 export function compareAuthorization(place: Place, pair: Pair): void {
   compareSecurity(place, pair);
   compareGrants(place, 'The operation', pair, 'x-grant');
@@ -12,20 +12,20 @@ export function compareAuthorization(place: Place, pair: Pair): void {
   compareBuckets(place, pair);
 }
 
-/** How a webhook proves where it comes from. What the document requires of clients is not meant for it. */
+/** Compares the authentication of a webhook. The document's security requirement concerns only requests. */
 export function compareWebhookSecurity(place: Place, pair: Pair): void {
   const [base, head] = [childOf(pair.base, 'security'), childOf(pair.head, 'security')];
   const isSent = (security: Located | undefined) => security !== undefined && !isSame(security.value, []);
   if (!isSent(base) && !isSent(head)) return;
   if (!isSame(base?.value, head?.value)) {
-    tell(place, 'webhook-security-changed', 'It is authenticated in another way.', pair);
+    tell(place, 'webhook-security-changed', 'Its authentication changed.', pair);
   }
 }
 
-/** The grants that `x-grant` names, lowest first. */
+/** The grants of `x-grant`, lowest first. */
 const grants = ['read', 'write', 'moderate'];
 
-/** A grant that is not known is above all others, because no token has it. */
+/** An unknown grant is above all others, because no token has it. */
 function levelOf(grant: string | undefined): number {
   if (grant === undefined) return -1;
   const level = grants.indexOf(grant);
@@ -39,7 +39,7 @@ function compareGrants(place: Place, subject: string, pair: Pair, key: string): 
   });
   if (was === is) return;
   const text = (grant: string | undefined) => (grant === undefined ? 'none' : quote(grant));
-  const message = `${subject} needs the grant ${text(is)}, and needed ${text(was)}.`;
+  const message = `${subject} needs the grant ${text(is)} instead of ${text(was)}.`;
   tell(place, levelOf(is) >= levelOf(was) ? 'grant-raised' : 'grant-lowered', message, pair);
 }
 
@@ -54,13 +54,18 @@ function compareBuckets(place: Place, pair: Pair): void {
   const [bucket, newBucket] = [pair.base, pair.head].map(node => childOf(node, 'x-bucket')?.value);
   if (newBucket !== undefined && bucket !== newBucket) {
     const was = bucket === undefined ? 'none' : quote(String(bucket));
-    tell(place, 'bucket-changed', `Requests are charged to ${quote(String(newBucket))}, and were to ${was}.`, pair);
+    tell(
+      place,
+      'bucket-changed',
+      `Requests count against the limit ${quote(String(newBucket))} instead of ${was}.`,
+      pair,
+    );
   }
   const [rate, newRate] = [rateOf(pair.base), rateOf(pair.head)];
   if (isSame(rate?.value, newRate?.value)) return;
-  const message = `${sentence(textOfRate(newRate))} are let through, and ${textOfRate(rate)} were.`;
+  const message = `${sentence(textOfRate(newRate))} are allowed instead of ${textOfRate(rate)}.`;
   const isLower = (newRate?.perSecond ?? Infinity) < (rate?.perSecond ?? Infinity);
-  // The same rate in a longer window lets through more at once, and less when those are spent.
+  // The same rate in a longer window allows a larger burst, but then a longer pause.
   const isSameRate = newRate?.perSecond === rate?.perSecond;
   tell(place, isLower || isSameRate ? 'rate-limit-lowered' : 'rate-limit-raised', message, pair);
 }

@@ -4,7 +4,7 @@ import { isSame } from './json.ts';
 import type { RuleId } from './rules/rules.ts';
 import { quote } from './sentence.ts';
 
-/** The body of a request, or of a webhook, which a client receives. */
+/** Compares the body of a request or of a webhook. */
 export function compareRequestBodies(place: Place, operations: Pair): void {
   const { comparison, isReceived } = place;
   const there = { ...place, where: isReceived ? 'body' : 'request body' };
@@ -13,22 +13,22 @@ export function compareRequestBodies(place: Place, operations: Pair): void {
   const pair = { base: base ?? operations.base, head: head ?? operations.head };
   if (base === undefined && head === undefined) return;
   if (base === undefined) {
-    if (isReceived) tell(there, 'webhook-body-added', 'There is a body.', pair);
+    if (isReceived) tell(there, 'webhook-body-added', 'The body is new.', pair);
     else if (isTrue(head, 'required')) tell(there, 'request-body-required', 'A body is new and required.', pair);
-    else tell(there, 'request-body-added', 'There may be a body.', pair);
+    else tell(there, 'request-body-added', 'The optional body is new.', pair);
     return;
   }
   if (head === undefined) {
-    if (isReceived) tell(there, 'webhook-body-removed', 'There is no body any more.', pair);
-    else tell(there, 'request-body-removed', 'No body is taken any more.', pair);
+    if (isReceived) tell(there, 'webhook-body-removed', 'The body is gone.', pair);
+    else tell(there, 'request-body-removed', 'The body is no longer accepted.', pair);
     return;
   }
   const [was, is] = [isTrue(base, 'required'), isTrue(head, 'required')];
   if (was && !is) {
-    tell(there, isReceived ? 'webhook-body-optional' : 'request-body-optional', 'The body may be left out.', pair);
+    tell(there, isReceived ? 'webhook-body-optional' : 'request-body-optional', 'The body is now optional.', pair);
   } else if (!was && is) {
     const rule = isReceived ? 'webhook-body-added' : 'request-body-required';
-    tell(there, rule, 'The body is required, and could be left out.', pair);
+    tell(there, rule, 'The body is now required.', pair);
   }
   compareContents(there, pair, isReceived ? 'response' : 'request', rulesOfBody[isReceived ? 'received' : 'sent']);
 }
@@ -38,7 +38,7 @@ const rulesOfBody = {
   received: { removed: 'webhook-media-type-changed', added: 'webhook-media-type-changed' },
 } as const;
 
-/** The media types of a body, and their schemas. */
+/** Compares the media types of a body and their schemas. */
 export function compareContents(
   place: Place,
   pair: Pair,
@@ -59,7 +59,7 @@ export function compareContents(
     const there = type === 'application/json' ? place : { ...place, where: `${place.where} as ${type}` };
     compareSchemasAt(there, 'the body', direction, childOf(media, 'schema'), childOf(node, 'schema'));
     if (!isSame(childOf(media, 'encoding')?.value, childOf(node, 'encoding')?.value)) {
-      tell(there, 'encoding-changed', 'The parts of the body are encoded in another way.', { base: media, head: node });
+      tell(there, 'encoding-changed', 'The encoding of the parts of the body changed.', { base: media, head: node });
     }
   }
   for (const [type, media] of has) {
@@ -68,7 +68,7 @@ export function compareContents(
   }
 }
 
-/** By media type, without the differences of writing that mean none: JSON has one charset, and texts have a usual one. */
+/** Normalizes media types: JSON has one charset, and texts have a default one. */
 function contentsOf(body: Located): Map<string, Located> {
   const nameOf = (type: string) =>
     type
@@ -78,7 +78,7 @@ function contentsOf(body: Located): Map<string, Located> {
   return new Map(childrenOf(childOf(body, 'content')).map(([type, media]) => [nameOf(type), media]));
 }
 
-/** Whether what was sent as one media type may still be; a range such as `image/*` takes all that it names. */
+/** Whether a media type is still accepted, also by a range such as `image/*`. */
 function isWithin(direction: 'request' | 'response', base: string, head: string): boolean {
   return direction === 'request' ? isNamedBy(base, head) : isNamedBy(head, base);
 }

@@ -7,12 +7,12 @@ import type { OpenApiDocument } from './document.ts';
 import type { Level } from './rules/rule.ts';
 import { beginComparison } from './schema/compare-schemas.ts';
 
-/** What is different between two documents, from the side of a client. */
+/** The differences of two documents from the side of a client. */
 export interface Difference {
   base: string;
   head: string;
   counts: Record<Level, number>;
-  /** How many descriptions, summaries, titles, examples and tags differ: nothing that a client relies on. */
+  /** The number of different descriptions, summaries, titles, examples and tags. Clients do not depend on them. */
   descriptions: number;
   changes: Change[];
 }

@@ -16,7 +16,7 @@ import {
 } from './document.ts';
 import { quote } from './sentence.ts';
 
-/** The paths and the webhooks of two documents, with all that is in them. */
+/** Compares the paths and the webhooks of two documents. */
 export function compareOperations(comparison: Comparison): void {
   const [base, head] = [comparison.base.root, comparison.head.root];
   const paths = { base: childOf(base, 'paths') ?? base, head: childOf(head, 'paths') ?? head };
@@ -29,12 +29,12 @@ export function compareOperations(comparison: Comparison): void {
 
 const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'];
 
-/** The operations of a path item, by method. */
+/** Returns the operations of a path item, by method. */
 function operationsOf(item: Located | undefined): Map<string, Located> {
   return new Map(childrenOf(item).filter(([method]) => methods.includes(method)));
 }
 
-/** A path by the places of its parameters: their names are nothing that the server sees. */
+/** Identifies a path without the names of its parameters, because the server does not see them. */
 function templateOf(path: string): string {
   return path.replace(/\{[^}]*\}/g, '{}');
 }
@@ -96,7 +96,7 @@ function comparePathItems(comparison: Comparison, path: { base: string; head: st
 function compareOperation(place: Place, path: { base: string; head: string }, items: Pair, pair: Pair): void {
   const [id, newId] = [textOf(pair.base, 'operationId'), textOf(pair.head, 'operationId')];
   if (id !== undefined && id !== newId) {
-    const message = `The operation ${quote(id)} is now ${newId === undefined ? 'without an id' : `called ${quote(newId)}`}.`;
+    const message = `The operation ${quote(id)} ${newId === undefined ? 'no longer has an id' : `is now called ${quote(newId)}`}.`;
     tell(place, 'operation-id-changed', message, pair);
   }
   compareDeprecation(place, place.operation, pair);
@@ -106,7 +106,7 @@ function compareOperation(place: Place, path: { base: string; head: string }, it
   compareCallbacks(place, pair);
 }
 
-/** Callbacks of an operation: webhooks whose address the client gave with its request. */
+/** Compares callbacks: webhooks to a URL from the request. */
 function compareCallbacks(place: Place, pair: Pair): void {
   const { comparison } = place;
   const at = (document: OpenApiDocument, operation: Located, name: string) =>
@@ -123,7 +123,7 @@ function compareCallbacks(place: Place, pair: Pair): void {
   }
 }
 
-/** Operations in which the client is the receiver, as members of two objects. */
+/** Compares the webhooks or callbacks of two objects, whose receiver is the client. */
 function compareReceived(comparison: Comparison, prefix: string, around: Pair): void {
   const [had, has] = [childrenOf(around.base), childrenOf(around.head)];
   const kind = prefix === '' ? 'webhook ' : prefix;

@@ -11,7 +11,7 @@ import {
 } from './document.ts';
 import { sentence } from './sentence.ts';
 
-/** The parameters of an operation, with those of its path. */
+/** Compares the parameters of an operation and of its path. */
 export function compareParameters(
   place: Place,
   path: { base: string; head: string },
@@ -28,7 +28,7 @@ export function compareParameters(
     if (other === undefined) {
       const pair = { base: parameter.listed, head: operations.head };
       if (isReceived) tell(there, 'webhook-parameter-removed', `The ${where} is no longer sent.`, pair);
-      // A part of the path that is gone is another path, and was told of as that.
+      // A removed path parameter makes another path, which is already reported.
       else if (parameter.in !== 'path') tell(there, 'parameter-removed', `The ${where} is gone.`, pair);
     } else {
       compareParameter(there, parameter, other);
@@ -46,7 +46,7 @@ export function compareParameters(
 }
 
 interface Parameter {
-  /** Where the operation has it, and what that refers to. */
+  /** The parameter in the operation, and the target of its reference. */
   listed: Located;
   node: Located;
   name: string;
@@ -54,7 +54,7 @@ interface Parameter {
   isRequired: boolean;
 }
 
-/** By what makes two parameters the same: the place of one in a path, the name of any other. */
+/** Identifies parameters: by place in a path, otherwise by name. */
 function parametersOf(
   document: OpenApiDocument,
   path: string,
@@ -63,11 +63,11 @@ function parametersOf(
 ): Map<string, Parameter> {
   const parts = [...path.matchAll(/\{([^}]*)\}/g)].map(([, name]) => name);
   const parameters = new Map<string, Parameter>();
-  // Those of the operation stand for those of the path with the same name.
+  // Parameters of the operation override parameters of the path with the same name.
   for (const listed of [...itemsOf(childOf(item, 'parameters')), ...itemsOf(childOf(operation, 'parameters'))]) {
     const node = follow(document, listed);
     const [name, place] = [textOf(node, 'name') ?? '', textOf(node, 'in') ?? ''];
-    // These headers are none, as far as OpenAPI is concerned: bodies and security describe them.
+    // OpenAPI ignores these header parameters: bodies and security describe them.
     if (place === 'header' && /^(accept|content-type|authorization)$/i.test(name)) continue;
     const id = place === 'path' ? parts.indexOf(name) : place === 'header' ? name.toLowerCase() : name;
     parameters.set(`${place} ${id}`, {
@@ -99,7 +99,7 @@ function compareParameter(place: Place, base: Parameter, head: Parameter): void 
   compareDeprecation(place, subject, pair);
   const [before, after] = [writingOf(base), writingOf(head)];
   if (before.text !== after.text || before.liberties.some(one => !after.liberties.includes(one))) {
-    const message = `${sentence(subject)} is written as ${textOfWriting(after)}, and was as ${textOfWriting(before)}.`;
+    const message = `${sentence(subject)} is serialized as ${textOfWriting(after)} instead of ${textOfWriting(before)}.`;
     tell(place, 'parameter-serialization-changed', message, pair);
   }
   compareSchemasAt(place, subject, place.isReceived ? 'response' : 'request', before.schema, after.schema);
@@ -107,7 +107,7 @@ function compareParameter(place: Place, base: Parameter, head: Parameter): void 
 
 interface Writing {
   text: string;
-  /** What may be done and need not: to have less of it breaks. */
+  /** Permissions. Losing one breaks clients. */
   liberties: string[];
   schema: Located | undefined;
 }
@@ -116,7 +116,7 @@ function textOfWriting({ text, liberties }: Writing): string {
   return [text, ...liberties].join(' with ');
 }
 
-/** How a value becomes text, with what OpenAPI says where the document does not. */
+/** The serialization of a value, with the defaults of OpenAPI. */
 function writingOf({ node, in: place }: Parameter): Writing {
   const [content] = childrenOf(childOf(node, 'content'));
   if (content) return { text: content[0], liberties: [], schema: childOf(content[1], 'schema') };

@@ -5,7 +5,7 @@ import { childOf, childrenOf, follow, isTrue, type Located, type OpenApiDocument
 import { isObject } from './json.ts';
 import { quote } from './sentence.ts';
 
-/** What an operation answers, by status; of a webhook, what a receiver may answer. */
+/** Compares the responses of an operation, or the accepted answers to a webhook, by status. */
 export function compareResponses(place: Place, operations: Pair): void {
   const { comparison, isReceived } = place;
   const had = responsesOf(comparison.base, operations.base);
@@ -17,14 +17,14 @@ export function compareResponses(place: Place, operations: Pair): void {
   for (const [status, response] of had) {
     const there = placeOf(place, status);
     const other = has.get(status) ?? has.get(coverOf(has, status) ?? '');
-    // A receiver may answer any status of a range, and so loses what is not taken any more.
+    // A receiver may answer with every status of a range, so each lost status matters.
     const parts = isReceived ? [] : [...has].filter(([one]) => !had.has(one) && coverOf(had, one) === status);
     if (other) {
       compareResponse(there, { base: response, head: other });
     } else if (parts.length === 0) {
       const pair = { base: response, head: around.head };
-      if (isReceived) tell(there, 'webhook-answer-refused', `The answer ${status} is no longer taken.`, pair);
-      else tell(there, 'response-status-removed', `The status ${status} is no longer answered.`, pair);
+      if (isReceived) tell(there, 'webhook-answer-refused', `The answer ${status} is no longer accepted.`, pair);
+      else tell(there, 'response-status-removed', `The status ${status} is gone.`, pair);
     }
     compareParts(place, response, parts, has.has(status));
   }
@@ -36,15 +36,15 @@ export function compareResponses(place: Place, operations: Pair): void {
       compareResponse(there, { base: cover, head: response });
     } else {
       const pair = { base: around.base, head: response };
-      if (isReceived) tell(there, 'webhook-answer-added', `The answer ${status} is taken.`, pair);
-      else tell(there, 'response-status-added', `The status ${status} may be answered.`, pair);
+      if (isReceived) tell(there, 'webhook-answer-added', `The answer ${status} is now accepted.`, pair);
+      else tell(there, 'response-status-added', `The status ${status} is new.`, pair);
     }
   }
 }
 
 /**
- * Statuses that have a response of their own now, and had that of their class or the default. An error key is gone only
- * where none of them has it, and nothing is left of what it was a key of.
+ * Compares statuses with their own responses now, which earlier shared the response of their class or the default. An error
+ * key is gone only if each of them lacks it and the shared response is gone, too.
  */
 function compareParts(place: Place, cover: Located, parts: readonly [string, Located][], isCoverLeft: boolean): void {
   const { comparison } = place;
@@ -79,7 +79,7 @@ function responsesOf(document: OpenApiDocument, operation: Located): Map<string,
   );
 }
 
-/** The response that speaks for a status which has none of its own: that of its class, or the default. */
+/** Returns the response for a status without its own: the response of its class, or the default. */
 function coverOf(responses: ReadonlyMap<string, Located>, status: string): string | undefined {
   const range = `${status[0]}XX`;
   if (/^\d{3}$/.test(status) && responses.has(range)) return range;
@@ -95,9 +95,9 @@ function compareResponse(place: Place, pair: Pair): void {
       added: `${direction}-media-type-added`,
     });
   } else if (had) {
-    tell(place, `${direction}-body-removed`, 'There is no body any more.', pair);
+    tell(place, `${direction}-body-removed`, 'The body is gone.', pair);
   } else if (has) {
-    tell(place, `${direction}-body-added`, 'There is a body.', pair);
+    tell(place, `${direction}-body-added`, 'The body is new.', pair);
   }
   if (!place.isReceived) compareHeaders(place, pair);
   for (const [name, link] of childrenOf(childOf(pair.base, 'links'))) {
@@ -127,8 +127,8 @@ function compareHeaders(place: Place, pair: Pair): void {
     }
     const headers = { base: node, head: other };
     const [was, is] = [isTrue(node, 'required'), isTrue(other, 'required')];
-    if (was && !is) tell(there, 'response-header-optional', `The header ${name} is not always sent any more.`, headers);
-    if (!was && is) tell(there, 'response-header-required', `The header ${name} is always sent.`, headers);
+    if (was && !is) tell(there, 'response-header-optional', `The header ${name} is now optional.`, headers);
+    if (!was && is) tell(there, 'response-header-required', `The header ${name} is now always sent.`, headers);
     compareDeprecation(there, `the header ${name}`, headers);
     compareSchemasAt({ ...there, isError: false }, `the header ${name}`, 'response', schemaOf(node), schemaOf(other));
   }
@@ -141,12 +141,12 @@ function compareHeaders(place: Place, pair: Pair): void {
 
 interface Header {
   name: string;
-  /** Where the response has it, and what that refers to. */
+  /** The header in the response, and the target of its reference. */
   listed: Located;
   node: Located;
 }
 
-/** Whatever their case, and without Content-Type, which the media types are. */
+/** Ignores case, and omits Content-Type, which the media types describe. */
 function headersOf(document: OpenApiDocument, response: Located): Map<string, Header> {
   const headers = childrenOf(childOf(response, 'headers')).filter(([name]) => !/^content-type$/i.test(name));
   return new Map(

@@ -5,7 +5,7 @@ import { readShape } from './schema/read-shape.ts';
 import { writeSchema } from './schema/write-schema.ts';
 import { quote } from './sentence.ts';
 
-/** The names of schemas: nothing of them is in any request or answer, but generated clients have types of these names. */
+/** Compares the names of schemas. They are not in requests or responses, but generated clients take type names from them. */
 export function compareSchemaNames(comparison: Comparison): void {
   const { base, head } = comparison;
   const [had, has] = [base, head].map(({ root }) => childOf(childOf(root, 'components'), 'schemas'));
@@ -19,7 +19,7 @@ export function compareSchemaNames(comparison: Comparison): void {
     const renamed = added.find(([, other]) => textOfSchema(comparison.schemas.response.head, other) === text);
     const message = renamed
       ? `The schema ${quote(name)} is now called ${quote(renamed[0])}.`
-      : `There is no schema called ${quote(name)} any more.`;
+      : `The schema ${quote(name)} is gone.`;
     tell(place, 'schema-name-removed', message, { base: schema, head: renamed?.[1] ?? has ?? head.root });
   }
 }

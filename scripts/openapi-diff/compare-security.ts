@@ -3,7 +3,7 @@ import { childOf, childrenOf, follow, itemsOf, type Located, type OpenApiDocumen
 import { canonicalText } from './json.ts';
 import { quote } from './sentence.ts';
 
-/** What must be sent to be let in: one of several alternatives, each of schemes that are all needed, with their scopes. */
+/** Compares security requirements: alternatives of schemes with scopes. A client must satisfy one alternative. */
 export function compareSecurity(place: Place, pair: Pair): void {
   const { comparison } = place;
   const had = securityOf(comparison.base, pair.base);
@@ -11,13 +11,13 @@ export function compareSecurity(place: Place, pair: Pair): void {
   const lost = had.alternatives.filter(one => !has.alternatives.some(other => isEnough(one, other)));
   const gained = has.alternatives.filter(other => !had.alternatives.some(one => isEnough(other, one)));
   const at = { base: had.node, head: has.node };
-  const message = (what: string) => `${what}: ${nameSecurity(has)}, and it was ${nameSecurity(had)}.`;
-  if (lost.length > 0) tell(place, 'security-tightened', message('What was enough no longer is'), at);
-  else if (gained.length > 0) tell(place, 'security-relaxed', message('Less, or something else, is enough too'), at);
+  const message = (what: string) => `${what}: ${nameSecurity(has)} instead of ${nameSecurity(had)}.`;
+  if (lost.length > 0) tell(place, 'security-tightened', message('The requirement is stricter'), at);
+  else if (gained.length > 0) tell(place, 'security-relaxed', message('The requirement is weaker'), at);
   compareFlows(place, had, has);
 }
 
-/** A scheme by what it is, not by the name that the document has for it. */
+/** A scheme with an identity that does not depend on its name in the document. */
 interface Requirement {
   scheme: string;
   name: string;
@@ -44,13 +44,13 @@ function securityOf(document: OpenApiDocument, operation: Located): Security {
       };
     }),
   );
-  // No alternative at all is the same as one that needs nothing.
+  // An empty list means the same as one alternative without schemes.
   return { node, alternatives: alternatives.length === 0 ? [[]] : alternatives };
 }
 
 function identityOf(scheme: Located, name: string): string {
   const type = textOf(scheme, 'type');
-  // There is nothing else to know an OAuth scheme by: its flows are compared one by one.
+  // An OAuth scheme is identified by its name, because its flows are compared separately.
   if (type === undefined || type === 'oauth2') return `${type} ${name}`;
   const parts = ['in', 'openIdConnectUrl'].map(key => textOf(scheme, key) ?? null);
   const header = textOf(scheme, 'name') ?? null;
@@ -63,7 +63,7 @@ function identityOf(scheme: Located, name: string): string {
   ]);
 }
 
-/** Whether who sends all of the first has all that the second needs. */
+/** Whether the first credentials satisfy the second requirement. */
 function isEnough(sent: readonly Requirement[], needed: readonly Requirement[]): boolean {
   return needed.every(({ scheme, scopes }) =>
     sent.some(one => one.scheme === scheme && scopes.every(scope => one.scopes.includes(scope))),
@@ -96,7 +96,7 @@ function compareOAuthScheme(place: Place, name: string, pair: Pair): void {
     const at = { base: node, head: other };
     for (const key of ['authorizationUrl', 'tokenUrl', 'refreshUrl']) {
       if (textOf(node, key) === textOf(other, key)) continue;
-      tell(place, 'oauth-flow-changed', `The ${key} of the flow ${flow} of ${quote(name)} is another.`, at);
+      tell(place, 'oauth-flow-changed', `The ${key} of the flow ${flow} of ${quote(name)} changed.`, at);
     }
     const [scopes, newScopes] = [node, other].map(one => childrenOf(childOf(one, 'scopes')).map(([scope]) => scope));
     const tellOfScope = (rule: 'oauth-flow-changed' | 'oauth-flow-added', scope: string, what: string) =>

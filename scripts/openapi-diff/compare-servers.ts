@@ -2,7 +2,7 @@ import { type Pair, type Place, tell } from './comparison.ts';
 import { childOf, itemsOf, type Located, textOf } from './document.ts';
 import { quote } from './sentence.ts';
 
-/** The addresses of an operation: its own, else those of its path, else those of the document. */
+/** Compares the servers of an operation. They come from the operation, its path or the document, in this order. */
 export function compareServers(place: Place, items: Pair, operations: Pair): void {
   const { comparison } = place;
   const had = serversOf(operations.base, items.base, comparison.base.root);
@@ -21,7 +21,7 @@ export function compareServers(place: Place, items: Pair, operations: Pair): voi
 }
 
 interface Servers {
-  /** By their addresses without the names of variables, which no request has in it. */
+  /** Servers by address without the names of variables, which requests do not contain. */
   servers: Map<string, Located>;
   around: Located;
 }
@@ -33,7 +33,7 @@ function serversOf(...places: Located[]): Servers {
     const named = servers.map((server): [string, Located] => [urlOf(server).replace(/\{[^}]*\}/g, '{}'), server]);
     return { servers: new Map(named), around: childOf(place, 'servers') ?? place };
   }
-  // Where no server is named, it is the one that the document came from (OpenAPI 3.1.1, section 4.8.1.1).
+  // The default server is the document's own (OpenAPI 3.1.1, section 4.8.1.1).
   const root = places.at(-1) as Located;
   return { servers: new Map([['/', root]]), around: root };
 }
@@ -42,18 +42,18 @@ function urlOf(server: Located): string {
   return (textOf(server, 'url') ?? '/').replace(/(?<=.)\/$/, '');
 }
 
-/** What an address consists of: texts, and the values of its variables, which are undefined where any is taken. */
+/** The parts of an address: texts, and the values of variables. Undefined values mean any value. */
 function partsOf(server: Located): (string[] | undefined)[] {
   const variables = childOf(server, 'variables');
-  // Texts and names by turns.
+  // Texts and names alternate.
   const parts = urlOf(server).split(/\{([^}]*)\}/);
   return parts.map((part, n) => (n % 2 === 0 ? [part] : valuesOf(childOf(variables, part))));
 }
 
-/** More addresses than this one server is never written out as. */
+/** A server with more addresses is not expanded. */
 const mostAddresses = 1_000;
 
-/** Whether every address that a server stands for is one of others, which may have a variable where it has none. */
+/** Whether other servers include every address of a server. */
 function isStillMade(server: Located, { servers }: Servers): boolean {
   let addresses = [''];
   for (const values of partsOf(server)) {
@@ -67,7 +67,7 @@ function isStillMade(server: Located, { servers }: Servers): boolean {
   return addresses.every(address => patterns.some(pattern => pattern.test(address)));
 }
 
-/** The variables of one address, by where they stand in it. */
+/** Compares the variables of one address, by position. */
 function compareVariables(place: Place, pair: Pair): void {
   const url = urlOf(pair.base);
   const newNames = namesIn(urlOf(pair.head));
@@ -83,13 +83,18 @@ function compareVariables(place: Place, pair: Pair): void {
     }
     const [was, is] = [textOf(variable, 'default') ?? '', textOf(other, 'default') ?? ''];
     if (was !== is) {
-      tell(place, 'server-default-changed', `${subject} is ${quote(is)} by default, and was ${quote(was)}.`, variables);
+      tell(
+        place,
+        'server-default-changed',
+        `${subject} is ${quote(is)} by default instead of ${quote(was)}.`,
+        variables,
+      );
     }
     const [values, newValues] = [valuesOf(variable), valuesOf(other)];
     if (newValues && (!values || values.some(value => !newValues.includes(value)))) {
-      tell(place, 'server-removed', `${subject} takes fewer values.`, variables);
+      tell(place, 'server-removed', `${subject} accepts fewer values.`, variables);
     } else if (values && (!newValues || newValues.some(value => !values.includes(value)))) {
-      tell(place, 'server-added', `${subject} takes more values.`, variables);
+      tell(place, 'server-added', `${subject} accepts more values.`, variables);
     }
   }
 }

@@ -6,7 +6,7 @@ import type { Direction } from './schema/shape.ts';
 import type { SchemaComparison } from './schema/walk.ts';
 import { sentence } from './sentence.ts';
 
-/** Two documents under comparison, and where what is found goes. */
+/** Two documents under comparison, and the receiver of the findings. */
 export interface Comparison {
   base: OpenApiDocument;
   head: OpenApiDocument;
@@ -19,12 +19,12 @@ export interface Place {
   comparison: Comparison;
   operation: string;
   where: string;
-  /** Whether a client receives the request and sends the answer, as with a webhook. */
+  /** Whether a client receives the request and sends the answer, as for a webhook. */
   isReceived: boolean;
   isError: boolean;
 }
 
-/** Where something stands in both documents; where one has it not, the nearest thing around it. */
+/** The places of a part in both documents. If one lacks the part, its place is the nearest parent. */
 export interface Pair {
   base: Located;
   head: Located;
@@ -35,7 +35,7 @@ export function tell(place: Place, rule: RuleId, message: string, { base, head }
   place.comparison.report({ rule, message, operation, where, field: '', base: base.pointer, head: head.pointer });
 }
 
-/** What a client sends must be taken as before, and what it receives must come as before. */
+/** Compares a schema in one direction: the server must still accept old requests, and send only expected responses. */
 export function compareSchemasAt(
   place: Place,
   subject: string,

@@ -1,21 +1,21 @@
 import { isObject, type Json, memberOf } from './json.ts';
 
-/** A value, and the JSON pointer at which it stands in its document. */
+/** A value with its JSON pointer in the document. */
 export interface Located {
   value: Json;
   pointer: string;
 }
 
-/** Why a document cannot be compared, in one line that names it. */
+/** A document cannot be compared. The message is one line with its name. */
 export class DocumentError extends Error {}
 
 export interface OpenApiDocument {
-  /** What the caller named it by, for messages. */
+  /** The caller's name for the document, for messages. */
   name: string;
   root: Located;
 }
 
-/** Takes a text for an OpenAPI 3.1 document, or says why it is none. */
+/** Parses an OpenAPI 3.1 document. Throws a DocumentError with the reason if the text is not one. */
 export function parseDocument(name: string, text: string): OpenApiDocument {
   let value: Json;
   try {
@@ -26,18 +26,18 @@ export function parseDocument(name: string, text: string): OpenApiDocument {
     const hint = /^\s*(#|---|openapi\s*:)/.test(text) ? ': it looks like YAML, which must be converted first' : '';
     throw new DocumentError(`${name} is not JSON${hint} (${reason})`);
   }
-  if (!isObject(value)) throw new DocumentError(`${name} is no OpenAPI document: it is not a JSON object`);
+  if (!isObject(value)) throw new DocumentError(`${name} is not an OpenAPI document: it is not a JSON object`);
   const version = memberOf(value, 'openapi');
   if (typeof version !== 'string') {
     const swagger = memberOf(value, 'swagger');
     const found = swagger === undefined ? 'it has no "openapi" field' : `it is Swagger ${String(swagger)}`;
-    throw new DocumentError(`${name} is no OpenAPI 3.1 document: ${found}`);
+    throw new DocumentError(`${name} is not an OpenAPI 3.1 document: ${found}`);
   }
   if (!/^3\.1\.\d+/.test(version)) {
-    throw new DocumentError(`${name} is OpenAPI ${version}: only 3.1 is understood`);
+    throw new DocumentError(`${name} is OpenAPI ${version}: only 3.1 is supported`);
   }
   if (!['paths', 'webhooks', 'components'].some(key => isObject(memberOf(value, key)))) {
-    throw new DocumentError(`${name} is no OpenAPI 3.1 document: it has neither paths nor webhooks nor components`);
+    throw new DocumentError(`${name} is not an OpenAPI 3.1 document: it has neither paths nor webhooks nor components`);
   }
   return { name, root: { value, pointer: '#' } };
 }
@@ -47,7 +47,7 @@ export function childOf(node: Located | undefined, key: string): Located | undef
   return node === undefined || value === undefined ? undefined : { value, pointer: pointerTo(node, key) };
 }
 
-/** The members of an object; none of anything else. */
+/** Returns the members of an object, or an empty list for other values. */
 export function childrenOf(node: Located | undefined): [string, Located][] {
   if (!isObject(node?.value)) return [];
   return Object.entries(node.value).map(([key, value]) => [key, { value, pointer: pointerTo(node, key) }]);
@@ -62,7 +62,7 @@ export function pointerTo(node: Located, key: string): string {
   return `${node.pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }
 
-/** What a reference leads to, through as many references as there are; anything else is itself. */
+/** Resolves references repeatedly. Returns other values unchanged. */
 export function follow(document: OpenApiDocument, node: Located): Located;
 export function follow(document: OpenApiDocument, node: Located | undefined): Located | undefined;
 export function follow(document: OpenApiDocument, node: Located | undefined): Located | undefined {
@@ -80,7 +80,7 @@ export function follow(document: OpenApiDocument, node: Located | undefined): Lo
   return undefined;
 }
 
-/** What a path item refers to, with what stands beside the reference and belongs to the path too (Path Item Object). */
+/** Resolves the reference of a path item, and merges the fields beside it (Path Item Object). */
 export function pathItemAt(document: OpenApiDocument, item: Located): Located;
 export function pathItemAt(document: OpenApiDocument, item: Located | undefined): Located | undefined;
 export function pathItemAt(document: OpenApiDocument, item: Located | undefined): Located | undefined {
@@ -92,7 +92,7 @@ export function pathItemAt(document: OpenApiDocument, item: Located | undefined)
   return { value: Object.fromEntries(members.flatMap(Object.entries).filter(([key]) => key !== '$ref')), pointer };
 }
 
-/** The place that one reference names. Only references within the document are followed. */
+/** Resolves one reference. Only references within the document are supported. */
 export function targetOf(document: OpenApiDocument, reference: string, from: string): Located {
   const problem = (what: string) => new DocumentError(`${document.name}: the $ref ${reference} at ${from} ${what}`);
   if (!reference.startsWith('#')) throw problem('leads out of the document: bundle it into one file first');

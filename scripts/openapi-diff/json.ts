@@ -7,12 +7,12 @@ export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The member of that name, and never what an object inherits: a field may well be called `constructor`. */
+/** Returns the object's own member. A field may have the name `constructor`, which objects inherit. */
 export function memberOf(value: Json | undefined, key: string): Json | undefined {
   return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 }
 
-/** The same text for the same value, in whatever order its members stand. */
+/** Writes equal values as equal texts, ignoring the order of members. */
 export function canonicalText(value: Json): string {
   return JSON.stringify(value, (_, one: Json) =>
     isObject(one) ? Object.fromEntries(Object.entries(one).sort(byFirst)) : one,
@@ -24,7 +24,7 @@ export function isSame(a: Json | undefined, b: Json | undefined): boolean {
   return canonicalText(a) === canonicalText(b);
 }
 
-/** By code unit, so that the order is the same on every machine. */
+/** Compares by code unit, which is equal on every machine. */
 export function byFirst([a]: readonly [string, ...unknown[]], [b]: readonly [string, ...unknown[]]): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -14,7 +14,7 @@ export { isRaisedBy, requiredBump } from './required-bump.ts';
 export { levels } from './rules/rule.ts';
 export { renderRules, rules } from './rules/rules.ts';
 
-/** How a difference can be written. Members of the JSON are only ever added. */
+/** The output formats. Members of the JSON format are never removed or changed. */
 export const formats = {
   text: formatText,
   markdown: formatMarkdown,

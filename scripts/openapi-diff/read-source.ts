@@ -7,13 +7,13 @@ import { DocumentError } from './document.ts';
 
 const run = promisify(execFile);
 
-/** Where Idea-Board keeps its document, for a revision that is named without a path. */
+/** The path of Idea-Board's document, for a revision without a path. */
 const documentPath = 'contract/openapi.json';
 
-/** How long a server may take to answer with its document. */
+/** The timeout for fetching a document. */
 const fetchTimeoutMs = 30_000;
 
-/** The text of a document, and the file that it is in, if it is in one. */
+/** The text of a document, and its file if it has one. */
 export interface Source {
   name: string;
   text: string;
@@ -26,7 +26,7 @@ export async function readSource(name: string): Promise<Source> {
   if (/^https?:\/\//i.test(name)) return { name: withoutSecrets(name), text: await readUrl(name), file: undefined };
   if (name.startsWith('git:'))
     return { name, text: await readRevision(name, name.slice('git:'.length)), file: undefined };
-  // A file comes first: its name may have a colon, as a path of Windows has.
+  // A file comes first, because its name may contain a colon.
   if (!existsSync(name) && /^[^:]+:./.test(name)) {
     return { name, text: await readRevision(name, name), file: undefined };
   }
@@ -51,7 +51,7 @@ async function readUrl(url: string): Promise<string> {
   throw new DocumentError(`${name} answers ${response.status} ${response.statusText}`.trimEnd());
 }
 
-/** A URL may carry a password or a token, which must not get into the log of a CI system. */
+/** A URL may contain a password or a token, which must not get into the log of a CI system. */
 function withoutSecrets(url: string): string {
   const parsed = URL.parse(url);
   return parsed === null ? url : `${parsed.origin}${parsed.pathname}`;
@@ -60,7 +60,7 @@ function withoutSecrets(url: string): string {
 async function readRevision(name: string, revision: string): Promise<string> {
   const object = revision.includes(':') ? revision : `${revision}:${documentPath}`;
   try {
-    // What begins with a dash would be taken for an option.
+    // A leading dash would make it an option.
     if (object.startsWith('-')) throw new Error('no revision begins with a dash');
     const { stdout } = await run('git', ['cat-file', 'blob', object], { maxBuffer: 256 * 1024 * 1024 });
     return stdout;

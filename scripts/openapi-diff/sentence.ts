@@ -1,6 +1,6 @@
 import { canonicalText, type Json } from './json.ts';
 
-/** A subject as the beginning of a sentence. */
+/** Capitalizes a subject for the start of a sentence. */
 export function sentence(subject: string): string {
   return `${subject.charAt(0).toUpperCase()}${subject.slice(1)}`;
 }
@@ -14,12 +14,12 @@ export function textOfValues(values: readonly Json[]): string {
   return values.length > 8 ? `${shown} and ${values.length - 8} more` : shown;
 }
 
-/** A name from a document, which may hold anything, as one that no format takes for something else. */
+/** Quotes a name from a document, so that no output format misinterprets it. */
 export function quote(name: string): string {
   return `\`${name.replaceAll('`', "'").replace(/\s+/g, ' ')}\``;
 }
 
-/** Short enough for a sentence, and on one line. */
+/** Shortens a text for a sentence, on one line. */
 export function textOfValue(value: Json): string {
   const text = canonicalText(value);
   return quote(text.length > 80 ? `${text.slice(0, 77)}...` : text);

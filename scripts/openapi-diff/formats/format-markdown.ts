@@ -4,13 +4,13 @@ import { type Level, levels } from '../rules/rule.ts';
 import { actionOf, placesOf } from './places.ts';
 import { summarize } from './summary.ts';
 
-/** By this a comment on a pull request is found again, and written over rather than repeated. */
+/** Identifies the comment on a pull request, so that it is replaced instead of repeated. */
 const commentMarker = '<!-- openapi-diff -->';
 
-/** The most that GitHub takes as a comment is 65,536 characters; a shortened comment is better than none. */
+/** GitHub accepts comments of at most 65,536 characters. */
 const mostCharacters = 60_000;
 
-/** For a comment on a pull request, or the summary of a job. */
+/** Writes Markdown for a comment on a pull request or the summary of a job. */
 export function formatMarkdown(difference: Difference): string {
   const { base, head, changes } = difference;
   const top = `${commentMarker}\n## API changes\n\n${summarize(difference)}: ${code(base)} → ${code(head)}\n`;
@@ -32,7 +32,7 @@ function section(level: Level, changes: readonly Change[]): string {
   if (changes.length === 0) return '';
   const list = changes.map(formatChange).join('\n');
   if (level !== 'additive') return `### ${headings[level]}\n\n${list}\n`;
-  // What asks nothing of anybody does not push the rest off the screen.
+  // Additive changes are folded, because they need no action.
   return `<details><summary>${headings[level]} (${changes.length})</summary>\n\n${list}\n\n</details>\n`;
 }
 
@@ -44,7 +44,7 @@ function formatChange(change: Change): string {
   return `- **${change.rule}**: ${escapeMarkdown(change.message)}${actionOf(change)}${where}${at}`;
 }
 
-/** Names come from documents that others wrote: within a message only what stands in backticks is left as it is. */
+/** Escapes a message outside backticks, because names come from other people's documents. */
 function escapeMarkdown(message: string): string {
   return message
     .split(/(`[^`]*`)/)
@@ -52,7 +52,7 @@ function escapeMarkdown(message: string): string {
     .join('');
 }
 
-/** A span of code that nothing in the text ends. */
+/** Writes a code span that the text cannot end. */
 function code(text: string): string {
   const longest = Math.max(0, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length));
   const fence = '`'.repeat(longest + 1);

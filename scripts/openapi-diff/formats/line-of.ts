@@ -1,4 +1,4 @@
-/** The line, from 1, at which a JSON pointer leads to in a text that is JSON; that of what is around it, if to nothing. */
+/** Returns the line of a JSON pointer in a JSON text, starting at 1. If the target is missing, returns its parent's line. */
 export function lineOf(text: string, pointer: string): number {
   const path = pointer
     .split('/')
@@ -15,7 +15,7 @@ export function lineOf(text: string, pointer: string): number {
   return text.slice(0, found).split('\n').length;
 }
 
-/** Where a member of the object, or an item of the array, at a position begins, and where its value does. */
+/** Returns the positions of a member or an item, and of its value. */
 function memberAt(text: string, position: number, key: string): { start: number; value: number } | undefined {
   const isObject = text[position] === '{';
   if (!isObject && text[position] !== '[') return undefined;
@@ -41,7 +41,7 @@ function skipSpace(text: string, position: number): number {
   return at;
 }
 
-/** Where the value at a position ends. */
+/** Returns the end of the value at a position. */
 function skipValue(text: string, position: number): number {
   let depth = 0;
   for (let at = position; at < text.length; at += 1) {
@@ -62,7 +62,7 @@ function skipValue(text: string, position: number): number {
   return text.length;
 }
 
-/** Where the quote stands that ends a string. */
+/** Returns the position of the closing quote of a string. */
 function endOfString(text: string, position: number): number {
   let at = position + 1;
   while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1;

@@ -11,14 +11,14 @@ import {
 import { isObject, type Json, type JsonObject } from '../json.ts';
 import type { Fragment } from './shape.ts';
 
-/** One schema object without its reference and its `allOf`, which stand beside it as atoms of their own. */
+/** One schema object without its reference and its `allOf`, which become other atoms. */
 export interface Atom extends Located {
   value: JsonObject;
-  /** Whether `unevaluatedProperties` in it sees every other atom: those of an `allOf` see themselves alone. */
+  /** Whether its `unevaluatedProperties` sees all other atoms. The parts of an `allOf` see only themselves. */
   isOutermost: boolean;
 }
 
-/** The atoms that a value must satisfy, all of them; undefined when one of them is `false`, which nothing satisfies. */
+/** Returns the atoms that a value must satisfy, or undefined if one of them is `false`, which no value satisfies. */
 export function atomsOf(document: OpenApiDocument, fragment: Fragment): Atom[] | undefined {
   const atoms: Atom[] = [];
   const passed = new Set<string>();
@@ -42,7 +42,7 @@ export function atomsOf(document: OpenApiDocument, fragment: Fragment): Atom[] |
   return isPossible ? atoms : undefined;
 }
 
-/** Where a fragment stands for a reader: behind its reference, if that is all it is. */
+/** Returns the place of a fragment for readers: the target of its reference, if it is only a reference. */
 export function pointerOf(document: OpenApiDocument, fragment: Fragment): string {
   let [node] = fragment;
   const passed = new Set<string>();
@@ -55,7 +55,7 @@ export function pointerOf(document: OpenApiDocument, fragment: Fragment): string
   return node?.pointer ?? '#';
 }
 
-/** The alternatives of an atom, one list for each of its `anyOf` and `oneOf`. */
+/** Returns the alternatives of an atom, one list for each `anyOf` and `oneOf`. */
 export function unionsOf(atom: Atom): Located[][] {
   return ['anyOf', 'oneOf'].map(key => itemsOf(childOf(atom, key))).filter(union => union.length > 0);
 }
@@ -69,7 +69,7 @@ export function requiredOf(atom: Atom): string[] {
   return Array.isArray(required) ? required.filter(name => typeof name === 'string') : [];
 }
 
-/** Whether a pattern of `patternProperties` speaks of the name. A pattern that is none speaks of nothing. */
+/** Whether a pattern of `patternProperties` matches the name. An invalid pattern matches no name. */
 export function isMatch(pattern: string, name: string): boolean {
   try {
     return new RegExp(pattern, 'u').test(name);
@@ -78,7 +78,7 @@ export function isMatch(pattern: string, name: string): boolean {
   }
 }
 
-/** What says something of a schema without allowing or refusing any value. */
+/** Keywords that do not allow or refuse values. */
 const annotations = new Set([
   'title',
   'description',
@@ -98,7 +98,7 @@ function isConstraint(keyword: string): boolean {
   return !annotations.has(keyword) && !keyword.startsWith('x-') && !keyword.startsWith('$');
 }
 
-/** Keywords that only the schema that they stand in can be asked about. */
+/** Keywords that depend on their own schema. */
 const restKeywords = [
   '$dynamicRef',
   'contains',
@@ -117,7 +117,7 @@ const restKeywords = [
   'unevaluatedProperties',
 ] as const;
 
-/** What of an atom no other part of a shape takes. */
+/** Returns the keywords of an atom that no other part of a shape includes. */
 export function restOf(atom: Atom, isEvaluatedHere: boolean): JsonObject {
   const rest: [string, Json][] = [];
   for (const keyword of restKeywords) {

@@ -2,12 +2,12 @@ import { quote, sentence } from '../sentence.ts';
 import { type Kind, type Limit, type Shape, type Size, sizes } from './shape.ts';
 import { report, type Step, type Walk } from './walk.ts';
 
-/** Lengths, numbers, counts, patterns and formats, of the types that both shapes have. */
+/** Compares lengths, numbers, counts, patterns and formats of the types that both shapes have. */
 export function compareBounds(walk: Walk, step: Step): void {
   const { base, head } = step;
   const shared = base.kinds.intersection(head.kinds);
   const has = (...kinds: Kind[]) => kinds.some(kind => shared.has(kind));
-  // Listed values are bound by their list.
+  // The list already bounds listed values.
   if (base.values !== undefined || head.values !== undefined) return;
   compareSizes(walk, step, size =>
     has(size.endsWith('Length') ? 'string' : size.endsWith('Items') ? 'array' : 'object'),
@@ -41,7 +41,7 @@ function compareSizes(walk: Walk, step: Step, isShared: (size: Size) => boolean)
     const text = (value: number | undefined) =>
       value === undefined ? `any number of ${unit}` : `${isMinimum ? 'at least' : 'at most'} ${value} ${unit}`;
     const turn = isTighter(isMinimum, had, has) ? 'narrowed' : 'widened';
-    tell(walk, step, turn, `has ${text(has)}, and had ${text(had)}`);
+    tell(walk, step, turn, `has ${text(has)} instead of ${text(had)}`);
   }
 }
 
@@ -65,7 +65,7 @@ function compareLimits(
   };
   const isNarrower =
     had?.value === has?.value ? has?.isExclusive === true : isTighter(words === 'at least', had?.value, has?.value);
-  tell(walk, step, isNarrower ? 'narrowed' : 'widened', `is ${text(has)}, and was ${text(had)}`);
+  tell(walk, step, isNarrower ? 'narrowed' : 'widened', `is ${text(has)} instead of ${text(had)}`);
 }
 
 function compareMultiples(walk: Walk, step: Step): void {
@@ -74,7 +74,7 @@ function compareMultiples(walk: Walk, step: Step): void {
     finer.every(one => coarser.some(other => Number.isInteger(other / one)));
   const text = ({ multiples }: Shape) =>
     multiples.length === 0 ? 'any number' : `a multiple of ${multiples.join(' and ')}`;
-  const what = `is ${text(head)}, and was ${text(base)}`;
+  const what = `is ${text(head)} instead of ${text(base)}`;
   const [isSafe, isReverse] = [covers(head.multiples, base.multiples), covers(base.multiples, head.multiples)];
   if (!isSafe && walk.comparison.direction === 'request') tell(walk, step, 'narrowed', what);
   else if (!isReverse && walk.comparison.direction === 'response') tell(walk, step, 'widened', what);
@@ -82,14 +82,14 @@ function compareMultiples(walk: Walk, step: Step): void {
   else if (!isReverse) tell(walk, step, 'widened', what);
 }
 
-/** Whether one pattern takes all that another does cannot be told in general, so a change of it is never free. */
+/** Patterns cannot be compared in general, so a changed pattern is never additive. */
 function comparePatterns(walk: Walk, step: Step): void {
   const [had, has] = [new Set(step.base.patterns), new Set(step.head.patterns)];
   const [isMore, isLess] = [!has.isSubsetOf(had), !had.isSubsetOf(has)];
   if (!isMore && !isLess) return;
   const text = (patterns: Set<string>) =>
     patterns.size === 0 ? 'anything' : [...patterns].map(pattern => quote(pattern)).join(' and ');
-  const message = `${sentence(step.site.subject)} matches ${text(has)}, and matched ${text(had)}.`;
+  const message = `${sentence(step.site.subject)} matches ${text(has)} instead of ${text(had)}.`;
   if (walk.comparison.direction === 'request') {
     report(walk, step, isMore ? 'request-pattern-changed' : 'request-pattern-removed', message);
   } else {
@@ -97,7 +97,7 @@ function comparePatterns(walk: Walk, step: Step): void {
   }
 }
 
-/** Formats whose values are all values of another. */
+/** Formats whose values also belong to another format. */
 const widerFormats: Readonly<Record<string, string>> = { int32: 'int64', float: 'double' };
 
 function compareFormats(walk: Walk, step: Step): void {
@@ -109,7 +109,7 @@ function compareFormats(walk: Walk, step: Step): void {
   if (!isNarrower && !isWider) return;
   const text = (formats: readonly string[]) =>
     formats.length === 0 ? 'no format' : `the format ${formats.map(format => quote(format)).join(' and ')}`;
-  const message = `${sentence(step.site.subject)} has ${text(has)}, and had ${text(had)}.`;
+  const message = `${sentence(step.site.subject)} has ${text(has)} instead of ${text(had)}.`;
   if (walk.comparison.direction === 'request') {
     report(walk, step, isNarrower ? 'request-format-narrowed' : 'request-format-widened', message);
   } else {

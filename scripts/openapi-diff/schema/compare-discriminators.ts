@@ -7,7 +7,7 @@ import type { Fragment, Shape } from './shape.ts';
 import { report, type Step, type Walk } from './walk.ts';
 import { writeSchema } from './write-schema.ts';
 
-/** By which field alternatives are told apart, and which of its values means which of them. */
+/** Compares the fields of discriminators, and the alternatives that their values select. */
 export function compareDiscriminators(walk: Walk, step: Step): void {
   const [base, head] = [step.base.discriminator, step.head.discriminator];
   if (base === undefined) return;
@@ -16,14 +16,14 @@ export function compareDiscriminators(walk: Walk, step: Step): void {
   const subject = sentence(step.site.subject);
   const field = textOf(base, 'propertyName') ?? '';
   if (head === undefined) {
-    // Of one that is left alone nothing has to be told apart.
+    // A single remaining alternative needs no discriminator.
     if (step.head.variants.length === 0) return;
     report(walk, step, 'discriminator-removed', `${subject} no longer has the discriminator ${quote(field)}.`, at);
     return;
   }
   const newField = textOf(head, 'propertyName') ?? '';
   if (newField !== field) {
-    const message = `${subject} is told apart by ${quote(newField)}, and was by ${quote(field)}.`;
+    const message = `${subject} has the discriminator ${quote(newField)} instead of ${quote(field)}.`;
     report(walk, step, `${direction}-discriminator-changed`, message, at);
     return;
   }
@@ -48,7 +48,7 @@ interface Meaning {
   text: string;
 }
 
-/** A schema that grew is the same one, and so is one that was renamed. */
+/** An extended schema and a renamed schema count as the same. */
 function isSameMeaning(a: Meaning, b: Meaning): boolean {
   return a.pointer === b.pointer || a.text === b.text;
 }
@@ -71,7 +71,7 @@ function meaningsOf(reader: SchemaReader, shape: Shape, discriminator: Located):
     const name = /^#\/components\/schemas\/([^/]+)$/.exec(variant.pointer)?.[1];
     const fragment = variant.properties.get(field);
     const isListed = fragment !== undefined && readShape(reader, fragment).values !== undefined;
-    // What is not mapped goes by the name of its schema, unless it says itself what the field must be.
+    // Without a mapping the value is the name of the schema, unless the schema fixes the field.
     if (name === undefined || mapped.has(variant.pointer) || isListed) continue;
     add(name, [targetOf(document, variant.pointer, variant.pointer)]);
   }

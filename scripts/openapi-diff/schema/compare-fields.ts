@@ -2,7 +2,7 @@ import { quote, sentence } from '../sentence.ts';
 import { type Fragment, isClosed } from './shape.ts';
 import { report, type Site, type Step, type Walk } from './walk.ts';
 
-/** The fields of two objects: which there are, which must be, and what else may be. */
+/** Compares the fields of two objects, the required ones and the additional ones. */
 export function compareFields(walk: Walk, step: Step): void {
   const { base, head } = step;
   for (const [name, fragment] of base.properties) {
@@ -34,18 +34,16 @@ function reportRemoved(walk: Walk, step: Step, name: string, fragment: Fragment)
   const within = { ...step, site: siteOf(step.site, name) };
   const subject = quote(name);
   if (walk.comparison.direction === 'response') {
-    const how = head.hidden.has(name)
-      ? `${subject} is now writeOnly: it is no longer answered.`
-      : `${subject} is gone.`;
+    const how = head.hidden.has(name) ? `${subject} is now writeOnly, so responses omit it.` : `${subject} is gone.`;
     report(walk, within, 'response-field-removed', how, at);
   } else if (head.hidden.has(name)) {
-    report(walk, within, 'request-field-removed', `${subject} is now readOnly: it is no longer taken.`, at);
+    report(walk, within, 'request-field-removed', `${subject} is now readOnly, so it is no longer accepted.`, at);
   } else if (isClosed(head.additional)) {
-    report(walk, within, 'request-field-removed', `${subject} is no longer taken.`, at);
+    report(walk, within, 'request-field-removed', `${subject} is no longer accepted.`, at);
   } else {
-    const how = `${subject} is no longer described, though it is let through.`;
+    const how = `${subject} is no longer described, but other fields are accepted.`;
     report(walk, within, 'request-field-ignored', how, at);
-    // It is held to what undescribed fields must be, if that is anything.
+    // The field must now match the schema of undescribed fields.
     if (head.additional.length > 0) walk.enter(step, siteOf(step.site, name), fragment, head.additional);
   }
   step.isExplained ||= within.isExplained;
@@ -60,13 +58,19 @@ function reportAdded(walk: Walk, step: Step, name: string, fragment: Fragment): 
   if (direction === 'request' && isRequired) {
     report(walk, within, 'request-field-required', `${quote(name)} is new and required.`, at);
   } else if (direction === 'response' && isClosed(base.additional)) {
-    report(walk, within, 'response-field-unannounced', `${quote(name)} is new, where no more fields were to come.`, at);
+    report(
+      walk,
+      within,
+      'response-field-unannounced',
+      `${quote(name)} is new, but the old schema excluded other fields.`,
+      at,
+    );
   } else {
     const optional = direction === 'request' ? ' and optional' : '';
     report(walk, within, `${direction}-field-added`, `${quote(name)} is new${optional}.`, at);
   }
   step.isExplained ||= within.isExplained;
-  // It was there before, among those that are described together.
+  // The field existed before, as one of the additional fields.
   if (base.additional.length > 0 && !isClosed(base.additional)) {
     walk.enter(step, siteOf(step.site, name), base.additional, fragment);
   }
@@ -79,15 +83,15 @@ function compareRequired(walk: Walk, step: Step, name: string, fragment: Fragmen
   const within = { ...step, site: siteOf(step.site, name) };
   const at = { base: pointerOf(fragment), head: pointerOf(other) };
   const words = {
-    request: { required: 'must be sent, and could be left out', optional: 'may be left out' },
-    response: { required: 'is always there', optional: 'may be missing, and was always there' },
+    request: { required: 'is now required', optional: 'is now optional' },
+    response: { required: 'is now always there', optional: 'may now be missing' },
   };
   const turn = is ? 'required' : 'optional';
   report(walk, within, `${direction}-field-${turn}`, `${quote(name)} ${words[direction][turn]}.`, at);
   step.isExplained ||= within.isExplained;
 }
 
-/** What is let through beside the described fields: nothing, anything, or what is described for all of them. */
+/** Compares additional fields: excluded, unrestricted, or with a common schema. */
 function compareAdditional(walk: Walk, step: Step): void {
   const { base, head, site } = step;
   const { direction } = walk.comparison;

@@ -1,7 +1,7 @@
 import { type Fragment, isClosed } from './shape.ts';
 import { report, reportUnexplained, type Step, type Walk } from './walk.ts';
 
-/** The items of two arrays: those with a place of their own, and the others. */
+/** Compares the items of two arrays: the items of a tuple, and the others. */
 export function compareItems(walk: Walk, step: Step): void {
   const { base, head, site } = step;
   const places = Math.max(base.prefixItems.length, head.prefixItems.length);

@@ -4,7 +4,7 @@ import type { Shape } from './shape.ts';
 import { report, reportUnexplained, type Step, type Walk } from './walk.ts';
 import { writeSchema } from './write-schema.ts';
 
-/** Keywords for which there is no rule, such as `not` and `if`: the library says whether a change of them is safe. */
+/** Compares keywords without a rule, such as `not` and `if`. The library decides whether a change is safe. */
 export function compareRest(walk: Walk, step: Step): void {
   const { base, head, site } = step;
   if (base.rest.length === 0 && head.rest.length === 0) return;
@@ -19,14 +19,14 @@ export function compareRest(walk: Walk, step: Step): void {
       walk,
       step,
       'request-schema-widened',
-      `The schema of ${site.subject} takes all that it took, and maybe more.`,
+      `The schema of ${site.subject} accepts all old values, and maybe more.`,
     );
   } else {
-    report(walk, step, 'response-schema-narrowed', `The schema of ${site.subject} allows nothing that it did not.`);
+    report(walk, step, 'response-schema-narrowed', `The schema of ${site.subject} allows only old values.`);
   }
 }
 
-/** All else is equal and nothing lies within, so that what is told of by other rules is not told of twice. */
+/** Copies the rest without children, with all other parts equal. Other rules report those parts. */
 function withRestOf(shape: Shape, { rest }: Shape): Shape {
   return {
     ...shape,

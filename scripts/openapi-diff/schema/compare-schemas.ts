@@ -23,7 +23,7 @@ export function beginComparison(
   return { direction, base: reader(base), head: reader(head), report, equal: new Set() };
 }
 
-/** Tells of every difference of two schemas that a client may see. */
+/** Reports every visible difference of two schemas. */
 export function compareSchemas(comparison: SchemaComparison, site: Site, base: Fragment, head: Fragment): void {
   const walk: Walk = {
     comparison,
@@ -39,7 +39,7 @@ export function compareSchemas(comparison: SchemaComparison, site: Site, base: F
   if (walk.found === 0) for (const key of walk.times.keys()) comparison.equal.add(key);
 }
 
-/** How often one walk goes into the same pair, to name the fields that have it: what is shared widely would have no end. */
+/** The maximum number of visits of one pair in a walk. A visit names a field, but widely shared schemas have too many. */
 const mostTimes = 16;
 
 function enter(walk: Walk, around: Step, site: Site, base: Fragment, head: Fragment): void {
@@ -47,7 +47,7 @@ function enter(walk: Walk, around: Step, site: Site, base: Fragment, head: Fragm
   const key = `${keyOf(comparison.base, base)}\n${keyOf(comparison.head, head)}`;
   if (comparison.equal.has(key)) return;
   const count = times.get(key) ?? 0;
-  // Within itself a schema is what it is already being compared as.
+  // The comparison of a recursive schema is already running.
   if (entered.has(key) || count >= mostTimes) {
     around.parts.add(key);
     return;
@@ -81,8 +81,8 @@ function stepOf(site: Site, base: Shape, head: Shape): Step {
 }
 
 /**
- * Nothing is passed over in silence: where the walk found nothing grave, the library must agree, and where it found
- * something, it must agree about everything beside that.
+ * Checks the walk with the library. If the walk found nothing severe, the library must agree. Otherwise it must agree about
+ * the remaining parts.
  */
 function audit(walk: Walk, step: Step): void {
   if (step.isExplained || step.parts.size > 0) {

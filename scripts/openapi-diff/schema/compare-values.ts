@@ -3,7 +3,7 @@ import { oneOf, sentence, textOfValue, textOfValues } from '../sentence.ts';
 import { type Kind, type Shape, typesOf } from './shape.ts';
 import { report, type Step, type Walk } from './walk.ts';
 
-/** Types, listed values, the default and deprecation. */
+/** Compares types, listed values, the default and deprecation. */
 export function compareValues(walk: Walk, step: Step): void {
   compareNull(walk, step);
   compareTypes(walk, step);
@@ -12,7 +12,7 @@ export function compareValues(walk: Walk, step: Step): void {
   compareDeprecation(walk, step);
 }
 
-/** Whether a shape is of any type at all, so that null is one of many that a client must expect. */
+/** Whether a shape allows every type, so that null is only one of many. */
 function hasEveryKind(shape: Shape): boolean {
   return ['null', 'boolean', 'fraction', 'string', 'array', 'object'].every(kind => shape.kinds.has(kind as Kind));
 }
@@ -41,10 +41,10 @@ function compareTypes(walk: Walk, step: Step): void {
   const [had, has] = [withoutNull(base, head), withoutNull(head, base)];
   const isNarrower = !had.isSubsetOf(has) && had.size > 0;
   const isWider = !has.isSubsetOf(had) && has.size > 0;
-  // A list of values says more of what is left of the types than the types do.
+  // A list of values is more exact than the types.
   const isListed = base.values !== undefined && head.values !== undefined && !had.isDisjointFrom(has);
   if (isListed || (!isNarrower && !isWider)) return;
-  const message = `${sentence(site.subject)} is ${textOfTypes(has)}, and was ${textOfTypes(had)}.`;
+  const message = `${sentence(site.subject)} is ${textOfTypes(has)} instead of ${textOfTypes(had)}.`;
   const isGrave = direction === 'request' ? isNarrower : isWider;
   if (direction === 'request') report(walk, step, isGrave ? 'request-type-narrowed' : 'request-type-widened', message);
   else report(walk, step, isGrave ? 'response-type-widened' : 'response-type-narrowed', message);
@@ -62,18 +62,23 @@ function compareLists(walk: Walk, step: Step): void {
   const { direction } = walk.comparison;
   const subject = sentence(site.subject);
   if (base.values === undefined && head.values === undefined) return;
-  // What is wholly of another type was told of as that.
+  // A change of all types is already reported.
   if (base.kinds.isDisjointFrom(head.kinds)) return;
   if (base.values === undefined) {
-    const message = `${subject} is one of ${textOfValues(head.values ?? [])}, and was any.`;
+    const message = `${subject} is one of ${textOfValues(head.values ?? [])} instead of any value.`;
     report(walk, step, `${direction}-enum-introduced`, message);
     return;
   }
   if (head.values === undefined) {
-    report(walk, step, `${direction}-enum-dropped`, `${subject} is any, and was one of ${textOfValues(base.values)}.`);
+    report(
+      walk,
+      step,
+      `${direction}-enum-dropped`,
+      `${subject} is any value instead of one of ${textOfValues(base.values)}.`,
+    );
     return;
   }
-  // Null is told of as such.
+  // Null is reported separately.
   const [had, has] = [base.values, head.values].map(values => values.filter(value => value !== null)) as [
     Json[],
     Json[],
@@ -87,7 +92,7 @@ function compareLists(walk: Walk, step: Step): void {
     return;
   }
   if (direction === 'response' && removed.length > 0 && removed.length === had.length && added.length > 0) {
-    const message = `${subject} is ${oneOf(has)}, and was ${oneOf(had)}.`;
+    const message = `${subject} is ${oneOf(has)} instead of ${oneOf(had)}.`;
     report(walk, step, 'response-enum-replaced', message);
     return;
   }

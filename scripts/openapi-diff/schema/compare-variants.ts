@@ -6,7 +6,7 @@ import { type Kind, type Shape, typesOf } from './shape.ts';
 import { report, type Step, type Walk } from './walk.ts';
 import { writeSchema } from './write-schema.ts';
 
-/** A schema of alternatives against another, of which one may be a schema without any. */
+/** Compares alternatives. One of the two schemas may have only one. */
 export function compareVariants(walk: Walk, step: Step): void {
   const { base: before, head: after, direction } = walk.comparison;
   const had = variantsOf(before, step.base);
@@ -15,7 +15,7 @@ export function compareVariants(walk: Walk, step: Step): void {
   for (const { one, other } of pairs) walk.enterShapes(step, step.site, one.shape, other.shape);
   const removed = had.filter(one => !pairs.some(pair => pair.one === one));
   const added = has.filter(other => !pairs.some(pair => pair.other === other));
-  // An alternative that the others take too makes no difference.
+  // An alternative that the others include makes no difference.
   for (const one of removed) {
     if (direction === 'request' && isTaken(walk, one, has)) continue;
     reportVariant(walk, step, one, 'removed');
@@ -30,9 +30,9 @@ interface Variant {
   shape: Shape;
   schema: JsonObject;
   text: string;
-  /** The values of fields that have only one, by which alternatives are told apart. */
+  /** The values of constant fields, which identify an alternative. */
   marks: Map<string, string>;
-  /** The kinds, as the last thing to recognize an alternative by. */
+  /** The kinds, as the last criterion to identify an alternative. */
   types: string;
 }
 
@@ -46,7 +46,7 @@ function variantsOf(reader: SchemaReader, shape: Shape): Variant[] {
   return [...new Map(variants.map(variant => [variant.text, variant])).values()];
 }
 
-/** Null has rules of its own. */
+/** Null has its own rules. */
 function isMoreThanNull({ kinds }: Shape): boolean {
   return kinds.size > 1 || !kinds.has('null');
 }
@@ -61,7 +61,7 @@ function marksOf(reader: SchemaReader, shape: Shape): Map<string, string> {
   return marks;
 }
 
-/** Which alternative of one is which of the other: the equal ones first, then by what is most telling. */
+/** Matches the alternatives of both schemas: equal ones first, then by the strongest criterion. */
 function pairUp(had: readonly Variant[], has: readonly Variant[]): { one: Variant; other: Variant }[] {
   const [left, right] = [new Set(had), new Set(has)];
   const pairs: { one: Variant; other: Variant }[] = [];
@@ -102,7 +102,7 @@ function isNamed({ shape }: Variant): boolean {
   return shape.pointer.startsWith('#/components/');
 }
 
-/** Whether no other alternative that is left is of its type. */
+/** Whether no other remaining alternative has its type. */
 function isOnly(variant: Variant, among: ReadonlySet<Variant>): boolean {
   return [...among].every(one => one === variant || one.types !== variant.types);
 }
@@ -131,7 +131,7 @@ function reportVariant(
   had: readonly Variant[] = [],
 ): void {
   const { direction } = walk.comparison;
-  // A type that came or went with its only alternative was told of as a type.
+  // The type of the only alternative is already reported.
   const others = turn === 'removed' ? step.head.kinds : step.base.kinds;
   if (shape.kinds.isDisjointFrom(others)) return;
   const at = turn === 'removed' ? { base: shape.pointer } : { head: shape.pointer };

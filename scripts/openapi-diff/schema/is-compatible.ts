@@ -9,14 +9,13 @@ let isReady = false;
 const known = new Map<string, boolean>();
 
 /**
- * Whether the head is safe for a client of the base: it takes every request that the base took, or answers nothing that
- * the base did not. What cannot be proved counts as unsafe.
+ * Whether the head is safe for a client of the base: it accepts all old requests, or sends only old responses. Unproved
+ * cases count as unsafe.
  *
- * What was found of the library, and why the walk does not leave everything to it: it judges in one bit, knows neither
- * formats nor readOnly, takes a merged allOf for a narrower one, and lets unevaluatedProperties pass. So it is given
- * schemas in which those are resolved, and is asked where the walk has no rule of its own, and whether it missed
- * something. An optional new field of a request is compatible to it, as it is to us: no client sends what is not
- * described.
+ * The library alone is not sufficient: it returns only one bit, ignores formats and readOnly, reports a merged allOf as
+ * narrower, and ignores unevaluatedProperties. Therefore its schemas have these parts resolved, and it is used only for
+ * keywords without a rule and as a check of the walk. Like us, it accepts a new optional field of a request, because no client
+ * sends undescribed fields.
  */
 export function isCompatible(direction: Direction, base: JsonObject, head: JsonObject): boolean {
   const [baseText, headText] = [canonicalText(base), canonicalText(head)];
@@ -38,7 +37,7 @@ function ask(base: string, head: string, role: 'serializer' | 'deserializer'): b
   try {
     return check_compat(base, head, role);
   } catch {
-    // It refuses keywords that it does not know how to compare, and schemas that nothing satisfies.
+    // The library refuses unsupported keywords and unsatisfiable schemas.
     return false;
   }
 }

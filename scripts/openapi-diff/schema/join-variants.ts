@@ -2,8 +2,8 @@ import { byFirst, canonicalText } from '../json.ts';
 import type { Kind, Shape, Size } from './shape.ts';
 
 /**
- * The same alternatives, however they were written: each of one type, those that list values as one list, and all of
- * them as one schema where no two are of the same type, since keywords speak of one type each.
+ * Normalizes alternatives. Each has one type, and lists of values are merged into one list. If all types differ, they become
+ * one schema, because each keyword concerns only one type.
  */
 export function joinVariants(variants: readonly Shape[]): Shape[] {
   const pieces = variants.filter(({ kinds }) => kinds.size > 0).flatMap(split);
@@ -36,7 +36,7 @@ const groups: readonly (readonly Kind[])[] = [
   ['object'],
 ];
 
-/** A shape of several types as one for each. What is listed, or compared as it is written, stays whole. */
+/** Splits a shape by types. Lists of values and uncompared keywords are not split. */
 function split(shape: Shape): Shape[] {
   if (shape.values !== undefined || shape.rest.length > 0) return [shape];
   const present = groups.map(group => new Set(group).intersection(shape.kinds)).filter(({ size }) => size > 0);
@@ -45,7 +45,7 @@ function split(shape: Shape): Shape[] {
 
 const numericFormats = new Set(['int32', 'int64', 'float', 'double']);
 
-/** What the shape says of these types alone. */
+/** Reduces a shape to these types. */
 function restrict(shape: Shape, kinds: ReadonlySet<Kind>): Shape {
   const isNumeric = kinds.has('integer') || kinds.has('fraction');
   const [isText, isList, isObject] = [kinds.has('string'), kinds.has('array'), kinds.has('object')];
@@ -69,7 +69,7 @@ function restrict(shape: Shape, kinds: ReadonlySet<Kind>): Shape {
   };
 }
 
-/** Both, side by side: of one list of values, or of types that they do not share. */
+/** Joins two shapes with listed values, or without common types. */
 function join(a: Shape, b: Shape): Shape {
   const isListed = a.values !== undefined || b.values !== undefined;
   const values = new Map([...(a.values ?? [null]), ...(b.values ?? [null])].map(one => [canonicalText(one), one]));

@@ -15,7 +15,7 @@ import {
   sizes,
 } from './shape.ts';
 
-/** The shape of what satisfies all the atoms, of which none has alternatives. */
+/** Merges atoms without alternatives into the shape of their common values. */
 export function mergeAtoms(
   document: OpenApiDocument,
   direction: Direction,
@@ -92,7 +92,7 @@ type Fields = Pick<Shape, 'properties' | 'required' | 'additional' | 'hidden'>;
 
 const noFields: Fields = { properties: new Map(), required: new Set(), additional: [], hidden: new Map() };
 
-/** What each field must be: to every atom one of its properties, or one of the others that it lets through. */
+/** Merges the fields. Each field must satisfy every atom, as one of its properties or as an additional one. */
 function fieldsOf(
   document: OpenApiDocument,
   direction: Direction,
@@ -160,7 +160,7 @@ function formatsOf(atoms: readonly Atom[]): string[] {
   return [...textsOf(atoms, 'format'), ...encodings, ...mediaTypes];
 }
 
-/** Above 0 is from 1 for an integer, so that both ways of writing it are one. */
+/** For an integer, above 0 equals at least 1. */
 function lowerOf(atoms: readonly Atom[], isInteger: boolean): Limit | undefined {
   const limits = [
     ...numbersOf(atoms, 'minimum').map(value => ({ value: isInteger ? Math.ceil(value) : value, isExclusive: false })),

@@ -5,14 +5,14 @@ import { joinVariants } from './join-variants.ts';
 import { annotationsOf, mergeAtoms } from './merge-atoms.ts';
 import type { Direction, Fragment, Shape } from './shape.ts';
 
-/** The schemas of one document, as one direction has them. */
+/** The schemas of one document in one direction. */
 export interface SchemaReader {
   document: OpenApiDocument;
   direction: Direction;
   shapes: Map<string, Shape>;
 }
 
-/** The shape of what satisfies all parts of the fragment. */
+/** Returns the shape of the values that satisfy all parts of the fragment. */
 export function readShape(reader: SchemaReader, fragment: Fragment): Shape {
   const key = keyOf(reader, fragment);
   const known = reader.shapes.get(key);
@@ -23,7 +23,7 @@ export function readShape(reader: SchemaReader, fragment: Fragment): Shape {
   return shape;
 }
 
-/** Names a fragment within its document; what is nothing but a reference by what it leads to. */
+/** Names a fragment within its document. A mere reference gets the name of its target. */
 export function keyOf({ document }: SchemaReader, fragment: Fragment): string {
   return fragment.map(part => (isBareReference(part) ? pointerOf(document, [part]) : part.pointer)).join(' ');
 }
@@ -32,7 +32,7 @@ function isBareReference({ value }: Located): boolean {
   return isObject(value) && typeof value.$ref === 'string' && Object.keys(value).length === 1;
 }
 
-/** Past so many combinations of alternatives they are no longer taken apart. */
+/** More combinations of alternatives are not expanded. */
 const mostVariants = 64;
 
 function shapeOf(
@@ -78,20 +78,20 @@ function shapeOf(
   };
 }
 
-/** Where the fields are, when one alternative alone has any. */
+/** Returns the place of the fields, if only one alternative has fields. */
 function fieldsPointerOf(variants: readonly Shape[]): string | undefined {
   const [one, ...others] = variants.filter(({ kinds }) => kinds.has('object'));
   return others.length === 0 ? one?.fieldsPointer : undefined;
 }
 
-/** The discriminator goes with the alternatives that it tells apart. */
+/** Keeps the discriminator with its alternatives. */
 function withoutUnions(schema: Atom['value']): Atom['value'] {
   const { anyOf, oneOf, discriminator, ...rest } = schema;
   const hasUnion = anyOf !== undefined || oneOf !== undefined;
   return hasUnion || discriminator === undefined ? rest : { ...rest, discriminator };
 }
 
-/** Every way to choose one alternative of each union. */
+/** Lists every combination of one alternative from each union. */
 function combine(unions: Located[][]): Located[][] {
   return unions.reduce<Located[][]>(
     (choices, union) => choices.flatMap(choice => union.map(one => [...choice, one])),

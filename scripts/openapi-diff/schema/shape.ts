@@ -1,13 +1,13 @@
 import type { Located } from '../document.ts';
 import type { Json, JsonObject } from '../json.ts';
 
-/** From the side of a client: a request is what it sends, a response is what it receives. */
+/** The direction from the side of a client: it sends requests and receives responses. */
 export type Direction = 'request' | 'response';
 
-/** Places that all constrain one value, as those of an `allOf` do. None: anything goes. */
+/** Places that all constrain one value, such as the parts of an `allOf`. Empty: no constraint. */
 export type Fragment = readonly Located[];
 
-/** `number` is an integer or a fraction, so that sets of types are compared as sets. */
+/** `number` is split into integer and fraction, so that types can be compared as sets. */
 export const kinds = ['null', 'boolean', 'integer', 'fraction', 'string', 'array', 'object'] as const;
 export type Kind = (typeof kinds)[number];
 
@@ -20,16 +20,16 @@ export interface Limit {
 }
 
 /**
- * What a schema allows, however it is written: references followed, `allOf` merged, `const` a list of one value, a null
- * beside one alternative a type of it. Two schemas that differ in writing alone have equal shapes.
+ * The normalized form of a schema: references are resolved, `allOf` is merged, `const` is a list of one value, and null beside
+ * one alternative is one of its types. Equivalent schemas have equal shapes.
  */
 export interface Shape {
-  /** Where the schema stands, after its reference. */
+  /** The place of the schema, after its reference. */
   pointer: string;
-  /** Where its fields are described: somewhere else, where it is nothing but that and null. */
+  /** The place of its fields. It is elsewhere if the schema is only a reference with null. */
   fieldsPointer: string;
   kinds: ReadonlySet<Kind>;
-  /** The values that are listed; undefined when any is allowed. */
+  /** The listed values. Undefined: any value. */
   values: Json[] | undefined;
   lower: Limit | undefined;
   upper: Limit | undefined;
@@ -40,16 +40,16 @@ export interface Shape {
   isUnique: boolean;
   properties: ReadonlyMap<string, Fragment>;
   required: ReadonlySet<string>;
-  /** What fields must be that are not among the properties. */
+  /** The schema of additional fields. */
   additional: Fragment;
-  /** Fields that this direction does not have: readOnly in a request, writeOnly in a response; and where they stand. */
+  /** Fields that this direction omits, with their places: readOnly in a request, writeOnly in a response. */
   hidden: ReadonlyMap<string, string>;
   prefixItems: Fragment[];
   items: Fragment;
-  /** The alternatives. When there are any, each says all, and what stands above is that of none. */
+  /** The alternatives. If there are any, each is complete, and the parts above are empty. */
   variants: Shape[];
   discriminator: Located | undefined;
-  /** Keywords that are compared as they are written, by the schemas that they stand in. */
+  /** Keywords that are compared literally, by their schemas. */
   rest: JsonObject[];
   fallback: Json | undefined;
   isDeprecated: boolean;
@@ -59,12 +59,12 @@ export function isClosed(fragment: Fragment): boolean {
   return fragment.some(({ value }) => value === false);
 }
 
-/** Whether the schema says nothing of what it is about. */
+/** Whether the schema has no constraint. */
 export function isOpen(fragment: Fragment): boolean {
   return fragment.every(({ value }) => value === true);
 }
 
-/** The kinds as the types of JSON Schema. */
+/** Converts kinds to types of JSON Schema. */
 export function typesOf(of: ReadonlySet<Kind>): string[] {
   const types = kinds
     .filter(kind => of.has(kind))

@@ -3,13 +3,13 @@ import type { RuleId } from '../rules/rules.ts';
 import type { SchemaReader } from './read-shape.ts';
 import type { Direction, Fragment, Shape } from './shape.ts';
 
-/** Where a value shows, and what a sentence calls it. */
+/** The place of a value, and its name in sentences. */
 export interface Site {
   operation: string;
   where: string;
   field: string;
   subject: string;
-  /** Whether it is in the answer of an error, where `error.key` is what clients rely on. */
+  /** Whether it is in an error response. Clients depend on its `error.key`. */
   isError: boolean;
 }
 
@@ -19,18 +19,18 @@ export interface SchemaComparison {
   base: SchemaReader;
   head: SchemaReader;
   report: Report;
-  /** Pairs that are known to be equal, so that what is shared by many operations is compared once. */
+  /** Pairs that are known to be equal. Schemas of many operations are compared only once. */
   equal: Set<string>;
 }
 
-/** One walk from a body or a parameter to all that it contains. */
+/** One walk from a body or a parameter through its contents. */
 export interface Walk {
   comparison: SchemaComparison;
-  /** How often each pair was entered, and which are entered now: a schema may contain itself. */
+  /** The number of visits of each pair, and the pairs of the current path. A schema may contain itself. */
   times: Map<string, number>;
   entered: Set<string>;
   found: number;
-  /** Goes on into a pair within the step. */
+  /** Visits a pair within the step. */
   enter(within: Step, site: Site, base: Fragment, head: Fragment): void;
   enterShapes(within: Step, site: Site, base: Shape, head: Shape): void;
 }
@@ -41,9 +41,9 @@ export interface Step {
   base: Shape;
   head: Shape;
   within: Step[];
-  /** Whether something was found, here or within, that a client may have to act on. */
+  /** Whether this pair or its contents have a severe finding. */
   isExplained: boolean;
-  /** The pairs around this one, or walked through before it, of which it is a part by what it contains. */
+  /** The pairs that contain this one, also through a recursive schema. */
   parts: Set<string>;
 }
 
@@ -63,12 +63,12 @@ export function report(
   walk.comparison.report(finding);
 }
 
-/** Says that something may be wrong, where it cannot be said what. */
+/** Reports a possible problem without a specific rule. */
 export function reportUnexplained(walk: Walk, step: Step): void {
   const { subject } = step.site;
   if (walk.comparison.direction === 'request') {
-    report(walk, step, 'request-schema-narrowed', `The schema of ${subject} may refuse what it took.`);
+    report(walk, step, 'request-schema-narrowed', `The schema of ${subject} may refuse old values.`);
   } else {
-    report(walk, step, 'response-schema-widened', `The schema of ${subject} may allow what it did not.`);
+    report(walk, step, 'response-schema-widened', `The schema of ${subject} may allow new values.`);
   }
 }

@@ -4,8 +4,8 @@ import { keyOf, readShape, type SchemaReader } from './read-shape.ts';
 import { type Fragment, isClosed, kinds, type Limit, type Shape, typesOf } from './shape.ts';
 
 /**
- * The shape as a JSON Schema that stands alone, with what it refers to in `$defs`. Equal shapes give equal schemas,
- * whatever the order and the way in which they were written, except for the names of what they refer to.
+ * Writes a shape as a self-contained JSON Schema with `$defs`. Equal shapes give equal schemas, except for the names of
+ * references.
  */
 export function writeSchema(reader: SchemaReader, shape: Shape): JsonObject {
   const definitions = new Map<string, Json>();
@@ -26,7 +26,7 @@ function writeFragment(writer: Writer, fragment: Fragment): Json {
   return isReferred ? refer(writer, fragment) : writeShape(writer, readShape(writer.reader, fragment));
 }
 
-/** A schema may contain itself, but only through a reference: so what is referred to is written once, by its name. */
+/** Referenced schemas are written once, by name, because a schema may contain itself. */
 function refer(writer: Writer, fragment: Fragment): Json {
   const shape = readShape(writer.reader, fragment);
   const from = keyOf(writer.reader, fragment);
@@ -48,7 +48,7 @@ function writeShape(writer: Writer, shape: Shape): JsonObject {
   };
 }
 
-/** `oneOf` is written as `anyOf`: that no two alternatives match at once is nothing that a client builds on. */
+/** Writes `oneOf` as `anyOf`, because clients do not depend on the exclusion of several matches. */
 function writeUnion(writer: Writer, shape: Shape): JsonObject {
   const variants = shape.variants.map(variant => writeShape(writer, variant));
   const sorted = new Map(variants.map(variant => [canonicalText(variant), variant]));
@@ -79,7 +79,7 @@ function writePlain(writer: Writer, shape: Shape): JsonObject {
   ];
   if (repeated.length === 0) return written;
   const [first, ...others] = repeated;
-  // `then` and its like mean something only beside the keyword that they go with, so a single one stands with the others.
+  // Keywords such as `then` depend on others, so all of them stay together.
   if (others.length === 0 && isObject(first)) return { ...written, ...first };
   return { ...written, allOf: repeated };
 }
@@ -94,7 +94,7 @@ function writeLimits({ lower, upper }: Shape): JsonObject {
   return written;
 }
 
-/** Keywords that are kept as they are written may refer to schemas too. */
+/** Literally compared keywords may also contain references. */
 function withReferences(writer: Writer, value: JsonObject): JsonObject {
   const visit = (one: Json): Json => {
     if (Array.isArray(one)) return one.map(visit);
