@@ -645,8 +645,8 @@ describe('reports of changes', () => {
       {
         level: 'breaking',
         rule: 'response-field-optional',
-        message: '`name` may be missing, and was always there.',
-        action: 'Do without it where it is missing.',
+        message: '`name` may now be missing.',
+        action: 'Handle its absence.',
         base: '#/components/schemas/Author/properties/name',
         head: '#/components/schemas/Author/properties/name',
         places: [

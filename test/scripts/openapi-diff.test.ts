@@ -226,10 +226,10 @@ describe('invalid documents', () => {
     }),
   });
   test.each<[string, unknown, RegExp]>([
-    ['OpenAPI 3.0', { openapi: '3.0.3', paths: {} }, /^x is OpenAPI 3\.0\.3: only 3\.1 is understood$/],
-    ['Swagger', { swagger: '2.0' }, /^x is no OpenAPI 3\.1 document: it is Swagger 2\.0$/],
-    ['an object without a version', { name: 'x' }, /^x is no OpenAPI 3\.1 document: it has no "openapi" field$/],
-    ['a list', [], /^x is no OpenAPI document: it is not a JSON object$/],
+    ['OpenAPI 3.0', { openapi: '3.0.3', paths: {} }, /^x is OpenAPI 3\.0\.3: only 3\.1 is supported$/],
+    ['Swagger', { swagger: '2.0' }, /^x is not an OpenAPI 3\.1 document: it is Swagger 2\.0$/],
+    ['an object without a version', { name: 'x' }, /^x is not an OpenAPI 3\.1 document: it has no "openapi" field$/],
+    ['a list', [], /^x is not an OpenAPI document: it is not a JSON object$/],
     [
       'a document without paths, webhooks and components',
       { openapi: '3.1.0' },
