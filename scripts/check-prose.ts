@@ -61,7 +61,8 @@ for (const file of files) {
     const found = [...text.matchAll(constructions)].map(([match]) => match);
     count.found += found.length;
     if (given.length > 0 && found.length > 0) console.log(`${file}:${line}: ${found.join(', ')}: ${text.trim()}`);
-    const name = /^\s*(?:test|it)(?:\.\w+)*\((?:[^'"`]*\))?\(?['"`](.*)/.exec(text)?.[1];
+    // A name stands in the line of `test(` or, with a table of cases, in the line that closes the table.
+    const name = /^\s*(?:(?:test|it)(?:\.\w+)*\((?:[^'"`]*\))?|\][^'"`]*\))\(?['"`](.*)/.exec(text)?.[1];
     if (name && fragments.test(name))
       problems.push(`${file}:${line}: the test name does not make sense alone: ${name}`);
   }

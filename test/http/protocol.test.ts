@@ -64,13 +64,13 @@ describe('X-Request-Id', () => {
 
   test.each([
     ['too long', 'a'.repeat(129)],
-    ['with a space', 'a b'],
-    ['with a quote', 'a"b'],
-    ['with JSON', '{"a":1}'],
-    ['with a slash', 'a/b'],
-    ['of bytes beyond ASCII', 'caf\u00e9'],
+    ['two words', 'a b'],
+    ['a text with a quote', 'a"b'],
+    ['JSON', '{"a":1}'],
+    ['a path', 'a/b'],
+    ['not ASCII', 'caf\u00e9'],
     ['empty', ''],
-  ])('that is %s is replaced', async (_, id) => {
+  ])('a request id that is %s is replaced', async (_, id) => {
     const answer = await request(server, 'GET /api/v1/board', { token, headers: { 'x-request-id': id } });
     expect(answer.headers.get('x-request-id')).toMatch(uuid);
   });

@@ -98,16 +98,16 @@ describe('a client that registers', () => {
   });
 
   test.each([
-    ['http to a host elsewhere', { redirect_uris: ['http://editor.example/cb'] }],
+    ['an http address on another host', { redirect_uris: ['http://editor.example/cb'] }],
     [
       'http to another host as a web application',
       { redirect_uris: ['http://editor.example/cb'], application_type: 'web' },
     ],
     ['a script', { redirect_uris: ['javascript:alert(1)'] }],
-    ['data', { redirect_uris: ['data:text/html,x'] }],
+    ['a data address', { redirect_uris: ['data:text/html,x'] }],
     ['an FTP address', { redirect_uris: ['FTP://editor.example/cb'] }],
-    ['a socket', { redirect_uris: ['wss://editor.example/cb'] }],
-    ['loopback in a longer name', { redirect_uris: ['http://localhost.editor.example/cb'] }],
+    ['a WebSocket address', { redirect_uris: ['wss://editor.example/cb'] }],
+    ['localhost as a subdomain', { redirect_uris: ['http://localhost.editor.example/cb'] }],
     ['localhost with a trailing dot', { redirect_uris: ['http://localhost./cb'] }],
     ['the address of all interfaces', { redirect_uris: ['http://0.0.0.0/cb'] }],
     ['a fragment', { redirect_uris: ['https://editor.example/cb#x'] }],
@@ -117,15 +117,15 @@ describe('a client that registers', () => {
     ['a string instead of a list of addresses', { redirect_uris: 'https://editor.example/cb' }],
     ['too many addresses', { redirect_uris: Array.from({ length: 11 }, (_, n) => `https://editor.example/${n}`) }],
     ['a name that cannot be stored', { client_name: 'a\0b' }],
-    ['half a character', { client_name: 'a\ud800b' }],
+    ['a lone surrogate in the name', { client_name: 'a\ud800b' }],
     ['a name that is too long', { client_name: 'x'.repeat(9000) }],
     ['a name that is not a string', { client_name: { a: 1 } }],
     ['an unsupported authentication method', { token_endpoint_auth_method: 'private_key_jwt' }],
     ['an unsupported grant type', { grant_types: ['client_credentials'] }],
-    ['tokens in the address', { response_types: ['token'] }],
+    ['an unsupported response type', { response_types: ['token'] }],
     ['an unknown scope', { scope: 'admin' }],
     ['a scope that is never granted', { scope: 'openid' }],
-  ])('with %s is refused', async (_, metadata) => {
+  ])('a registration with %s is refused', async (_, metadata) => {
     const { status, body } = await register(server, metadata);
     expect([status, body.error]).toEqual([400, expect.stringMatching(/^invalid_(client_metadata|redirect_uri)$/)]);
     expect(Object.keys(body)).toEqual(['error', 'error_description']);
