@@ -25,7 +25,7 @@ export async function loadAppKey(config: KeyConfig, logger: Pick<Logger, 'warn'>
   return (await readKey(config)) ?? makeKeptSecret(keyFile(config), fileName);
 }
 
-/** Returns the key for a command. It never creates a key for a server's database, because the server has another one. */
+/** Returns the key for a command. Never creates one for the database of DATABASE_URL, because its server has another key. */
 export async function requireAppKey(config: KeyConfig): Promise<Buffer> {
   const key = config.APP_KEY ?? (await readKey(config));
   if (key) return key;

@@ -155,7 +155,6 @@ function headersOfAnswers({ BASE_URL }: Config) {
 
 const documentFile = new URL('../contract/openapi.json', import.meta.url);
 
-/** Serves the OpenAPI document at /api/v1/openapi.json. */
 async function serveOpenApiDocument(app: FastifyInstance) {
   const document = await readFile(documentFile, 'utf8');
   app.get('/api/v1/openapi.json', async (_request, reply) => {

@@ -8,7 +8,6 @@ import type { AuditLog } from './observability/audit-log.ts';
 import type { ErrorReporter } from './observability/error-reporter.ts';
 import type { Metrics } from './observability/metrics.ts';
 
-/** The dependencies of the server. */
 export interface ServerDependencies {
   config: Config;
   database: Database;

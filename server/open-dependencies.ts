@@ -18,7 +18,6 @@ import { buildSentryReporter } from './observability/sentry-reporter.ts';
  */
 const lockTimeoutMs = 1_000;
 
-/** Opens the dependencies of a server or worker process. */
 export async function openDependencies(
   url: string,
   config: Config,

@@ -16,7 +16,6 @@ export function findWeakSecrets({ APP_KEY, DATABASE_URL }: Pick<Config, 'APP_KEY
   return [key && `APP_KEY ${key}`, url && `DATABASE_URL ${url}`].filter(line => line !== undefined);
 }
 
-/** Refuses to start in production with a secret that is unset or weak. */
 export function requireProductionSecrets(config: Config): void {
   if (config.NODE_ENV !== 'production') return;
   const weak = findWeakSecrets(config);

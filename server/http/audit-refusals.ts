@@ -4,7 +4,20 @@ import type { AuditEntries } from '../observability/audit-entries.ts';
 import type { AuditLog } from '../observability/audit-log.ts';
 import type { Principal } from './identify-tokens.ts';
 import type { AuthenticationFailure } from './look-up-token.ts';
-import type { BucketState } from './rate-limit.ts';
+import { type BucketState, type HeaderSetter, isExhausted, setRateLimitHeaders } from './rate-limit.ts';
+
+export function refuseExhausted(
+  audit: AuditLog,
+  request: FastifyRequest,
+  reply: HeaderSetter,
+  state: BucketState,
+  principal?: Principal | null,
+) {
+  if (!isExhausted(state)) return;
+  auditLimit(audit, request, state, principal);
+  setRateLimitHeaders(reply, state);
+  throw new DomainError('rate_limited');
+}
 
 /** Audits the first request of a window that exceeds its limit, and no later one. */
 export function auditLimit(audit: AuditLog, request: FastifyRequest, state: BucketState, principal?: Principal | null) {

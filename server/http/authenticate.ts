@@ -6,64 +6,45 @@ import { type Arguments, query } from '../database/query.ts';
 import { isDatabaseUnavailable } from '../database/unavailable.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { DomainError } from '../domain/domain-error.ts';
-import { auditFailedAuthentication, auditLimit } from './audit-refusals.ts';
+import { auditFailedAuthentication, refuseExhausted } from './audit-refusals.ts';
 import type { Principal } from './identify-tokens.ts';
-import { type Charges, lookUpToken } from './look-up-token.ts';
+import { lookUpToken, type TokenLookup } from './look-up-token.ts';
 import {
   type BucketState,
   type Counter,
   charge,
   ipCounter,
-  isExhausted,
   peek,
   setRateLimitHeaders,
   stateOf,
   tokenCounter,
 } from './rate-limit.ts';
 
-interface AuthenticateOptions {
-  /** The rate limit to charge beside the one of the IP address. */
-  bucket: Bucket | undefined;
-  idempotency: Charges['idempotency'];
-  acceptsOauth: boolean;
-}
-
 /** Finds the principal of a request and charges its limits, in one round trip. Throws 401 and 429. */
 export async function authenticate(
   server: ServerDependencies,
   request: FastifyRequest,
   reply: FastifyReply,
-  { bucket, idempotency, acceptsOauth }: AuthenticateOptions,
+  options: Pick<TokenLookup, 'bucket' | 'idempotency' | 'acceptsOauth'>,
 ): Promise<Principal> {
-  const now = server.clock.now();
-  const found = await lookUpToken(
-    server.database,
-    { authorization: request.headers.authorization, acceptsOauth },
-    { ip: ipCounter(request.ip, server.config, now), bucket, limits: server.config, idempotency },
-    now,
-  );
-  const { failure } = found;
-  if (isExhausted(found.ip)) {
-    auditLimit(server.audit, request, found.ip, found.principal);
-    refuseForLimit(reply, found.ip);
-  }
-  if (failure) auditFailedAuthentication(server.audit, request, failure);
-  const { principal } = found;
+  const { audit, clock, config, database } = server;
+  const { bucket, idempotency } = options;
+  const now = clock.now();
+  const { authorization } = request.headers;
+  const ip = ipCounter(request.ip, config, now);
+  const found = await lookUpToken(database, { ...options, authorization, ip, config, now });
+  const { failure, principal } = found;
+  refuseExhausted(audit, request, reply, found.ip, principal);
+  if (failure) auditFailedAuthentication(audit, request, failure);
   if (!principal) throw new DomainError('unauthorized');
 
-  const state = found.bucket ?? (await lookAtBucket(server, bucket, principal, now));
-  if (found.bucket && isExhausted(state)) {
-    auditLimit(server.audit, request, state, principal);
-    refuseForLimit(reply, state);
-  }
-  setRateLimitHeaders(reply, state);
+  if (found.bucket) refuseExhausted(audit, request, reply, found.bucket, principal);
+  setRateLimitHeaders(reply, found.bucket ?? (await readBucket(server, bucket, principal, now)));
   request.bucketState = found.bucket;
   request.idempotency = idempotency ?? null;
   request.storedAnswer = found.storedAnswer;
-  if (found.storedAnswer && bucket) {
-    request.sparedCounter = tokenCounter(bucket, principal.tokenId, server.config, now);
-  }
-  noteUse(server.database, principal, now).catch(error => {
+  if (found.storedAnswer && bucket) request.sparedCounter = tokenCounter(bucket, principal.tokenId, config, now);
+  noteUse(database, principal, now).catch(error => {
     request.log.warn({ err: error }, 'could not store the last use of a token');
   });
   return principal;
@@ -102,18 +83,13 @@ export async function chargeAddress(
   const now = server.clock.now();
   const counter = ipCounter(request.ip, server.config, now);
   const state = await chargeIfPossible(server, counter, now);
-  if (!state) {
-    if (!mayPassUncharged) passUncharged(server, counter);
-  } else if (isExhausted(state)) {
-    auditLimit(server.audit, request, state);
-    refuseForLimit(reply, state);
-  }
+  if (state) refuseExhausted(server.audit, request, reply, state);
+  else if (!mayPassUncharged) passUncharged(server, counter);
 }
 
 /** The readiness probe answers within two seconds. Charging may take this share of them. */
 const chargeTimeoutMs = 500;
 
-/** Charges a counter. Returns undefined if the database does not answer in time. */
 async function chargeIfPossible(server: ServerDependencies, counter: Counter, now: Date) {
   const charged = charge(server.database, counter, now).catch((error: unknown) => {
     if (!isDatabaseUnavailable(error)) server.logger.error({ err: error }, 'a rate limit could not be charged');
@@ -122,8 +98,7 @@ async function chargeIfPossible(server: ServerDependencies, counter: Counter, no
   return inTimeOr(charged, chargeTimeoutMs, undefined);
 }
 
-/** Reads a rate limit without charging it, for the headers of an uncharged request. */
-async function lookAtBucket(
+async function readBucket(
   server: ServerDependencies,
   bucket: Bucket = 'apitoken:read',
   { tokenId }: Principal,
@@ -134,12 +109,6 @@ async function lookAtBucket(
   return state ?? stateOf(counter, 0, now);
 }
 
-function refuseForLimit(reply: FastifyReply, state: BucketState): never {
-  setRateLimitHeaders(reply, state);
-  throw new DomainError('rate_limited');
-}
-
-/** The number of requests that this process has passed uncharged in a window. */
 interface Passed {
   windowStartedAt: number;
   count: number;

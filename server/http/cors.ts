@@ -1,7 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { pathOf } from './request-context.ts';
 
-/** The headers that a page may send. */
 const allowedHeaders = [
   'Authorization',
   'Content-Type',
@@ -13,7 +12,6 @@ const allowedHeaders = [
   'X-Request-Id',
 ].join(', ');
 
-/** The headers of an answer that a page may read. */
 const exposedHeaders = [
   'ETag',
   'Idempotency-Replayed',

@@ -10,7 +10,6 @@ import { RequestValidationError, refusalOf } from './ts-rest.ts';
 const unavailableRetrySeconds = 5;
 const lockRetrySeconds = 1;
 
-/** Answers every error with the body of the contract. */
 export function answerErrors(reporter: ErrorReporter) {
   const note = noteErrors(reporter);
   return (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
@@ -42,7 +41,6 @@ function errorBody({ key, message, issues }: DomainError): ErrorBody {
   return { error: { key, message, ...(issues ? { issues } : {}) } };
 }
 
-/** The error that a client gets for any failure. */
 export function refusalFor(error: unknown): DomainError {
   if (error instanceof DomainError) return error;
   if (error instanceof RequestValidationError) return refusalOf(error);
@@ -51,7 +49,6 @@ export function refusalFor(error: unknown): DomainError {
   return new DomainError(keyOfFastifyError(error as FastifyError));
 }
 
-/** The foreign keys to the user who writes. */
 const authorForeignKeys = [
   'ideas_author_id_fkey',
   'comments_author_id_fkey',

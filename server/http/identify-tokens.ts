@@ -4,7 +4,6 @@ import { array, bigint, boolean, bytes, integer, json, nullable, sql, text, time
 import type { Role } from '../entities/membership.ts';
 import { chargeCounters } from './rate-limit.ts';
 
-/** A board that a token grants, with the level of the grant. */
 export interface GrantedBoard {
   id: number;
   slug: string;

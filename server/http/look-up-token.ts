@@ -15,13 +15,22 @@ export interface StoredAnswer {
   body: string;
 }
 
-/** The rate limits to charge for a request, and its Idempotency-Key, because a replay is free. */
-export interface Charges {
+/** An Idempotency-Key with its path. The same key under another path is another key. */
+export interface Idempotency {
+  path: string;
+  key: string;
+}
+
+export interface TokenLookup {
+  authorization: string | undefined;
+  /** Only the tools accept OAuth access tokens (Authentication, 9). */
+  acceptsOauth: boolean;
   ip: Counter;
   bucket: Bucket | undefined;
-  /** The settings: the rate limits, and the base URL, which is in the audience of OAuth access tokens. */
-  limits: Limits & Pick<Config, 'BASE_URL'>;
-  idempotency: { path: string; key: string } | undefined;
+  idempotency: Idempotency | undefined;
+  /** The rate limits, and the base URL, which is in the audience of OAuth access tokens. */
+  config: Limits & Pick<Config, 'BASE_URL'>;
+  now: Date;
 }
 
 /** Why authentication failed, for the audit log. Clients do not learn it. */
@@ -40,10 +49,8 @@ export interface LookupResult {
   storedAnswer: StoredAnswer | null;
 }
 
-interface Lookup {
+interface Lookup extends TokenLookup {
   credential: Credential;
-  charges: Charges;
-  now: Date;
 }
 
 /**
@@ -59,15 +66,10 @@ const queues = new WeakMap<Queryable, (lookup: Lookup) => Promise<LookupResult>>
  * round trips and do not wait for each other's lock on the counter of one IP address. Batches took a quarter off
  * PostgreSQL's work for reading one idea.
  */
-export async function lookUpToken(
-  database: Queryable,
-  bearer: Bearer,
-  charges: Charges,
-  now: Date,
-): Promise<LookupResult> {
+export async function lookUpToken(database: Queryable, lookup: TokenLookup): Promise<LookupResult> {
   const lookUp = queues.get(database) ?? coalesceCalls(lookups => lookUpTokens(database, lookups), batches);
   queues.set(database, lookUp);
-  return lookUp({ credential: readBearer(bearer), charges, now });
+  return lookUp({ ...lookup, credential: readCredential(lookup) });
 }
 
 const noHash = Buffer.alloc(32);
@@ -79,18 +81,16 @@ async function lookUpTokens(database: Queryable, lookups: Lookup[]): Promise<Loo
     tokenIds: lookups.map(({ credential }) => (credential.kind === 'api' ? credential.tokenId : null)),
     hashes: lookups.map(({ credential }) => (credential.kind === 'api' ? credential.hash : null)),
     accessHashes: lookups.map(({ credential }) => (credential.kind === 'access' ? credential.hash : null)),
-    audiences: lookups.map(({ credential, charges }) =>
-      credential.kind === 'access' ? mcpUrlOf(charges.limits) : null,
-    ),
+    audiences: lookups.map(({ credential, config }) => (credential.kind === 'access' ? mcpUrlOf(config) : null)),
     times: lookups.map(({ now }) => now.toISOString()),
-    buckets: lookups.map(({ charges }) => charges.bucket ?? null),
+    buckets: lookups.map(({ bucket }) => bucket ?? null),
     bucketsStartedAt: windows.map(window => window?.windowStartedAt.toISOString() ?? null),
     bucketsExpireAt: windows.map(window => window?.expiresAt.toISOString() ?? null),
-    paths: lookups.map(({ charges }) => charges.idempotency?.path ?? null),
-    idempotencyKeys: lookups.map(({ charges }) => charges.idempotency?.key ?? null),
-    counters: lookups.map(({ charges }) => charges.ip.key),
-    countersStartedAt: lookups.map(({ charges }) => charges.ip.windowStartedAt.toISOString()),
-    countersExpireAt: lookups.map(({ charges }) => charges.ip.expiresAt.toISOString()),
+    paths: lookups.map(({ idempotency }) => idempotency?.path ?? null),
+    idempotencyKeys: lookups.map(({ idempotency }) => idempotency?.key ?? null),
+    counters: lookups.map(({ ip }) => ip.key),
+    countersStartedAt: lookups.map(({ ip }) => ip.windowStartedAt.toISOString()),
+    countersExpireAt: lookups.map(({ ip }) => ip.expiresAt.toISOString()),
   });
   const counts = { ...rows[0]?.counts };
   const rowsByPlace = new Map(rows.map(row => [row.place, row]));
@@ -110,13 +110,13 @@ async function lookUpTokens(database: Queryable, lookups: Lookup[]): Promise<Loo
   return answers;
 }
 
-function counterOf({ charges, now }: Lookup, tokenId: number): Counter | undefined {
-  return charges.bucket && tokenCounter(charges.bucket, tokenId, charges.limits, now);
+function counterOf({ bucket, config, now }: Lookup, tokenId: number): Counter | undefined {
+  return bucket && tokenCounter(bucket, tokenId, config, now);
 }
 
 function resultOf(lookup: Lookup, row: IdentifiedRow | undefined, takeCount: (key: string) => number): LookupResult {
-  const { credential, charges, now } = lookup;
-  const ip = stateOf(charges.ip, takeCount(charges.ip.key), now);
+  const { credential, now } = lookup;
+  const ip = stateOf(lookup.ip, takeCount(lookup.ip.key), now);
   const counter = row?.is_charged ? counterOf(lookup, row.id) : undefined;
   const bucket = counter ? stateOf(counter, takeCount(counter.key), now) : null;
   // An unknown id costs the same comparison as a known one.
@@ -142,12 +142,6 @@ function failureOf(credential: Credential, row: IdentifiedRow | undefined, isMat
   return { reason, tokenId: row.id, accountId: row.account_id };
 }
 
-export interface Bearer {
-  authorization: string | undefined;
-  /** Only the tools accept OAuth access tokens (Authentication, 9). */
-  acceptsOauth: boolean;
-}
-
 /** An API token, by its id and the hash of its secret; the hash of an OAuth access token; or no usable header. */
 type Credential =
   | { kind: 'api'; tokenId: number; hash: Buffer }
@@ -157,7 +151,7 @@ type Credential =
 /** The form of an OAuth access token. It is opaque: it does not reveal its grant. */
 const accessToken = /^iba_[A-Za-z0-9_-]{43}$/;
 
-function readBearer({ authorization, acceptsOauth }: Bearer): Credential {
+function readCredential({ authorization, acceptsOauth }: TokenLookup): Credential {
   const text = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1] ?? '';
   if (acceptsOauth && accessToken.test(text)) return { kind: 'access', hash: hashOf(text) };
   const token = parseTokenText(text);

@@ -39,7 +39,6 @@ export function refuseOtherMethods(app: FastifyInstance, paths: ReadonlySet<stri
   }
 }
 
-/** Collects the paths of the routes that are registered later. */
 export function collectPaths(app: FastifyInstance): ReadonlySet<string> {
   const paths = new Set<string>();
   app.addHook('onRoute', ({ url, routePath, prefix, config }) => {

@@ -8,11 +8,10 @@ import { DomainError } from '../domain/domain-error.ts';
 import { inTurnAlone } from '../domain/ideas/lock-ideas.ts';
 import type { Actor, Operation, ReadOperation, WriteOperation } from '../domain/operation.ts';
 import { auditLimit } from './audit-refusals.ts';
-import type { Charges, StoredAnswer } from './look-up-token.ts';
+import type { Idempotency, StoredAnswer } from './look-up-token.ts';
 import { charge, type HeaderSetter, refund, setRateLimitHeaders } from './rate-limit.ts';
 import { admissionOf } from './request-context.ts';
 
-/** How long the answer under an Idempotency-Key is stored. */
 const idempotencyHours = 24;
 
 export const replayedHeader = 'Idempotency-Replayed';
@@ -32,9 +31,6 @@ export interface OperationRunner {
   writeOnce<A extends Answer>(input: WriteInput, work: (op: Operation) => Promise<A>): Promise<A>;
 }
 
-type Idempotency = NonNullable<Charges['idempotency']>;
-
-/** A validated request to an endpoint that writes. */
 interface WriteInput {
   request: FastifyRequest;
   reply: HeaderSetter;

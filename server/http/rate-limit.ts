@@ -16,7 +16,6 @@ export interface Counter {
   expiresAt: Date;
 }
 
-/** A counter after it was charged or read. */
 export interface BucketState extends Counter {
   count: number;
   /** Whole seconds until the window ends, at least 1. */
@@ -36,7 +35,6 @@ export function ipCounter(ip: string | undefined, limits: Limits, now: Date): Co
   return openCounter('ip', `ip:${networkOf(ip)}`, limits.RATE_LIMIT_IP, ipWindowSeconds, now);
 }
 
-/** Returns the counter of the window that contains `now`. */
 export function openCounter(name: string, key: string, limit: number, windowSeconds: number, now: Date): Counter {
   const windowMs = windowSeconds * 1000;
   const start = Math.floor(now.getTime() / windowMs) * windowMs;
@@ -81,7 +79,6 @@ export function remainingOf(state: BucketState): number {
   return Math.max(0, state.limit - state.count);
 }
 
-/** The part of a reply that sets headers. */
 export interface HeaderSetter {
   header(name: string, value: string | number): unknown;
 }
@@ -121,7 +118,6 @@ const chargeOne = sql(
   select count from charged`,
 );
 
-/** Charges one counter. */
 export async function charge(database: Queryable, counter: Counter, now: Date): Promise<BucketState> {
   const [row] = await database.query(chargeOne, counter);
   return stateOf(counter, row?.count ?? 0, now);
@@ -136,7 +132,6 @@ const refundCounter = query('refund_counter', (db, $: Arguments<{ key: string; w
     .where('count', '>', 0),
 );
 
-/** Takes back the charge of a request. */
 export async function refund(database: Queryable, state: BucketState): Promise<BucketState> {
   await database.query(refundCounter, state);
   return { ...state, count: state.count - 1 };
@@ -150,7 +145,6 @@ const readCounters = query('read_counters', (db, $: Arguments<{ keys: readonly s
     .where('expires_at', '>', $.now),
 );
 
-/** Reads counters without charging them. */
 export async function peek(database: Queryable, counters: Counter[], now: Date): Promise<BucketState[]> {
   const rows = await database.query(readCounters, { keys: counters.map(({ key }) => key), now });
   const counts = new Map(rows.map(({ key, count }) => [key, count]));

@@ -3,7 +3,7 @@ import type { ErrorKey } from '../../contract/errors.ts';
 import type { Route, RouteMetadata } from '../../contract/routes.ts';
 import type { Actor } from '../domain/operation.ts';
 import type { Principal } from './identify-tokens.ts';
-import type { Charges, StoredAnswer } from './look-up-token.ts';
+import type { Idempotency, StoredAnswer } from './look-up-token.ts';
 import type { BucketState, Counter } from './rate-limit.ts';
 
 /** The token of an admitted request. The actor is null for a route without a board. */
@@ -16,15 +16,12 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Null until an authenticated route has admitted the request. */
     admission: Admission | null;
-    /** The rate limit that was charged. */
     bucketState: BucketState | null;
-    /** The Idempotency-Key with its path. The same key under another path is another key. */
-    idempotency: Charges['idempotency'] | null;
+    idempotency: Idempotency | null;
     /** The answer to an earlier request with the same Idempotency-Key. */
     storedAnswer: StoredAnswer | null;
     /** The counter that was not charged because of the stored answer. */
     sparedCounter: Counter | null;
-    /** The tool that the request called. */
     toolName: string | null;
     /** The key of the error that the client gets. */
     errorKey: ErrorKey | null;
@@ -48,7 +45,6 @@ export function admissionOf(request: FastifyRequest): Admission {
   return request.admission;
 }
 
-/** The path of a request without its query. */
 export function pathOf(request: FastifyRequest): string {
   return request.url.split('?', 1)[0] ?? request.url;
 }

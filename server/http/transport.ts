@@ -92,7 +92,6 @@ interface Refused {
 /** The status of nginx for a request whose client left before the answer. No client sees it. */
 const clientLeft = 499;
 
-/** The request that a connection received last. */
 interface LatestRequest {
   request: IncomingMessage;
   response: ServerResponse;
@@ -114,7 +113,6 @@ export async function refuseInvalidHead({ raw }: FastifyRequest) {
   if (expect !== undefined && expect.toLowerCase() !== '100-continue') throw new DomainError('expectation_failed');
 }
 
-/** The error keys of the errors of Node's HTTP parser. */
 const keysByCode: Record<string, ErrorKey> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 'payload_too_large',

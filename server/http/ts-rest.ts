@@ -9,7 +9,6 @@ import { DomainError } from '../domain/domain-error.ts';
 
 /* Wraps ts-rest. No other file of the server imports it. */
 
-/** The handlers of the operations, by their ids. */
 export type Endpoints = RouterImplementation<typeof operations>;
 
 type ErrorHandler = (error: unknown, request: FastifyRequest, reply: FastifyReply) => unknown;
@@ -58,7 +57,6 @@ function nameOf(segment: PropertyKey | { key: PropertyKey }): string | number {
   return typeof key === 'symbol' ? String(key) : key;
 }
 
-/** The input of a route, from an HTTP request or a tool call. */
 export interface RouteInput {
   params: unknown;
   headers: unknown;
@@ -83,7 +81,6 @@ export function validateInput(route: Route, input: RouteInput) {
   return { params: params.value, headers: headers.value, query: query.value, body: body.value };
 }
 
-/** Refuses query parameters that a route does not declare. */
 export function refuseUndeclaredQuery(route: Route, query: unknown) {
   const { error } = validateIfSchema(query, route.query);
   if (error) throw new DomainError('validation_failed', issuesIn('query', error));

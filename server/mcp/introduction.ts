@@ -3,7 +3,6 @@ import { info } from '../../contract/openapi/info.ts';
 /** The name and version of this server, in every revision of the protocol. */
 export const serverInfo = { name: 'idea-board', title: 'Idea-Board', version: info.version };
 
-/** The text that a model reads before the list of tools. */
 export const instructions = `Idea-Board hosts feedback boards. People submit ideas, vote and comment on them. Moderators tag ideas, merge duplicates and change their statuses.
 
 Start with get_token. It lists your boards by slug, and your access level on each. If there is more than one board, pass board in every call.

@@ -28,7 +28,6 @@ export function toJsonRpcError(
   };
 }
 
-/** Returns the id of the message, or null. */
 function messageIdOf(sent: unknown): JsonRpcError['id'] {
   const { id } = (sent ?? {}) as { id?: unknown };
   return typeof id === 'string' || typeof id === 'number' ? id : null;

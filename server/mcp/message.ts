@@ -5,7 +5,6 @@ export type Message = Record<string, unknown>;
 
 export interface ProtocolRequest {
   message: Message;
-  /** The headers of the request, with names in lower case. */
   headers: Record<string, string | string[] | undefined>;
   /** Runs the called tool. Undefined if the message is no valid tool call. */
   runTool: (() => Promise<CallToolResult>) | undefined;

@@ -14,7 +14,6 @@ import type { Tool } from './tools.ts';
 
 type Endpoint = (input: Record<string, unknown>) => Promise<{ status: number; body: unknown }>;
 
-/** Runs a tool for a token that is authenticated and charged. */
 export function buildToolRunner(server: ServerDependencies, endpoints: Endpoints) {
   return async (
     call: ToolCall,

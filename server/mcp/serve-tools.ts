@@ -109,7 +109,6 @@ export function allowsOrigin(config: Pick<Config, 'BASE_URL' | 'CORS_ORIGINS'>) 
     origin === undefined || allowed.includes(origin) || allowed.includes('*');
 }
 
-/** Answers an error of the API as a JSON-RPC error, with its usual status. */
 function refuseInJsonRpc({ config, reporter }: ServerDependencies) {
   const note = noteErrors(reporter);
   const challenge = `Bearer resource_metadata="${resourceMetadataUrlOf(config)}", scope="mcp"`;

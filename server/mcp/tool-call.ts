@@ -1,6 +1,6 @@
 import type { ValidationIssue } from '../../contract/errors.ts';
 import { DomainError } from '../domain/domain-error.ts';
-import type { Charges } from '../http/look-up-token.ts';
+import type { Idempotency } from '../http/look-up-token.ts';
 import { RequestValidationError, type RouteInput, refusalOf, validateInput } from '../http/ts-rest.ts';
 import type { ArgumentPlace, Tool } from './tools.ts';
 
@@ -10,12 +10,11 @@ import type { ArgumentPlace, Tool } from './tools.ts';
  */
 const idempotencyMetaKey = 'idea-board/idempotency-key';
 
-/** A tool call in the form of its route. */
 export interface ToolCall {
   tool: Tool;
   /** The query before validation, for authorization. */
   query: Record<string, unknown>;
-  idempotency: Charges['idempotency'];
+  idempotency: Idempotency | undefined;
   /** Returns the validated input, or throws the validation error. */
   takeInput(): ReturnType<typeof validateInput>;
 }
@@ -57,7 +56,10 @@ function placeArguments({ places, route }: Tool, given: Arguments) {
 }
 
 /** The path and the key of the REST request that equals the call. Both count as the same request. */
-function idempotencyOf({ route }: Tool, { params, headers }: ReturnType<typeof validateInput>): Charges['idempotency'] {
+function idempotencyOf(
+  { route }: Tool,
+  { params, headers }: ReturnType<typeof validateInput>,
+): Idempotency | undefined {
   if (!Object.hasOwn((route.headers ?? {}) as object, 'idempotency-key')) return undefined;
   const key = (headers as Record<string, unknown>)['idempotency-key'];
   if (typeof key !== 'string') return undefined;

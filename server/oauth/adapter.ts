@@ -9,7 +9,6 @@ interface AdapterOptions extends Pick<ServerDependencies, 'database' | 'clock'> 
   endGrant(grantId: string): Promise<void>;
   /** The changes of the current token request, which are stored with its answer. Undefined for other requests. */
   redemptionOf(): Redemption | undefined;
-  /** Whether the current token request names another resource. */
   asksForAnother(resource: unknown): boolean;
   refusals: {
     grantEnded(): Error;

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Client, Context, Provider } from 'oidc-provider';
 import type { ServerDependencies } from '../dependencies.ts';
 import { DomainError } from '../domain/domain-error.ts';
-import { type Redemption, RedemptionError, type RedemptionRefusal, redeem } from '../domain/oauth/redeem.ts';
+import { type Redemption, RedemptionError, redeem } from '../domain/oauth/redeem.ts';
 import { adjustAuthorization, canBeStored } from './adjust-authorization.ts';
 import { shownTarget } from './client-metadata.ts';
 import { routes } from './metadata.ts';
@@ -27,7 +27,6 @@ interface ProviderCall {
   body?: unknown;
   /** An error for a person, who cannot be redirected to the client. */
   refusal?: OauthErrorBody;
-  /** An internal error. */
   failure?: unknown;
 }
 
@@ -72,7 +71,6 @@ export function noteRefusal(request: IncomingMessage, body: OauthErrorBody) {
   callOf(request).refusal = body;
 }
 
-/** The client of a request, for the audit log. */
 export function clientOf(raw: IncomingMessage): { request_id: string; ip: string } {
   const { id, ip } = callOf(raw).request;
   return { request_id: id, ip };
@@ -142,9 +140,13 @@ const documentRetrySeconds = 30;
 function reportFailedFetch(call: ProviderCall) {
   const { error_description: description } = (call.body ?? {}) as Partial<OauthErrorBody>;
   if (description !== 'client_id metadata document fetch failed') return;
-  call.status = 503;
-  call.body = { error: 'temporarily_unavailable', error_description: description };
+  replaceAnswer(call, 503, 'temporarily_unavailable', description);
   call.reply.header('Retry-After', documentRetrySeconds);
+}
+
+function replaceAnswer(call: ProviderCall, status: number, error: string, description: string) {
+  call.status = status;
+  call.body = { error, error_description: description };
 }
 
 /** Short, because a client that sends parallel refreshes has a token from one of them already. */
@@ -160,24 +162,16 @@ async function storeRedemption({ server: { clock, database }, endGrant }: Connec
     await database.transaction(transaction => redeem(transaction, redemption, clock.now()));
   } catch (error) {
     if (!(error instanceof RedemptionError)) throw error;
+    if (error.reason === 'too_often') {
+      const description = 'The refresh token was redeemed too often. Use the tokens that it has issued.';
+      replaceAnswer(call, 429, 'temporarily_unavailable', description);
+      call.reply.header('Retry-After', siblingRetrySeconds);
+      return;
+    }
     if (error.reason === 'reused') await endGrant(ctx, issued.grantId);
-    refuseRedemption(call, error.reason);
+    // The provider's text for every invalid code or token, so that the answer reveals nothing.
+    replaceAnswer(call, 400, 'invalid_grant', 'grant request is invalid');
   }
-}
-
-function refuseRedemption(call: ProviderCall, reason: RedemptionRefusal) {
-  if (reason === 'too_often') {
-    call.status = 429;
-    call.body = {
-      error: 'temporarily_unavailable',
-      error_description: 'The refresh token was redeemed too often. Use the tokens that it has issued.',
-    };
-    call.reply.header('Retry-After', siblingRetrySeconds);
-    return;
-  }
-  call.status = 400;
-  // The provider's text for every invalid code or token, so that the answer reveals nothing.
-  call.body = { error: 'invalid_grant', error_description: 'grant request is invalid' };
 }
 
 /**

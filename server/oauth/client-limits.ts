@@ -1,9 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Context } from 'oidc-provider';
 import type { ServerDependencies } from '../dependencies.ts';
-import { DomainError } from '../domain/domain-error.ts';
-import { auditLimit } from '../http/audit-refusals.ts';
-import { charge, isExhausted, networkOf, openCounter, setRateLimitHeaders } from '../http/rate-limit.ts';
+import { refuseExhausted } from '../http/audit-refusals.ts';
+import { charge, networkOf, openCounter } from '../http/rate-limit.ts';
 import { callOf } from './call-provider.ts';
 
 /*
@@ -16,7 +15,6 @@ const hour = 60 * 60;
 /** The number of authorization requests per allowed registration. People connect a client again and again. */
 const requestsPerClient = 10;
 
-/** The hook of the route that registers clients. */
 export function chargeRegistrations(server: ServerDependencies) {
   return async (request: FastifyRequest, reply: FastifyReply) =>
     chargeNetwork(server, request, reply, 'oauth-client:ip', server.config.RATE_LIMIT_OAUTH_CLIENT);
@@ -49,9 +47,5 @@ async function chargeNetwork(
 ) {
   const now = clock.now();
   const counter = openCounter(bucket, `${bucket}:${networkOf(request.ip)}`, limit, hour, now);
-  const state = await charge(database, counter, now);
-  if (!isExhausted(state)) return;
-  auditLimit(audit, request, state);
-  setRateLimitHeaders(reply, state);
-  throw new DomainError('rate_limited');
+  refuseExhausted(audit, request, reply, await charge(database, counter, now));
 }

@@ -7,7 +7,6 @@ import { mcpUrlOf } from '../http/public-addresses.ts';
 import { formTargetOf, shownTarget } from './client-metadata.ts';
 import { toolScope } from './metadata.ts';
 
-/** An authorization request that awaits consent. */
 export interface ConsentRequest {
   id: string;
   clientId: string;
@@ -23,7 +22,6 @@ export interface ConsentRequest {
   returnTo: string;
 }
 
-/** The authorization requests, for the consent page. */
 export interface Consents {
   /** Returns undefined if the request is unknown, answered or expired, or comes from another browser. */
   find(request: FastifyRequest, reply: FastifyReply, id: string): Promise<ConsentRequest | undefined>;

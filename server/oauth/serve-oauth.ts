@@ -17,7 +17,6 @@ import { sendRefusalPage, sendReturnPage } from './refusal-page.ts';
 export interface Oauth {
   /** The plugin for the authorization endpoint, which browsers open. */
   servePages: FastifyPluginAsync;
-  /** The plugin for the endpoints that clients call. */
   serveEndpoints: FastifyPluginAsync;
   consents: Consents;
 }

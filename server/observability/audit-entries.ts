@@ -16,8 +16,6 @@ export type AuditEntries = { [Name in keyof typeof auditEntries]: z.input<(typeo
 
 export type AuditEntryName = keyof AuditEntries;
 
-/** The name of an entry that has an actor. */
 export type AdministrationEntryName = keyof typeof administrationEntries;
 
-/** The actor of a change in the administration. */
 export type AuditActor = { readonly by: 'operator' | 'server' } | { readonly by: 'user'; readonly by_user_id: number };

@@ -20,7 +20,6 @@ export function defineEntry<Shape extends z.ZodRawShape>(
   return { when, fields: z.strictObject(shape), ...(kind ? { kind: kind as never } : {}) };
 }
 
-/** Types of fields. Each takes the field's meaning for docs/audit-log.md. */
 export const text = (meaning: string) => z.string().describe(meaning);
 export const whole = (meaning: string) => z.int().describe(meaning);
 export const oneOf = <const Values extends readonly string[]>(values: Values, meaning: string) =>

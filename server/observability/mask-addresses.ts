@@ -4,7 +4,6 @@ import { canonicalAddress } from '../domain/users/canonical-address.ts';
 /** Returns 12 hexadecimal digits. Equal texts have equal digits, and the digits do not reveal the text. */
 export type HashText = (text: string) => string;
 
-/** Marks the cut of a text. */
 export const cutOff = '[…]';
 
 /** More than an ordinary line has. A hash takes as long as reading some hundred characters. */

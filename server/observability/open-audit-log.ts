@@ -4,7 +4,6 @@ import { type AuditLog, buildAuditLog } from './audit-log.ts';
 import type { Redactor } from './redactor.ts';
 import { standardOutput } from './standard-output.ts';
 
-/** Opens the audit log at the place that AUDIT_LOG names. */
 export function openAuditLog(
   { AUDIT_LOG }: Pick<Config, 'AUDIT_LOG'>,
   redactor: Redactor,

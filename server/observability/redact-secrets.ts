@@ -1,6 +1,5 @@
 import { cutOff } from './mask-addresses.ts';
 
-/** The replacement of a secret. */
 export const redacted = '[Redacted]';
 
 /** The names of secrets in headers, queries, connection strings and fields. */

@@ -37,7 +37,6 @@ const maxValues = 5_000;
 const maxItems = 1_000;
 const maxCachedNames = 500;
 
-/** The name of a field after redaction. */
 interface FieldName {
   shown: string;
   isSecret: boolean;
@@ -72,7 +71,6 @@ export function buildEnvironmentRedactor(environment: NodeJS.ProcessEnv): Redact
 }
 
 function readValue(root: unknown, redact: Redactor['text'], nameOf: (name: string) => FieldName): unknown {
-  /** The objects from the root to the current one, to detect cycles. */
   const path = new Set<object>();
   let count = 0;
   let characters = 0;

@@ -5,13 +5,11 @@ import type { ErrorReporter } from './error-reporter.ts';
 export interface SentryOptions {
   dsn: string;
   environment: string;
-  /** Redacts a value. */
   scrub(value: unknown): unknown;
 }
 
 const packageFile = new URL('../../package.json', import.meta.url);
 
-/** How long a stop waits for pending reports. */
 const flushMs = 2_000;
 
 /** Bounds the reports of a failure that every request causes. The log has all failures. */
