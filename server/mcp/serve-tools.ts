@@ -30,7 +30,7 @@ export function serveTools(server: ServerDependencies, endpoints: Endpoints) {
   const refuse = refuseInJsonRpc(server);
 
   /** Answers one message. It needs no session, so any server can answer any message. */
-  async function speak(protocolRequest: ProtocolRequest): Promise<ProtocolAnswer> {
+  async function answerMessage(protocolRequest: ProtocolRequest): Promise<ProtocolAnswer> {
     const { message, runTool: run } = protocolRequest;
     const era = run && eraOfPlainCall(protocolRequest);
     if (era) {
@@ -43,7 +43,7 @@ export function serveTools(server: ServerDependencies, endpoints: Endpoints) {
   }
 
   /** Answers a request. An unreadable body is reported after all other checks. */
-  async function answer(request: FastifyRequest, reply: FastifyReply, unreadable?: Error): Promise<ProtocolAnswer> {
+  async function answerRequest(request: FastifyRequest, reply: FastifyReply, unreadable?: Error): Promise<ProtocolAnswer> {
     if (!isAllowed(request.headers.origin)) {
       await chargeAddress(server, request, reply);
       throw new DomainError('origin_not_allowed');
@@ -61,25 +61,25 @@ export function serveTools(server: ServerDependencies, endpoints: Endpoints) {
     if (unreadable) throw unreadable;
     refuseUndeclaredQuery(useTools, request.query);
     if (!message) throw new DomainError('invalid_message');
-    return speak({
+    return answerMessage({
       message,
       headers: request.headers,
       runTool: call && (() => runTool(call, principal, request, reply)),
     });
   }
 
-  const begun = new WeakSet<FastifyRequest>();
+  const handled = new WeakSet<FastifyRequest>();
 
   async function handle(request: FastifyRequest, reply: FastifyReply, unreadable?: Error) {
     // A failure while the answer is sent must not charge the request a second time.
-    if (begun.has(request)) return refuse(unreadable, request, reply);
-    begun.add(request);
+    if (handled.has(request)) return refuse(unreadable, request, reply);
+    handled.add(request);
     try {
-      const spoken = await answer(request, reply, unreadable);
-      const { status, contentType, body } = spoken;
+      const answer = await answerRequest(request, reply, unreadable);
+      const { status, contentType, body } = answer;
       reply.status(status);
       if (status < 400) return contentType ? reply.type(contentType).send(body) : reply.send();
-      const refusal = keyedErrorOf(spoken);
+      const refusal = keyedErrorOf(answer);
       request.errorKey = refusal.error.key;
       return reply.send(refusal);
     } catch (error) {
@@ -100,8 +100,8 @@ export function serveTools(server: ServerDependencies, endpoints: Endpoints) {
 }
 
 /**
- * Whether a web page of an origin may use the tools. Only browsers send an origin. The check prevents DNS rebinding, in
- * which a page resolves its own name to a server inside the network.
+ * Whether a web page of an origin may use the tools. Only browsers send an origin. The check prevents DNS rebinding: a
+ * page could resolve its own name to a server inside the network.
  */
 export function allowsOrigin(config: Pick<Config, 'BASE_URL' | 'CORS_ORIGINS'>) {
   const allowed = [issuerOf(config), ...config.CORS_ORIGINS];

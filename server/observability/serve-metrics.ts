@@ -64,8 +64,8 @@ export async function serveMetrics(
 }
 
 /**
- * Accepts a Host that is an IP address, localhost or an allowed name. This prevents DNS rebinding, in which a web page
- * resolves its own name to this port and reads the answer.
+ * Accepts a Host that is an IP address, localhost or an allowed name. This prevents DNS rebinding: a web page
+ * could resolve its own name to this port and read the answer.
  */
 function allowHosts(names: readonly string[]) {
   const allowed = new Set(['localhost', ...names.map(name => name.toLowerCase())]);

@@ -7,7 +7,7 @@ export interface Redemption {
   issued: RecordUnderGrant[];
 }
 
-export type RedemptionRefusal =
+type RedemptionRefusal =
   /** The grant has ended, or a parallel request redeemed the code. */
   | 'refused'
   /** The refresh token was used again, too late or after one of its successors. One of the two users is a thief. */
