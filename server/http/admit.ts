@@ -6,7 +6,7 @@ import { DomainError } from '../domain/domain-error.ts';
 import type { Role } from '../entities/membership.ts';
 import { auditRefusedGrant } from './audit-refusals.ts';
 import { authenticate, chargeAddress } from './authenticate.ts';
-import type { GrantedBoard, Principal } from './identify-tokens.ts';
+import type { GrantedBoard, Principal } from './find-tokens.ts';
 import { type Admission, pathOf, routeMetadata } from './request-context.ts';
 
 /**

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { DomainError } from '../domain/domain-error.ts';
 import type { AuditEntries } from '../observability/audit-entries.ts';
 import type { AuditLog } from '../observability/audit-log.ts';
-import type { Principal } from './identify-tokens.ts';
+import type { Principal } from './find-tokens.ts';
 import type { AuthenticationFailure } from './look-up-token.ts';
 import { type BucketState, type HeaderSetter, isExhausted, setRateLimitHeaders } from './rate-limit.ts';
 

@@ -7,7 +7,7 @@ import { isDatabaseUnavailable } from '../database/unavailable.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import { auditFailedAuthentication, refuseExhausted } from './audit-refusals.ts';
-import type { Principal } from './identify-tokens.ts';
+import type { Principal } from './find-tokens.ts';
 import { lookUpToken, type TokenLookup } from './look-up-token.ts';
 import {
   type BucketState,

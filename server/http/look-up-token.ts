@@ -4,7 +4,7 @@ import type { Config } from '../config.ts';
 import { coalesceCalls } from '../database/coalesce-calls.ts';
 import type { Queryable } from '../database/database.ts';
 import { parseTokenText } from '../domain/tokens/token-text.ts';
-import { type IdentifiedRow, identifyTokens, type Principal, principalOf } from './identify-tokens.ts';
+import { findTokens, type Principal, principalOf, type TokenRow } from './find-tokens.ts';
 import { mcpUrlOf } from './public-addresses.ts';
 import { type BucketState, type Counter, type Limits, stateOf, tokenCounter } from './rate-limit.ts';
 
@@ -77,7 +77,7 @@ const noHash = Buffer.alloc(32);
 async function lookUpTokens(database: Queryable, lookups: Lookup[]): Promise<LookupResult[]> {
   // The window does not depend on the token, which only the statement finds.
   const windows = lookups.map(lookup => counterOf(lookup, 0));
-  const rows = await database.query(identifyTokens, {
+  const rows = await database.query(findTokens, {
     tokenIds: lookups.map(({ credential }) => (credential.kind === 'api' ? credential.tokenId : null)),
     hashes: lookups.map(({ credential }) => (credential.kind === 'api' ? credential.hash : null)),
     accessHashes: lookups.map(({ credential }) => (credential.kind === 'access' ? credential.hash : null)),
@@ -99,7 +99,7 @@ async function lookUpTokens(database: Queryable, lookups: Lookup[]): Promise<Loo
   // earlier request gets one less.
   const takeCount = (key: string) => {
     const count = counts[key];
-    if (count === undefined) throw new Error('identify_tokens left a counter out');
+    if (count === undefined) throw new Error('find_tokens left a counter out');
     counts[key] = count - 1;
     return count;
   };
@@ -114,7 +114,7 @@ function counterOf({ bucket, config, now }: Lookup, tokenId: number): Counter | 
   return bucket && tokenCounter(bucket, tokenId, config, now);
 }
 
-function resultOf(lookup: Lookup, row: IdentifiedRow | undefined, takeCount: (key: string) => number): LookupResult {
+function resultOf(lookup: Lookup, row: TokenRow | undefined, takeCount: (key: string) => number): LookupResult {
   const { credential, now } = lookup;
   const ip = stateOf(lookup.ip, takeCount(lookup.ip.key), now);
   const counter = row?.is_charged ? counterOf(lookup, row.id) : undefined;
@@ -135,7 +135,7 @@ function resultOf(lookup: Lookup, row: IdentifiedRow | undefined, takeCount: (ke
   };
 }
 
-function failureOf(credential: Credential, row: IdentifiedRow | undefined, isMatching: boolean): AuthenticationFailure {
+function failureOf(credential: Credential, row: TokenRow | undefined, isMatching: boolean): AuthenticationFailure {
   if (credential.kind === 'none') return { reason: credential.reason };
   if (!row) return { reason: credential.kind === 'access' ? 'access_token' : 'unknown' };
   const reason = !isMatching ? 'wrong_secret' : row.is_revoked ? 'revoked' : 'expired';

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { ErrorKey } from '../../contract/errors.ts';
 import type { Route, RouteMetadata } from '../../contract/routes.ts';
 import type { Actor } from '../domain/operation.ts';
-import type { Principal } from './identify-tokens.ts';
+import type { Principal } from './find-tokens.ts';
 import type { Idempotency, StoredAnswer } from './look-up-token.ts';
 import type { BucketState, Counter } from './rate-limit.ts';
 

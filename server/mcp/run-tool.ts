@@ -6,7 +6,7 @@ import type { ServerDependencies } from '../dependencies.ts';
 import type { DomainError } from '../domain/domain-error.ts';
 import { authorize } from '../http/admit.ts';
 import { refusalFor } from '../http/error-handler.ts';
-import type { Principal } from '../http/identify-tokens.ts';
+import type { Principal } from '../http/find-tokens.ts';
 import { replayedHeader } from '../http/operation-runner.ts';
 import { type Endpoints, validateAnswer } from '../http/ts-rest.ts';
 import { issuesOfCall, type ToolCall } from './tool-call.ts';

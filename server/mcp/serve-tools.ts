@@ -43,7 +43,11 @@ export function serveTools(server: ServerDependencies, endpoints: Endpoints) {
   }
 
   /** Answers a request. An unreadable body is reported after all other checks. */
-  async function answerRequest(request: FastifyRequest, reply: FastifyReply, unreadable?: Error): Promise<ProtocolAnswer> {
+  async function answerRequest(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    unreadable?: Error,
+  ): Promise<ProtocolAnswer> {
     if (!isAllowed(request.headers.origin)) {
       await chargeAddress(server, request, reply);
       throw new DomainError('origin_not_allowed');

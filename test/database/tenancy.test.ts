@@ -36,7 +36,7 @@ const startsWithoutAccount: Record<string, string> = {
   delete_old_events: 'Deletes the old events of all accounts.',
   fill_invitations: 'Fills a column in rows that select_unfilled_invitations found in all accounts.',
   find_oauth_record: 'Finds a record of OAuth by its hash, and then the token and the account that it names.',
-  identify_tokens: 'Finds tokens by their secrets.',
+  find_tokens: 'Finds tokens by their secrets.',
   insert_password_link: 'Finds a person, who may sign in unless blocked in every account.',
   insert_session: 'Finds a person, who may sign in unless blocked in every account.',
   leave_password_link_mail: 'Finds a person, who may sign in unless blocked in every account.',

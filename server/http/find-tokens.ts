@@ -19,8 +19,8 @@ export interface GrantedBoard {
  * The rate limit of a token is charged only if the secret is right, so that knowing an id is not enough to exhaust it. A
  * replay of a stored answer is not charged.
  */
-export const identifyTokens = sql(
-  'identify_tokens',
+export const findTokens = sql(
+  'find_tokens',
   {
     arguments: {
       tokenIds: array(nullable(bigint())),
@@ -122,12 +122,12 @@ export const identifyTokens = sql(
   from (select) as always left join token on true`,
 );
 
-export type IdentifiedRow = RowOf<typeof identifyTokens>;
+export type TokenRow = RowOf<typeof findTokens>;
 
 /** The token of a request, with its account and its issuer. */
 export type Principal = ReturnType<typeof principalOf>;
 
-export function principalOf(row: IdentifiedRow) {
+export function principalOf(row: TokenRow) {
   return {
     tokenId: row.id,
     tokenName: row.name,
