@@ -71,7 +71,7 @@ const countsQuery = `
 /** Every request looks up its token before its transaction. */
 async function identify(database: Database, of: (name: string) => Query<Values, Row>) {
   const only = <T>(value: T) => [value];
-  const [token] = await database.query(of('find_tokens'), {
+  const [token] = await database.query(of('identify_tokens'), {
     tokenIds: only(1),
     hashes: only(Buffer.alloc(32)),
     accessHashes: only(null),
