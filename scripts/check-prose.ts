@@ -34,17 +34,7 @@ const constructions = new RegExp(
 const fragments =
   /^(?:is|are|was|were|of|by|that|which|what|with|in|has|have|can|may|does|do|gets?|answers?|says?|keeps?|refuses?|finds?|leaves?)\b/i;
 
-const folders = [
-  'server',
-  'contract',
-  'client',
-  'test',
-  'scripts',
-  'migrations',
-  'docs',
-  'README.md',
-  'CONTRIBUTING.md',
-];
+const folders = ['server', 'contract', 'client', 'test', 'scripts', 'docs', 'README.md', 'CONTRIBUTING.md'];
 const given = process.argv.slice(2);
 const files = execFileSync('git', ['ls-files', '--', ...(given.length > 0 ? given : folders)], { encoding: 'utf8' })
   .split('\n')
