@@ -9,7 +9,7 @@ export type Outcome = (
   | { result: 'refused'; reason: string }
   | { result: 'failed'; reason: string; retryAfterMs?: number | undefined }
 ) & {
-  /** The answer to a post; undefined if there was none. */
+  /** The answer to a post; undefined without an answer. */
   answer?: OutgoingAnswer;
 };
 
@@ -20,7 +20,7 @@ export interface Channel<Item> {
   send(item: Item, signal?: AbortSignal): Promise<Outcome>;
 }
 
-/** Makes one try on a channel, measures it and counts it. Throws what the channel throws. */
+/** Makes one try on a channel, measures it and counts it. Throws the errors of the channel. */
 export async function deliver<Item>(
   channel: Channel<Item>,
   item: Item,
@@ -71,7 +71,7 @@ export async function post(
   return { result: 'failed', reason, retryAfterMs: parseRetryAfter(retryAfter, now), answer };
 }
 
-/** Returns the milliseconds of a Retry-After header: a date, or seconds, in which Discord uses fractions (RFC 9110, 10.2.3). */
+/** Returns the milliseconds of a Retry-After header: a date or seconds (RFC 9110, 10.2.3). Discord sends fractions. */
 function parseRetryAfter(value: string | undefined, now: Date): number | undefined {
   if (value === undefined) return undefined;
   if (/^\d{1,9}(\.\d+)?$/.test(value)) return Math.ceil(Number(value) * 1000);

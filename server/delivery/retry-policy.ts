@@ -63,7 +63,7 @@ export function nextTry(policy: RetryPolicy, { failedTries, retryAfterMs, ageMs 
 const shortestPauseMs = 5_000;
 const longestPauseMs = 5 * minuteMs;
 
-/** Returns the pause between two single tries of a failing endpoint: the time for which it has been failing. */
+/** Returns the pause between two single tries of a failing endpoint. It grows with the duration of the failure. */
 export function pauseMs(failingForMs: number): number {
   const pause = Math.min(Math.max(failingForMs, shortestPauseMs), longestPauseMs);
   return withJitter(pause, retryPolicies.webhook.jitter);

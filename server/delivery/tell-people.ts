@@ -7,6 +7,7 @@ import type { Tables } from '../database/tables.ts';
 import { chatEventTypes } from '../domain/chat/chat-event-types.ts';
 import { findAccountOfEvent } from '../domain/events/find-account-of-event.ts';
 import { targetIdInEvent } from '../domain/events/recorded-event.ts';
+import { activeMemberships } from '../domain/members/authority.ts';
 import type { NotificationToMail } from '../domain/notifications/notification-to-mail.ts';
 import { chatQueue } from './chat/chat-queues.ts';
 import type { TaskDependencies } from './dependencies.ts';
@@ -86,12 +87,10 @@ function selectRecipients(
       .selectFrom(candidatesOf(db, $).as('c'))
       // Looks members up one by one: a plan that was made for a small account must not join all members.
       .innerJoinLateral(
-        from =>
-          from
-            .selectFrom('memberships as m')
+        () =>
+          activeMemberships(db, $.accountId)
             .select('m.user_id')
-            .where('m.account_id', '=', $.accountId)
-            .whereRef('m.user_id', '=', 'c.user_id')
+            .where('m.user_id', '=', sql.ref<number>('c.user_id'))
             .limit(1)
             .as('m'),
         join => join.onTrue(),
@@ -101,13 +100,6 @@ function selectRecipients(
       .where('u.is_placeholder', '=', false)
       .where('u.id', '>', $.after)
       .where('u.id', 'is distinct from', $.actorId)
-      .where(u =>
-        u.not(
-          u.exists(
-            u.selectFrom('user_blocks as b').where('b.account_id', '=', $.accountId).whereRef('b.user_id', '=', 'u.id'),
-          ),
-        ),
-      )
       .orderBy('u.id')
       .limit(batchSize),
   );
@@ -141,7 +133,7 @@ const selectAuthor = selectRecipients('select_author_to_tell', (db, $) =>
 );
 
 /**
- * The users whom each type of event notifies. Authors learn the result of their submission. Authors who may publish
+ * The users to notify of each type of event. Authors learn the result of their submission. Authors who may publish
  * without approval are the actor of idea.created, so they get no notification.
  */
 const recipientsOfType: Record<string, typeof selectFollowers> = {
@@ -170,12 +162,6 @@ const insertNotifications = query(
       )
       .onConflict(conflict => conflict.columns(['account_id', 'event_id', 'user_id']).doNothing())
       .returning(['id', 'user_id']),
-);
-
-const addMailJobs = query('add_mail_people_jobs', (db, $: Arguments<{ payloads: readonly string[] }>) =>
-  db
-    .selectFrom(sql<{ payload: string }>`unnest(${$.payloads}::json[])`.as<'p'>(sql`p(payload)`))
-    .select(sql`graphile_worker.add_job('mail_people', p.payload)`.as('job')),
 );
 
 /**
@@ -215,11 +201,9 @@ async function tellBatch(transaction: Transaction, event: AccountEvent, after: n
   const entries: NotificationToMail[] = notifications
     .filter(({ user_id }) => mailable.has(user_id))
     .map(({ id }) => ({ account_id: accountId, id }));
-  const payloads: string[] = [];
   for (let i = 0; i < entries.length; i += mailBatchSize) {
-    payloads.push(JSON.stringify(entries.slice(i, i + mailBatchSize)));
+    await addJob(transaction, { task: 'mail_people', payload: entries.slice(i, i + mailBatchSize) });
   }
-  if (payloads.length > 0) await transaction.query(addMailJobs, { payloads });
   if (recipients.length < batchSize) return;
   const payload: TellPeople = { account_id: accountId, event_id: event.eventId, after: last.id };
   await addJob(transaction, { task: 'tell_people', payload, queueName: `people:${ideaId % 8}` });

@@ -175,7 +175,7 @@ const insertVoter = query('insert_voter_of_user', (db, $: Arguments<{ accountId:
     .returning('id'),
 );
 
-/** Finds or creates the voter of a person. Before the first vote there is none. */
+/** Finds or creates the voter of a person. The first vote creates it. */
 async function requireVoter(queryable: Queryable, actor: Actor): Promise<number> {
   if (actor.voterId !== noVoter) return actor.voterId;
   const [voter] = await queryable.query(insertVoter, { accountId: actor.accountId, userId: actor.userId });

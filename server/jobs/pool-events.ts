@@ -20,7 +20,7 @@ export function logJobs(logger: Logger): GraphileLogger {
   return new GraphileLogger(() => (level, message, meta) => {
     const { failure, job, error } = (meta ?? {}) as { failure?: boolean; job?: Job; error?: unknown };
     if (failure && job) {
-      // Its message repeats the error's, in which PostgreSQL may quote a value. The log must not contain values.
+      // Drops the message: it repeats the error's message, and PostgreSQL may quote a value there.
       const { id, task_identifier: task, attempts: attempt } = job;
       logger.error({ err: error, task, jobId: id, attempt }, 'a job failed');
       return;

@@ -12,7 +12,7 @@ export interface JobPool {
 /** One account takes at most half of the slots for chats and for webhooks. */
 const accountsAtOnce = 2;
 
-/** The slots for webhooks, of which one account may take `concurrency`. No other pool is larger. */
+/** The slots for webhooks. One account may take `concurrency` of them. No other pool is larger. */
 export const webhookSlots = (concurrency: number) => accountsAtOnce * concurrency;
 
 /**

@@ -1,7 +1,6 @@
 import { EventEmitter } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Runner as GraphileRunner, run, type WorkerEvents } from 'graphile-worker';
-import type { Logger } from 'pino';
-import type { Queryable } from '../database/database.ts';
 import type { Mailer } from '../delivery/mail/mailer.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { buildUnsubscribeTokens } from '../domain/notifications/unsubscribe-token.ts';
@@ -9,7 +8,7 @@ import { buildSecretBox } from '../domain/secret-box.ts';
 import { buildAddressTokens } from '../domain/users/change-address.ts';
 import { wakeOverdueLanes } from '../domain/webhooks/wake-lanes.ts';
 import type { OutgoingRequests } from '../outgoing/outgoing-request.ts';
-import { type Lease, takeLease } from './lease.ts';
+import { takeLease } from './lease.ts';
 import { countJobs, followQueues, logJobs } from './pool-events.ts';
 import { buildPools, type JobPool } from './pools.ts';
 import { buildCrontab, buildTasks } from './tasks.ts';
@@ -47,7 +46,7 @@ const prefetchMs = 1_000;
 
 /**
  * Starts the pools that run jobs, with their own connections and a lease. When the lease is lost, other processes take
- * over the jobs. So the runner closes its connections at once: none of its later results may count. The next runner opens
+ * over the jobs. So the runner closes its connections at once, because its later results must not count. The next runner opens
  * new connections.
  */
 export async function startRunner({ url, appKey, timing, ...deps }: RunnerOptions): Promise<Runner> {
@@ -112,7 +111,9 @@ export async function startRunner({ url, appKey, timing, ...deps }: RunnerOption
     });
   // A rejection before anybody awaits `ended` must not end the process.
   ended.catch(() => {});
-  recoverJobs({ lease, queue, ended, logger, intervalMs: timing.recoveryIntervalMs });
+  const over = new AbortController();
+  ended.finally(() => over.abort()).catch(() => {});
+  void recoverJobs(over.signal);
   // Jobs may be locked whose rows never arrived. They stay locked until another runner replaces this one.
   connections.once('answer lost', () => finish('an answer of PostgreSQL was lost'));
   // Readiness must not wait for the next full minute.
@@ -126,6 +127,23 @@ export async function startRunner({ url, appKey, timing, ...deps }: RunnerOption
       await ended.catch(error => logger.warn({ err: error }, 'the worker did not stop cleanly'));
     },
   };
+
+  /** Periodically frees the jobs of dead processes, and wakes the lanes that waited in their memory. */
+  async function recoverJobs(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        const dead = await lease.recoverJobs();
+        if (dead.length > 0) {
+          logger.warn({ workers: dead }, 'freed the jobs of workers that died');
+          await wakeOverdueLanes(queue, 0);
+        }
+      } catch (error) {
+        if (!signal.aborted) logger.warn({ err: error }, 'could not look for the jobs of dead workers');
+      }
+      const delayMs = timing.recoveryIntervalMs * (0.75 + Math.random() / 2);
+      await delay(delayMs, undefined, { signal, ref: false }).catch(() => {});
+    }
+  }
 
   function startPool({ taskList, concurrency, hasCron }: JobPool): Promise<GraphileRunner> {
     const events: WorkerEvents = new EventEmitter();
@@ -156,35 +174,4 @@ export async function startRunner({ url, appKey, timing, ...deps }: RunnerOption
       },
     });
   }
-}
-
-interface RecoveryOptions {
-  lease: Lease;
-  queue: Queryable;
-  ended: Promise<void>;
-  logger: Logger;
-  intervalMs: number;
-}
-
-/** Periodically frees the jobs of dead processes, and wakes the lanes that waited in their memory. */
-function recoverJobs({ lease, queue, ended, logger, intervalMs }: RecoveryOptions) {
-  let isOver = false;
-  const over = () => {
-    isOver = true;
-  };
-  ended.then(over, over);
-  const recover = async () => {
-    if (isOver) return;
-    try {
-      const dead = await lease.recoverJobs();
-      if (dead.length > 0) {
-        logger.warn({ workers: dead }, 'freed the jobs of workers that died');
-        await wakeOverdueLanes(queue, 0);
-      }
-    } catch (error) {
-      if (!isOver) logger.warn({ err: error }, 'could not look for the jobs of dead workers');
-    }
-    if (!isOver) setTimeout(recover, intervalMs * (0.75 + Math.random() / 2)).unref();
-  };
-  void recover();
 }

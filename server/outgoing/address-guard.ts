@@ -70,7 +70,7 @@ function familyOf(family: unknown): number {
 const globalUnicast = ipaddr.parseCIDR('2000::/3');
 
 /**
- * A public address at which Azure serves its virtual machines. Other clouds serve metadata at addresses that are not
+ * Azure serves its virtual machines at this public address. Other clouds serve metadata at addresses that are not
  * public, such as 169.254.169.254.
  */
 const azurePlatform = '168.63.129.16';

@@ -8,7 +8,7 @@ import { strictHeaders } from './shell/headers.ts';
 
 declare module 'fastify' {
   interface FastifyReply {
-    /** Another server to which a form of the page may lead, as a source of form-action. */
+    /** Another allowed target of the page's forms, as a source of form-action. */
     formTarget: string | null;
     /** Whether the page loads copy.js. */
     hasCopyButtons: boolean;

@@ -62,7 +62,7 @@ export function describeEvent(body: EventBody, urlOf: (board: string, ideaId: nu
   }
 }
 
-/** The message with which an operator tests a channel. */
+/** The message of an operator's test of a channel. */
 export function describeTest(boardName: string): ChatMessage {
   return {
     sentence: [{ text: 'Idea-Board will post here about the board ' }, nameOf(boardName)],

@@ -73,7 +73,7 @@ export function buildAccountMailTasks(deps: TaskDependencies) {
       noticeTo(payload.user_id, {
         subject: 'A new address for Idea-Board was requested',
         purpose:
-          'Somebody with your password asked to change this address, with which you sign in to Idea-Board. The address changes when they confirm the new one. If this was not you, set a new password now. This signs out everybody and keeps this address.',
+          'Somebody with your password asked to change your sign-in address for Idea-Board from this one to another. The address changes when they confirm the new one. If this was not you, set a new password now. This signs out everybody and keeps this address.',
       }),
     ),
 

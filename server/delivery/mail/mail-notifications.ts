@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import { targetIdInEvent, textInEvent } from '../../domain/events/recorded-event.ts';
 import { ideaUrl } from '../../domain/ideas/present-idea.ts';
+import { activeMemberships } from '../../domain/members/authority.ts';
 import type { NotificationToMail } from '../../domain/notifications/notification-to-mail.ts';
 import type { NotificationKind } from '../../domain/notifications/notification-words.ts';
 import { type Subscription, unsubscribeUrl } from '../../domain/notifications/unsubscribe-token.ts';
@@ -34,9 +35,7 @@ const selectDue = query('select_due_notifications', (db, $: Arguments<{ accountI
   db
     .selectFrom('notifications as n')
     .innerJoin('users as u', 'u.id', 'n.user_id')
-    .innerJoin('memberships as m', join =>
-      join.on('m.account_id', '=', $.accountId).onRef('m.user_id', '=', 'n.user_id'),
-    )
+    .innerJoin(activeMemberships(db, $.accountId).select('m.user_id').as('m'), 'm.user_id', 'n.user_id')
     .leftJoin('events as e', join => join.on('e.account_id', '=', $.accountId).onRef('e.id', '=', 'n.event_id'))
     .leftJoinLateral(
       from =>
@@ -91,16 +90,6 @@ const selectDue = query('select_due_notifications', (db, $: Arguments<{ accountI
     .where(n => n('n.id', '=', n.fn.any($.ids)))
     .where('n.mailed_at', 'is', null)
     .where('u.notification_email', 'is not', null)
-    .where(n =>
-      n.not(
-        n.exists(
-          n
-            .selectFrom('user_blocks as b')
-            .where('b.account_id', '=', $.accountId)
-            .whereRef('b.user_id', '=', 'n.user_id'),
-        ),
-      ),
-    )
     .where(n => n.or([n('f.idea_id', 'is not', null), n('n.kind', 'not in', followedKinds)]))
     .orderBy('n.id'),
 );

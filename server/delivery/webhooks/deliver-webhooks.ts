@@ -215,16 +215,8 @@ const claimProbe = query('claim_webhook_probe', (db, $: Arguments<AccountEndpoin
         .where(w => w.or([w('w.probed_until', 'is', null), w('w.probed_until', '<=', now)]))
         .returning('w.id'),
     )
-    .with('well', cte =>
-      cte
-        .selectFrom('webhook_endpoints as w')
-        .select('w.id')
-        .where('w.account_id', '=', $.accountId)
-        .where('w.id', '=', $.endpointId)
-        .where('w.failing_since', 'is', null),
-    )
-    .selectNoFrom(endpoint => [
-      endpoint.exists(endpoint.selectFrom('claimed')).as('is_claimed'),
-      endpoint.exists(endpoint.selectFrom('well')).as('is_well'),
-    ]),
+    .selectFrom('webhook_endpoints as w')
+    .select(w => [w.exists(w.selectFrom('claimed')).as('is_claimed'), w('w.failing_since', 'is', null).as('is_well')])
+    .where('w.account_id', '=', $.accountId)
+    .where('w.id', '=', $.endpointId),
 );

@@ -74,7 +74,7 @@ export function buildDeliverySlots(accountShare: number, quickMs: number) {
   }
 
   return {
-    /** Takes a slot. Returns false if there is none; then the lane waits. */
+    /** Takes a slot. Returns false without a free slot; then the lane waits. */
     take(lane: Lane): boolean {
       if (!hasRoom(lane)) return wait(lane);
       const key = laneKey(lane);

@@ -50,47 +50,32 @@ function deliveryAfter(dueAt: RawBuilder<string>, { state, nextAttemptAt, finish
   };
 }
 
-/** Tries of one account. */
-interface SuccessColumns {
+/** The attempts as a table a. Their names are in quotation marks, because they come from the type Attempt. */
+function attemptsOf(attempts: RawBuilder<string>) {
+  return sql<Attempt>`json_to_recordset(${attempts}::json)`.as<'a'>(
+    sql`a("deliveryId" bigint, "attemptedAt" timestamptz, "durationMs" integer, status integer, response text,
+      "isProbe" boolean, "dueAt" timestamptz)`,
+  );
+}
+
+interface Successes {
   accountId: number;
-  deliveryIds: readonly number[];
-  attemptedAt: readonly Date[];
-  durationsMs: readonly number[];
-  statuses: readonly (number | null)[];
-  responses: readonly (string | null)[];
-  areProbes: readonly boolean[];
-  dueAt: readonly string[];
-}
-
-interface Success {
-  delivery_id: number;
-  attempted_at: string;
-  duration_ms: number;
-  status: number;
-  response: string | null;
-  is_probe: boolean;
-  due_at: string;
-}
-
-function successesOf($: Arguments<SuccessColumns>) {
-  return sql<Success>`unnest(
-    ${$.deliveryIds}::bigint[], ${$.attemptedAt}::timestamptz[], ${$.durationsMs}::integer[], ${$.statuses}::integer[],
-    ${$.responses}::text[], ${$.areProbes}::boolean[], ${$.dueAt}::timestamptz[]
-  )`.as<'a'>(sql`a(delivery_id, attempted_at, duration_ms, status, response, is_probe, due_at)`);
+  /** The JSON of an array of attempts. */
+  attempts: string;
 }
 
 /** One statement for all writes, because it runs for nearly every delivery. */
-const recordSuccesses = query('record_webhook_successes', (db, $: Arguments<SuccessColumns>) =>
+const recordSuccesses = query('record_webhook_successes', (db, $: Arguments<Successes>) =>
   db
-    .with('attempts', cte => cte.selectFrom(successesOf($)).selectAll())
+    .with('attempts', cte => cte.selectFrom(attemptsOf($.attempts)).selectAll())
     .with('delivered', cte =>
       cte
         .updateTable('webhook_deliveries as d')
         .from('attempts as a')
-        .set(deliveryAfter(sql`a.due_at`, { state: sql`'delivered'`, nextAttemptAt: sql`null`, finishedAt: now }))
+        .set(deliveryAfter(sql`a."dueAt"`, { state: sql`'delivered'`, nextAttemptAt: sql`null`, finishedAt: now }))
         .where('d.account_id', '=', $.accountId)
-        .whereRef('d.id', '=', 'a.delivery_id')
-        .returning(['d.id', 'd.endpoint_id', 'd.is_redacted', 'a.is_probe']),
+        .whereRef('d.id', '=', 'a.deliveryId')
+        .returning(['d.id', 'd.endpoint_id', 'd.is_redacted', 'a.isProbe']),
     )
     .with('inserted', cte =>
       cte
@@ -99,8 +84,8 @@ const recordSuccesses = query('record_webhook_successes', (db, $: Arguments<Succ
         .expression(from =>
           from
             .selectFrom('attempts as a')
-            .innerJoin('delivered as d', 'd.id', 'a.delivery_id')
-            .select([$.accountId.as('account_id'), 'd.id', 'a.attempted_at', 'a.duration_ms', 'a.status'])
+            .innerJoin('delivered as d', 'd.id', 'a.deliveryId')
+            .select([$.accountId.as('account_id'), 'd.id', 'a.attemptedAt', 'a.durationMs', 'a.status'])
             // The body was redacted during the try. The answer may repeat the removed text.
             .select(d => d.case().when('d.is_redacted', '=', false).then(d.ref('a.response')).end().as('response')),
         ),
@@ -108,7 +93,7 @@ const recordSuccesses = query('record_webhook_successes', (db, $: Arguments<Succ
     .with('endpoints', cte =>
       cte
         .selectFrom('delivered as d')
-        .select(['d.endpoint_id', sql<boolean>`bool_or(d.is_probe)`.as('is_probe')])
+        .select(['d.endpoint_id', sql<boolean>`bool_or(d."isProbe")`.as('is_probe')])
         .groupBy('d.endpoint_id'),
     )
     // Updates only failing endpoints. Otherwise the lanes of an endpoint would wait for each other's row lock.
@@ -177,7 +162,7 @@ const noteFailure = query('note_webhook_failure', (db, $: Arguments<AccountEndpo
     .returning(sql<boolean>`w.failing_since <= now() - ${maxFailingDays} * interval '1 day'`.as('is_hopeless')),
 );
 
-/** The reasons for which the server disables an endpoint, as the account's admins read them. */
+/** The reasons of the server to disable an endpoint, as the account's admins read them. */
 const disabledReasons = {
   gone: 'The endpoint answered 410 Gone',
   failing: `Nothing could be delivered for ${maxFailingDays} days`,
@@ -187,16 +172,7 @@ export function recordAttempts(database: Database, queue: Queryable, audit: Audi
   return {
     /** Records a delivered try. Resolves to true if the endpoint was failing before. */
     recordSuccess: coalesceCallsByAccount(async (accountId, attempts: Attempt[]) => {
-      const rows = await queue.query(recordSuccesses, {
-        accountId,
-        deliveryIds: attempts.map(one => one.deliveryId),
-        attemptedAt: attempts.map(one => one.attemptedAt),
-        durationsMs: attempts.map(one => one.durationMs),
-        statuses: attempts.map(one => one.status),
-        responses: attempts.map(one => one.response),
-        areProbes: attempts.map(one => one.isProbe),
-        dueAt: attempts.map(one => one.dueAt),
-      });
+      const rows = await queue.query(recordSuccesses, { accountId, attempts: JSON.stringify(attempts) });
       const recovering = new Set(rows.map(row => row.delivery_id));
       return attempts.map(({ deliveryId }) => recovering.has(deliveryId));
     }),
