@@ -38,7 +38,7 @@ export function buildAdapter({
         const expiresAt = after(now, expiresInSeconds);
         const { grantId, clientId } = payload;
         if (typeof grantId !== 'string') {
-          await storeRecord(database, model, { id, payload: withHashedSecret(model, payload), now, expiresAt });
+          await storeRecord(database, { model, id, payload: withHashedSecret(model, payload), now, expiresAt });
           return;
         }
         const clientKeptUntil = after(now, usedClientSeconds);

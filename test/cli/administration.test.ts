@@ -76,7 +76,7 @@ test.concurrent('a refused command prints one line, exits with 1 and writes noth
   expect(refusals).toEqual([
     'Another account has the slug acme',
     'The slug "Not a slug" must be 1 to 63 lower-case letters, digits and hyphens, with no hyphen at either end',
-    'The last owner of an account cannot be demoted: make another one first',
+    'The last owner of an account cannot be demoted: make another user an owner first',
     'Another board of the account has the slug web-app',
     "open is the board's last status of the category inbox, where new ideas start: it cannot be removed",
     'The plan free of the account does not allow the Agent API',

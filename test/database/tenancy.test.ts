@@ -50,7 +50,6 @@ const startsWithoutAccount: Record<string, string> = {
   remove_oauth_records_of_user: 'Ends the access of a person in all their accounts.',
   revoke_tokens_of_user: 'Ends the access of a person in all their accounts.',
   select_account_of_event: 'Finds the account of an event for a job of an older version.',
-  select_account_of_invitation: 'Finds the account of an invitation by the token of the link.',
   select_account_of_notifications: 'Finds the account of notifications for a job of an older version.',
   select_account_with_rows_of_user: 'Finds an account with rows of a person.',
   select_acting_user: 'Finds an account by its slug.',

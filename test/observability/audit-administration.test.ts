@@ -365,8 +365,8 @@ const cases: Cases = {
     };
   },
   'oauth.consent_denied': async () => {
-    const interaction = { id: 'a request', payload: {}, now: new Date(), expiresAt: new Date('2100-01-01') };
-    await storeRecord(server.database, 'Interaction', interaction);
+    const request = { id: 'a request', payload: {}, now: new Date(), expiresAt: new Date('2100-01-01') };
+    await storeRecord(server.database, { model: 'Interaction', ...request });
     return async admin => {
       const told = { user_id: world.ownerId, ...account(), client_id: 'a client' };
       await refuseConsent(admin, {

@@ -4,6 +4,7 @@ import { AdministrationError, administrationIn } from '../../domain/administrati
 import { acceptInvitation, signUpByInvitation } from '../../domain/invitations/accept-invitation.ts';
 import { invitationDays } from '../../domain/invitations/invite-member.ts';
 import { type FollowedInvitation, readInvitation } from '../../domain/invitations/open-invitations.ts';
+import { hashOfSecret } from '../../domain/sign-in/secret-text.ts';
 import { asRole } from '../../entities/membership.ts';
 import { definePage } from '../../pages/shell/page.ts';
 import { FormProblem, fieldOf, type Problem } from '../shell/form.ts';
@@ -79,9 +80,10 @@ export function serveInvitationLinks(app: FastifyInstance, server: ServerDepende
   }
 
   async function requireInvitation({ request }: Visit<undefined>) {
-    const invitation = await readInvitation(database, fieldOf(request.params, 'token'), clock.now());
+    const hash = hashOfSecret(fieldOf(request.params, 'token'));
+    const invitation = hash && (await readInvitation(database, hash, clock.now()));
     if (!invitation) throw expiredLink();
-    return invitation;
+    return { ...invitation, hash };
   }
 }
 

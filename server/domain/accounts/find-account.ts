@@ -1,5 +1,5 @@
 import { type Expression, type InferResult, type Kysely, sql } from 'kysely';
-import { type Arguments, query, type RowOf } from '../../database/query.ts';
+import { type Arguments, query } from '../../database/query.ts';
 import type { Tables } from '../../database/tables.ts';
 import { Account } from '../../entities/account.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
@@ -11,7 +11,7 @@ export async function requireAccount(admin: Administration, slug: string): Promi
   return requireUsable(await admin.em.findOneOrFail(Account, { slug }, { failHandler }));
 }
 
-/** By id, because another account may have the slug by now. */
+/** Finds an account by id, because another account may have its slug by now. */
 export async function requireAccountById(admin: Administration, accountId: number): Promise<Account> {
   return requireUsable(await admin.em.findOneOrFail(Account, accountId, { failHandler: accountIsGone }));
 }
@@ -23,22 +23,25 @@ export function requireUsable(account: Account): Account {
 }
 
 const selectAccountLocked = query('lock_account', (db, $: Arguments<{ accountId: number }>) =>
-  db.selectFrom('accounts').select(['plan', 'erasure_began_at']).where('id', '=', $.accountId).forNoKeyUpdate(),
+  db.selectFrom('accounts').select('id').where('id', '=', $.accountId).forNoKeyUpdate(),
 );
 
-/** An account that nobody else changes until the transaction ends. */
-export type LockedAccount = RowOf<typeof selectAccountLocked>;
+/** Serializes changes that depend on other rows of the account, such as its owners or the number of its webhooks. */
+export async function lockAccount(admin: Administration, accountId: number): Promise<void> {
+  await admin.query(selectAccountLocked, { accountId });
+}
 
-/** Serializes changes that depend on what the account has: on its owners, or on the number of its webhooks. */
-export async function lockAccount(admin: Administration, accountId: number): Promise<LockedAccount | undefined> {
-  const [account] = await admin.query(selectAccountLocked, { accountId });
-  return account;
+/** Locks an account, and refuses it if its erasure has begun. */
+export async function requireLockedAccount(admin: Administration, accountId: number): Promise<Account> {
+  await lockAccount(admin, accountId);
+  const options = { refresh: true, failHandler: accountIsGone };
+  return requireUsable(await admin.em.findOneOrFail(Account, accountId, options));
 }
 
 /** An account with the addresses of its owners, the oldest owner first. An erasure that has begun cannot be stopped. */
 export type AccountView = InferResult<ReturnType<typeof accountViews>>[number];
 
-/** The id is a value for one account, or the column a.id for all accounts. */
+/** Takes the id of an account, or the column a.id for all accounts. */
 function accountViews(db: Kysely<Tables>, accountId: Expression<number>) {
   const owners = db
     .selectFrom('memberships as m')
@@ -65,7 +68,7 @@ function accountViews(db: Kysely<Tables>, accountId: Expression<number>) {
     .orderBy('a.slug');
 }
 
-/** For the operator, who sees all accounts. */
+/** Lists all accounts for the operator of the server. */
 export function listAccounts({ db }: Administration): Promise<AccountView[]> {
   return accountViews(db, sql.ref<number>('a.id')).execute();
 }
@@ -74,10 +77,7 @@ export function readAccount({ db }: Administration, accountId: number): Promise<
   return accountViews(db, sql.val(accountId)).where('a.id', '=', accountId).executeTakeFirstOrThrow(accountIsGone);
 }
 
-/**
- * What an account's admins want to see first. A failing webhook still gets events, and every attempt fails. A disabled
- * webhook or channel gets none.
- */
+/** Reads problems that the account's admins must see. A failing webhook still gets events, a disabled one gets none. */
 export function readAccountOverview({ db }: Administration, accountId: number) {
   const webhooks = db
     .selectFrom('webhook_endpoints as w')

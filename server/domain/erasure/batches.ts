@@ -1,10 +1,17 @@
-import { type Expression, type ExpressionBuilder, expressionBuilder, type SqlBool, sql } from 'kysely';
+import {
+  type Compilable,
+  type Expression,
+  type ExpressionBuilder,
+  expressionBuilder,
+  type Kysely,
+  type SqlBool,
+  sql,
+} from 'kysely';
 import type { Queryable } from '../../database/database.ts';
 import { type Arguments, type Query, query } from '../../database/query.ts';
-import type { Tables } from '../../database/tables.ts';
-import { primaryKeyOf } from '../../database/tables.ts';
+import { primaryKeyOf, type Tables } from '../../database/tables.ts';
 
-/** The number of rows removed or changed, by table. */
+/** The number of removed or changed rows, by table. */
 export type RowCounts = Record<string, number>;
 
 /** A change of some rows of a table. It returns a row for each, and is repeated until it changes none. */
@@ -16,38 +23,39 @@ export interface BatchedChange<Values> {
 /** The arguments of every batch. Erasures work account by account. */
 export interface Batch {
   accountId: number;
-  /** Rows of a batch, which is a transaction of its own: its locks are held for milliseconds. */
+  /** The rows of a batch. Each batch is a transaction, so its locks are held for milliseconds. */
   batchSize: number;
 }
 
+/** Selects the rows of a table that a batched change applies to. */
 type Condition<Table extends keyof Tables, Values> = (
   row: ExpressionBuilder<Tables, Table>,
   $: Arguments<Values>,
 ) => Expression<SqlBool>;
 
-/** The best plan depends on the size of the batch and on the number of ids. */
-const options = { isPrepared: false };
-
-/** Removes the rows of an account that meet a condition; all of them without one. */
+/** Removes the rows of an account that meet a condition. Without a condition it removes all of them. */
 export function batchedRemoval<Table extends keyof Tables, Values extends Batch>(
   name: string,
   table: Table,
   condition?: Condition<Table, Values>,
 ): BatchedChange<Values> {
-  const remove = query(
-    name,
-    (db, $: Arguments<Values>) =>
-      db
-        .deleteFrom<keyof Tables>(table)
-        .where(isInBatch(table, $, condition?.(expressionBuilder<Tables, Table>(), $)))
-        .returning(sql.lit(1).as('removed')),
-    options,
+  return batchedChange(name, table, (db, $: Arguments<Values>) =>
+    db
+      .deleteFrom<keyof Tables>(table)
+      .where(isInBatch(table, $, condition?.(expressionBuilder<Tables, Table>(), $)))
+      .returning(sql.lit(1).as('removed')),
   );
-  return { table, statement: remove };
 }
 
-/** These have no account_id. Their condition finds them through tokens of the account. */
-const tablesOfTokens: readonly (keyof Tables)[] = ['rate_limits'];
+/** Defines a change of the rows that isInBatch selects. */
+export function batchedChange<Values extends Batch>(
+  name: string,
+  table: keyof Tables,
+  build: (db: Kysely<Tables>, $: Arguments<Values>) => Compilable<unknown>,
+): BatchedChange<Values> {
+  // The best plan depends on the number of rows that meet the condition.
+  return { table, statement: query(name, build, { isPrepared: false }) };
+}
 
 /**
  * Selects a batch of the rows that meet a condition, and names them by their primary key within the account. PostgreSQL
@@ -55,16 +63,22 @@ const tablesOfTokens: readonly (keyof Tables)[] = ['rate_limits'];
  * inside: repeated outside, it makes PostgreSQL read every row that meets it again for each batch.
  */
 export function isInBatch(table: keyof Tables, $: Arguments<Batch>, condition?: Expression<SqlBool>) {
-  const ofAccount = tablesOfTokens.includes(table) ? [] : [sql`account_id = ${$.accountId}`];
-  const conditions = condition ? [...ofAccount, condition] : ofAccount;
-  const key = primaryKeyOf(table)
-    .filter(column => column !== 'account_id')
-    .map(column => sql.ref(column));
-  const columns = sql.join(key);
+  const primaryKey = primaryKeyOf(table);
+  // The condition for another table leads to the account, for example through its tokens.
+  const ofAccount = primaryKey.includes('account_id') ? [sql`account_id = ${$.accountId}`] : [];
+  const columns = sql.join(primaryKey.filter(column => column !== 'account_id').map(column => sql.ref(column)));
   const batch = sql`
-    select ${columns} from ${sql.table(table)} where ${sql.join(conditions, sql` and `)} limit ${$.batchSize}`;
-  const isNamed = key.length === 1 ? sql`${columns} = any (array(${batch}))` : sql`(${columns}) in (${batch})`;
+    select ${columns} from ${sql.table(table)}
+    where ${sql.join(condition ? [...ofAccount, condition] : ofAccount, sql` and `)}
+    limit ${$.batchSize}`;
+  const isSingle = primaryKey.length - ofAccount.length === 1;
+  const isNamed = isSingle ? sql`${columns} = any (array(${batch}))` : sql`(${columns}) in (${batch})`;
   return sql<boolean>`${sql.join([...ofAccount, isNamed], sql` and `)}`;
+}
+
+/** Finds the rows of some tokens. PostgreSQL always looks up an array of ids through the index. */
+export function isOfTokens(tokens: Expression<{ id: number }>) {
+  return sql<boolean>`token_id = any (array(${tokens}))`;
 }
 
 /**
@@ -99,15 +113,15 @@ export interface ErasureOptions {
   record(transaction: Queryable, erased: ErasureResult): Promise<void>;
 }
 
-/** An account or user that is erased. */
+/** The result of the erasure of an account or user. */
 export interface ErasureResult {
   id: number;
-  /** Whether an earlier run began it. Then the counts contain only the rows that were left. */
+  /** Whether an earlier run began the erasure. Then the counts contain only the rows that were left. */
   isResumed: boolean;
   counts: RowCounts;
 }
 
-/** Erases a user from tables of its own, such as those of an extension. */
+/** An extension that erases a user from its own tables. */
 export interface UserEraser {
   readonly name: string;
   /** Called in the last transaction of a user's erasure, while the user's row is still there. It may run again. */

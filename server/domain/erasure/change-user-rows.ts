@@ -1,58 +1,55 @@
-import { sql } from 'kysely';
 import type { Database, Queryable } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
-import { addCount, type Batch, batchedRemoval, isInBatch, type RowCounts, runBatches } from './batches.ts';
+import {
+  addCount,
+  type Batch,
+  batchedChange,
+  batchedRemoval,
+  isInBatch,
+  isOfTokens,
+  type RowCounts,
+  runBatches,
+} from './batches.ts';
 import { moveIdeas } from './move-ideas.ts';
 import { redactAnswers } from './redact-answers.ts';
 import { type Redaction, redactActed } from './redact-events.ts';
 
 type UserBatch = Batch & { userId: number };
 
-/** The best plan depends on how many rows are the user's. */
-const options = { isPrepared: false };
-
-/** Rows that concern the user alone. */
-const removals = (['followers', 'notifications', 'user_blocks'] as const).map(table =>
-  batchedRemoval(`remove_${table}_of_user`, table, (row, $: Arguments<UserBatch>) => row('user_id', '=', $.userId)),
+const passComments = batchedChange(
+  'pass_comments_of_user',
+  'comments',
+  (db, $: Arguments<UserBatch & { placeholderId: number }>) =>
+    db
+      .updateTable('comments')
+      .set({ author_id: $.placeholderId })
+      .where(c => isInBatch('comments', $, c('author_id', '=', $.userId)))
+      .returning('id'),
 );
 
-/** Votes stay and count. Their voter no longer belongs to anybody. */
-const unlinkVoters = {
-  table: 'voters',
-  statement: query(
-    'unlink_voters_of_user',
-    (db, $: Arguments<UserBatch>) =>
-      db
-        .updateTable('voters')
-        .set({ user_id: null })
-        .where(v => isInBatch('voters', $, v('user_id', '=', $.userId)))
-        .returning('id'),
-    options,
+/** Changes that need no placeholder. */
+const changes = [
+  // The tokens are revoked, so nobody receives these answers again.
+  batchedRemoval('remove_answers_of_user', 'idempotency_keys', (k, $: Arguments<UserBatch>) =>
+    isOfTokens(
+      k
+        .selectFrom('api_tokens as t')
+        .select('t.id')
+        .where(t => t.and({ 't.account_id': $.accountId, 't.issuer_id': $.userId })),
+    ),
   ),
-} as const;
-
-const passComments = {
-  table: 'comments',
-  statement: query(
-    'pass_comments_of_user',
-    (db, $: Arguments<UserBatch & { placeholderId: number }>) =>
-      db
-        .updateTable('comments')
-        .set({ author_id: $.placeholderId })
-        .where(c => isInBatch('comments', $, c('author_id', '=', $.userId)))
-        .returning('id'),
-    options,
+  // Votes stay and count. Their voter no longer belongs to anybody.
+  batchedChange('unlink_voters_of_user', 'voters', (db, $: Arguments<UserBatch>) =>
+    db
+      .updateTable('voters')
+      .set({ user_id: null })
+      .where(v => isInBatch('voters', $, v('user_id', '=', $.userId)))
+      .returning('id'),
   ),
-} as const;
-
-/** The tokens are revoked, so nobody receives these answers again. */
-const removeAnswers = batchedRemoval(
-  'remove_answers_of_user',
-  'idempotency_keys',
-  (_, $: Arguments<UserBatch>) => sql<boolean>`token_id = any (array(
-    select id from api_tokens where account_id = ${$.accountId} and issuer_id = ${$.userId}
-  ))`,
-);
+  ...(['followers', 'notifications', 'user_blocks'] as const).map(table =>
+    batchedRemoval(`remove_${table}_of_user`, table, (row, $: Arguments<UserBatch>) => row('user_id', '=', $.userId)),
+  ),
+];
 
 /**
  * Finds an account with rows that the erasure of a user still has to change. This starts from the person: the rows may
@@ -80,7 +77,7 @@ const selectAccountLeft = query(
       .unionAll(rows('user_blocks', 'user_id'));
     return db.selectFrom(left.as('left')).select('left.account_id').limit(1);
   },
-  options,
+  { isPrepared: false },
 );
 
 type TableOfUser = 'events' | 'comments' | 'ideas' | 'voters' | 'followers' | 'notifications' | 'user_blocks';
@@ -89,34 +86,25 @@ type TableOfUser = 'events' | 'comments' | 'ideas' | 'voters' | 'followers' | 'n
 export async function changeUserRows(
   database: Database,
   user: Omit<Redaction, 'accountId'>,
-  progress: { now: Date; counts: RowCounts },
+  { now, counts }: { now: Date; counts: RowCounts },
 ): Promise<void> {
   const { userId, placeholder, batchSize } = user;
   for (;;) {
     const accountId = await findAccountLeft(database, userId);
     if (accountId === undefined) break;
-    await changeRowsOfAccount(database, { ...user, accountId }, progress);
+    const redaction = { ...user, accountId };
+    const batch = { accountId, userId, batchSize };
+    // Each step repeats until it finds no more rows.
+    addCount(counts, 'events', await redactActed(database, redaction));
+    await runBatches(database, passComments, { ...batch, placeholderId: placeholder.id }, counts);
+    addCount(counts, 'ideas', await moveIdeas(database, redaction, now));
+    for (const change of changes) await runBatches(database, change, batch, counts);
   }
   // After all ideas: answers that are stored from then on do not show the user.
-  addCount(progress.counts, 'idempotency_keys', await redactAnswers(database, userId, placeholder, batchSize));
+  addCount(counts, 'idempotency_keys', await redactAnswers(database, userId, placeholder, batchSize));
 }
 
-/** Each step repeats until it finds no more rows. */
-async function changeRowsOfAccount(
-  database: Database,
-  redaction: Redaction,
-  { now, counts }: { now: Date; counts: RowCounts },
-) {
-  const { placeholder, ...batch } = redaction;
-  addCount(counts, 'events', await redactActed(database, redaction));
-  await runBatches(database, passComments, { ...batch, placeholderId: placeholder.id }, counts);
-  addCount(counts, 'ideas', await moveIdeas(database, redaction, now));
-  await runBatches(database, removeAnswers, batch, counts);
-  await runBatches(database, unlinkVoters, batch, counts);
-  for (const removal of removals) await runBatches(database, removal, batch, counts);
-}
-
-/** The account of some rows that are left. */
+/** Finds an account where rows of the user are left. */
 export async function findAccountLeft(database: Queryable, userId: number): Promise<number | undefined> {
   const [left] = await database.query(selectAccountLeft, { userId });
   return left?.account_id;

@@ -7,10 +7,7 @@ import type { ErasureResult, UserEraser } from './batches.ts';
 import { eraseAccount } from './erase-account.ts';
 import { eraseUser } from './erase-user.ts';
 
-/** An account whose grace is over. */
 export type DueAccount = RowOf<typeof selectDueAccounts>;
-
-/** A user whose grace is over. */
 export type DueUser = RowOf<typeof selectDueUsers>;
 
 /** Scans all accounts: any may be due. An erasure that began is due even if the grace has become longer. */
@@ -36,12 +33,12 @@ const selectDueUsers = query('select_due_users', (db, $: Arguments<{ dueBefore: 
     .$narrowType<{ email: NotNull; deletion_requested_at: NotNull }>(),
 );
 
-/** The accounts whose deletion was scheduled at a time or before. */
+/** Lists the accounts whose deletion was scheduled at the given time or before. */
 export function listDueAccounts(database: Queryable, dueBefore: Date): Promise<DueAccount[]> {
   return database.query(selectDueAccounts, { dueBefore });
 }
 
-/** The users who asked for deletion at a time or before. */
+/** Lists the users who requested their deletion at the given time or before. */
 export function listDueUsers(database: Queryable, dueBefore: Date): Promise<DueUser[]> {
   return database.query(selectDueUsers, { dueBefore });
 }
@@ -94,9 +91,8 @@ export async function cleanUp(
     const ofUsers = { now, dueBefore: usersDueBefore, batchSize, erasers, record: audit.userErased };
     for (const { id } of await listDueUsers(database, usersDueBefore)) {
       const user = await attempt('user', id, () => eraseUser(database, id, ofUsers));
-      if (!user) continue;
-      if ('heldBy' in user) witness.userHeld(id, user.heldBy);
-      else witness.userErased(user);
+      if (user && 'heldBy' in user) witness.userHeld(id, user.heldBy);
+      else if (user) witness.userErased(user);
     }
   });
 }
@@ -113,7 +109,7 @@ const hourMs = 3_600_000;
 
 const ping = query('ping_in_clean_up', db => db.selectNoFrom(one => one.lit(1).as('one')));
 
-/** A failure concerns one account or user as long as the database answers. Otherwise the whole clean-up fails. */
+/** A failure concerns one account or user as long as the database answers. Otherwise the clean-up fails. */
 function attemptOn(database: Queryable, witness: CleanUpWitness) {
   return async <T>(what: 'account' | 'user', id: number, work: () => Promise<T>): Promise<T | undefined> => {
     try {
@@ -126,32 +122,26 @@ function attemptOn(database: Queryable, witness: CleanUpWitness) {
   };
 }
 
-const tryLock = runLock('pg_try_advisory_lock');
-const unlock = runLock('pg_advisory_unlock');
+const tryLock = sql(
+  'lock_clean_up',
+  { arguments: {}, row: { is_acquired: boolean() } },
+  `select pg_try_advisory_lock(hashtextextended('idea-board cleanup', 0)) as is_acquired`,
+);
 
-function runLock(name: 'pg_try_advisory_lock' | 'pg_advisory_unlock') {
-  return sql(
-    `clean_up_${name}`,
-    { arguments: {}, row: { is_done: boolean() } },
-    `select ${name}(hashtextextended('idea-board cleanup', 0)) as is_done`,
-    { isPrepared: false },
-  );
-}
+const unlock = sql('unlock_clean_up', { arguments: {}, row: {} }, 'select pg_advisory_unlock_all()');
 
-/** Two runs at once do no harm, but keep waiting for each other. The lock ends with its connection. */
+/** Two runs at once do no harm, but keep waiting for each other. */
 async function whileAlone(database: Database, work: () => Promise<void>): Promise<boolean> {
   const connection = await database.pool.connect();
-  let isLocked = false;
   try {
     const [lock] = await runOn(connection, tryLock, {});
-    isLocked = lock?.is_done ?? false;
-    if (isLocked) await work();
-    return isLocked;
+    if (lock?.is_acquired) await work();
+    return lock?.is_acquired ?? false;
   } finally {
     // If the lock cannot be released, closing the connection releases it.
-    const error = isLocked ? await runOn(connection, unlock, {}).then(() => undefined, asError) : undefined;
-    connection.release(error);
+    await runOn(connection, unlock, {}).then(
+      () => connection.release(),
+      error => connection.release(error),
+    );
   }
 }
-
-const asError = (error: unknown) => (error instanceof Error ? error : new Error(String(error)));

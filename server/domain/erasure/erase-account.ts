@@ -1,148 +1,58 @@
 import { sql } from 'kysely';
-import type { Database, Queryable } from '../../database/database.ts';
-import { type Arguments, type Query, query } from '../../database/query.ts';
+import type { Database } from '../../database/database.ts';
+import { type Arguments, query } from '../../database/query.ts';
 import type { Tables } from '../../database/tables.ts';
 import {
   type Batch,
-  type BatchedChange,
   batchedRemoval,
   type ErasureOptions,
   type ErasureResult,
+  isOfTokens,
   type RowCounts,
   runBatches,
 } from './batches.ts';
 import { removeAccountJobs } from './jobs.ts';
 
-/*
- * Removes the rows of an account that have many dependent rows, such as the votes of ideas. Dependents go first,
- * through the ids of a few owners at a time, so that no statement and no cascade takes long.
- */
-
-/** A table of an account whose rows have dependents. */
-interface Owner<Id> {
-  /** Selects some of the ids that are left. */
-  select: Query<{ accountId: number; chunkSize: number }, { id: Id }>;
-  /** The number of ids at once. */
-  chunkSize: number;
-  /** The removals of the dependents, and then of the rows themselves. */
-  removals: BatchedChange<Chunk<Id>>[];
-}
-
-interface Chunk<Id> extends Batch {
-  ids: readonly Id[];
-}
-
-type SelectChunk = Arguments<{ accountId: number; chunkSize: number }>;
-
-/** The best plan depends on the size of the account. */
-const options = { isPrepared: false };
-
-function removalBy<Id, Table extends keyof Tables>(table: Table, column: keyof Tables[Table] & string) {
-  return batchedRemoval(
-    `remove_${table}_by_${column}`,
-    table,
-    (_, $: Arguments<Chunk<Id>>) => sql<boolean>`${sql.ref(column)} = any (${$.ids})`,
-  );
-}
-
-const deliveries: Owner<number> = {
-  select: query(
-    'select_deliveries_of_account',
-    (db, $: SelectChunk) =>
-      db.selectFrom('webhook_deliveries').select('id').where('account_id', '=', $.accountId).limit($.chunkSize),
-    options,
-  ),
-  chunkSize: 1000,
-  removals: [removalBy('webhook_attempts', 'delivery_id'), removalBy('webhook_deliveries', 'id')],
-};
-
-const events: Owner<string> = {
-  select: query(
-    'select_events_of_account',
-    (db, $: SelectChunk) =>
-      db.selectFrom('events').select('id').where('account_id', '=', $.accountId).limit($.chunkSize),
-    options,
-  ),
-  chunkSize: 1000,
-  removals: [removalBy('notifications', 'event_id'), removalBy('events', 'id')],
-};
-
-const ideas: Owner<number> = {
-  // Ideas that are not the target of a merge: removing a target cascades to all of its sources in one statement.
-  select: query(
-    'select_ideas_of_account',
-    (db, $: SelectChunk) =>
-      db
-        .selectFrom('ideas as i')
-        .select('i.id')
-        .where('i.account_id', '=', $.accountId)
-        .where(i =>
-          i.not(
-            i.exists(
-              i
-                .selectFrom('ideas as s')
-                .select('s.id')
-                .where('s.account_id', '=', $.accountId)
-                .whereRef('s.merged_into_id', '=', 'i.id'),
-            ),
-          ),
-        )
-        .limit($.chunkSize),
-    options,
-  ),
-  chunkSize: 200,
-  removals: [
-    removalBy('votes', 'idea_id'),
-    removalBy('comments', 'idea_id'),
-    removalBy('followers', 'idea_id'),
-    removalBy('idea_tags', 'idea_id'),
-    batchedRemoval('remove_merges_of_ideas', 'merges', (m, $: Arguments<Chunk<number>>) =>
-      m.or([m('source_id', '=', m.fn.any($.ids)), m('target_id', '=', m.fn.any($.ids))]),
-    ),
-    removalBy('ideas', 'id'),
-  ],
-};
+const removalOfAll = (table: keyof Tables) => batchedRemoval<typeof table, Batch>(`remove_${table}_of_account`, table);
 
 /**
- * No foreign key removes the OAuth records of a token. They go first and do not come back: the account's tokens are revoked
- * since the erasure began, and createToken makes no more.
+ * The removals of an account's rows. Dependent rows go first, such as the votes of ideas, so that no cascade takes long.
+ * Statuses and tags go with their boards.
  */
-const tokens: Owner<number> = {
-  select: query(
-    'select_tokens_of_account',
-    (db, $: SelectChunk) =>
-      db.selectFrom('api_tokens').select('id').where('account_id', '=', $.accountId).limit($.chunkSize),
-    options,
-  ),
-  chunkSize: 200,
-  removals: [
-    removalBy('idempotency_keys', 'token_id'),
-    removalBy('oauth_records', 'token_id'),
-    batchedRemoval(
-      'remove_rate_limits_of_tokens',
-      'rate_limits',
-      (_, $: Arguments<Chunk<number>>) => sql<boolean>`key = any (array(
-        select bucket || ':' || id
-        from unnest(array['apitoken:read', 'apitoken:write']) bucket, unnest(${$.ids}::bigint[]) id
-      ))`,
+const removals = [
+  ...(['notifications', 'webhook_attempts', 'webhook_deliveries', 'events'] as const).map(removalOfAll),
+  ...(['votes', 'comments', 'followers', 'idea_tags', 'merges'] as const).map(removalOfAll),
+  // Sources of a merge go before its target: removing a target cascades to all of its sources in one statement.
+  batchedRemoval('remove_ideas_of_account', 'ideas', (i, $: Arguments<Batch>) =>
+    i.not(
+      i.exists(
+        i
+          .selectFrom('ideas as s')
+          .select('s.id')
+          .where('s.account_id', '=', $.accountId)
+          .whereRef('s.merged_into_id', '=', 'ideas.id'),
+      ),
     ),
-    removalBy('api_token_boards', 'token_id'),
-    removalBy('api_tokens', 'id'),
-  ],
-};
-
-const removalsOfOwners = [removalOf(deliveries), removalOf(events), removalOf(ideas), removalOf(tokens)];
-
-function removalOf<Id>({ select, chunkSize, removals }: Owner<Id>) {
-  return async (database: Queryable, { accountId, batchSize }: Batch, counts: RowCounts) => {
-    for (;;) {
-      const rows = await database.query(select, { accountId, chunkSize: Math.min(chunkSize, batchSize) });
-      if (rows.length === 0) return;
-      const ids = rows.map(({ id }) => id);
-      for (const removal of removals) await runBatches(database, removal, { accountId, batchSize, ids }, counts);
-    }
-  };
-}
+  ),
+  removalOfAll('idempotency_keys'),
+  // No foreign key removes the OAuth records of a token. No more are added, because the tokens are revoked.
+  batchedRemoval('remove_oauth_records_of_account', 'oauth_records', (r, $: Arguments<Batch>) =>
+    isOfTokens(r.selectFrom('api_tokens').select('id').where('account_id', '=', $.accountId)),
+  ),
+  batchedRemoval(
+    'remove_rate_limits_of_account',
+    'rate_limits',
+    (_, $: Arguments<Batch>) => sql<boolean>`key = any (array(
+      select bucket || ':' || t.id
+      from api_tokens t, unnest(array['apitoken:read', 'apitoken:write']) bucket
+      where t.account_id = ${$.accountId}
+    ))`,
+  ),
+  ...(['api_token_boards', 'api_tokens', 'voters', 'memberships', 'invitations', 'user_blocks'] as const).map(
+    removalOfAll,
+  ),
+  ...(['webhook_endpoints', 'chat_channels', 'boards'] as const).map(removalOfAll),
+];
 
 const lockAccount = query('lock_account_for_erasure', (db, $: Arguments<{ accountId: number; dueBefore: Date }>) =>
   db
@@ -177,14 +87,6 @@ const beginStatements = [
   ),
 ];
 
-const removalOfAll = (table: Parameters<typeof batchedRemoval>[1]) =>
-  batchedRemoval<typeof table, Batch>(`remove_${table}_of_account`, table);
-const notifications = removalOfAll('notifications');
-/** In an order that leaves almost nothing to cascades. Statuses and tags go with their boards. */
-const rest = (
-  ['voters', 'memberships', 'invitations', 'user_blocks', 'webhook_endpoints', 'chat_channels', 'boards'] as const
-).map(removalOfAll);
-
 /** Also removes rows that a request wrote which began before the erasure. */
 const deleteAccount = query('delete_account', (db, $: Arguments<{ accountId: number }>) =>
   db.deleteFrom('accounts').where('id', '=', $.accountId).returning('id'),
@@ -205,20 +107,17 @@ export async function eraseAccount(
   const begin = await database.transaction(async ({ query }) => {
     // Waits for open transactions that refer to the account.
     const [account] = await query(lockAccount, { accountId, dueBefore });
-    if (!account) return undefined;
-    const isBegun = account.erasure_began_at !== null;
-    if (!isBegun && !account.is_due) return undefined;
-    if (!isBegun) for (const step of beginStatements) await query(step, { accountId, now });
-    return { isResumed: isBegun };
+    const isResumed = account?.erasure_began_at != null;
+    if (!isResumed && !account?.is_due) return undefined;
+    if (!isResumed) for (const step of beginStatements) await query(step, { accountId, now });
+    return { isResumed };
   });
   if (!begin) return undefined;
 
   const counts: RowCounts = {};
   const batch = { accountId, batchSize };
   await removeAccountJobs(database, batch, counts);
-  await runBatches(database, notifications, batch, counts);
-  for (const remove of removalsOfOwners) await remove(database, batch, counts);
-  for (const removal of rest) await runBatches(database, removal, batch, counts);
+  for (const removal of removals) await runBatches(database, removal, batch, counts);
   return database.transaction(async ({ query }) => {
     const [gone] = await query(deleteAccount, { accountId });
     // Another run erased it at the same time.

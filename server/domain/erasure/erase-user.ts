@@ -1,9 +1,16 @@
-import { type Kysely, sql } from 'kysely';
+import type { Kysely } from 'kysely';
 import type { Database } from '../../database/database.ts';
 import { type Arguments, type Query, query } from '../../database/query.ts';
 import type { Tables } from '../../database/tables.ts';
 import { mailboxOf } from '../users/canonical-address.ts';
-import { addCount, type ErasureOptions, type ErasureResult, type RowCounts, type UserEraser } from './batches.ts';
+import {
+  addCount,
+  type ErasureOptions,
+  type ErasureResult,
+  isOfTokens,
+  type RowCounts,
+  type UserEraser,
+} from './batches.ts';
 import { changeUserRows, findAccountLeft } from './change-user-rows.ts';
 import { forgetErrorsNaming, removeUserJobs } from './jobs.ts';
 import { placeholderName, requirePlaceholder, type ShownPerson } from './placeholder.ts';
@@ -15,7 +22,7 @@ import { findHolds } from './request-deletion.ts';
 
 type OfUser = Arguments<{ userId: number }>;
 
-/** Locked before the user, in the same order as by a change of a member's role. */
+/** Runs before the lock of the user: a change of a member's role locks in the same order. */
 const lockMemberships = query('lock_memberships_for_erasure', (db, $: OfUser) =>
   db.selectFrom('memberships').select('account_id').where('user_id', '=', $.userId).orderBy('account_id').forUpdate(),
 );
@@ -31,7 +38,7 @@ const lockUser = query('lock_user_for_erasure', (db, $: Arguments<{ userId: numb
 );
 
 /**
- * From here on every reader of the profile sees the placeholder's name. The address must be present and unique. One
+ * From now on every reader of the profile sees the placeholder's name. The address must be present and unique. An address
  * under .invalid frees the person's own address for a new sign-up, and receives no mail (RFC 2606).
  */
 const clearProfile = query(
@@ -58,8 +65,14 @@ const revokeTokens = query('revoke_tokens_of_user', (db, $: Arguments<{ userId: 
     .where('revoked_at', 'is', null),
 );
 
-/** The rows that let the person act, in person or through a token. */
-const accesses: { table: string; removal: Query<{ userId: number }, unknown> }[] = [
+interface Identity {
+  userId: number;
+  canonicalEmail: string | null;
+  email: string | null;
+}
+
+/** The removals of the rows that let the person act, in person, through a token or by an invitation. */
+const accesses: { table: keyof Tables; removal: Query<Identity, unknown> }[] = [
   ...(['memberships', 'sign_in_methods', 'sessions', 'password_links'] as const).map(table => ({
     table,
     removal: query(`remove_${table}_of_user`, (db, $: OfUser) =>
@@ -75,31 +88,26 @@ const accesses: { table: string; removal: Query<{ userId: number }, unknown> }[]
         .returning('model'),
     ),
   },
+  {
+    table: 'invitations',
+    removal: query('remove_invitations_of_user', (db, $: Arguments<Identity>) =>
+      db
+        .deleteFrom('invitations')
+        .where(i =>
+          i.or([
+            i('inviter_id', '=', $.userId),
+            i('canonical_email', '=', $.canonicalEmail),
+            i.and([i('canonical_email', 'is', null), i('email', '=', $.email)]),
+          ]),
+        )
+        .returning('id'),
+    ),
+  },
 ];
 
-/** Whether a row's token_id is a token that the user issued. */
 function isOfIssuer(db: Kysely<Tables>, $: OfUser) {
-  const tokens = db.selectFrom('api_tokens').select('id').where('issuer_id', '=', $.userId);
-  return sql<boolean>`token_id = any (array(${tokens}))`;
+  return isOfTokens(db.selectFrom('api_tokens').select('id').where('issuer_id', '=', $.userId));
 }
-
-/** Invitations of the person to any account, and invitations by the person. */
-const removeInvitations = query(
-  'remove_invitations_of_user',
-  (db, $: Arguments<{ userId: number; canonicalEmail: string | null; email: string | null }>) =>
-    db
-      .deleteFrom('invitations')
-      .where(i =>
-        i.or([
-          i('inviter_id', '=', $.userId),
-          i('canonical_email', '=', $.canonicalEmail),
-          i.and([i('canonical_email', 'is', null), i('email', '=', $.email)]),
-        ]),
-      )
-      .returning('id'),
-);
-
-type UserErasureBegin = { isResumed: boolean; counts: RowCounts } | { heldBy: string[] };
 
 /**
  * Begins the erasure of a user who is due, or returns the reasons that prevent it. A cancellation and a new role as
@@ -110,28 +118,26 @@ function beginUserErasure(
   database: Database,
   userId: number,
   { now, dueBefore }: ErasureOptions,
-): Promise<UserErasureBegin | undefined> {
+): Promise<{ isResumed: boolean; counts: RowCounts } | { heldBy: string[] } | undefined> {
   return database.transaction(async ({ query }) => {
     await query(lockMemberships, { userId });
     const [user] = await query(lockUser, { userId, dueBefore });
-    if (!user) return undefined;
     const counts: RowCounts = {};
-    if (user.erasure_began_at !== null) return { isResumed: true, counts };
-    if (!user.is_due) return undefined;
+    if (user?.erasure_began_at != null) return { isResumed: true, counts };
+    if (!user?.is_due) return undefined;
     // After the lock: a transaction that makes the user an owner has committed, or will see that the erasure began.
     const heldBy = await findHolds({ query }, userId);
     if (heldBy.length > 0) return { heldBy };
 
     await query(clearProfile, { userId, now, name: placeholderName, address: `erased-${userId}@erased.invalid` });
     await query(revokeTokens, { userId, now });
-    for (const { table, removal } of accesses) addCount(counts, table, (await query(removal, { userId })).length);
+    const { name, email, canonical_email: canonicalEmail, notification_email: notificationEmail } = user;
+    const identity = { userId, canonicalEmail, email };
+    for (const { table, removal } of accesses) addCount(counts, table, (await query(removal, identity)).length);
     addCount(counts, 'jobs', await removeUserJobs({ query }, userId));
-    const { email, canonical_email: canonicalEmail } = user;
-    const invitations = await query(removeInvitations, { userId, canonicalEmail, email });
-    addCount(counts, 'invitations', invitations.length);
-    const addresses = [email, user.notification_email].filter(address => address !== null);
+    const addresses = [email, notificationEmail].filter(address => address !== null);
     // A mail server's error message may contain the mailbox.
-    await forgetErrorsNaming({ query }, [user.name, ...addresses, ...addresses.map(mailboxOf)]);
+    await forgetErrorsNaming({ query }, [name, ...addresses, ...addresses.map(mailboxOf)]);
     return { isResumed: false, counts };
   });
 }
@@ -140,26 +146,22 @@ interface UserErasureOptions extends ErasureOptions {
   erasers: readonly UserEraser[];
 }
 
-/** The outcome for a user who is due: erased, or kept for the given reasons. */
-type UserErasure = ErasureResult | { id: number; heldBy: string[] };
-
 /**
  * Erases a user whose grace is over (Operational rules, 2; User-deletion placeholders). Returns undefined if the
  * deletion was cancelled, or if another run has erased the user.
  *
  * The first transaction marks the user, ends all access and clears the profile. From then on the deletion cannot be
  * cancelled. The rows are changed account by account in batches, each in a transaction of its own. The last transaction
- * locks the user and looks for rows that are left, such as those of a request that began before. It removes the user
- * when there are none.
+ * locks the user. If an earlier request has written more rows meanwhile, the batches continue. Otherwise it removes the
+ * user.
  */
 export async function eraseUser(
   database: Database,
   userId: number,
   options: UserErasureOptions,
-): Promise<UserErasure | undefined> {
+): Promise<ErasureResult | { heldBy: string[] } | undefined> {
   const begin = await beginUserErasure(database, userId, options);
-  if (!begin) return undefined;
-  if ('heldBy' in begin) return { id: userId, heldBy: begin.heldBy };
+  if (!begin || 'heldBy' in begin) return begin;
 
   const result = { id: userId, ...begin };
   const { now, batchSize } = options;
@@ -171,11 +173,11 @@ export async function eraseUser(
   }
 }
 
-const lockErased = query('lock_user', (db, $: Arguments<{ userId: number }>) =>
+const lockErased = query('lock_user', (db, $: OfUser) =>
   db.selectFrom('users').select('id').where('id', '=', $.userId).forUpdate(),
 );
 
-/** A name such as "Ada's laptop" names a person too. */
+/** Renames the tokens, because a name such as "Ada's laptop" contains the name of a person. */
 const passTokens = query(
   'pass_tokens_of_user',
   (db, $: Arguments<{ userId: number; placeholderId: number; now: Date }>) =>
@@ -190,20 +192,15 @@ const passTokens = query(
       .returning('id'),
 );
 
-/** Grants of the tokens that were issued while the erasure began. */
-const removeGrants = query('remove_grants_of_user', (db, $: Arguments<{ userId: number }>) =>
+/** Removes the grants of tokens that were issued while the erasure began. */
+const removeGrants = query('remove_grants_of_user', (db, $: OfUser) =>
   db.deleteFrom('oauth_records').where(isOfIssuer(db, $)),
 );
 
 /** Foreign keys remove the few other rows that name the user. */
-const deleteUser = query('delete_user', (db, $: Arguments<{ userId: number }>) =>
-  db.deleteFrom('users').where('id', '=', $.userId),
-);
+const deleteUser = query('delete_user', (db, $: OfUser) => db.deleteFrom('users').where('id', '=', $.userId));
 
-/**
- * Removes the user, unless rows were written meanwhile that are still to be changed. Its statements name no account:
- * they remove the user everywhere in one transaction.
- */
+/** Removes the user. Returns 'left' if there are new rows of the user, which still have to be changed. */
 function finish(
   database: Database,
   placeholder: ShownPerson,

@@ -16,8 +16,7 @@ const selectIdeas = query(
     db
       .selectFrom('ideas')
       .select('id')
-      .where('account_id', '=', $.accountId)
-      .where('author_id', '=', $.userId)
+      .where(i => i.and({ account_id: $.accountId, author_id: $.userId }))
       .limit($.limit),
   options,
 );
@@ -30,7 +29,7 @@ interface ShowingEvents {
   batchSize: number;
 }
 
-/** Selects the events that show the author of the ideas: those of the ideas, and of merges into them. No others do. */
+/** Selects the events that show the author of the ideas: the events of the ideas, and of merges into them. */
 const selectShowing = query(
   'select_events_showing_author',
   (db, $: Arguments<ShowingEvents>) =>
@@ -39,16 +38,14 @@ const selectShowing = query(
         cte => cte('about').materialized(),
         cte =>
           cte
-            .selectFrom('ideas as i')
-            .select('i.id as idea_id')
-            .where('i.account_id', '=', $.accountId)
-            .where(i => i('i.id', '=', i.fn.any($.ideaIds)))
+            .selectFrom('ideas')
+            .select('id as idea_id')
+            .where(i => i.and({ account_id: $.accountId, id: i.fn.any($.ideaIds) }))
             .union(
               cte
-                .selectFrom('merges as m')
-                .select('m.source_id as idea_id')
-                .where('m.account_id', '=', $.accountId)
-                .where(m => m('m.target_id', '=', m.fn.any($.ideaIds))),
+                .selectFrom('merges')
+                .select('source_id as idea_id')
+                .where(m => m.and({ account_id: $.accountId, target_id: m.fn.any($.ideaIds) })),
             ),
       )
       .selectFrom('about')
@@ -70,9 +67,7 @@ const lockIdeas = query(
     db
       .selectFrom('ideas')
       .select('id')
-      .where('account_id', '=', $.accountId)
-      .where(i => i('id', '=', i.fn.any($.ideaIds)))
-      .where('author_id', '=', $.userId)
+      .where(i => i.and({ account_id: $.accountId, id: i.fn.any($.ideaIds), author_id: $.userId }))
       .orderBy('id')
       .forNoKeyUpdate(),
 );
@@ -84,8 +79,7 @@ const passAuthorship = query(
     db
       .updateTable('ideas')
       .set(i => ({ author_id: $.placeholderId, updated_at: i.fn<string>('greatest', ['updated_at', $.now]) }))
-      .where('account_id', '=', $.accountId)
-      .where(i => i('id', '=', i.fn.any($.ideaIds))),
+      .where(i => i.and({ account_id: $.accountId, id: i.fn.any($.ideaIds) })),
 );
 
 /**
@@ -95,15 +89,15 @@ const passAuthorship = query(
  */
 export async function moveIdeas(database: Database, redaction: Redaction, now: Date): Promise<number> {
   const { accountId, userId, placeholder, batchSize } = redaction;
+  const limit = Math.min(ideasAtOnce, batchSize);
   let count = 0;
   for (;;) {
-    const limit = Math.min(ideasAtOnce, batchSize);
     const found = await database.query(selectIdeas, { accountId, userId, limit });
     if (found.length === 0) return count;
-    const ids = found.map(({ id }) => id);
-    await redactEventsOf(database, database, ids, redaction);
+    const foundIds = found.map(({ id }) => id);
+    await redactEventsOf(database, database, foundIds, redaction);
     count += await database.transaction(async ({ query }) => {
-      const locked = await query(lockIdeas, { accountId, ideaIds: ids, userId });
+      const locked = await query(lockIdeas, { accountId, ideaIds: foundIds, userId });
       const ideaIds = locked.map(({ id }) => id);
       await redactEventsOf({ query }, database, ideaIds, redaction);
       await query(passAuthorship, { accountId, ideaIds, placeholderId: placeholder.id, now });
@@ -112,13 +106,11 @@ export async function moveIdeas(database: Database, redaction: Redaction, now: D
   }
 }
 
-const beforeAll = '00000000-0000-0000-0000-000000000000';
-
 /** Finds the events on one connection, which may hold the ideas locked, and redacts them on another. */
 async function redactEventsOf(finder: Queryable, database: Database, ideaIds: readonly number[], redaction: Redaction) {
   const { accountId, batchSize } = redaction;
   const userId = String(redaction.userId);
-  let after = beforeAll;
+  let after = '00000000-0000-0000-0000-000000000000';
   for (;;) {
     const found = await finder.query(selectShowing, { accountId, ideaIds, userId, after, batchSize });
     const last = found.at(-1);

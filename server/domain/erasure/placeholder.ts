@@ -16,7 +16,7 @@ const selectPlaceholder = query('select_placeholder', db =>
   db.selectFrom('users').select(['id', 'name']).where('is_placeholder', '=', true),
 );
 
-/** Returns the author of everything that erased users wrote (User-deletion placeholders). Created when first needed. */
+/** Returns the author of the content of erased users (User-deletion placeholders). The first call creates it. */
 export async function requirePlaceholder(database: Queryable, now: Date): Promise<ShownPerson> {
   const [existing] = await database.query(selectPlaceholder, {});
   if (existing) return existing;
@@ -33,27 +33,25 @@ export interface ShownPerson {
 }
 
 /**
- * Puts another person in the place of a user, wherever a JSON text shows the user: as the author of an idea or of a
- * comment, or as who acted. Undefined where it shows the user nowhere.
+ * Replaces a user by another person in a JSON text, as the author of an idea or a comment or as the actor of an event.
+ * Returns undefined if the text does not show the user.
  */
-export function redactPerson(json: string, userId: number, stand: ShownPerson): string | undefined {
+export function redactPerson(json: string, userId: number, replacement: ShownPerson): string | undefined {
   let isShown = false;
   const redacted = JSON.parse(json, (_key, value: unknown) => {
     if (!isPerson(value) || value.id !== userId) return value;
     isShown = true;
-    return { ...value, ...stand };
+    return { ...value, ...replacement };
   });
   return isShown ? JSON.stringify(redacted) : undefined;
 }
 
-const idAndName = ['id', 'name'];
-
 /**
- * The contract shows people, and nothing but people, as an id and a name, and one who acted with the token besides:
- * boards have a slug too, and tags a color.
+ * In the contract only people consist of an id and a name. An actor has the id of a token, too. Boards also have a slug,
+ * and tags a color.
  */
 function isPerson(value: unknown): value is ShownPerson {
   if (typeof value !== 'object' || value === null) return false;
-  const keys = Object.keys(value).filter(key => key !== 'token_id');
-  return keys.length === idAndName.length && idAndName.every(key => keys.includes(key));
+  const { token_id: _, ...others } = value as Record<string, unknown>;
+  return Object.keys(others).sort().join() === 'id,name';
 }

@@ -1,6 +1,7 @@
-import { sql } from 'kysely';
+import { type ExpressionBuilder, sql } from 'kysely';
 import type { Database } from '../../database/database.ts';
-import { type Arguments, query, type RowOf } from '../../database/query.ts';
+import { type Arguments, query } from '../../database/query.ts';
+import type { Tables } from '../../database/tables.ts';
 import { redactPerson, type ShownPerson } from './placeholder.ts';
 
 interface AnswerKey {
@@ -12,15 +13,15 @@ interface AnswerKey {
 
 /**
  * Reads the answers of all accounts in the order of the primary key: no index finds those that show a person. For
- * nearly all of them may_show is false, and the text certainly does not show the person.
+ * nearly all of them mayShow is false, and the text certainly does not show the person.
  */
 const selectAnswers = query(
   'select_answers_that_may_show',
   (db, $: Arguments<AnswerKey & { mention: string; batchSize: number }>) =>
     db
       .selectFrom('idempotency_keys')
-      .select(['account_id', 'token_id', 'path', 'key'])
-      .select(sql<boolean>`position(${$.mention} in body) > 0`.as('may_show'))
+      .select(['account_id as accountId', 'token_id as tokenId', 'path', 'key'])
+      .select(sql<boolean>`position(${$.mention} in body) > 0`.as('mayShow'))
       .where(k =>
         k(k.refTuple('account_id', 'token_id', 'path', 'key'), '>', k.tuple($.accountId, $.tokenId, $.path, $.key)),
       )
@@ -32,14 +33,15 @@ const selectAnswers = query(
   { isPrepared: false },
 );
 
+function hasKey(k: ExpressionBuilder<Tables, 'idempotency_keys'>, $: Arguments<AnswerKey>) {
+  return k.and({ account_id: $.accountId, token_id: $.tokenId, path: $.path, key: $.key });
+}
+
 const lockAnswer = query('lock_answer', (db, $: Arguments<AnswerKey>) =>
   db
     .selectFrom('idempotency_keys')
     .select('body')
-    .where('account_id', '=', $.accountId)
-    .where('token_id', '=', $.tokenId)
-    .where('path', '=', $.path)
-    .where('key', '=', $.key)
+    .where(k => hasKey(k, $))
     .forUpdate(),
 );
 
@@ -47,10 +49,7 @@ const writeAnswer = query('write_answer', (db, $: Arguments<AnswerKey & { body: 
   db
     .updateTable('idempotency_keys')
     .set({ body: $.body })
-    .where('account_id', '=', $.accountId)
-    .where('token_id', '=', $.tokenId)
-    .where('path', '=', $.path)
-    .where('key', '=', $.key),
+    .where(k => hasKey(k, $)),
 );
 
 /**
@@ -63,36 +62,26 @@ export async function redactAnswers(
   placeholder: ShownPerson,
   batchSize: number,
 ): Promise<number> {
-  const mention = `"id":${userId}`;
   let count = 0;
   let after: AnswerKey = { accountId: 0, tokenId: 0, path: '', key: '' };
   for (;;) {
-    const answers = await database.query(selectAnswers, { ...after, mention, batchSize });
-    for (const answer of answers) {
-      if (answer.may_show && (await redactAnswer(database, keyOf(answer), userId, placeholder))) count++;
+    const answers = await database.query(selectAnswers, { ...after, mention: `"id":${userId}`, batchSize });
+    for (const { mayShow, ...key } of answers) {
+      if (mayShow && (await redactAnswer(database, key, userId, placeholder))) count++;
     }
     const last = answers.at(-1);
     if (!last) return count;
-    after = keyOf(last);
+    after = last;
   }
 }
 
-function keyOf({ account_id: accountId, token_id: tokenId, path, key }: RowOf<typeof selectAnswers>): AnswerKey {
-  return { accountId, tokenId, path, key };
-}
-
 /** Locks the answer: a run for another user would otherwise write back the text that shows this one. */
-function redactAnswer(
-  database: Database,
-  answerKey: AnswerKey,
-  userId: number,
-  placeholder: ShownPerson,
-): Promise<boolean> {
+function redactAnswer(database: Database, key: AnswerKey, userId: number, placeholder: ShownPerson): Promise<boolean> {
   return database.transaction(async ({ query }) => {
-    const [answer] = await query(lockAnswer, answerKey);
+    const [answer] = await query(lockAnswer, key);
     const redacted = answer && redactPerson(answer.body, userId, placeholder);
     if (redacted === undefined) return false;
-    await query(writeAnswer, { ...answerKey, body: redacted });
+    await query(writeAnswer, { ...key, body: redacted });
     return true;
   });
 }

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Database, Queryable } from '../../database/database.ts';
+import type { Database } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
 import { redactPerson, type ShownPerson } from './placeholder.ts';
 
@@ -23,28 +23,25 @@ const selectPending = query('select_pending_deliveries_of_events', (db, $: Event
   db
     .selectFrom('webhook_deliveries')
     .select('id')
-    .where('account_id', '=', $.accountId)
-    .where(d => d('event_id', '=', d.fn.any($.eventIds)))
+    .where(d => d.and({ account_id: $.accountId, event_id: d.fn.any($.eventIds) }))
     .where('state', '=', 'pending')
     .where('is_redacted', '=', false),
 );
 
 /** One by one: it holds no other lock while it waits, so it cannot deadlock with a worker that stores a response. */
-const markDelivery = query('mark_delivery_redacted', (db, $: Arguments<{ accountId: number; deliveryId: number }>) =>
+const markDelivery = query('mark_delivery_redacted', (db, $: Arguments<{ accountId: number; id: number }>) =>
   db
     .updateTable('webhook_deliveries')
     .set({ is_redacted: true })
-    .where('account_id', '=', $.accountId)
-    .where('id', '=', $.deliveryId),
+    .where(d => d.and({ account_id: $.accountId, id: $.id })),
 );
 
-const blankResponses = query('blank_responses_to_events', (db, $: Events) =>
+const clearResponses = query('blank_responses_to_events', (db, $: Events) =>
   db
     .updateTable('webhook_attempts as a')
     .from('webhook_deliveries as d')
     .set({ response: null })
-    .where('d.account_id', '=', $.accountId)
-    .where(d => d('d.event_id', '=', d.fn.any($.eventIds)))
+    .where(d => d.and({ 'd.account_id': $.accountId, 'd.event_id': d.fn.any($.eventIds) }))
     .where('a.account_id', '=', $.accountId)
     .whereRef('a.delivery_id', '=', 'd.id')
     .where('a.response', 'is not', null),
@@ -54,8 +51,7 @@ const lockEvents = query('lock_events_for_redaction', (db, $: Events) =>
   db
     .selectFrom('events')
     .select(e => ['id', e.cast<string | null>('data', 'text').as('data'), e.cast<string>('body', 'text').as('body')])
-    .where('account_id', '=', $.accountId)
-    .where(e => e('id', '=', e.fn.any($.eventIds)))
+    .where(e => e.and({ account_id: $.accountId, id: e.fn.any($.eventIds) }))
     .orderBy('id')
     .forNoKeyUpdate(),
 );
@@ -65,6 +61,8 @@ interface RewrittenEvents {
   ids: readonly string[];
   data: readonly (string | null)[];
   bodies: readonly string[];
+  userId: number;
+  placeholderId: number;
 }
 
 const writeEvents = query('write_redacted_events', (db, $: Arguments<RewrittenEvents>) =>
@@ -75,20 +73,13 @@ const writeEvents = query('write_redacted_events', (db, $: Arguments<RewrittenEv
         ${$.ids}::uuid[], ${$.data}::text[], ${$.bodies}::text[]
       )`.as<'redacted'>(sql`redacted(id, data, body)`),
     )
-    .set(e => ({ data: e.cast('redacted.data', 'jsonb'), body: e.cast('redacted.body', 'json') }))
+    .set(e => ({
+      data: e.cast('redacted.data', 'jsonb'),
+      body: e.cast('redacted.body', 'json'),
+      actor_id: sql<number>`case e.actor_id when ${$.userId} then ${$.placeholderId} else e.actor_id end`,
+    }))
     .where('e.account_id', '=', $.accountId)
     .whereRef('e.id', '=', 'redacted.id'),
-);
-
-const passActing = query(
-  'pass_acting_in_events',
-  (db, $: Arguments<{ accountId: number; eventIds: readonly string[]; userId: number; placeholderId: number }>) =>
-    db
-      .updateTable('events')
-      .set({ actor_id: $.placeholderId })
-      .where('account_id', '=', $.accountId)
-      .where(e => e('id', '=', e.fn.any($.eventIds)))
-      .where('actor_id', '=', $.userId),
 );
 
 /**
@@ -98,31 +89,25 @@ const passActing = query(
 export async function redactEvents(
   database: Database,
   eventIds: readonly string[],
-  redaction: Redaction,
+  { accountId, userId, placeholder }: Redaction,
 ): Promise<void> {
   if (eventIds.length === 0) return;
-  const { accountId } = redaction;
   const pending = await database.query(selectPending, { accountId, eventIds });
-  for (const { id: deliveryId } of pending) await database.query(markDelivery, { accountId, deliveryId });
-  await database.query(blankResponses, { accountId, eventIds });
-  await database.transaction(({ query }) => rewriteEvents({ query }, eventIds, redaction));
-}
-
-/** Locks the events: a run for another user would otherwise write back what shows this one. */
-async function rewriteEvents(
-  transaction: Queryable,
-  eventIds: readonly string[],
-  { accountId, userId, placeholder }: Redaction,
-) {
-  const events = await transaction.query(lockEvents, { accountId, eventIds });
-  const rewrite = (json: string) => redactPerson(json, userId, placeholder) ?? json;
-  await transaction.query(writeEvents, {
-    accountId,
-    ids: events.map(({ id }) => id),
-    data: events.map(({ data }) => data && rewrite(data)),
-    bodies: events.map(({ body }) => rewrite(body)),
+  for (const { id } of pending) await database.query(markDelivery, { accountId, id });
+  await database.query(clearResponses, { accountId, eventIds });
+  const redact = (json: string) => redactPerson(json, userId, placeholder) ?? json;
+  await database.transaction(async ({ query }) => {
+    // A run for another user would otherwise write back texts that show this one.
+    const events = await query(lockEvents, { accountId, eventIds });
+    await query(writeEvents, {
+      accountId,
+      ids: events.map(({ id }) => id),
+      data: events.map(({ data }) => data && redact(data)),
+      bodies: events.map(({ body }) => redact(body)),
+      userId,
+      placeholderId: placeholder.id,
+    });
   });
-  await transaction.query(passActing, { accountId, eventIds, userId, placeholderId: placeholder.id });
 }
 
 const selectActed = query(
@@ -131,8 +116,7 @@ const selectActed = query(
     db
       .selectFrom('events')
       .select('id')
-      .where('account_id', '=', $.accountId)
-      .where('actor_id', '=', $.userId)
+      .where(e => e.and({ account_id: $.accountId, actor_id: $.userId }))
       .limit($.batchSize),
   { isPrepared: false },
 );

@@ -1,15 +1,16 @@
 import { addJob } from '../../database/add-job.ts';
-import { type Arguments, query } from '../../database/query.ts';
-import type { InvitationDelivery } from '../../entities/account.ts';
+import { Invitation } from '../../entities/account.ts';
 import type { Role } from '../../entities/membership.ts';
 import { type Administration, AdministrationError, actingUserOf } from '../administration.ts';
 import { checkEmail } from '../fields.ts';
 import { lockMembers } from '../members/authority.ts';
 import { makeSecret } from '../sign-in/secret-text.ts';
 import { canonicalAddress } from '../users/canonical-address.ts';
-import { invitationStands } from './open-invitations.ts';
+import { findUser } from '../users/find-user.ts';
+import { readPeople } from '../users/read-people.ts';
+import { findInvitation } from './open-invitations.ts';
 
-/** How long an invitation can be accepted. */
+/** An invitation can be accepted for this long. */
 export const invitationDays = 7;
 
 export interface NewInvitation {
@@ -23,84 +24,9 @@ export interface IssuedInvitation {
   email: string;
   role: Role;
   expiresAt: Date;
-  /** The token in the link, for the inviter to pass on; undefined if a worker makes the link and mails it. */
+  /** The token of the link, which the inviter hands over; undefined if a worker makes the link and mails it. */
   token: string | undefined;
 }
-
-const selectInvited = query(
-  'select_invited',
-  (db, $: Arguments<{ accountId: number; canonicalEmail: string; now: Date }>) => {
-    const member = db
-      .selectFrom('memberships as m')
-      .innerJoin('users as u', 'u.id', 'm.user_id')
-      .where('m.account_id', '=', $.accountId)
-      .where('u.canonical_email', '=', $.canonicalEmail);
-    const blocked = db
-      .selectFrom('user_blocks as b')
-      .innerJoin('users as u', 'u.id', 'b.user_id')
-      .where('b.account_id', '=', $.accountId)
-      .where('u.canonical_email', '=', $.canonicalEmail);
-    const invitation = db
-      .selectFrom('invitations as i')
-      .where('i.account_id', '=', $.accountId)
-      .where('i.canonical_email', '=', $.canonicalEmail)
-      .where(i => invitationStands(i, db, $));
-    return db.selectNoFrom(eb => [
-      member.select('m.role').as('role'),
-      eb.exists(blocked).$castTo<boolean>().as('is_blocked'),
-      invitation.select('i.role').as('open_role'),
-    ]);
-  },
-);
-
-interface InvitationRow extends NewInvitation {
-  canonicalEmail: string;
-  inviterId: number | null;
-  tokenHash: Buffer | null;
-  delivery: InvitationDelivery;
-  now: Date;
-  expiresAt: Date;
-}
-
-const upsertInvitation = query('upsert_invitation', (db, $: Arguments<InvitationRow>) => {
-  const fields = {
-    email: $.email,
-    role: $.role,
-    inviter_id: $.inviterId,
-    token_hash: $.tokenHash,
-    delivery: $.delivery,
-    created_at: $.now,
-    expires_at: $.expiresAt,
-  };
-  return db
-    .insertInto('invitations')
-    .values({ account_id: $.accountId, canonical_email: $.canonicalEmail, ...fields })
-    .onConflict(conflict => conflict.columns(['canonical_email', 'account_id']).doUpdateSet(fields))
-    .returning('id');
-});
-
-/** Runs after the address is written, because a trigger for the version before may clear the form then. */
-const setCanonicalEmail = query(
-  'set_canonical_email_of_invitation',
-  (db, $: Arguments<{ accountId: number; invitationId: number; canonicalEmail: string }>) =>
-    db
-      .updateTable('invitations')
-      .set({ canonical_email: $.canonicalEmail })
-      .where('account_id', '=', $.accountId)
-      .where('id', '=', $.invitationId)
-      .where('canonical_email', 'is distinct from', $.canonicalEmail),
-);
-
-/** Deletes older invitations to what the index of the version before, on lower(email), takes for the same address. */
-const deleteLookalikes = query(
-  'delete_lookalike_invitations',
-  (db, $: Arguments<{ accountId: number; email: string; canonicalEmail: string }>) =>
-    db
-      .deleteFrom('invitations')
-      .where('account_id', '=', $.accountId)
-      .where(({ eb, fn }) => eb(fn('lower', ['email']), '=', fn('lower', [$.email])))
-      .where('canonical_email', 'is distinct from', $.canonicalEmail),
-);
 
 /**
  * Invites an address to become a member. A second invitation replaces the first with its role, and the first link stops
@@ -114,38 +40,50 @@ export async function inviteMember(
   const email = checkEmail(input.email);
   const authority = await lockMembers(admin, accountId);
   authority.require(role);
-  const address = { accountId, email, canonicalEmail: canonicalAddress(email) };
-  const [invited] = await admin.query(selectInvited, { ...address, now: admin.now });
-  if (invited?.role) throw new AdministrationError('conflict', `${email} is a member of the account already`);
-  if (invited?.is_blocked) throw new AdministrationError('conflict', `${email} is blocked in the account`);
-  // A new role replaces this one.
-  if (invited?.open_role) authority.require(invited.open_role);
+  const user = await findUser(admin, email);
+  const person = user && (await readPeople(admin, accountId, [user.id])).get(user.id);
+  if (person?.role) throw new AdministrationError('conflict', `${email} is a member of the account already`);
+  if (person?.is_blocked) throw new AdministrationError('conflict', `${email} is blocked in the account`);
+  const canonicalEmail = canonicalAddress(email);
+  const replaced = await findInvitation(admin, accountId, canonicalEmail);
+  if (replaced) authority.require(replaced.role);
 
   const secret = isMailed ? undefined : makeSecret();
-  const delivery: InvitationDelivery = isMailed ? 'waiting' : 'by_hand';
   const expiresAt = new Date(admin.now.getTime() + invitationDays * 86_400_000);
-  await admin.query(deleteLookalikes, address);
-  const [invitation] = await admin.query(upsertInvitation, {
-    ...address,
+  // The index of the version before requires lower(email) to be unique in the account.
+  await admin.db
+    .deleteFrom('invitations')
+    .where('account_id', '=', accountId)
+    .where(i => i(i.fn('lower', ['email']), '=', i.fn('lower', [i.val(email)])))
+    .where('canonical_email', 'is distinct from', canonicalEmail)
+    .execute();
+  const fields = {
+    email,
     role,
-    inviterId: actingUserOf(admin),
-    tokenHash: secret?.hash ?? null,
-    delivery,
-    now: admin.now,
-    expiresAt,
-  });
-  if (!invitation) throw new Error('The invitation was not stored');
-  await admin.query(setCanonicalEmail, { ...address, invitationId: invitation.id });
+    inviter_id: actingUserOf(admin),
+    token_hash: secret?.hash ?? null,
+    delivery: isMailed ? ('waiting' as const) : ('by_hand' as const),
+    created_at: admin.now,
+    expires_at: expiresAt,
+  };
+  const { id } = await admin.db
+    .insertInto('invitations')
+    .values({ account_id: accountId, canonical_email: canonicalEmail, ...fields })
+    .onConflict(conflict => conflict.columns(['canonical_email', 'account_id']).doUpdateSet(fields))
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  // Again, because a trigger for the version before may clear the canonical form when the address changes.
+  await admin.em.nativeUpdate(Invitation, { id, accountId }, { canonicalEmail });
   if (isMailed) {
     await addJob(admin, {
       task: 'mail_invitation',
-      payload: { invitation_id: invitation.id, account_id: accountId },
-      // Makes one mail of several invitations in a row.
-      key: `invitation:${invitation.id}`,
-      // These take a day, and end long before the invitation.
+      payload: { invitation_id: id, account_id: accountId },
+      // Several invitations in a row result in one mail.
+      key: `invitation:${id}`,
+      // These attempts take a day, so they end long before the invitation.
       maxAttempts: 12,
     });
   }
-  admin.audit.record('invitation.created', { account_id: accountId, invitation_id: invitation.id, email, role });
-  return { id: invitation.id, email, role, expiresAt, token: secret?.text };
+  admin.audit.record('invitation.created', { account_id: accountId, invitation_id: id, email, role });
+  return { id, email, role, expiresAt, token: secret?.text };
 }

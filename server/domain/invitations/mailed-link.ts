@@ -2,9 +2,9 @@ import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import type { Administration } from '../administration.ts';
 import { makeSecret } from '../sign-in/secret-text.ts';
-import { invitationStands } from './open-invitations.ts';
+import { isOpenInvitation } from './open-invitations.ts';
 
-/** What a mail with the link of an invitation says. The inviter's name is null for the operator of the server. */
+/** The content of a mail with the link of an invitation. The inviter's name is null for the operator of the server. */
 export type MailedInvitation = RowOf<typeof updateLink>;
 
 interface OneInvitation {
@@ -12,7 +12,7 @@ interface OneInvitation {
   invitationId: number;
 }
 
-/** Where a link leads. */
+/** The URL of the page of an invitation. */
 export function invitationUrl({ BASE_URL }: { BASE_URL: string }, token: string): string {
   return `${BASE_URL}/admin/invitations/${token}`;
 }
@@ -24,11 +24,9 @@ const updateLink = query(
       .updateTable('invitations as i')
       .from('accounts as o')
       .set({ token_hash: $.tokenHash })
-      .where('o.id', '=', $.accountId)
-      .where('i.account_id', '=', $.accountId)
-      .where('i.id', '=', $.invitationId)
+      .where(i => i.and({ 'o.id': $.accountId, 'i.account_id': $.accountId, 'i.id': $.invitationId }))
       .where('i.delivery', '=', 'waiting')
-      .where(i => invitationStands(i, db, $))
+      .where(i => isOpenInvitation(i, db, $))
       .returning(i => [
         'i.email',
         'i.role',
@@ -39,8 +37,8 @@ const updateLink = query(
 );
 
 /**
- * Makes the link of an invitation for its mail. The link of an earlier attempt stops working. Returns undefined if there
- * is nothing to mail any more.
+ * Makes the link of an invitation for its mail. The link of an earlier attempt stops working. Returns undefined if the
+ * invitation was mailed already, or is not open any more.
  */
 export async function makeInvitationLink(
   db: Queryable,
@@ -52,16 +50,14 @@ export async function makeInvitationLink(
   return mailed && { ...mailed, token, tokenHash };
 }
 
-/** Checks the link: after a second invitation its own mail is still to come. */
+/** Compares the link, because a second invitation has a new link and a mail of its own. */
 const updateDelivery = query(
   'update_invitation_delivery',
   (db, $: Arguments<OneInvitation & { tokenHash: Buffer; outcome: 'mailed' | 'refused' }>) =>
     db
       .updateTable('invitations')
       .set({ delivery: $.outcome })
-      .where('account_id', '=', $.accountId)
-      .where('id', '=', $.invitationId)
-      .where('token_hash', '=', $.tokenHash)
+      .where(i => i.and({ account_id: $.accountId, id: $.invitationId, token_hash: $.tokenHash }))
       .where('delivery', '=', 'waiting')
       .returning('id'),
 );

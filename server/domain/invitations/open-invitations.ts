@@ -5,14 +5,13 @@ import type { Tables } from '../../database/tables.ts';
 import { Invitation } from '../../entities/account.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { activeMemberships, lockMembers, mayManageIn } from '../members/authority.ts';
-import { hashOfSecret } from '../sign-in/secret-text.ts';
 
 /**
- * The condition under which an invitation i of an account is listed, mailed and accepted. It has not expired, its address
- * has a canonical form, and its account is not being erased. Its inviter may still invite to its role, and its address
- * does not belong to a blocked user. Because each query checks this, a block or a removal need not change invitations.
+ * The condition that an invitation i of an account is open. It has not expired, its address has a canonical form, and its
+ * account is not being erased. Its inviter may still invite to its role, and its address does not belong to a blocked
+ * user. Because each query checks this, a block or a removal need not change invitations.
  */
-export function invitationStands(
+export function isOpenInvitation(
   i: ExpressionBuilder<Tables & { i: Tables['invitations'] }, 'i'>,
   db: Kysely<Tables>,
   { accountId, now }: { accountId: Expression<number>; now: Expression<string> },
@@ -34,7 +33,7 @@ export function invitationStands(
   ]);
 }
 
-/** An open invitation without its link. The inviter's name is null for the operator of the server. */
+/** An open invitation without its link. The inviter's name is null for an invitation by the operator of the server. */
 export type InvitationView = InferResult<ReturnType<typeof openInvitations>>[number];
 
 function openInvitations({ db, now }: Administration, accountId: number) {
@@ -43,7 +42,7 @@ function openInvitations({ db, now }: Administration, accountId: number) {
     .selectFrom('invitations as i')
     .leftJoin('users as u', 'u.id', 'i.inviter_id')
     .where('i.account_id', '=', accountId)
-    .where(i => invitationStands(i, db, terms))
+    .where(i => isOpenInvitation(i, db, terms))
     .select(['i.id', 'i.email', 'i.role', 'u.name as inviter', 'i.delivery', 'i.created_at', 'i.expires_at']);
 }
 
@@ -58,6 +57,15 @@ export function listInvitations(
   return listed.orderBy('i.id', 'desc').limit(limit).execute();
 }
 
+/** Finds the open invitation to an address. */
+export function findInvitation(
+  admin: Administration,
+  accountId: number,
+  canonicalEmail: string,
+): Promise<InvitationView | undefined> {
+  return openInvitations(admin, accountId).where('i.canonical_email', '=', canonicalEmail).executeTakeFirst();
+}
+
 export function requireInvitation(
   admin: Administration,
   accountId: number,
@@ -68,7 +76,7 @@ export function requireInvitation(
     .executeTakeFirstOrThrow(() => new AdministrationError('not_found', 'The account has no such invitation'));
 }
 
-/** Takes an invitation back: its link works no more. For whoever may make it. */
+/** Revokes an invitation, and with it its link. This takes the same role as to make the invitation. */
 export async function revokeInvitation(admin: Administration, accountId: number, invitationId: number): Promise<void> {
   const authority = await lockMembers(admin, accountId);
   const { email, role } = await requireInvitation(admin, accountId, invitationId);
@@ -87,7 +95,11 @@ const selectInvitation = query('select_followed_invitation', (db, $: Arguments<{
     .innerJoin('accounts as o', 'o.id', 'i.account_id')
     .leftJoin('users as n', 'n.id', 'i.inviter_id')
     .leftJoin('users as u', 'u.canonical_email', 'i.canonical_email')
+    .leftJoin('memberships as m', join =>
+      join.onRef('m.account_id', '=', 'i.account_id').onRef('m.user_id', '=', 'u.id'),
+    )
     .select(i => [
+      'i.id',
       'i.account_id',
       'o.slug as account_slug',
       'o.name as account',
@@ -96,30 +108,21 @@ const selectInvitation = query('select_followed_invitation', (db, $: Arguments<{
       'n.name as inviter',
       'i.expires_at',
       'u.id as user_id',
-      i
-        .exists(
-          i
-            .selectFrom('memberships as m')
-            .whereRef('m.account_id', '=', 'i.account_id')
-            .whereRef('m.user_id', '=', 'u.id'),
-        )
-        .$castTo<boolean>()
-        .as('is_member'),
+      i('m.user_id', 'is not', null).$castTo<boolean>().as('is_member'),
     ])
     .where('i.token_hash', '=', $.linkHash)
-    .where(i => invitationStands(i, db, { accountId: i.ref('i.account_id'), now: $.now })),
+    .where(i => isOpenInvitation(i, db, { accountId: i.ref('i.account_id'), now: $.now })),
 );
 
 /**
- * Reads an invitation by the token in its link, without using it up. Returns undefined if it was accepted or revoked, has
- * expired, or never existed. It may reveal whether the address has a user, because the link came to that address.
+ * Reads an invitation by the hash of the token in its link. Returns undefined if it was accepted or revoked, has expired,
+ * or never existed. It may reveal whether the address has a user, because the link came to that address.
  */
 export async function readInvitation(
   db: Queryable,
-  token: string,
+  linkHash: Buffer,
   now: Date,
-): Promise<(FollowedInvitation & { hash: Buffer }) | undefined> {
-  const hash = hashOfSecret(token);
-  const [row] = hash ? await db.query(selectInvitation, { linkHash: hash, now }) : [];
-  return hash && row && { ...row, hash };
+): Promise<FollowedInvitation | undefined> {
+  const [invitation] = await db.query(selectInvitation, { linkHash, now });
+  return invitation;
 }

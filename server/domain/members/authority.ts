@@ -6,21 +6,26 @@ import { type Role, roles } from '../../entities/membership.ts';
 import { lockAccount } from '../accounts/find-account.ts';
 import { type Administration, AdministrationError, actingUserOf } from '../administration.ts';
 
+/** A user in an account. Not every such user is a member. */
+export interface UserInAccount {
+  accountId: number;
+  userId: number;
+}
+
+/** The condition that a user is blocked in an account. */
+export function isBlocked(accountId: Expression<number>, userId: Expression<number>) {
+  const eb = expressionBuilder<Tables>();
+  return eb.exists(
+    eb.selectFrom('user_blocks as b').where(b => b.and({ 'b.account_id': accountId, 'b.user_id': userId })),
+  );
+}
+
 /** Selects the memberships m of an account without those of blocked users. Only these give the rights of their role. */
 export function activeMemberships(db: Kysely<Tables>, accountId: Expression<number>) {
   return db
     .selectFrom('memberships as m')
     .where('m.account_id', '=', accountId)
-    .where(m =>
-      m.not(
-        m.exists(
-          m
-            .selectFrom('user_blocks as b')
-            .where('b.account_id', '=', accountId)
-            .whereRef('b.user_id', '=', 'm.user_id'),
-        ),
-      ),
-    );
+    .where(m => m.not(isBlocked(accountId, m.ref('m.user_id'))));
 }
 
 /** The roles that the actor may give, change and take away in an account. */
@@ -29,9 +34,15 @@ interface Authority {
   require(...roles: Role[]): void;
 }
 
-const selectActor = query('select_acting_member', (db, $: Arguments<{ accountId: number; userId: number }>) =>
+const selectActiveRole = query('select_active_role', (db, $: Arguments<UserInAccount>) =>
   activeMemberships(db, $.accountId).select('m.role').where('m.user_id', '=', $.userId),
 );
+
+/** Reads the role of a member. Returns undefined for other users and for blocked members. */
+export async function readActiveRole(db: Queryable, user: UserInAccount): Promise<Role | undefined> {
+  const [member] = await db.query(selectActiveRole, user);
+  return member?.role;
+}
 
 /**
  * Locks an account's members and then reads the actor's rights over them, which may have changed after the page was
@@ -41,16 +52,20 @@ export async function lockMembers(admin: Administration, accountId: number): Pro
   await lockAccount(admin, accountId);
   const userId = actingUserOf(admin);
   if (userId === null) return { require() {} };
-  const [member] = await admin.query(selectActor, { accountId, userId });
+  const own = await readActiveRole(admin, { accountId, userId });
   return {
     require(...roles) {
-      const refused = roles.find(role => !member || !mayManage(member.role, role));
-      if (refused !== undefined) throw new AdministrationError('forbidden', refusalOf(member?.role));
+      if (roles.every(role => own && mayManage(own, role))) return;
+      const message =
+        own === 'admin'
+          ? 'Only an owner of the account can add, change or remove an owner'
+          : 'Only owners and admins of the account manage its members';
+      throw new AdministrationError('forbidden', message);
     },
   };
 }
 
-/** Owners manage all roles. Admins manage all roles but owners. Nobody else manages members. */
+/** Owners manage all roles, and admins all other roles. Moderators and members manage none. */
 export function mayManage(own: Role, role: Role): boolean {
   return own === 'owner' || (own === 'admin' && role !== 'owner');
 }
@@ -64,13 +79,7 @@ export function mayManageIn(own: Expression<Role>, role: Expression<Role>) {
   return eb(eb.refTuple(own, role), 'in', pairs);
 }
 
-function refusalOf(own: Role | undefined): string {
-  return own === 'admin'
-    ? 'Only an owner of the account makes somebody an owner, or changes or removes one'
-    : 'Only owners and admins of the account manage its members';
-}
-
-const selectOtherOwner = query('select_other_owner', (db, $: Arguments<{ accountId: number; userId: number }>) =>
+const selectOtherOwner = query('select_other_owner', (db, $: Arguments<UserInAccount>) =>
   activeMemberships(db, $.accountId)
     .select('m.user_id')
     .where('m.user_id', '<>', $.userId)
@@ -79,9 +88,6 @@ const selectOtherOwner = query('select_other_owner', (db, $: Arguments<{ account
 );
 
 /** Whether an account has another owner than a user. Blocked owners do not count. */
-export async function hasOtherOwner(
-  db: Queryable,
-  { accountId, userId }: { accountId: number; userId: number },
-): Promise<boolean> {
+export async function hasOtherOwner(db: Queryable, { accountId, userId }: UserInAccount): Promise<boolean> {
   return (await db.query(selectOtherOwner, { accountId, userId })).length > 0;
 }

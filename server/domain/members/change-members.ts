@@ -2,34 +2,29 @@ import { type Arguments, query } from '../../database/query.ts';
 import { Membership, type Role } from '../../entities/membership.ts';
 import { type Administration, AdministrationError, actingUserOf, explainViolations } from '../administration.ts';
 import { revokeTokensOf } from '../tokens/change-tokens.ts';
-import { hasOtherOwner, lockMembers } from './authority.ts';
-
-/** A user in an account. */
-export interface Member {
-  accountId: number;
-  userId: number;
-}
+import { hasOtherOwner, lockMembers, type UserInAccount } from './authority.ts';
 
 /** Makes a user a member, and deletes an invitation to their address. */
-export async function addMember(admin: Administration, member: Member, role: Role): Promise<void> {
+export async function addMember(admin: Administration, member: UserInAccount, role: Role): Promise<void> {
   const authority = await lockMembers(admin, member.accountId);
   authority.require(role);
   await insertMember(admin, member, role);
 }
 
-const deleteInvitation = query(
-  'delete_invitation_of_member',
-  (db, $: Arguments<{ accountId: number; userId: number }>) =>
-    db
-      .deleteFrom('invitations as i')
-      .using('users as u')
-      .where('u.id', '=', $.userId)
-      .where('i.account_id', '=', $.accountId)
-      .whereRef('i.canonical_email', '=', 'u.canonical_email'),
+const deleteInvitation = query('delete_invitation_of_member', (db, $: Arguments<UserInAccount>) =>
+  db
+    .deleteFrom('invitations as i')
+    .using('users as u')
+    .where(i => i.and({ 'u.id': $.userId, 'i.account_id': $.accountId }))
+    .whereRef('i.canonical_email', '=', 'u.canonical_email'),
 );
 
-/** Does the same without a check of the actor's role. The caller holds the lock on the account. */
-export async function insertMember(admin: Administration, { accountId, userId }: Member, role: Role): Promise<void> {
+/** Makes a user a member without a check of the actor's role. The caller holds the lock on the account. */
+export async function insertMember(
+  admin: Administration,
+  { accountId, userId }: UserInAccount,
+  role: Role,
+): Promise<void> {
   admin.em.create(Membership, { accountId, userId, role, createdAt: admin.now });
   const violations = { ...userInErasure, memberships_pkey: 'The user is a member of the account already' };
   await explainViolations(violations, () => admin.em.flush());
@@ -38,7 +33,7 @@ export async function insertMember(admin: Administration, { accountId, userId }:
 }
 
 /** Gives a member another role. An account keeps an owner, so the last one cannot be demoted. */
-export async function setMemberRole(admin: Administration, member: Member, role: Role): Promise<void> {
+export async function setMemberRole(admin: Administration, member: UserInAccount, role: Role): Promise<void> {
   const authority = await lockMembers(admin, member.accountId);
   const membership = await requireMembership(admin, member);
   const { role: from } = membership;
@@ -50,19 +45,19 @@ export async function setMemberRole(admin: Administration, member: Member, role:
 }
 
 /**
- * Ends a membership. Everybody may end their own. The user's ideas and comments stay, and their invitations stop working.
+ * Ends a membership. Every member may end their own. The user's ideas and comments stay, and their invitations stop working.
  * Their OAuth grants end, because grants act as the user. API tokens belong to the account: the caller decides whether
  * it keeps those that the user issued.
  */
 export async function removeMember(
   admin: Administration,
-  member: Member,
+  member: UserInAccount,
   { keepsTokens = false }: { keepsTokens?: boolean } = {},
 ): Promise<void> {
   const authority = await lockMembers(admin, member.accountId);
   const membership = await requireMembership(admin, member);
   const { role } = membership;
-  if (!isOneself(admin, member)) authority.require(role);
+  if (actingUserOf(admin) !== member.userId) authority.require(role);
   await checkNotLastOwner(admin, membership, 'removed');
   await admin.em.remove(membership).flush();
   admin.audit.record('member.removed', { ...describe(member), role });
@@ -75,15 +70,11 @@ export const userInErasure = {
   memberships_user_id_fkey: 'The user was erased',
 };
 
-function describe({ accountId, userId }: Member) {
+function describe({ accountId, userId }: UserInAccount) {
   return { account_id: accountId, user_id: userId };
 }
 
-function isOneself(admin: Administration, { userId }: Member): boolean {
-  return actingUserOf(admin) === userId;
-}
-
-async function requireMembership(admin: Administration, { accountId, userId }: Member): Promise<Membership> {
+async function requireMembership(admin: Administration, { accountId, userId }: UserInAccount): Promise<Membership> {
   const membership = await admin.em.findOne(Membership, { accountId, userId }, { refresh: true });
   if (!membership) throw new AdministrationError('not_found', 'The user is not a member of the account');
   return membership;
@@ -91,7 +82,9 @@ async function requireMembership(admin: Administration, { accountId, userId }: M
 
 /** If two owners are removed at the same time, the second removal waits for the lock and is then refused. */
 async function checkNotLastOwner(admin: Administration, membership: Membership, what: string) {
-  if (membership.role !== 'owner') return;
-  if (await hasOtherOwner(admin, membership)) return;
-  throw new AdministrationError('conflict', `The last owner of an account cannot be ${what}: make another one first`);
+  if (membership.role !== 'owner' || (await hasOtherOwner(admin, membership))) return;
+  throw new AdministrationError(
+    'conflict',
+    `The last owner of an account cannot be ${what}: make another user an owner first`,
+  );
 }

@@ -7,7 +7,7 @@ import { type Administration, AdministrationError } from '../administration.ts';
 import { createToken, revokeToken } from '../tokens/change-tokens.ts';
 import { hashOfId, type OauthPayload } from './records.ts';
 
-/** What somebody agrees to: a client may use some boards in their name. */
+/** The consent of a user that a client may use some boards in their name. */
 export interface Consent {
   /** The request that awaits consent. */
   interactionId: string;
@@ -17,19 +17,16 @@ export interface Consent {
   boards: { boardId: number; grant: Grant }[];
   grantId: string;
   grantPayload: OauthPayload;
-  /** With what the provider goes on. */
+  /** The result for the provider, which continues with it. */
   result: OauthPayload;
 }
 
-/**
- * So long the client has to redeem its code. The token is there from the moment of consent, and ends by itself when the
- * client never comes for it.
- */
+/** The client must redeem its code within this time. Otherwise the token, which exists since the consent, expires. */
 const redemptionMs = 5 * 60_000;
 
 /**
- * Stores the grant, which is a token of the account (Token; Authentication, 9): under the conditions of any other one, and
- * in one transaction with the answer to the request, which is given once.
+ * Stores the grant, which is a token of the account (Token; Authentication, 9), under the same conditions as other tokens.
+ * The same transaction answers the request, which can be answered only once.
  */
 export async function giveConsent(
   admin: Administration,
@@ -57,7 +54,7 @@ export async function giveConsent(
   return token;
 }
 
-/** Answers the request with a refusal, of which the client is told. */
+/** Answers the request with a refusal, which the client receives. */
 export async function refuseConsent(
   admin: Administration,
   refusal: Pick<Consent, 'interactionId' | 'userId' | 'result'> & { clientId: string; accountId: number | null },
@@ -68,7 +65,7 @@ export async function refuseConsent(
   admin.audit.record('oauth.consent_denied', { user_id: userId, client_id: clientId, ...account });
 }
 
-/** consumed_at is set once: a form that is sent twice makes one grant. */
+/** Sets consumed_at only once, so that a form that is sent twice makes one grant. */
 const setResult = query(
   'answer_oauth_interaction',
   (db, $: Arguments<{ idHash: Buffer; result: OauthPayload; now: Date; userId: number }>) =>
@@ -79,9 +76,7 @@ const setResult = query(
         consumed_at: $.now,
         user_id: $.userId,
       })
-      .where('model', '=', 'Interaction')
-      .where('id_hash', '=', $.idHash)
-      .where('consumed_at', 'is', null)
+      .where(r => r.and({ model: 'Interaction', id_hash: $.idHash, consumed_at: null }))
       .where('expires_at', '>', $.now)
       .returning('model'),
 );
@@ -95,12 +90,11 @@ async function answerInteraction(
   throw new AdministrationError('conflict', 'This request was answered already. Begin again in the program.');
 }
 
-/** Finds the grant by its hash. It names its account. */
+/** Finds the grant by its hash. The grant names its account. */
 const deleteGrant = query('delete_oauth_grant', (db, $: Arguments<{ idHash: Buffer }>) =>
   db
     .deleteFrom('oauth_records')
-    .where('model', '=', 'Grant')
-    .where('id_hash', '=', $.idHash)
+    .where(r => r.and({ model: 'Grant', id_hash: $.idHash }))
     .returning(['token_id', 'account_id']),
 );
 
@@ -108,7 +102,7 @@ const deleteIssued = query('delete_oauth_grant_records', (db, $: Arguments<{ gra
   db.deleteFrom('oauth_records').where('grant_id', '=', $.grantId),
 );
 
-/** Ends a grant with all that was issued under it, and revokes its token. Returns undefined for an unknown grant. */
+/** Ends a grant, deletes its codes and tokens, and revokes its token. Returns undefined for an unknown grant. */
 export async function endGrant(
   admin: Administration,
   grantId: string,

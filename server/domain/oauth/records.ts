@@ -3,20 +3,16 @@ import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import type { OauthRecord } from '../../entities/oauth-record.ts';
 
-/** What the provider stores: JSON, in which a user is named as accountId and a grant as grantId. */
+/** The JSON that the provider stores. In it, accountId is the id of a user and grantId the id of a grant. */
 export type OauthPayload = OauthRecord['payload'];
 
-/** A record as it was found. */
 export interface FoundRecord {
   payload: OauthPayload;
-  /** When a code or a refresh token was redeemed. */
+  /** The time when a code or a refresh token was redeemed. */
   consumedAt: string | null;
 }
 
-/**
- * The hash under which a record is found. The id of a code or a token is the code or token itself, so the database
- * holds only its hash.
- */
+/** Returns the hash that finds a record. The id of a code or a token is its text, so the database holds only the hash. */
 export function hashOfId(id: string): Buffer {
   return createHash('sha256').update(id).digest();
 }
@@ -32,35 +28,24 @@ interface NewRecord {
 const insertRecord = query('store_oauth_record', (db, $: Arguments<NewRecord>) =>
   db
     .insertInto('oauth_records')
-    .values({
-      model: $.model,
-      id_hash: $.idHash,
-      payload: $.payload,
-      created_at: $.now,
-      expires_at: $.expiresAt,
-    })
+    .values({ model: $.model, id_hash: $.idHash, payload: $.payload, created_at: $.now, expires_at: $.expiresAt })
     .onConflict(conflict =>
-      conflict.columns(['model', 'id_hash']).doUpdateSet(row => ({
-        payload: row.ref('excluded.payload'),
-        expires_at: row.ref('excluded.expires_at'),
-      })),
+      conflict.columns(['model', 'id_hash']).doUpdateSet({ payload: $.payload, expires_at: $.expiresAt }),
     ),
 );
 
 /** Stores a record without a grant: a client, or a request that awaits consent. */
 export async function storeRecord(
   db: Queryable,
-  model: string,
-  { id, payload, now, expiresAt }: Omit<NewRecord, 'model' | 'idHash'> & { id: string },
+  { id, ...record }: Omit<NewRecord, 'idHash'> & { id: string },
 ): Promise<void> {
-  await db.query(insertRecord, { model, idHash: hashOfId(id), payload, now, expiresAt });
+  await db.query(insertRecord, { ...record, idHash: hashOfId(id) });
 }
 
 /**
- * Locks the grant and its row among the tokens. So a token is not issued once the grant has ended or its person has been
- * removed, and redemptions under one grant wait for each other. The grant, its row among the tokens and its client live as
- * long as the newest token, so that unused ones expire by themselves. The grant names the account, so the statement
- * starts without one.
+ * Locks the grant and its row in api_tokens. So no token is issued after the grant has ended or its user was removed, and
+ * redemptions under one grant wait for each other. The grant, its row in api_tokens and its client live as long as the
+ * newest token, so that unused ones expire by themselves. The grant names the account, so the statement starts without one.
  */
 const insertUnderGrant = query('store_oauth_record_under_grant', (db, $: Arguments<NewRecordUnderGrant>) =>
   db
@@ -73,9 +58,7 @@ const insertUnderGrant = query('store_oauth_record_under_grant', (db, $: Argumen
             join.onRef('t.account_id', '=', 'g.account_id').onRef('t.id', '=', 'g.token_id'),
           )
           .select(['g.id_hash', 'g.token_id', 'g.user_id', 'g.account_id'])
-          .where('g.model', '=', 'Grant')
-          .where('g.id_hash', '=', $.grantHash)
-          .where('t.revoked_at', 'is', null)
+          .where(g => g.and({ 'g.model': 'Grant', 'g.id_hash': $.grantHash, 't.revoked_at': null }))
           .where('t.expires_at', '>', $.now)
           .forNoKeyUpdate(['g', 't']),
     )
@@ -100,8 +83,7 @@ const insertUnderGrant = query('store_oauth_record_under_grant', (db, $: Argumen
         .updateTable('oauth_records as r')
         .from('of_grant')
         .set(r => ({ expires_at: r.fn<string>('greatest', ['r.expires_at', $.clientKeptUntil]) }))
-        .where('r.model', '=', 'Client')
-        .where('r.id_hash', '=', $.clientHash),
+        .where(r => r.and({ 'r.model': 'Client', 'r.id_hash': $.clientHash })),
     )
     .insertInto('oauth_records')
     .columns([
@@ -143,7 +125,7 @@ interface NewRecordUnderGrant extends NewRecord {
   parentHash: Buffer | null;
 }
 
-/** A code or a token, with the grant under which it stands. */
+/** A code or a token that the provider issues under a grant. */
 export interface RecordUnderGrant extends Omit<NewRecord, 'idHash'> {
   id: string;
   grantId: string;
@@ -167,13 +149,13 @@ export async function storeUnderGrant(
   return stored.length > 0;
 }
 
-interface RecordAddress {
+interface RecordKey {
   model: string;
   idHash: Buffer;
 }
 
-/** Starts without an account: the record is found by its hash, and names the account itself. */
-const selectRecord = query('find_oauth_record', (db, $: Arguments<RecordAddress & { now: Date }>) =>
+/** Starts without an account: the record names its account, and its hash finds it. */
+const selectRecord = query('find_oauth_record', (db, $: Arguments<RecordKey & { now: Date }>) =>
   db
     .selectFrom('oauth_records as r')
     .leftJoin('api_tokens as t', join =>
@@ -182,18 +164,14 @@ const selectRecord = query('find_oauth_record', (db, $: Arguments<RecordAddress 
     .leftJoin('accounts as a', 'a.id', 'r.account_id')
     .leftJoin('users as u', 'u.id', 't.issuer_id')
     .select(['r.payload', 'r.consumed_at'])
-    .where('r.model', '=', $.model)
-    .where('r.id_hash', '=', $.idHash)
+    .where(r => r.and({ 'r.model': $.model, 'r.id_hash': $.idHash }))
     .where('r.expires_at', '>', $.now)
     .where(r =>
       r.or([
         r('r.token_id', 'is', null),
-        r.and([
-          r('t.revoked_at', 'is', null),
-          r('t.expires_at', '>', $.now),
-          r('a.erasure_began_at', 'is', null),
-          r('u.erasure_began_at', 'is', null),
-        ]),
+        r('t.expires_at', '>', $.now).and(
+          r.and({ 't.revoked_at': null, 'a.erasure_began_at': null, 'u.erasure_began_at': null }),
+        ),
       ]),
     ),
 );
@@ -209,25 +187,23 @@ export async function findRecord(
   return row && { payload: row.payload, consumedAt: row.consumed_at };
 }
 
-const markConsumed = query('consume_oauth_record', (db, $: Arguments<RecordAddress & { now: Date }>) =>
+const markConsumed = query('consume_oauth_record', (db, $: Arguments<RecordKey & { now: Date }>) =>
   db
     .updateTable('oauth_records')
     .set({ consumed_at: $.now })
-    .where('model', '=', $.model)
-    .where('id_hash', '=', $.idHash)
-    .where('consumed_at', 'is', null)
+    .where(r => r.and({ model: $.model, id_hash: $.idHash, consumed_at: null }))
     .returning('model'),
 );
 
-/** Redeems a code or a refresh token. Returns true to only one of two parallel requests. */
+/** Redeems a code or a refresh token. Of two parallel requests only one gets true. */
 export async function consumeRecord(db: Queryable, model: string, id: string, now: Date): Promise<boolean> {
   return (await db.query(markConsumed, { model, idHash: hashOfId(id), now })).length > 0;
 }
 
 /**
  * is_in_leeway: the token was redeemed a moment ago, and no refresh token that it issued has been redeemed.
- * issued_count: how many refresh tokens it has issued. The query finds them by the index on grant_id: a grant has few, so
- * parent_hash needs no index.
+ * issued_count: the number of refresh tokens that it has issued. The query finds them by the index on grant_id: a grant
+ * has few, so parent_hash needs no index.
  */
 const selectRepetition = query('judge_oauth_repetition', (db, $: Arguments<{ idHash: Buffer; redeemedAfter: Date }>) =>
   db
@@ -239,25 +215,27 @@ const selectRepetition = query('judge_oauth_repetition', (db, $: Arguments<{ idH
       r.and([r('r.consumed_at', '>', $.redeemedAfter), r(r.fn.count('c.consumed_at'), '=', 0)]).as('is_in_leeway'),
       r.fn.count<number>('c.id_hash').as('issued_count'),
     ])
-    .where('r.model', '=', 'RefreshToken')
-    .where('r.id_hash', '=', $.idHash)
+    .where(r => r.and({ 'r.model': 'RefreshToken', 'r.id_hash': $.idHash }))
     .groupBy(['r.id_hash', 'r.consumed_at']),
 );
 
 /** The state of a refresh token that was redeemed before. */
 export type Repetition = RowOf<typeof selectRepetition>;
 
-/** Undefined where the refresh token has expired and is gone. */
+/** Reads the state of a refresh token; undefined if it has expired and was deleted. */
 export async function judgeRepetition(db: Queryable, id: string, redeemedAfter: Date): Promise<Repetition | undefined> {
   const [repetition] = await db.query(selectRepetition, { idHash: hashOfId(id), redeemedAfter });
   return repetition;
 }
 
-const deleteRecord = query('delete_oauth_record', (db, $: Arguments<RecordAddress>) =>
-  db.deleteFrom('oauth_records').where('model', '=', $.model).where('id_hash', '=', $.idHash).returning('model'),
+const deleteRecord = query('delete_oauth_record', (db, $: Arguments<RecordKey>) =>
+  db
+    .deleteFrom('oauth_records')
+    .where(r => r.and({ model: $.model, id_hash: $.idHash }))
+    .returning('model'),
 );
 
-/** Returns whether the record existed: true to only one of two parallel requests. */
+/** Returns whether the record existed. Of two parallel requests only one gets true. */
 export async function removeRecord(db: Queryable, model: string, id: string): Promise<boolean> {
   return (await db.query(deleteRecord, { model, idHash: hashOfId(id) })).length > 0;
 }

@@ -1,7 +1,7 @@
 import type { Queryable } from '../../database/database.ts';
 import { consumeRecord, judgeRepetition, type RecordUnderGrant, storeUnderGrant } from './records.ts';
 
-/** What a request for tokens changes: the code or refresh token that it redeems, and what it is given for it. */
+/** The changes of a token request: the code or refresh token that it redeems, and the records that it gets for it. */
 export interface Redemption {
   redeemed: { model: string; id: string }[];
   issued: RecordUnderGrant[];
@@ -10,12 +10,12 @@ export interface Redemption {
 type RedemptionRefusal =
   /** The grant has ended, or a parallel request redeemed the code. */
   | 'refused'
-  /** The refresh token was used again, too late or after one of its successors. One of the two users is a thief. */
+  /** The refresh token was used again, too late or after one of its successors: somebody has stolen it. */
   | 'reused'
-  /** The refresh token has issued as many others as it may. */
+  /** The refresh token has reached the limit of the refresh tokens that it may issue. */
   | 'too_often';
 
-/** Nothing is redeemed or issued. */
+/** The request redeems and issues nothing. */
 export class RedemptionError extends Error {
   override readonly name = 'RedemptionError';
   readonly reason: RedemptionRefusal;
@@ -32,7 +32,7 @@ export class RedemptionError extends Error {
  */
 const leewayMs = 60_000;
 
-/** Several times the parallel calls of the busiest client. Without a bound a client could store tokens without end. */
+/** Several times the parallel calls of the busiest client. Without a limit a client could store any number of tokens. */
 const maxSiblings = 32;
 
 /**

@@ -1,10 +1,10 @@
 import { AdministrationError } from '../administration.ts';
 
-/** Lengths in characters: as NIST SP 800-63B has them, with a bound on what is hashed. */
+/** Lengths in characters, as NIST SP 800-63B counts them. The maximum limits the cost of a hash. */
 export const minPasswordLength = 12;
 export const maxPasswordLength = 256;
 
-/** Refuses a password that is easy to guess. It may consist of any kinds of characters. */
+/** Refuses a password that is easy to guess. It does not require certain kinds of characters. */
 export async function checkPassword(password: string, email: string): Promise<void> {
   const length = [...password].length;
   if (length < minPasswordLength) throw invalid(`The password must have at least ${minPasswordLength} characters`);
@@ -28,7 +28,7 @@ function hasFewCharactersOrSteps(password: string): boolean {
   return new Set(codes).size <= 2 || new Set(steps).size <= 2;
 }
 
-/** Well-known passwords that the package does not have. */
+/** Well-known passwords that the package lacks. */
 const otherCommon = [
   'correct horse battery staple',
   'correcthorsebatterystaple',
@@ -38,19 +38,19 @@ const otherCommon = [
   'qqww1122qqww',
 ];
 
-/** What may follow a common password without making it harder to guess. */
-const littleMore = /^(?:.{0,4}|\P{L}{0,6}|(?:qwerty|asdfgh|zxcvb)\p{L}*)$/su;
+/** Endings that do not make a common password harder to guess. */
+const weakEnding = /^(?:.{0,4}|\P{L}{0,6}|(?:qwerty|asdfgh|zxcvb)\p{L}*)$/su;
 
 /**
- * Whether a password is a common one, maybe repeated, and followed by at most four characters, at most six digits and
- * marks, or a row of the keyboard. The package loads at the first check: it takes 5 MB and some 40 ms.
+ * Whether a password is a common one, perhaps repeated, with nothing more than a weak ending. A weak ending is up to four
+ * characters, up to six digits and marks, or a row of the keyboard. The first check loads the package: 5 MB in 40 ms.
  */
 async function isCommon(password: string): Promise<boolean> {
   const { dictionary } = await import('@zxcvbn-ts/language-common');
   return (
     otherCommon.includes(password) ||
     dictionary['passwords-common'].some(
-      one => password.startsWith(one) && littleMore.test(password.replaceAll(one, '')),
+      one => password.startsWith(one) && weakEnding.test(password.replaceAll(one, '')),
     )
   );
 }

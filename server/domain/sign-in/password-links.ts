@@ -9,7 +9,7 @@ import { maySignIn } from './session.ts';
 /** How long a link works. */
 export const passwordLinkMinutes = 30;
 
-/** Few attempts, because a link that arrives late is of no use. An address names no account. */
+/** Few attempts, because a late link is useless. An address names no account. */
 const leaveMail = query('leave_password_link_mail', (db, $: Arguments<{ email: string }>) =>
   db
     .with('asking', cte =>
@@ -97,7 +97,7 @@ export async function createPasswordLink(
   return link;
 }
 
-/** Where a link leads. */
+/** The URL of the page that sets the password. */
 export function passwordLinkUrl({ BASE_URL }: { BASE_URL: string }, token: string): string {
   return `${BASE_URL}/admin/password?token=${token}`;
 }

@@ -1,38 +1,38 @@
 import { randomBytes } from 'node:crypto';
 import argon2 from 'argon2';
 
-/** What one computation of argon2id costs. */
+/** The costs of one computation of argon2id. */
 export interface PasswordCosts {
   memoryKib: number;
   passes: number;
 }
 
 /**
- * Of the settings for argon2id in OWASP's Password Storage Cheat Sheet, which are as strong as each other, the one with the
- * least memory: each of Node's four threads keeps what it once had.
+ * OWASP's Password Storage Cheat Sheet lists equally strong settings for argon2id. This one needs the least memory, which
+ * each of Node's four threads keeps after its first computation.
  */
 const costs: PasswordCosts = { memoryKib: 7_168, passes: 5 };
 
-/** At once, so that a flood takes neither the memory nor the threads that files and host names are waited for with. */
+/** Limits parallel computations, so that a flood leaves memory, and threads for files and host names. */
 const maxRunning = 2;
-/** Beyond those that wait a few seconds would have passed, and whoever waits has most likely gone. */
+/** A longer queue would take several seconds, and most clients would have gone by then. */
 const maxWaiting = 100;
 
 interface Verification {
   isRight: boolean;
-  /** It was hashed with other costs than those of now. */
+  /** Whether the password was hashed with other costs than the current ones. */
   isOutdated: boolean;
 }
 
-/** Makes what is kept of passwords, and compares with it. */
+/** Hashes passwords and compares them with their hashes. */
 export interface Passwords {
-  /** The PHC string of argon2id, with its salt and costs. */
+  /** Returns the PHC string of argon2id, with its salt and costs. */
   hash(password: string): Promise<string>;
-  /** Takes as long where there is nothing to compare with, and is wrong then. */
+  /** Without a credential it takes the same time, and the password is wrong. */
   verify(credential: string | undefined, password: string): Promise<Verification>;
 }
 
-/** So many passwords are compared already that another would have to wait for too long. */
+/** Too many passwords are already waiting to be compared. */
 export class PasswordsBusyError extends Error {
   override readonly name = 'PasswordsBusyError';
 }
@@ -41,7 +41,7 @@ export function buildPasswords({ memoryKib, passes }: PasswordCosts = costs): Pa
   const options = { memoryCost: memoryKib, timeCost: passes, parallelism: 1 };
   const takeTurn = buildTurns();
   const hash = (password: string) => argon2.hash(normalize(password), { ...options, type: argon2.argon2id });
-  /** Of no password. Everybody waits for it, so that the first who needs it does not take longer than others. */
+  /** The hash of a random secret. Every call waits for it, so that the first call without a credential is not slower. */
   let decoy: Promise<string> | undefined;
 
   return {
@@ -61,7 +61,7 @@ export function buildPasswords({ memoryKib, passes }: PasswordCosts = costs): Pa
   };
 }
 
-/** One character may be typed as several on another keyboard: they are the same password (RFC 8265). */
+/** Keyboards may encode one character in different ways. The password is the same (RFC 8265). */
 function normalize(password: string): string {
   return password.normalize('NFKC');
 }
@@ -73,7 +73,7 @@ function buildTurns() {
   return async <T>(work: () => Promise<T>): Promise<T> => {
     if (waiting.length >= maxWaiting) throw new PasswordsBusyError('Too many passwords wait to be compared');
     if (running < maxRunning) running++;
-    // Whoever ends hands its turn over.
+    // A finished computation hands its turn over.
     else await new Promise<void>(resolve => waiting.push(resolve));
     try {
       return await work();

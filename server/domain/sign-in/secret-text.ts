@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 
-/** A secret that a cookie, a link or a token holds: 32 random bytes. The database has its hash alone. */
+/** A secret in a cookie, a link or a token: 32 random bytes. The database stores only its hash. */
 export interface Secret {
   text: string;
   hash: Buffer;
@@ -13,7 +13,7 @@ export function makeSecret(): Secret {
   return { text, hash: hashOf(text) };
 }
 
-/** The hash under which a secret is found; undefined for what is none. */
+/** Returns the hash that finds a secret in the database; undefined for a text that is not a secret. */
 export function hashOfSecret(text: string): Buffer | undefined {
   return secretForm.test(text) ? hashOf(text) : undefined;
 }

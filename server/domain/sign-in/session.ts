@@ -1,31 +1,25 @@
-import { type Expression, type ExpressionBuilder, sql } from 'kysely';
+import { type Expression, type ExpressionBuilder, type Kysely, sql } from 'kysely';
 import { jsonArrayFrom } from 'kysely/helpers/postgres';
 import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import type { Tables } from '../../database/tables.ts';
+import { isBlocked } from '../members/authority.ts';
 import { makeSecret } from './secret-text.ts';
 
+type OfUser = ExpressionBuilder<Tables & { u: Tables['users'] }, 'u'>;
+
 /**
- * The condition on which a user u may sign in and stay signed in: they are not the placeholder, their erasure has not
- * begun, and no block shuts them out of all their accounts. A user who asked for their deletion may sign in to cancel it.
- * The condition looks at all accounts of a person, so it names none.
+ * The condition that a user u may sign in and stay signed in: they are not the placeholder, their erasure has not begun,
+ * and they are not blocked in all of their accounts. Users who requested their deletion may sign in to cancel it. The
+ * condition looks at all accounts of a person, so it names none.
  */
-export function maySignIn(u: ExpressionBuilder<Tables & { u: Tables['users'] }, 'u'>) {
+export function maySignIn(u: OfUser) {
   const isBlockedAnywhere = u.exists(u.selectFrom('user_blocks as b').whereRef('b.user_id', '=', 'u.id'));
   const hasOpenAccount = u.exists(
     u
       .selectFrom('memberships as m')
       .whereRef('m.user_id', '=', 'u.id')
-      .where(m =>
-        m.not(
-          m.exists(
-            m
-              .selectFrom('user_blocks as b')
-              .whereRef('b.account_id', '=', 'm.account_id')
-              .whereRef('b.user_id', '=', 'm.user_id'),
-          ),
-        ),
-      ),
+      .where(m => m.not(isBlocked(m.ref('m.account_id'), m.ref('m.user_id')))),
   );
   return u.and([
     u('u.is_placeholder', '=', false),
@@ -34,40 +28,40 @@ export function maySignIn(u: ExpressionBuilder<Tables & { u: Tables['users'] }, 
   ]);
 }
 
-/** A user whose password was compared, and when that password was set. */
+/** A user whose password was compared, and the time when that password was set. */
 export interface ProvenUser {
   id: number;
   set_at: string | null;
 }
 
+/** Selects a user u who may sign in, with their password m, unless the password has changed since it was compared. */
+export function provenUsers(db: Kysely<Tables>, $: Arguments<ProvenUser>) {
+  return db
+    .selectFrom('users as u')
+    .innerJoin('sign_in_methods as m', join => join.onRef('m.user_id', '=', 'u.id').on('m.kind', '=', 'password'))
+    .select('u.id')
+    .where('u.id', '=', $.id)
+    .where('m.updated_at', '=', $.set_at)
+    .where(maySignIn);
+}
+
 export interface SessionTerms {
   now: Date;
-  /** The end of the session, however much it is used. */
+  /** The session ends at this time even if it is in use. */
   expiresAt: Date;
-  /** The session that the browser had before: it ends, so that nobody goes on with one that others may know. */
+  /** The earlier session of the browser. It ends, because others may know it. */
   previous: Buffer | undefined;
 }
 
-interface NewSession {
+interface NewSession extends ProvenUser {
   tokenHash: Buffer;
-  userId: number;
-  setAt: string | null;
   now: Date;
   expiresAt: Date;
 }
 
 const insertSession = query('insert_session', (db, $: Arguments<NewSession>) =>
   db
-    .with('user_as_before', cte =>
-      cte
-        .selectFrom('users as u')
-        .innerJoin('sign_in_methods as m', join => join.onRef('m.user_id', '=', 'u.id').on('m.kind', '=', 'password'))
-        .select('u.id')
-        .where('u.id', '=', $.userId)
-        .where('m.updated_at', '=', $.setAt)
-        .where(maySignIn)
-        .forShare(['u', 'm']),
-    )
+    .with('user_as_before', () => provenUsers(db, $).forShare(['u', 'm']))
     .insertInto('sessions')
     .columns(['token_hash', 'user_id', 'created_at', 'last_seen_at', 'expires_at'])
     .expression(from =>
@@ -94,8 +88,8 @@ export async function startSession(
   { id, set_at }: ProvenUser,
   { now, expiresAt, previous }: SessionTerms,
 ): Promise<string | undefined> {
-  const { text, hash } = makeSecret();
-  const [session] = await db.query(insertSession, { tokenHash: hash, userId: id, setAt: set_at, now, expiresAt });
+  const { text, hash: tokenHash } = makeSecret();
+  const [session] = await db.query(insertSession, { id, set_at, tokenHash, now, expiresAt });
   if (!session) return undefined;
   if (previous) await endSession(db, previous);
   return text;
@@ -119,7 +113,7 @@ export async function endAllSessions(db: Queryable, userId: number): Promise<num
   return (await db.query(deleteAll, { userId })).length;
 }
 
-/** Every page counts the unread notifications, so the count looks at this many of the newest alone. */
+/** Every page counts the unread ones among this many of the newest notifications. */
 export const newestNotifications = 50;
 
 /**
@@ -153,8 +147,6 @@ function minuteBefore(now: Expression<string>) {
   return sql<string>`${now}::timestamptz - interval '1 minute'`;
 }
 
-type OfUser = ExpressionBuilder<Tables & { u: Tables['users'] }, 'u'>;
-
 function accountsOfUser(u: OfUser) {
   return u
     .selectFrom('memberships as m')
@@ -162,13 +154,7 @@ function accountsOfUser(u: OfUser) {
     .select(['a.id', 'a.slug', 'a.name', 'a.plan', 'm.role'])
     .whereRef('m.user_id', '=', 'u.id')
     .where('a.erasure_began_at', 'is', null)
-    .where(a =>
-      a.not(
-        a.exists(
-          a.selectFrom('user_blocks as b').whereRef('b.account_id', '=', 'a.id').whereRef('b.user_id', '=', 'u.id'),
-        ),
-      ),
-    )
+    .where(a => a.not(isBlocked(a.ref('a.id'), a.ref('u.id'))))
     .orderBy(a => a.fn('lower', ['a.name']))
     .orderBy('a.slug');
 }
@@ -187,7 +173,7 @@ function newestNotificationsOf(u: OfUser) {
     .limit(newestNotifications);
 }
 
-/** A signed-in user. unread_count is how many of the newest notifications are unread; accounts are sorted by name. */
+/** A signed-in user. unread_count is the number of unread ones among the newest notifications. Accounts are sorted by name. */
 export type SignedInUser = Omit<RowOf<typeof selectSession>, 'is_noted'>;
 
 /** An account that a user may open in the administration. */
@@ -201,7 +187,7 @@ const noteSession = query('note_session_use', (db, $: Arguments<{ tokenHash: Buf
     .where('last_seen_at', '<=', minuteBefore($.now)),
 );
 
-/** Returns the user of a session that has not ended. Records the use of the session, to the minute. */
+/** Returns the user of a session that has not ended. Records the time of the last use, to the minute. */
 export async function readSession(
   db: Queryable,
   tokenHash: Buffer,

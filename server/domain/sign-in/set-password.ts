@@ -3,7 +3,7 @@ import { addJob } from '../../database/add-job.ts';
 import { type Arguments, query } from '../../database/query.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { endPasswordLinks } from './password-links.ts';
-import { endAllSessions, maySignIn, type ProvenUser, type SessionTerms, startSession } from './session.ts';
+import { endAllSessions, maySignIn, type ProvenUser, provenUsers, type SessionTerms, startSession } from './session.ts';
 
 /** The first of parallel requests deletes the row. The others find the link used. */
 const takeLink = query('take_password_link', (db, $: Arguments<{ linkHash: Buffer; now: Date }>) =>
@@ -23,11 +23,11 @@ const takeLink = query('take_password_link', (db, $: Arguments<{ linkHash: Buffe
  */
 export async function redeemPasswordLink(admin: Administration, linkHash: Buffer, credential: string): Promise<void> {
   const [link] = await admin.query(takeLink, { linkHash, now: admin.now });
-  if (!link) throw new AdministrationError('not_found', 'The link was used already, or its time is over');
+  if (!link) throw new AdministrationError('not_found', 'The link was used already, or has expired');
   await setPassword(admin, link.user_id, credential);
 }
 
-/** A sign-in tells by updated_at whether the password that it compared is still set. So each change makes it later. */
+/** A sign-in compares updated_at to detect that the password has changed meanwhile. So each change makes it later. */
 const upsertPassword = query('upsert_password', (db, $: Arguments<{ userId: number; credential: string; now: Date }>) =>
   db
     .insertInto('sign_in_methods')
@@ -67,16 +67,9 @@ export async function setPassword(admin: Administration, userId: number, credent
   return password.set_at;
 }
 
-/** Locks the user before the password, in the order in which an erasure locks them. */
-const lockPassword = query('lock_own_password', (db, $: Arguments<{ userId: number; setAt: string | null }>) =>
-  db
-    .selectFrom('users as u')
-    .innerJoin('sign_in_methods as m', join => join.onRef('m.user_id', '=', 'u.id').on('m.kind', '=', 'password'))
-    .select('u.id')
-    .where('u.id', '=', $.userId)
-    .where('m.updated_at', '=', $.setAt)
-    .where(maySignIn)
-    .forNoKeyUpdate(['u', 'm']),
+/** Locks the user before the password, as an erasure does. */
+const lockPassword = query('lock_own_password', (db, $: Arguments<ProvenUser>) =>
+  provenUsers(db, $).forNoKeyUpdate(['u', 'm']),
 );
 
 /**
@@ -89,7 +82,7 @@ export async function changePassword(
   credential: string,
   terms: Omit<SessionTerms, 'previous'>,
 ): Promise<string> {
-  const [locked] = await admin.query(lockPassword, { userId: user.id, setAt: user.set_at });
+  const [locked] = await admin.query(lockPassword, user);
   const set_at = locked && (await setPassword(admin, user.id, credential));
   const token = set_at && (await startSession(admin, { id: user.id, set_at }, { ...terms, previous: undefined }));
   if (token) return token;

@@ -24,7 +24,7 @@ const selectCandidate = query('select_sign_in_candidate', (db, $: Arguments<{ em
 
 /**
  * Signs a user in by address and password, in a new session. Every refusal costs one comparison, even without a user or
- * a password, so that its time reveals nothing. The reason is for the audit log, and never for the client.
+ * a password, so that its time reveals nothing. The reason is for the audit log, never for the client.
  */
 export async function signIn(
   { database, passwords }: { database: Database; passwords: Passwords },
@@ -45,24 +45,21 @@ export async function signIn(
   return { userId: user.id, token };
 }
 
-/** The password is the same, and so is the time at which it was set. */
+/** Leaves updated_at as it is, because the password stays the same. */
 const updateCredential = query(
   'update_credential_costs',
   (db, $: Arguments<{ userId: number; credential: string; replacement: string }>) =>
     db
       .updateTable('sign_in_methods')
       .set({ credential: $.replacement })
-      .where('user_id', '=', $.userId)
-      .where('kind', '=', 'password')
-      .where('credential', '=', $.credential),
+      .where(m => m.and({ user_id: $.userId, kind: 'password', credential: $.credential })),
 );
 
 const selectOwnPassword = query('select_own_password', (db, $: Arguments<{ userId: number }>) =>
   db
     .selectFrom('sign_in_methods')
     .select(['credential', 'updated_at as set_at'])
-    .where('user_id', '=', $.userId)
-    .where('kind', '=', 'password'),
+    .where(m => m.and({ user_id: $.userId, kind: 'password' })),
 );
 
 /**

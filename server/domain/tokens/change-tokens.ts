@@ -3,9 +3,10 @@ import { type Arguments, query } from '../../database/query.ts';
 import { ApiToken, ApiTokenBoard } from '../../entities/api-token.ts';
 import { Board } from '../../entities/board.ts';
 import { Voter } from '../../entities/vote.ts';
-import { type LockedAccount, lockAccount } from '../accounts/find-account.ts';
+import { requireLockedAccount } from '../accounts/find-account.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { checkName } from '../fields.ts';
+import { isBlocked, type UserInAccount } from '../members/authority.ts';
 import { makeSecret } from '../sign-in/secret-text.ts';
 import { formatToken } from './token-text.ts';
 
@@ -15,20 +16,20 @@ export interface NewToken {
   name: string;
   boards: { boardId: number; grant: Grant }[];
   expiresAt?: Date | null;
-  /** By default one of the API. */
+  /** By default 'api'. */
   kind?: ApiToken['kind'];
 }
 
-/** A token as it is made, with the plaintext that is shown once. */
+/** A new token with its plaintext, which is shown once. */
 interface IssuedToken {
   token: ApiToken;
   plaintext: string;
 }
 
 /**
- * Creates a token (Token; Authentication, rules 8 and 11): by an owner or admin of the account, whose plan must have
- * the Agent API, for some of its boards. Removing, demoting and blocking the issuer lock the account too, and so does the
- * erasure of the account: either they find the token, or it is refused.
+ * Creates a token (Token; Authentication, rules 8 and 11) for some boards of an account. Its issuer must be an owner or
+ * admin, and the account's plan must include the Agent API. The erasure of the account, and the removal, demotion or block
+ * of the issuer, lock the account, too: either they find the token, or the token is refused.
  */
 export async function createToken(
   admin: Administration,
@@ -36,7 +37,10 @@ export async function createToken(
   plansWithoutAgentApi: readonly string[] = [],
 ): Promise<IssuedToken> {
   const name = checkName(input.name, 100);
-  checkAccount(await lockAccount(admin, input.accountId), plansWithoutAgentApi);
+  const { plan } = await requireLockedAccount(admin, input.accountId);
+  if (plan !== 'community' && plansWithoutAgentApi.includes(plan)) {
+    throw new AdministrationError('forbidden', `The plan ${plan} of the account does not allow the Agent API`);
+  }
   await checkIssuer(admin, input);
   await checkBoards(admin, input);
   if (input.expiresAt && input.expiresAt <= admin.now) {
@@ -46,8 +50,8 @@ export async function createToken(
 }
 
 /**
- * Stores a token with a voter of its own (Vote), and checks nothing. The plaintext is in the answer and nowhere else:
- * the database has the SHA-256 of its secret.
+ * Stores a token with a voter of its own (Vote) without any checks. The plaintext is only in the result: the database has
+ * the SHA-256 of its secret.
  */
 export async function insertToken(admin: Administration, input: NewToken): Promise<IssuedToken> {
   const voter = admin.em.create(Voter, { accountId: input.accountId });
@@ -79,38 +83,20 @@ export async function insertToken(admin: Administration, input: NewToken): Promi
   return { token, plaintext: formatToken({ id: token.id, secret: secret.text }) };
 }
 
-function checkAccount(account: LockedAccount | undefined, plansWithoutAgentApi: readonly string[]) {
-  if (!account) throw new AdministrationError('not_found', 'The account does not exist');
-  if (account.erasure_began_at !== null) throw new AdministrationError('conflict', 'The account is being erased');
-  if (account.plan === 'community' || !plansWithoutAgentApi.includes(account.plan)) return;
-  throw new AdministrationError('forbidden', `The plan ${account.plan} of the account does not allow the Agent API`);
-}
-
-/** Locks the membership for the erasure of a user, which locks no account. */
-const selectIssuer = query('select_token_issuer', (db, $: Arguments<{ accountId: number; issuerId: number }>) =>
+/** Locks the membership against the erasure of the issuer, which does not lock the account. */
+const selectIssuer = query('select_token_issuer', (db, $: Arguments<UserInAccount>) =>
   db
     .selectFrom('memberships as m')
-    .select('m.role')
-    .select(m =>
-      m
-        .exists(
-          m.selectFrom('user_blocks as b').where('b.account_id', '=', $.accountId).where('b.user_id', '=', $.issuerId),
-        )
-        .as('is_blocked'),
-    )
-    .where('m.account_id', '=', $.accountId)
-    .where('m.user_id', '=', $.issuerId)
+    .select(['m.role', isBlocked($.accountId, $.userId).as('is_blocked')])
+    .where(m => m.and({ 'm.account_id': $.accountId, 'm.user_id': $.userId }))
     .forKeyShare('m'),
 );
 
 async function checkIssuer(admin: Administration, { accountId, issuerId }: NewToken) {
-  const [issuer] = await admin.query(selectIssuer, { accountId, issuerId });
+  const [issuer] = await admin.query(selectIssuer, { accountId, userId: issuerId });
   if (issuer?.is_blocked) throw new AdministrationError('forbidden', 'A blocked user cannot issue a token');
   if (issuer?.role === 'owner' || issuer?.role === 'admin') return;
-  throw new AdministrationError(
-    'forbidden',
-    'A token is issued by an owner or admin of the account; this user is neither',
-  );
+  throw new AdministrationError('forbidden', 'Only an owner or admin of the account can issue a token');
 }
 
 async function checkBoards(admin: Administration, { accountId, boards }: NewToken) {
@@ -118,10 +104,10 @@ async function checkBoards(admin: Administration, { accountId, boards }: NewToke
   const ids = new Set(boards.map(({ boardId }) => boardId));
   if (ids.size < boards.length) throw new AdministrationError('invalid', 'A board is named twice');
   const found = await admin.em.count(Board, { accountId, id: { $in: [...ids] } });
-  if (found < ids.size) throw new AdministrationError('not_found', 'A board of the token is not one of the account');
+  if (found < ids.size) throw new AdministrationError('not_found', 'The account does not have all boards of the token');
 }
 
-/** Revokes a token of an account for good. Its votes stay counted (Vote). A revoked token stays as it is. */
+/** Revokes a token of an account for good. Its votes stay counted (Vote). */
 export async function revokeToken(admin: Administration, accountId: number, tokenId: number): Promise<void> {
   const token = await admin.em.findOne(ApiToken, { id: tokenId, accountId });
   if (!token) throw new AdministrationError('not_found', `The account has no token ${tokenId}`);
@@ -133,24 +119,21 @@ export async function revokeToken(admin: Administration, accountId: number, toke
 
 const revokeOfIssuer = query(
   'revoke_tokens_of_issuer',
-  (db, $: Arguments<{ accountId: number; userId: number; kinds: readonly ApiToken['kind'][]; now: Date }>) =>
+  (db, $: Arguments<UserInAccount & { kinds: readonly ApiToken['kind'][]; now: Date }>) =>
     db
       .updateTable('api_tokens')
       .set({ revoked_at: $.now })
-      .where('account_id', '=', $.accountId)
-      .where('issuer_id', '=', $.userId)
-      .where(token => token('kind', '=', token.fn.any($.kinds)))
-      .where('revoked_at', 'is', null)
+      .where(t => t.and({ account_id: $.accountId, issuer_id: $.userId, kind: t.fn.any($.kinds), revoked_at: null }))
       .returning('id'),
 );
 
 /**
- * Revokes the tokens that a user issued in an account: grants of OAuth, which act as the person, or those of the API too,
- * which belong to the account. The account is locked, as it is where tokens are made.
+ * Revokes the tokens of some kinds that a user issued in an account. OAuth tokens act as the user, and API tokens belong
+ * to the account. The caller holds the lock on the account, as createToken does.
  */
 export async function revokeTokensOf(
   admin: Administration,
-  { accountId, userId }: { accountId: number; userId: number },
+  { accountId, userId }: UserInAccount,
   kinds: readonly ApiToken['kind'][],
 ): Promise<void> {
   const revoked = await admin.query(revokeOfIssuer, { accountId, userId, kinds, now: admin.now });

@@ -4,14 +4,14 @@ import type { Tables } from '../../database/tables.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { cutRows, type FirstRows } from '../pagination.ts';
 
-/** A token without anything of its secret. */
+/** A token without its secret. */
 export type TokenListing = Awaited<ReturnType<typeof listTokens>>[number];
 
 function tokensOf({ db }: Administration, accountId: number) {
   return db.selectFrom('api_tokens as t').selectAll().where('t.account_id', '=', accountId);
 }
 
-/** Lists some tokens of an account with their boards and issuers. */
+/** Adds the boards and issuers to some tokens of an account. */
 function listingOf({ db, now }: Administration, accountId: number, tokens: ReturnType<typeof tokensOf>) {
   return db
     .selectFrom(tokens.as('t'))
@@ -47,7 +47,7 @@ function listingOf({ db, now }: Administration, accountId: number, tokens: Retur
     ]);
 }
 
-/** Lists the tokens of an account, those of OAuth grants and revoked ones included. */
+/** Lists all tokens of an account, including revoked ones and those of OAuth grants. */
 export function listTokens(admin: Administration, accountId: number) {
   return listingOf(admin, accountId, tokensOf(admin, accountId)).orderBy('t.id').execute();
 }
@@ -63,7 +63,7 @@ export async function listTokenPage(
       t('t.revoked_at', 'is not', null),
       t.fn.coalesce(t('t.expires_at', '<=', admin.now.toISOString()), t.lit(false)),
     ]);
-  // Boards and issuers are looked up for the tokens of the page alone.
+  // Looks up boards and issuers only for the tokens of the page.
   const page = tokensOf(admin, accountId)
     .orderBy(isOver)
     .orderBy('t.id', 'desc')

@@ -1,12 +1,12 @@
 import { domainToASCII } from 'node:url';
 
-/** The longest path that SMTP carries (RFC 5321, section 4.5.3.1.3), less its angle brackets. */
+/** The longest path in SMTP (RFC 5321, section 4.5.3.1.3) without its angle brackets. */
 export const maxAddressLength = 254;
 
 /**
- * The form in which e-mail addresses are compared, counted and hashed: NFKC, the domain in ASCII (IDNA), and
- * lower case in ASCII alone. The case rules of other letters differ between PostgreSQL and JavaScript. So nothing else may
- * decide whether two texts are one address, and no SQL may compute this form.
+ * Returns the form that identifies an e-mail address: NFKC, with the domain in ASCII (IDNA) and ASCII letters in lower
+ * case. Compare, count and hash addresses only in this form, and never compute it in SQL: PostgreSQL and JavaScript have
+ * different case rules for other letters.
  *
  * Every text has a form that PostgreSQL can store. A text too long for an address stays as it is: expanding it costs time.
  */
@@ -19,12 +19,12 @@ export function canonicalAddress(text: string): string {
   return `${local}${(domainInAscii(domain) ?? domain).replace(/\.+$/, '')}`;
 }
 
-/** The mailbox of an address, as mail servers are told it: its local part as it was typed, at the canonical domain. */
+/** Returns the mailbox of an address for mail servers: the local part as it was typed, at the canonical domain. */
 export function mailboxOf(address: string): string {
   return splitAddress(address).local + splitAddress(canonicalAddress(address)).domain;
 }
 
-/** A domain in lower case and ASCII; undefined for one that DNS cannot hold. */
+/** Returns a domain in lower case and ASCII; undefined if it is not valid in DNS. */
 export function domainInAscii(domain: string): string | undefined {
   if (isAscii(domain)) return lowerAscii(domain);
   // Node reads a domain as a URL's: it would decode %41, and stop at a slash.
@@ -32,7 +32,7 @@ export function domainInAscii(domain: string): string | undefined {
   return domainToASCII(domain) || undefined;
 }
 
-/** The local part ends with the sign. */
+/** Splits an address after its last @. */
 export function splitAddress(address: string): { local: string; domain: string } {
   const end = address.lastIndexOf('@') + 1;
   return { local: address.slice(0, end), domain: address.slice(end) };

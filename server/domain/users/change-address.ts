@@ -7,27 +7,27 @@ import { checkEmail } from '../fields.ts';
 import { updateUser } from './edit-user.ts';
 import { lockUser } from './find-user.ts';
 
-/** With which of their addresses a user signs in, and to which one notifications are sent. */
+/** The address for signing in, or the one for notifications. */
 export type AddressField = 'email' | 'notification_email';
 
-/** An address that a user wants to have, and that takes effect when somebody who reads it confirms it. */
+/** A requested change of an address. It takes effect when a reader of the new address confirms it. */
 export interface AddressChange {
   userId: number;
   field: AddressField;
   address: string;
-  /** What the user had when they asked: another one by now makes the token void. */
+  /** A digest of the user's data at the time of the request (see basisOf). The token is void if it has changed. */
   basis: string;
 }
 
-/** Links to confirm an address. The database has nothing of them: what they say is in them, and proven by a MAC. */
+/** Tokens of links to confirm an address. They hold the change and a MAC, and are not stored. */
 export interface AddressTokens {
   make(change: AddressChange, expiresAt: Date): string;
-  /** What a token of ours says; undefined for any other text, and for one whose time is over. */
+  /** Returns the change of a valid token; undefined for another text and for an expired token. */
   read(token: string, now: Date): AddressChange | undefined;
 }
 
 const macBytes = 32;
-/** <field>.<user>.<end in seconds>.<basis>.<address>.<HMAC-SHA-256>, the last three in base64url */
+/** `<field>.<user>.<end in seconds>.<basis>.<address>.<HMAC-SHA-256>`, the last three in base64url. */
 const tokenForm =
   /^((email|notification_email)\.([1-9][0-9]{0,15})\.([1-9][0-9]{0,11})\.([A-Za-z0-9_-]{22})\.([A-Za-z0-9_-]{1,2000}))\.([A-Za-z0-9_-]{43})$/;
 
@@ -55,15 +55,15 @@ export function buildAddressTokens(appKey: Uint8Array): AddressTokens {
   };
 }
 
-/** Where an address is confirmed, by whoever is signed in. */
+/** The URL of the page that confirms an address. It needs a signed-in user. */
 export function addressUrl({ BASE_URL }: Pick<Config, 'BASE_URL'>, token: string): string {
   return `${BASE_URL}/admin/profile/confirm?token=${token}`;
 }
 
-/** How long a link to confirm an address works: people open some mailboxes only once a day. */
+/** A link to confirm an address works this long, because people open some mailboxes only once a day. */
 export const addressLinkHours = 24;
 
-/** Few, because a mail that arrives much later is of no use. */
+/** Few, because a mail that arrives much later is useless. */
 const maxAttempts = 5;
 
 /**
@@ -90,7 +90,7 @@ export async function requestAddress(
 export async function confirmAddress(admin: Administration, change: AddressChange): Promise<void> {
   const user = await lockUser(admin, change.userId);
   if (!(await isAddressWanted(admin, change))) {
-    throw new AdministrationError('not_found', 'The link was used already, or something changed since');
+    throw new AdministrationError('not_found', 'The link was used already, or your data has changed since');
   }
   const { field, address } = change;
   await updateUser(admin, user, field === 'email' ? { email: address } : { notificationEmail: address });
@@ -113,7 +113,7 @@ const selectBasis = query('select_basis_of_address', (db, $: Arguments<{ userId:
     .where('u.erasure_began_at', 'is', null),
 );
 
-/** A digest of the present address. For the sign-in address a new password changes it, too, and so ends requests. */
+/** Returns a digest of the present address. For the sign-in address a new password changes it, too. */
 async function basisOf(db: Pick<Administration, 'query'>, userId: number, field: AddressField): Promise<string> {
   const [user] = await db.query(selectBasis, { userId });
   const parts = field === 'email' ? [user?.email, user?.set_at] : [user?.notification_email];

@@ -1,4 +1,3 @@
-import { type Arguments, query } from '../../database/query.ts';
 import { User } from '../../entities/user.ts';
 import { type Administration, AdministrationError, explainViolations, noteFields } from '../administration.ts';
 import { checkEmail, checkName } from '../fields.ts';
@@ -19,7 +18,7 @@ export async function createUser(admin: Administration, input: { email: string; 
   return user;
 }
 
-/** The user with the address; created, with the name, where there is none. */
+/** Finds a user by address, or creates one with the given name. */
 export async function findOrCreateUser(admin: Administration, input: { email: string; name?: string }): Promise<User> {
   const { name } = input;
   const email = checkEmail(input.email);
@@ -39,18 +38,9 @@ function emailTaken(email: string) {
 interface UserChanges {
   name?: string;
   email?: string;
-  /** Where notifications are sent; null for nowhere. */
+  /** The address for notifications; null for none. */
   notificationEmail?: string | null;
 }
-
-/** Runs after the address is written, because a trigger for the version before may clear the form then. */
-const setCanonicalEmail = query('set_canonical_email', (db, $: Arguments<{ userId: number; canonicalEmail: string }>) =>
-  db
-    .updateTable('users')
-    .set({ canonical_email: $.canonicalEmail })
-    .where('id', '=', $.userId)
-    .where('canonical_email', 'is distinct from', $.canonicalEmail),
-);
 
 export async function updateUser(admin: Administration, user: User, changes: UserChanges): Promise<void> {
   const { notificationEmail } = changes;
@@ -64,12 +54,13 @@ export async function updateUser(admin: Administration, user: User, changes: Use
   await explainViolations(emailTaken(user.email ?? ''), async () => {
     await admin.em.flush();
     if (address === undefined) return;
-    await admin.query(setCanonicalEmail, { userId: user.id, canonicalEmail: canonicalAddress(address) });
+    // After the address, because a trigger for the version before may clear the canonical form when the address changes.
+    await admin.em.nativeUpdate(User, { id: user.id }, { canonicalEmail: canonicalAddress(address) });
   });
   const changed = changedFields();
   if (changed.length === 0) return;
   const email = changed.includes('email') && user.email ? { email: user.email } : {};
-  // The links went to the address before, which another person may read.
+  // The links went to the old address, which another person may read.
   if (changed.includes('email')) await endPasswordLinks(admin, user.id);
   admin.audit.record('user.updated', { user_id: user.id, changed, ...email });
 }

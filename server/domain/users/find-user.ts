@@ -5,12 +5,12 @@ import { type Administration, AdministrationError } from '../administration.ts';
 import { quote } from '../fields.ts';
 import { canonicalAddress } from './canonical-address.ts';
 
-/** Finds a user by address, whatever its spelling. */
+/** Finds a user by the canonical form of an address. */
 export async function findUser(admin: Administration, email: string): Promise<User | undefined> {
   return (await admin.em.findOne(User, { canonicalEmail: canonicalAddress(email) })) ?? undefined;
 }
 
-/** By address or id. Only the id finds a user whose address an older user has in another spelling. */
+/** Finds a user by address or id. If an older user has the same canonical address, only the id finds the younger one. */
 export async function requireUser(admin: Administration, addressOrId: string): Promise<User> {
   const user = /^[0-9]{1,15}$/.test(addressOrId)
     ? await admin.em.findOne(User, { id: Number(addressOrId), isPlaceholder: false })
@@ -23,30 +23,27 @@ const selectUserLocked = query('lock_user_to_change', (db, $: Arguments<{ userId
   db
     .selectFrom('users')
     .select('id')
-    .where('id', '=', $.userId)
-    .where('erasure_began_at', 'is', null)
-    .where('is_placeholder', '=', false)
+    .where(u => u.and({ id: $.userId, erasure_began_at: null, is_placeholder: false }))
     .forNoKeyUpdate(),
 );
 
-/** Locks a user who changes their own data. It waits for an erasure that is just beginning, and then finds no user. */
+/** Locks a user to change their data. The lock waits for an erasure that is just beginning, and then finds no user. */
 export async function lockUser(admin: Administration, userId: number): Promise<User> {
   const [row] = await admin.query(selectUserLocked, { userId });
-  if (!row) throw new AdministrationError('not_found', 'The user is gone');
-  return admin.em.findOneOrFail(User, row.id);
+  if (!row) throw new AdministrationError('conflict', 'The user is being erased');
+  return admin.em.findOneOrFail(User, row.id, { refresh: true });
 }
 
 const selectSignInAddress = query('select_sign_in_address', (db, $: Arguments<{ userId: number }>) =>
   db
     .selectFrom('users')
     .select('email')
-    .where('id', '=', $.userId)
-    .where('erasure_began_at', 'is', null)
+    .where(u => u.and({ id: $.userId, erasure_began_at: null }))
     .where('email', 'is not', null)
     .$narrowType<{ email: string }>(),
 );
 
-/** The address with which a user signs in; undefined if the user is being erased. */
+/** Returns the sign-in address of a user; undefined if the user is being erased. */
 export async function readSignInAddress(db: Queryable, userId: number): Promise<string | undefined> {
   const [user] = await db.query(selectSignInAddress, { userId });
   return user?.email;

@@ -3,7 +3,7 @@ import { jsonArrayFrom } from 'kysely/helpers/postgres';
 import type { Tables } from '../../database/tables.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 
-/** A user with the accounts in which they are a member or blocked. An erasure that has begun cannot be stopped. */
+/** A user with their accounts, including accounts that block them. An erasure that has begun cannot be stopped. */
 export type UserView = InferResult<ReturnType<typeof userViews>>[number];
 
 function userViews(db: Kysely<Tables>) {
@@ -51,14 +51,11 @@ export function listUsers({ db }: Administration, accountId: number | null, limi
   return userViews(db)
     .$if(accountId !== null, users =>
       users.where(u =>
-        u.or([
-          u.exists(
-            u.selectFrom('memberships as m').where('m.account_id', '=', accountId).whereRef('m.user_id', '=', 'u.id'),
+        u.or(
+          (['memberships', 'user_blocks'] as const).map(table =>
+            u('u.id', 'in', u.selectFrom(table).select('user_id').where('account_id', '=', accountId)),
           ),
-          u.exists(
-            u.selectFrom('user_blocks as b').where('b.account_id', '=', accountId).whereRef('b.user_id', '=', 'u.id'),
-          ),
-        ]),
+        ),
       ),
     )
     .orderBy(u => u.fn('lower', ['u.email']))
