@@ -7,7 +7,7 @@ import { startServer, type TestServer } from '../../helpers/server.ts';
 import { expectRefusal } from '../administration/administer.ts';
 import { failAfter } from './failing-database.ts';
 import { type Populated, populate, scheduleDeletion } from './populate.ts';
-import { runCleanUp, type Told } from './run.ts';
+import { type CleanUpOutcome, runCleanUp } from './run.ts';
 
 let server: TestServer;
 let populated: Populated;
@@ -21,7 +21,7 @@ afterAll(() => server.close());
 
 const read = () => request(server, 'GET /api/v1/ideas', { token: populated.ownToken.token });
 
-/** Every row that names an account, by the table. */
+/** Reads all rows of an account, by table. */
 async function rowsOf(accountId: number): Promise<Record<string, unknown[]>> {
   const tables = await server.sql<{ name: string }>(
     `select table_name as name from information_schema.columns
@@ -38,7 +38,7 @@ async function rowsOf(accountId: number): Promise<Record<string, unknown[]>> {
   return Object.fromEntries(rows);
 }
 
-describe('an account whose erasure was interrupted', () => {
+describe('an account after an interrupted erasure', () => {
   let isKilled: () => boolean;
 
   beforeAll(async () => {
@@ -48,7 +48,7 @@ describe('an account whose erasure was interrupted', () => {
     ({ isKilled } = failing);
   });
 
-  test('is served to nobody', async () => {
+  test('no request can use an account after its erasure has begun', async () => {
     expect(isKilled()).toBe(true);
     const [account] = await server.sql('select erasure_began_at from accounts where id = $1', [
       populated.world.accountId,
@@ -59,12 +59,12 @@ describe('an account whose erasure was interrupted', () => {
     expect((await read()).key).toBe('unauthorized');
   });
 
-  test('is served to nobody by a token that was made in the last moment either', async () => {
+  test('a token that was created at the last moment does not work either', async () => {
     await server.sql('update api_tokens set revoked_at = null where id = $1', [populated.ownToken.id]);
     expect((await read()).key).toBe('unauthorized');
   });
 
-  test('sends nothing more', async () => {
+  test('an account sends nothing after its erasure has begun', async () => {
     const rows = await server.sql<{ disabled_reason: string }>(
       `select disabled_reason from webhook_endpoints where account_id = $1
       union all select disabled_reason from chat_channels where account_id = $1`,
@@ -75,7 +75,7 @@ describe('an account whose erasure was interrupted', () => {
     expect(await runJobs(server)).toEqual([]);
   });
 
-  test('is administered by nobody', async () => {
+  test('nobody can administer an account after its erasure has begun', async () => {
     const [account] = await server.sql<{ slug: string }>('select slug from accounts where id = $1', [
       populated.world.accountId,
     ]);
@@ -83,8 +83,8 @@ describe('an account whose erasure was interrupted', () => {
   });
 });
 
-describe('an account that is erased', () => {
-  let told: Told;
+describe('an erased account', () => {
+  let outcome: CleanUpOutcome;
   const before: Record<string, unknown[]>[] = [];
   let users: unknown[];
 
@@ -95,12 +95,12 @@ describe('an account that is erased', () => {
       `select graphile_worker.add_job('mail_account_deletion', json_build_object('account_id', $1::bigint, 'user_id', $2::bigint))`,
       [populated.world.accountId, populated.world.ownerId],
     );
-    told = await runCleanUp(server, { batchSize: 3 });
+    outcome = await runCleanUp(server, { batchSize: 3 });
   });
 
-  test('is gone with every row that belonged to it', async () => {
+  test('the erasure of an account removes all of its rows', async () => {
     const { accountId } = populated.world;
-    expect(told).toMatchObject({ accounts: [{ id: accountId, isResumed: true }], users: [], failed: [] });
+    expect(outcome).toMatchObject({ accounts: [{ id: accountId, isResumed: true }], users: [], failed: [] });
     const rows = Object.entries(await rowsOf(accountId)).filter(([, left]) => left.length > 0);
     expect(rows).toEqual([]);
     expect(await server.sql('select from accounts where id = $1', [accountId])).toEqual([]);
@@ -118,12 +118,12 @@ describe('an account that is erased', () => {
     await expectInvariants(server);
   });
 
-  test('takes nothing of another account along, and nobody with it', async () => {
+  test('the erasure of an account leaves other accounts and all users as they were', async () => {
     expect(await rowsOf(populated.other.accountId)).toEqual(before[0]);
     expect(await server.sql('select * from users order by id')).toEqual(users);
   });
 
-  test('leaves no job that fails, and none that names it', async () => {
+  test('the erasure of an account leaves no job that fails or names the account', async () => {
     await server.sql(`select graphile_worker.add_job('tell_people', json_build_object('event_id', gen_random_uuid()))`);
     await server.sql(`select graphile_worker.add_job('deliver_webhooks', '{"endpoint_id": 999999, "lane": 1}')`);
     await server.sql(

@@ -18,9 +18,9 @@ import { runCleanUp } from './run.ts';
 
 const now = new Date();
 const options = { now, batchSize: 2 };
-/** What is in a populated database, of which each test has a copy, after a clean-up that nothing interrupted. */
+/** The content of a populated database after an uninterrupted clean-up. Each test has a copy of that database. */
 let expected: string[];
-/** The statements of that clean-up. */
+/** The statements of the uninterrupted clean-up. */
 let texts: Set<string>;
 let source: string;
 let accountId: number;
@@ -59,7 +59,7 @@ async function onCopy(work: (copy: TestDatabase) => Promise<unknown>) {
   }
 }
 
-test('a clean-up that is killed after one statement, then after two, and so on, ends as one that never was', async () => {
+test('a clean-up that is killed after one statement, then after two, and so on, has the same result as an uninterrupted one', async () => {
   await onCopy(async copy => {
     let isKilled = true;
     let runs = 0;
@@ -74,8 +74,8 @@ test('a clean-up that is killed after one statement, then after two, and so on, 
   });
 });
 
-test('a clean-up whose process is killed at any moment is gone on with, and ends as one that was not', async () => {
-  // Where the first kill comes too late for a clean-up, there was none: then it is another one's turn.
+test('a clean-up continues after its process was killed at any moment, and has the same result as an uninterrupted one', async () => {
+  // If the clean-up ends before the first kill, another copy is tried.
   let kills = 0;
   while (kills === 0) await onCopy(killAgainAndAgain);
 
@@ -83,9 +83,9 @@ test('a clean-up whose process is killed at any moment is gone on with, and ends
     let next = start(copy.url);
     for (;;) {
       const child = await next;
-      // The next one is loaded while this one works.
+      // The next process starts while this one works.
       next = start(copy.url);
-      // Longer each time, so that it comes to an end however slow the machine is.
+      // Longer each time, so that the clean-up ends even on a slow machine.
       const outcome = await workFor(child, 50 + Math.random() * 150 * (kills + 1));
       if (outcome !== 'killed') {
         expect(outcome).toEqual({ isAlone: true, failures: 0 });
@@ -99,7 +99,7 @@ test('a clean-up whose process is killed at any moment is gone on with, and ends
   }
 });
 
-test('of two clean-ups at once one does nothing, and says so', async () => {
+test('only one of two parallel clean-ups runs, and the other reports that it did nothing', async () => {
   await onCopy(async copy => {
     const [one, other] = await Promise.all([runCleanUp(copy, options), runCleanUp(copy, options)]);
     expect([one.isAlone, other.isAlone].sort()).toEqual([false, true]);
@@ -124,25 +124,24 @@ test('parallel erasures of one account and of one user end as one erasure', asyn
     const twice = <T>(erase: () => Promise<T>) => Promise.all([erase(), erase(), erase()]);
     const accounts = await twice(() => eraseAccount(copy.database, accountId, due));
     const users = await twice(() => eraseUser(copy.database, userId, due));
-    // One of them has erased it; the others found it gone.
+    // One of the calls erased it, and the others found it gone.
     for (const outcomes of [accounts, users]) expect(outcomes.filter(outcome => outcome !== undefined)).toHaveLength(1);
     expect(await dump(copy)).toEqual(expected);
   });
 });
 
 /**
- * The queue is read whole, once for each account and user: it is nearly empty, and has no index by what jobs name. So
- * are the indexes of those alone whose deletion is asked for, of the placeholder, and here, where there are few, of what
- * is on its way.
+ * Tables and indexes that an erasure may read in full. The queue is nearly empty, and no index finds its jobs by their
+ * payload. The indexes hold only requested deletions, the placeholder, and pending deliveries, which are few here.
  */
 const isSmall =
   /^_private_|^tasks_pkey$|^accounts_deletion_scheduled_at_idx$|^users_(deletion_requested_at_idx|placeholder_key)$|^webhook_deliveries_pending_idx$/;
 
-test('every statement of an erasure finds its rows by an index, so that none is longer the more there are', async () => {
+test('every statement of an erasure finds its rows by an index, so that its time does not grow with the tables', async () => {
   expect(texts.size).toBeGreaterThan(40);
   await onCopy(async copy => {
     const client = await connect(copy.url);
-    // Where an index can serve, it is then taken, however small the table is.
+    // Then PostgreSQL uses an index where it can, even on a small table.
     await client.query('set enable_seqscan = off');
     const scans: string[] = [];
     for (const text of texts) {
@@ -156,7 +155,7 @@ test('every statement of an erasure finds its rows by an index, so that none is 
 
 const program = new URL('killable-clean-up.ts', import.meta.url);
 
-/** Loads a clean-up in a process of its own. */
+/** Starts a process that is ready to run a clean-up. */
 async function start(databaseUrl: string): Promise<ChildProcess> {
   const child = fork(program, {
     execPath: process.execPath,
@@ -172,7 +171,7 @@ async function start(databaseUrl: string): Promise<ChildProcess> {
   return child;
 }
 
-/** Lets it work for so long and kills it, or answers what came of it when it is done before. */
+/** Kills a process after some time. Returns the outcome of its clean-up if that ends before, otherwise 'killed'. */
 async function workFor(child: ChildProcess, milliseconds: number): Promise<unknown> {
   const begun = once(child, 'message');
   child.send('begin');
@@ -185,14 +184,14 @@ async function workFor(child: ChildProcess, milliseconds: number): Promise<unkno
   return outcome;
 }
 
-/** PostgreSQL notices a moment later that the process is gone, and only then gives its lock to another. */
+/** Waits until PostgreSQL has noticed the end of the process and released its lock. */
 async function lockIsFree({ sql }: TestDatabase) {
   const locks = `select from pg_locks l join pg_database d on d.oid = l.database
     where l.locktype = 'advisory' and d.datname = current_database()`;
   while ((await sql(locks)).length > 0) await delay(5);
 }
 
-/** The tables and indexes that a plan reads from one end to the other. */
+/** Returns the tables and indexes that a plan reads in full. */
 function readWhole(plan: unknown): string[] {
   if (Array.isArray(plan)) return plan.flatMap(readWhole);
   if (typeof plan !== 'object' || plan === null) return [];

@@ -5,7 +5,7 @@ import { linesWith } from './dump.ts';
 import { marker, type Populated, populate, requestDeletion, scheduleDeletion } from './populate.ts';
 import { runCleanUp } from './run.ts';
 
-/** What docs/erasure.md says becomes of each thing that a table of it names, by the first word. */
+/** Reads a table of docs/erasure.md: each name with the first word about it, such as 'removed'. */
 function documented(heading: string): Map<string, string> {
   const text = readFileSync(new URL('../../../docs/erasure.md', import.meta.url), 'utf8');
   const section = text.split(/^## /m).find(part => part.startsWith(`${heading}\n`)) ?? '';
@@ -32,14 +32,14 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** The tables that a person's data is in, or may be: all but PostgreSQL's own. Those of the queue under its schema. */
+/** All tables that may hold data of a person. The names of the queue's tables include its schema. */
 const everyTable = `
   select case when n.nspname = 'public' then c.relname else n.nspname || '.' || c.relname end as name, c.oid
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
   where c.relkind in ('r', 'p') and n.nspname not in ('pg_catalog', 'information_schema')`;
 
-describe('the columns in docs/erasure.md', () => {
-  test('are all that name a user or an account, or may hold a text', async () => {
+describe('columns in docs/erasure.md', () => {
+  test('docs/erasure.md lists every column that names a user or an account or may hold a text', async () => {
     const rows = await server.sql<{ name: string }>(`
       select t.name || '.' || a.attname as name
       from (${everyTable}) t join pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped
@@ -51,7 +51,7 @@ describe('the columns in docs/erasure.md', () => {
         or a.attname ~ '(^|_)(user|account|author|actor|issuer|owner|member|person|moderator|by)_id$'
         or (
           a.atttypid::regtype::text ~ '^(text|character|json|name|xml|hstore|citext|"char")'
-          -- One of a few words of ours.
+          -- A check constraint limits the column to a few words.
           and not exists (
             select from pg_constraint k
             where k.contype = 'c' and k.conrelid = t.oid and k.conkey = array[a.attnum]
@@ -62,11 +62,11 @@ describe('the columns in docs/erasure.md', () => {
     expect(rows.map(({ name }) => name)).toEqual(rows.map(({ name }) => name).filter(name => columns.has(name)));
     const left = new Set(columns.keys());
     for (const { name } of rows) left.delete(name);
-    // Nothing is documented that is not there any more.
+    // The document names no column that does not exist.
     expect([...left]).toEqual([]);
   });
 
-  test('become what is said there', async () => {
+  test('the erasure of a user changes each column as docs/erasure.md says', async () => {
     const { personId } = populated;
     const ofPerson = async (name: string, id: number) => {
       const [table, column] = [name.slice(0, name.lastIndexOf('.')), name.slice(name.lastIndexOf('.') + 1)];
@@ -94,7 +94,7 @@ describe('the columns in docs/erasure.md', () => {
     const isChanged = (name: string) => columns.get(name) !== 'stays';
     const marked: string[] = [];
     for (const name of columns.keys()) if ((await markedRows(name)) > 0) marked.push(name);
-    // Where a text of the person's is, something becomes of it; and where something becomes of a text, one was there.
+    // Every column with a text of the person changes, and every text column that changes had such a text.
     expect(marked.filter(name => !isChanged(name))).toEqual([]);
     const texts = [...columns.keys()].filter(name => isChanged(name) && !/_id$|\.kind$|\.uid$/.test(name));
     expect(texts.filter(name => !marked.includes(name))).toEqual([]);
@@ -103,7 +103,7 @@ describe('the columns in docs/erasure.md', () => {
     expect((await runCleanUp(server)).users.map(({ id }) => id)).toEqual([personId]);
     const [placeholder] = await server.sql<{ id: number }>('select id from users where is_placeholder');
     for (const [name, was] of before) {
-      expect(was.named, `nothing was there to see what becomes of ${name}`).toBeGreaterThan(0);
+      expect(was.named, `${name} did not name the person`).toBeGreaterThan(0);
       const now = await ofPerson(name, personId);
       const passed = await ofPerson(name, placeholder?.id ?? 0);
       const fate =
@@ -118,29 +118,29 @@ describe('the columns in docs/erasure.md', () => {
   });
 });
 
-describe('the tables in docs/erasure.md', () => {
-  /** The queue's own, which know of no account. */
+describe('tables in docs/erasure.md', () => {
+  /** Tables of the queue without data of accounts. */
   const ofQueue = /^graphile_worker\._private_(job_queues|tasks|known_crontabs)$|^graphile_worker\.migrations$/;
 
-  test('are all that there are', async () => {
+  test('docs/erasure.md lists every table', async () => {
     const rows = await server.sql<{ name: string }>(everyTable);
     const names = rows.map(({ name }) => name).filter(name => !ofQueue.test(name));
     expect([...tables.keys()].sort()).toEqual(names.sort());
   });
 
-  test('become what is said there', async () => {
+  test('the erasure of an account changes each table as docs/erasure.md says', async () => {
     const { world, other } = populated;
     await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, other.ownerId]);
     const before = await countRows(server);
     for (const [name, fate] of tables) {
-      if (fate === 'removed') expect(before[name], `nothing was there to be removed from ${name}`).toBeGreaterThan(0);
+      if (fate === 'removed') expect(before[name], `${name} had no rows`).toBeGreaterThan(0);
     }
     await scheduleDeletion(server, world.accountId);
     await scheduleDeletion(server, other.accountId);
     expect((await runCleanUp(server)).accounts.map(({ id }) => id)).toEqual([world.accountId, other.accountId]);
     const after = await countRows(server);
     for (const [name, fate] of tables) {
-      // There was nothing but the two accounts; of OAuth's clients and sessions none is an account's.
+      // The database had only these two accounts. One record of OAuth is a client, which belongs to no account.
       if (fate === 'removed') expect([name, after[name]]).toEqual([name, name === 'oauth_records' ? 1 : 0]);
       else expect([name, after[name]]).toEqual([name, before[name]]);
     }
@@ -158,7 +158,7 @@ async function countRows({ sql }: TestServer): Promise<Record<string, number>> {
       return [name, row?.n ?? 0];
     }),
   );
-  // Counters of addresses are no account's.
+  // Counters of addresses belong to no account.
   const [limits] = await sql<{ n: number }>(`select count(*)::int as n from rate_limits where key like 'apitoken:%'`);
   return { ...Object.fromEntries(counts), rate_limits: limits?.n ?? 0 };
 }

@@ -37,8 +37,8 @@ const beginErasure = queryOfText<never>('update users set erasure_began_at = now
 const asked = new Date('2026-03-01T12:00:00.000Z');
 const later = (days: number, milliseconds = 0) => new Date(asked.getTime() + days * 86_400_000 + milliseconds);
 
-describe('the grace', () => {
-  test('of an account ends after 30 days, to the millisecond', async () => {
+describe('the grace period', () => {
+  test('the grace period of an account ends after 30 days, to the millisecond', async () => {
     const { accountId } = await createWorld(db);
     await administer(db, admin => scheduleAccountDeletion(admin, accountId), asked);
     expect((await runCleanUp(db, { now: later(30, -1) })).accounts).toEqual([]);
@@ -47,7 +47,7 @@ describe('the grace', () => {
     expect(await isThere('accounts', accountId)).toBe(false);
   });
 
-  test('of a user ends after 48 hours, to the millisecond', async () => {
+  test('the grace period of a user ends after 48 hours, to the millisecond', async () => {
     const userId = await createUser(db);
     await administer(db, admin => requestUserDeletion(admin, userId), asked);
     expect((await runCleanUp(db, { now: later(2, -1) })).users).toEqual([]);
@@ -56,7 +56,7 @@ describe('the grace', () => {
     expect(await isThere('users', userId)).toBe(false);
   });
 
-  test('is what the settings say', async () => {
+  test('the settings determine the grace periods', async () => {
     const { accountId } = await createWorld(db);
     const userId = await createUser(db);
     await administer(db, admin => scheduleAccountDeletion(admin, accountId), asked);
@@ -66,7 +66,7 @@ describe('the grace', () => {
     expect(await runCleanUp(db, { graces, now: later(1, 3_600_000) })).toMatchObject({ users: [{ id: userId }] });
   });
 
-  test('is not begun anew by who asks again, and ends with a cancelling', async () => {
+  test('a repeated request does not restart the grace period, and a cancellation ends it', async () => {
     const userId = await createUser(db);
     await administer(db, admin => requestUserDeletion(admin, userId), asked);
     await administer(db, admin => requestUserDeletion(admin, userId), later(1));
@@ -77,7 +77,7 @@ describe('the grace', () => {
     expect((await runCleanUp(db, { now: later(11) })).users).toMatchObject([{ id: userId }]);
   });
 
-  test('is of no account to what was begun, which is finished', async () => {
+  test('an erasure that has begun continues even if the grace period has become longer', async () => {
     const userId = await createUser(db);
     await requestDeletion(db, userId, 50);
     await begin('users', userId);
@@ -86,14 +86,14 @@ describe('the grace', () => {
   });
 });
 
-describe('a user is held', () => {
-  test('as an owner, until no more so, and told so when asking', async () => {
+describe('reasons that prevent an erasure', () => {
+  test('a user is not erased while they own an account, and the request says so', async () => {
     const owned = await createWorld(db);
     await db.sql(`update accounts set slug = 'tidewater' where id = $1`, [owned.accountId]);
     const held = await administer(db, admin => requestUserDeletion(admin, owned.ownerId), asked);
     expect(held).toEqual(['owner of tidewater']);
-    const told = await runCleanUp(db, { now: later(3) });
-    expect(told).toMatchObject({
+    const outcome = await runCleanUp(db, { now: later(3) });
+    expect(outcome).toMatchObject({
       users: [],
       held: [{ id: owned.ownerId, heldBy: ['owner of tidewater'] }],
       failed: [],
@@ -107,7 +107,7 @@ describe('a user is held', () => {
     ]);
   });
 
-  test('as an operator, until no more so', async () => {
+  test('a user is not erased while they operate the server', async () => {
     const userId = await createUser(db);
     await requestDeletion(db, userId);
     await db.sql('update users set is_operator = true where id = $1', [userId]);
@@ -119,14 +119,14 @@ describe('a user is held', () => {
     expect(await runCleanUp(db)).toMatchObject({ users: [{ id: userId }], held: [] });
   });
 
-  test('not by an account that the same run erases', async () => {
+  test('an account that the same run erases does not prevent the erasure of its owner', async () => {
     const { accountId, ownerId } = await createWorld(db);
     await scheduleDeletion(db, accountId);
     await requestDeletion(db, ownerId);
     expect(await runCleanUp(db)).toMatchObject({ accounts: [{ id: accountId }], users: [{ id: ownerId }], held: [] });
   });
 
-  test('by no account of which they are less than owner', async () => {
+  test('a role below owner does not prevent an erasure', async () => {
     for (const role of ['admin', 'moderator', 'member'] as const) {
       const userId = await createMember(db, world.accountId, role);
       await requestDeletion(db, userId);
@@ -135,8 +135,8 @@ describe('a user is held', () => {
   });
 });
 
-describe('what has begun', () => {
-  test('cannot be called off', async () => {
+describe('the start of an erasure', () => {
+  test('a deletion cannot be cancelled after the erasure has begun', async () => {
     const { accountId } = await createWorld(db);
     const userId = await createUser(db);
     await scheduleDeletion(db, accountId);
@@ -144,7 +144,7 @@ describe('what has begun', () => {
     await begin('accounts', accountId);
     await begin('users', userId);
     for (const change of [cancelAccountDeletion, scheduleAccountDeletion]) {
-      await expectRefusal(db, admin => change(admin, accountId), 'conflict', 'The account is being erased');
+      await expectRefusal(db, admin => change(admin, accountId), 'conflict', 'is being erased');
     }
     for (const change of [cancelUserDeletion, requestUserDeletion]) {
       await expectRefusal(db, admin => change(admin, userId), 'conflict', 'The user is being erased');
@@ -152,26 +152,26 @@ describe('what has begun', () => {
     expect(await runCleanUp(db)).toMatchObject({ accounts: [{ id: accountId }], users: [{ id: userId }] });
   });
 
-  test('and a cancelling at the same time: the user stays whole, or goes whole', async () => {
+  test('a cancellation that comes before the erasure keeps the whole user', async () => {
     const staying = await createUser(db, 'Stays');
     await requestDeletion(db, staying);
-    let told: Promise<unknown> | undefined;
-    // The cancelling is not committed yet when the clean-up comes.
+    let outcome: Promise<unknown> | undefined;
+    // The clean-up starts before the cancellation commits.
     await administerAtOnce(
       db,
       admin => cancelUserDeletion(admin, staying),
       async () => {
-        told = runCleanUp(db);
-        await told;
+        outcome = runCleanUp(db);
+        await outcome;
       },
     );
-    expect(await told).toMatchObject({ users: [], failed: [] });
+    expect(await outcome).toMatchObject({ users: [], failed: [] });
     expect(await db.sql('select name, erasure_began_at from users where id = $1', [staying])).toEqual([
       { name: 'Stays', erasure_began_at: null },
     ]);
   });
 
-  test('and a role at the same time: whoever is made an owner first is held', async () => {
+  test('a user who becomes an owner before the erasure begins is not erased', async () => {
     const { accountId } = await createWorld(db);
     const member = await createMember(db, accountId, 'member');
     const newcomer = await createUser(db);
@@ -189,7 +189,7 @@ describe('what has begun', () => {
     await db.sql('update users set deletion_requested_at = null');
   });
 
-  test('but is not committed yet when a role comes: the role waits for it, and is refused', async () => {
+  test('a new role waits for an erasure that is about to begin, and is then refused', async () => {
     const { accountId } = await createWorld(db);
     const member = await createMember(db, accountId, 'member');
     const newcomer = await createUser(db);
@@ -212,7 +212,7 @@ describe('what has begun', () => {
     expect((await runCleanUp(db)).users.map(({ id }) => id)).toEqual([member, newcomer]);
   });
 
-  test('and a role that comes too late: it is refused', async () => {
+  test('a new role is refused after the erasure has begun', async () => {
     const { accountId } = await createWorld(db);
     const member = await createMember(db, accountId, 'member');
     const newcomer = await createUser(db);
@@ -229,7 +229,7 @@ describe('what has begun', () => {
   });
 });
 
-test('the placeholder cannot ask for deletion, and no clean-up takes it', async () => {
+test('the deletion of the placeholder cannot be requested', async () => {
   const [placeholder] = await db.sql<{ id: number }>('select id from users where is_placeholder');
   await expectRefusal(
     db,
@@ -239,7 +239,7 @@ test('the placeholder cannot ask for deletion, and no clean-up takes it', async 
   );
 });
 
-test('nothing erases by itself: nobody is gone when all that is scheduled has run', async () => {
+test('no scheduled task erases an account or a user', async () => {
   const userId = await createUser(db);
   const { accountId } = await createWorld(db);
   await requestDeletion(db, userId, 1000);

@@ -10,7 +10,7 @@ let db: TestDatabase;
 
 beforeAll(async () => {
   db = await createTestDatabase();
-  // Of an extension, which refers to users without anything that happens by itself.
+  // A table of an extension. Its foreign key to users has no cascade.
   await db.sql('create table notes (user_id bigint references users, body text)');
 });
 afterAll(() => db.drop());
@@ -24,7 +24,7 @@ async function createAuthor(): Promise<number> {
   return userId;
 }
 
-test('an extension forgets a user in the transaction that removes them, and while they are still there', async () => {
+test('an extension erases a user in the transaction that removes the user, before the removal', async () => {
   const userId = await createAuthor();
   const notes: UserEraser = {
     name: 'notes',
@@ -34,12 +34,12 @@ test('an extension forgets a user in the transaction that removes them, and whil
       await transaction.query(deleteNotes, [id]);
     },
   };
-  const told = await runCleanUp(db, { erasers: [{ name: 'without data' }, notes] });
-  expect(told).toMatchObject({ users: [{ id: userId }], failed: [] });
+  const outcome = await runCleanUp(db, { erasers: [{ name: 'without data' }, notes] });
+  expect(outcome).toMatchObject({ users: [{ id: userId }], failed: [] });
   expect(await db.sql('select from notes')).toEqual([]);
 });
 
-test('an extension that fails keeps the user from being called erased, until it does its part', async () => {
+test('a user is not erased until every extension has erased its data', async () => {
   const userId = await createAuthor();
   let isBroken = true;
   const notes: UserEraser = {

@@ -2,13 +2,13 @@ import type { Database, Queryable } from '../../../server/database/database.ts';
 
 export interface FailingDatabase {
   database: Database;
-  /** Whether the statements were used up before the work was done. */
+  /** Whether a statement was refused. */
   isKilled(): boolean;
 }
 
 /**
- * A database on which a number of statements run, and none after: what the work leaves behind is what it would if its
- * process were killed there. A transaction in the middle of which that happens is rolled back.
+ * Returns a database that runs a number of statements and refuses the rest, as if the process were killed then. It rolls
+ * back an open transaction.
  */
 export function failAfter(inner: Database, statements: number): FailingDatabase {
   let left = statements;

@@ -1,6 +1,6 @@
 /**
- * A clean-up in a process of its own, which a test can kill at any moment. It loads everything first and begins when it
- * is told to, so that the moment is one of its work. In small batches, so that there are many moments.
+ * Runs a clean-up in a process of its own, which a test can kill at any moment. It loads all modules first and begins on
+ * a message, so that a kill interrupts the work itself. Small batches give many moments for a kill.
  */
 import { openDatabase } from '../../../server/database/database.ts';
 import { runCleanUp } from './run.ts';

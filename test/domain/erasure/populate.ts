@@ -8,7 +8,7 @@ import { request } from '../../helpers/request.ts';
 import type { TestServer } from '../../helpers/server.ts';
 import { addWebhook, administer } from '../../helpers/webhooks.ts';
 
-/** In the name, the addresses and every other text that names the person, and nowhere else. */
+/** Every text that names the person contains this word, and no other text does. */
 export const marker = 'zabriskie';
 
 export const person = {
@@ -19,7 +19,7 @@ export const person = {
 };
 
 export interface Populated {
-  /** The account in which the person did everything, and one in which they are a member and were blocked. */
+  /** The person was active in the first account. In the other one they are a blocked member. */
   world: World;
   other: World;
   personId: number;
@@ -32,8 +32,8 @@ export interface Populated {
 }
 
 /**
- * Two accounts in which a person has done everything that a person can do, and others have done everything to it: so
- * that every table has a row which names the person or shows what they wrote.
+ * Fills two accounts with every kind of action by a person and by others on the person's content. Then every table that
+ * can name the person or show their content does so.
  */
 export async function populate(server: TestServer): Promise<Populated> {
   const world = await createWorld(server);
@@ -53,7 +53,7 @@ export async function populate(server: TestServer): Promise<Populated> {
   const otherToken = await issueToken(server, other, 'moderate');
   const by = askerFor(server);
 
-  // A tag has an id and a name too, and shows no person although the id is the person's.
+  // A tag also has an id and a name, but it is not a person even if it has the id of one.
   await server.sql(
     `insert into tags (id, account_id, board_id, name, color) overriding system value values ($1, $2, $3, 'Night', '#000000')`,
     [personId, world.accountId, world.boardId],
@@ -81,7 +81,7 @@ export async function populate(server: TestServer): Promise<Populated> {
   await voteInPerson(server, world, personId, otherIdeaId);
 
   expect(await runJobs(server)).toEqual([]);
-  // What comes now is on its way, and fails.
+  // The next deliveries fail and stay pending.
   receiver.respondWith((response, { body }) => response.writeHead(500).end(body));
   await by(ownToken, `POST /api/v1/ideas/${ideaId}/status`, { status: 'in_progress' });
   await by(personToken, `POST /api/v1/ideas/${otherIdeaId}/vote`, { value: 'up' });
@@ -93,7 +93,7 @@ export async function populate(server: TestServer): Promise<Populated> {
   await receiver.close();
   await signIn(server, personId, personToken.id, other);
   await invite(server, world, personId);
-  await leaveNotices(server, world, personId);
+  await addNotices(server, world, personId);
   return { world, other, personId, personToken, ownToken, ideaId, otherIdeaId };
 }
 
@@ -117,7 +117,7 @@ async function createPerson(server: TestServer, world: World, other: World): Pro
   return personId;
 }
 
-/** Sends writes, each with a key of its own, so that its answer is kept. */
+/** Sends writes, each with its own Idempotency-Key, so that the server stores the answer. */
 function askerFor(server: TestServer) {
   let count = 0;
   return async ({ token }: { token: string }, line: string, json?: unknown) => {
@@ -127,7 +127,7 @@ function askerFor(server: TestServer) {
   };
 }
 
-/** A vote in the web front end: under the user's own voter. */
+/** Votes as a user in person, with the user's own voter. */
 async function voteInPerson(server: TestServer, world: World, userId: number, ideaId: number) {
   const [voter] = await server.sql<{ id: number }>(
     'insert into voters (account_id, user_id) values ($1, $2) returning id',
@@ -142,7 +142,7 @@ async function voteInPerson(server: TestServer, world: World, userId: number, id
   ]);
 }
 
-/** Invitations that wait to be mailed: to the person's address in another case, by the person, and without them. */
+/** Adds unsent invitations: to the person's address in upper case, by the person, and without the person. */
 async function invite({ sql }: TestServer, { accountId, ownerId }: World, personId: number) {
   const invited: [string, number][] = [
     [person.email.toUpperCase(), ownerId],
@@ -161,8 +161,8 @@ async function invite({ sql }: TestServer, { accountId, ownerId }: World, person
   }
 }
 
-/** Mails that are still to be sent to the person: of another password, and as if they owned the account. */
-async function leaveNotices({ sql }: TestServer, { accountId }: World, userId: number) {
+/** Adds unsent mails to the person: about a new password, and about the deletion of an account. */
+async function addNotices({ sql }: TestServer, { accountId }: World, userId: number) {
   await sql(`select graphile_worker.add_job('mail_password_notice', json_build_object('user_id', $1::bigint))`, [
     userId,
   ]);
@@ -170,7 +170,7 @@ async function leaveNotices({ sql }: TestServer, { accountId }: World, userId: n
   await sql(`select graphile_worker.add_job('mail_account_deletion', $1::json)`, [payload]);
 }
 
-/** Rows of how the person signs in, as the admin area and OAuth keep them. */
+/** Adds the person's rows for signing in to the admin area and for OAuth. */
 async function signIn(server: TestServer, userId: number, tokenId: number, other: World) {
   const hash = (text: string) => createHash('sha256').update(text).digest();
   await server.sql(
@@ -195,7 +195,7 @@ async function signIn(server: TestServer, userId: number, tokenId: number, other
   await server.sql(insertRecord, ['Client', hash('client'), '{}', null, null]);
 }
 
-/** Somebody who asked for deletion three days ago. */
+/** Sets a deletion request of a user, by default from three days ago. */
 export async function requestDeletion({ sql }: Pick<TestServer, 'sql'>, userId: number, hoursAgo = 72) {
   await sql(`update users set deletion_requested_at = now() - $2 * interval '1 hour' where id = $1`, [
     userId,

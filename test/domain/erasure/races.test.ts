@@ -16,7 +16,7 @@ import { startWorkerForTest } from '../../helpers/worker.ts';
 import { Program } from '../../oauth/program.ts';
 import { dump, linesWith } from './dump.ts';
 import { marker, person, requestDeletion, scheduleDeletion } from './populate.ts';
-import { runCleanUp, type Told } from './run.ts';
+import { type CleanUpOutcome, runCleanUp } from './run.ts';
 
 let server: TestServer;
 let world: World;
@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** Somebody whose grace is over, with a token. */
+/** Creates a user with a token after the end of their grace period. */
 async function createLeaving() {
   const userId = await createMember(server, world.accountId, 'admin', person.name);
   const { token, id: tokenId } = await issueToken(server, world, 'write', { issuerId: userId });
@@ -37,7 +37,7 @@ async function createLeaving() {
   return { userId, token, tokenId };
 }
 
-/** A transaction that holds something until it is told to end. */
+/** Opens a transaction that keeps its locks until the test ends it. */
 async function holding(text: string, values: unknown[]): Promise<pg.Client> {
   const client = await connect(server.url);
   onTestFinished(() => client.end());
@@ -56,8 +56,8 @@ const isWaiting = (count = 1) =>
 
 const isErased = async (userId: number) => (await server.sql('select from users where id = $1', [userId])).length === 0;
 
-describe('a request that was let in before its user was erased', () => {
-  /** Erases somebody while a request of theirs waits for a lock, and then lets the request go on. */
+describe('a request that began before the erasure of its user', () => {
+  /** Erases a user while their request waits for a lock, and then lets the request continue. */
   async function overtake(lock: string, id: number, line: string, json: unknown): Promise<Answer> {
     const { userId, token } = await createLeaving();
     const holder = await holding(lock, [id]);
@@ -70,21 +70,21 @@ describe('a request that was let in before its user was erased', () => {
   const lockBoard = 'select from boards where id = $1 for update';
   const lockIdea = 'select from ideas where id = $1 for update';
 
-  test('creates no idea', async () => {
+  test('a request that began before the erasure of its user creates no idea', async () => {
     const before = await server.sql('select id from ideas order by id');
     const answer = await overtake(lockBoard, world.boardId, 'POST /api/v1/ideas', { title: 'Late', body: 'Too late.' });
     expect([answer.status, answer.key]).toEqual([401, 'unauthorized']);
     expect(await server.sql('select id from ideas order by id')).toEqual(before);
   });
 
-  test('adds no comment', async () => {
+  test('a request that began before the erasure of its user adds no comment', async () => {
     const ideaId = await insertIdea(server, world);
     const answer = await overtake(lockIdea, ideaId, `POST /api/v1/ideas/${ideaId}/comments`, { body: 'Too late.' });
     expect([answer.status, answer.key]).toEqual([401, 'unauthorized']);
     expect(await server.sql('select comment_count from ideas where id = $1', [ideaId])).toEqual([{ comment_count: 0 }]);
   });
 
-  test('votes, as the token that it is, or not at all where its user would be told of', async () => {
+  test('a vote that began before the erasure of its user counts, or is refused if an event would name the user', async () => {
     const ideaId = await insertIdea(server, world);
     const line = `POST /api/v1/ideas/${ideaId}/vote`;
     expect((await overtake(lockIdea, ideaId, line, { value: 'up' })).status).toBe(200);
@@ -97,8 +97,8 @@ describe('a request that was let in before its user was erased', () => {
   });
 });
 
-describe('what is written and not committed yet when a user is erased', () => {
-  test('by the user, is waited for and attributed to the placeholder', async () => {
+describe('uncommitted writes during an erasure', () => {
+  test('an erasure waits for an uncommitted comment of the user and attributes it to the placeholder', async () => {
     const { userId } = await createLeaving();
     const ideaId = await insertIdea(server, world);
     const writer = await holding(
@@ -106,10 +106,10 @@ describe('what is written and not committed yet when a user is erased', () => {
       [world.accountId, ideaId, userId, 'Just in time.'],
     );
     await writer.query('update ideas set comment_count = 1 where id = $1', [ideaId]);
-    const told = runCleanUp(server);
+    const outcome = runCleanUp(server);
     await isWaiting();
     await writer.query('commit');
-    expect(await told).toMatchObject({ users: [{ id: userId, counts: { comments: 1 } }], failed: [] });
+    expect(await outcome).toMatchObject({ users: [{ id: userId, counts: { comments: 1 } }], failed: [] });
     const comments = await server.sql(
       `select c.body, u.name from comments c join users u on u.id = c.author_id where c.idea_id = $1`,
       [ideaId],
@@ -117,13 +117,13 @@ describe('what is written and not committed yet when a user is erased', () => {
     expect(comments).toEqual([{ body: 'Just in time.', name: 'Deleted user' }]);
   });
 
-  test('by the user, after the erasure has begun, is waited for and looked for again', async () => {
+  test('an erasure finds a comment that the user writes after it has begun', async () => {
     const { userId } = await createLeaving();
     const ownIdeaId = await insertIdea(server, world, { authorId: userId });
     const ideaId = await insertIdea(server, world);
-    // Comments are attributed before ideas: the erasure has done that when it waits here.
+    // The erasure waits for this idea after it has attributed the comments.
     const holder = await holding('select from ideas where id = $1 for update', [ownIdeaId]);
-    const told = runCleanUp(server);
+    const outcome = runCleanUp(server);
     await isWaiting();
     const writer = await holding(
       'insert into comments (account_id, idea_id, author_id, body) values ($1, $2, $3, $4)',
@@ -133,21 +133,21 @@ describe('what is written and not committed yet when a user is erased', () => {
     await holder.query('commit');
     await isWaiting();
     await writer.query('commit');
-    expect(await told).toMatchObject({ users: [{ id: userId, counts: { comments: 1, ideas: 1 } }], failed: [] });
+    expect(await outcome).toMatchObject({ users: [{ id: userId, counts: { comments: 1, ideas: 1 } }], failed: [] });
     expect(await isErased(userId)).toBe(true);
     await expectInvariants(server);
   });
 
-  test('by another, about an idea of the user, shows the placeholder', async () => {
+  test('an uncommitted event about an idea of the user shows the placeholder after the erasure', async () => {
     const { userId } = await createLeaving();
     const ideaId = await insertIdea(server, world, { authorId: userId });
     const recorder = await holding('select from ideas where id = $1 for no key update', [ideaId]);
     const record = `select record_event($1, 'idea.status_changed', $2, null, $3, null, '{}', now())`;
     await recorder.query(record, [world.accountId, ideaId, world.ownerId]);
-    const told = runCleanUp(server);
+    const outcome = runCleanUp(server);
     await isWaiting();
     await recorder.query('commit');
-    expect(await told).toMatchObject({ users: [{ id: userId }], failed: [] });
+    expect(await outcome).toMatchObject({ users: [{ id: userId }], failed: [] });
     const [event] = await server.sql<{ author: unknown }>(
       `select body #> '{data,idea,author}' as author from events where idea_id = $1`,
       [ideaId],
@@ -157,7 +157,7 @@ describe('what is written and not committed yet when a user is erased', () => {
   });
 });
 
-test('what a receiver repeats of a message that was on its way is not kept', async () => {
+test('the response of a receiver that repeats a delivery to it is not stored after the erasure', async () => {
   const { userId } = await createLeaving();
   const ideaId = await insertIdea(server, world, { authorId: userId });
   const answers: (() => void)[] = [];
@@ -179,7 +179,7 @@ test('what a receiver repeats of a message that was on its way is not kept', asy
 
   answers[0]?.();
   await eventually(async () => expect(await attempts()).toEqual([{ status: 500, response: null }]));
-  // The next try is of the message as it is now.
+  // The next attempt sends the redacted message.
   await server.sql(`update webhook_deliveries set next_attempt_at = now() where endpoint_id = $1`, [webhookId]);
   await server.sql(`update webhook_endpoints set failing_since = null, probed_until = null where id = $1`, [webhookId]);
   await server.sql(
@@ -196,7 +196,7 @@ test('what a receiver repeats of a message that was on its way is not kept', asy
   await server.sql('delete from webhook_endpoints where id = $1', [webhookId]);
 });
 
-test('a program that refreshes its access while its user is erased deadlocks with nobody for good, and keeps nothing', async () => {
+test('a token refresh during the erasure of its user causes no lasting deadlock, and leaves no record', async () => {
   const provider = await startPublicServer({ on: server });
   onTestFinished(() => provider.close());
   const userId = await createMember(server, world.accountId, 'admin', person.name);
@@ -204,27 +204,27 @@ test('a program that refreshes its access while its user is erased deadlocks wit
   const tokens = await program.connect(await signedIn(provider, userId), { [world.boardId]: 'write' });
   await requestDeletion(server, userId);
 
-  // The program comes to wait with the lock of its grant, and the erasure with that of its user: each for the other.
+  // The refresh waits and holds the lock of its grant. The erasure waits and holds the lock of the user.
   const holder = await holding('select from api_tokens where issuer_id = $1 for update', [userId]);
   const refreshed = program.refresh(tokens.refresh_token);
   await isWaiting();
-  const told = runCleanUp(server);
+  const outcome = runCleanUp(server);
   await isWaiting(2);
   await holder.query('commit');
   const { status, body } = await refreshed;
-  // PostgreSQL ends one of the two. If it is the erasure, the erasure starts again.
+  // PostgreSQL cancels one of the two. A cancelled erasure starts again.
   expect([
     [400, 'invalid_grant'],
     [200, undefined],
   ]).toContainEqual([status, body.error]);
-  expect(await told).toMatchObject({ users: [{ id: userId }], failed: [] });
+  expect(await outcome).toMatchObject({ users: [{ id: userId }], failed: [] });
   expect(await server.sql(`select from oauth_records where model <> 'Client' and token_id is not null`)).toEqual([]);
 });
 
-test('a grant that is given while the erasure of its account begins leaves no record', async () => {
+test('a grant that is given while the erasure of its account starts leaves no record', async () => {
   const { accountId, ownerId: userId, boardId } = await createWorld(server);
   await scheduleDeletion(server, accountId);
-  let told: Promise<Told> | undefined;
+  let outcome: Promise<CleanUpOutcome> | undefined;
   await administer(server, async admin => {
     const { token } = await createToken(admin, {
       accountId,
@@ -237,14 +237,14 @@ test('a grant that is given while the erasure of its account begins leaves no re
     const expiresAt = new Date(admin.now.getTime() + 60_000);
     admin.em.create(OauthRecord, { model: 'Grant', idHash, payload: {}, userId, tokenId: token.id, expiresAt });
     await admin.em.flush();
-    told = runCleanUp(server);
+    outcome = runCleanUp(server);
     await isWaiting();
   });
-  expect(await told).toMatchObject({ accounts: [{ id: accountId, counts: { oauth_records: 1 } }], failed: [] });
+  expect(await outcome).toMatchObject({ accounts: [{ id: accountId, counts: { oauth_records: 1 } }], failed: [] });
   expect(await server.sql('select from oauth_records where user_id = $1', [userId])).toEqual([]);
 });
 
-test('under parallel votes, comments, ideas and merges nothing fails, and nothing is lost', async () => {
+test('an erasure during parallel votes, comments, ideas and merges fails no request and loses no row', async () => {
   const { userId, token } = await createLeaving();
   await addWebhook(server, world, { url: 'https://hooks.example.com/' });
   const ideaIds: number[] = [];
@@ -266,18 +266,18 @@ test('under parallel votes, comments, ideas and merges nothing fails, and nothin
       answers.push(await ask(`POST /api/v1/ideas/${any()}/status`, { status: turn % 2 ? 'planned' : 'open' }));
       answers.push(await ask(`POST /api/v1/ideas/${any()}/merge`, { target_id: any() }));
       answers.push(await ask(`POST /api/v1/ideas/${any()}/unmerge`, undefined));
-      const late = { token, json: { title: `Late ${turn}`, body: 'Of who is leaving.' } };
+      const late = { token, json: { title: `Late ${turn}`, body: 'From a leaving user.' } };
       ofUser.push(await request(server, 'POST /api/v1/ideas', late));
     }
   });
   await eventually(() => expect(ofUser.length).toBeGreaterThan(2));
-  const told = await runCleanUp(server, { batchSize: 3 });
+  const outcome = await runCleanUp(server, { batchSize: 3 });
   isOver = true;
   await Promise.all(traffic);
 
-  expect(told).toMatchObject({ users: [{ id: userId }], failed: [] });
+  expect(outcome).toMatchObject({ users: [{ id: userId }], failed: [] });
   const refusals = new Set(answers.filter(({ status }) => status >= 300).map(({ key }) => key));
-  // On a slow machine a request may wait for a lock longer than it is allowed to.
+  // On a slow machine a request may time out while it waits for a lock.
   const ruled = ['consecutive_comment', 'idea_already_merged', 'merge_into_self', 'not_found', 'service_unavailable'];
   expect([...refusals].filter(key => !ruled.includes(key ?? ''))).toEqual([]);
   expect(new Set(ofUser.map(({ status }) => status))).toEqual(new Set([201, 401]));

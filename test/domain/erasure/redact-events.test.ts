@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** A merge by a user of an idea of theirs into an idea of the user `targetAuthorId`. Answers the event's id. */
+/** Merges an idea of a user into an idea of the user `targetAuthorId`. Returns the event's id. */
 async function recordMerge(userId: number, targetAuthorId: number): Promise<string> {
   const ideaId = await insertIdea(server, world, { authorId: userId });
   const targetId = await insertIdea(server, world, { authorId: targetAuthorId });

@@ -8,7 +8,7 @@ const redact = (value: unknown) => {
   return redacted === undefined ? undefined : JSON.parse(redacted);
 };
 
-test('a person is replaced wherever they stand, and what stands beside them is kept', () => {
+test('a person is replaced everywhere in a text, and other fields are kept', () => {
   const shown = {
     actor: { id: 7, name: 'Ada', token_id: 3 },
     idea: { id: 7, author: { id: 7, name: 'Ada' }, tags: [{ id: 7, name: 'Billing', color: '#000000' }] },
@@ -25,7 +25,7 @@ test('a person is replaced wherever they stand, and what stands beside them is k
   });
 });
 
-test('what does not show the person is left alone, to the letter', () => {
+test('a text that does not show the person is not changed', () => {
   for (const other of [
     { author: { id: 8, name: 'Ada' } },
     { id: 7 },
@@ -38,7 +38,7 @@ test('what does not show the person is left alone, to the letter', () => {
   }
 });
 
-test('the contract shows people, and nothing but people, in the form by which they are found', () => {
+test('only people consist of an id and a name in the contract', () => {
   const document = readFileSync(new URL('../../../contract/openapi.json', import.meta.url), 'utf8');
   const found = new Set<string>();
   const walk = (value: unknown, path: string) => {
@@ -50,7 +50,7 @@ test('the contract shows people, and nothing but people, in the form by which th
   };
   walk(JSON.parse(document), '');
   const people = ['/components/schemas/Actor', '/components/schemas/Author'];
-  // What a token is told of itself is a read: it is in no event, and no answer that is kept.
+  // The description of a token is in no event and in no stored answer.
   const ofToken = ['/components/schemas/Token/properties/account', '/components/schemas/Token/properties/issuer'];
   expect([...found].sort()).toEqual([...people, ...ofToken]);
 });

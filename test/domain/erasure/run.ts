@@ -4,8 +4,7 @@ import type { TestDatabase } from '../../helpers/database.ts';
 
 const graces = { ACCOUNT_DELETION_GRACE_DAYS: 30, USER_DELETION_GRACE_HOURS: 48 };
 
-/** What a clean-up told of. */
-export interface Told {
+export interface CleanUpOutcome {
   isAlone: boolean;
   accounts: ErasureResult[];
   users: ErasureResult[];
@@ -17,20 +16,20 @@ export interface Told {
 export async function runCleanUp(
   { database }: Pick<TestDatabase, 'database'>,
   options: Partial<CleanUpOptions> = {},
-): Promise<Told> {
-  const told: Told = { isAlone: false, accounts: [], users: [], held: [], failed: [] };
-  told.isAlone = await cleanUp(database, {
+): Promise<CleanUpOutcome> {
+  const outcome: CleanUpOutcome = { isAlone: false, accounts: [], users: [], held: [], failed: [] };
+  outcome.isAlone = await cleanUp(database, {
     graces,
     now: new Date(),
     erasers: [],
     audit: { accountErased: async () => {}, userErased: async () => {} },
     witness: {
-      accountErased: account => told.accounts.push(account),
-      userErased: user => told.users.push(user),
-      userHeld: (id, heldBy) => told.held.push({ id, heldBy }),
-      failed: (what, id, error) => told.failed.push({ what, id, error }),
+      accountErased: account => outcome.accounts.push(account),
+      userErased: user => outcome.users.push(user),
+      userHeld: (id, heldBy) => outcome.held.push({ id, heldBy }),
+      failed: (what, id, error) => outcome.failed.push({ what, id, error }),
     },
     ...options,
   });
-  return told;
+  return outcome;
 }

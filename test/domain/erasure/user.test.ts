@@ -6,17 +6,17 @@ import { request } from '../../helpers/request.ts';
 import { startServer, type TestServer } from '../../helpers/server.ts';
 import { dump, linesWith } from './dump.ts';
 import { marker, type Populated, person, populate, requestDeletion } from './populate.ts';
-import { runCleanUp, type Told } from './run.ts';
+import { type CleanUpOutcome, runCleanUp } from './run.ts';
 
 const tallies = 'select id, up_count, down_count, score, comment_count, merged_into_id from ideas order by id';
 const votes = 'select idea_id, voter_id, value, carried_from_id from votes order by 1, 2';
 const writings = `select i.id, i.title, i.body, array(select c.body from comments c where c.idea_id = i.id order by c.id)
   from ideas i order by i.id`;
 
-describe('a user who is erased', () => {
+describe('an erased user', () => {
   let server: TestServer;
   let populated: Populated;
-  let told: Told;
+  let outcome: CleanUpOutcome;
   let placeholderId: number;
   const before: Record<string, unknown[]> = {};
   const read = async (line: string, token = populated.ownToken.token, headers: Record<string, string> = {}) =>
@@ -30,7 +30,7 @@ describe('a user who is erased', () => {
     await expectInvariants(server);
     for (const sql of [tallies, votes, writings]) before[sql] = await server.sql(sql);
     const lines = await dump(server);
-    // What is looked for afterwards is there before, in every form in which it is kept.
+    // The tests below would prove nothing if these texts were missing before the erasure.
     expect(linesWith(lines, marker).length).toBeGreaterThan(30);
     for (const value of Object.values(person))
       expect(lines.some(line => line.includes(JSON.stringify(value).slice(1, 9)))).toBe(true);
@@ -38,20 +38,20 @@ describe('a user who is erased', () => {
     expect(answer.body.author.name).toBe(person.name);
     shown = { etag: answer.headers.get('etag'), updatedAt: answer.body.updated_at };
 
-    told = await runCleanUp(server);
+    outcome = await runCleanUp(server);
     const [placeholder] = await server.sql<{ id: number }>('select id from users where is_placeholder');
     placeholderId = placeholder?.id ?? 0;
   });
   afterAll(() => server.close());
 
-  test('is named nowhere in the whole database: not the name, not an address, not the picture', async () => {
+  test('no row of the database names an erased user: not the name, not an address, not the picture', async () => {
     expect(linesWith(await dump(server), marker)).toEqual([]);
     expect(await server.sql('select from users where id = $1', [populated.personId])).toEqual([]);
   });
 
-  test('is told of by id and numbers alone', () => {
-    expect(told).toMatchObject({ isAlone: true, accounts: [], held: [], failed: [] });
-    expect(told.users).toEqual([
+  test('the outcome of an erasure contains only ids and numbers', () => {
+    expect(outcome).toMatchObject({ isAlone: true, accounts: [], held: [], failed: [] });
+    expect(outcome.users).toEqual([
       {
         id: populated.personId,
         isResumed: false,
@@ -77,14 +77,14 @@ describe('a user who is erased', () => {
     ]);
   });
 
-  test('leaves every tally and every vote as it was, each still of its own voter', async () => {
+  test('the erasure of a user changes no tally and no vote, and each vote keeps its voter', async () => {
     expect(await server.sql(tallies)).toEqual(before[tallies]);
     expect(await server.sql(votes)).toEqual(before[votes]);
     await expectInvariants(server);
     expect(await server.sql('select count(*) as n from voters where user_id is null')).not.toEqual([{ n: 0 }]);
   });
 
-  test('leaves what they wrote, attributed to the one placeholder', async () => {
+  test('the content of an erased user stays and is attributed to the placeholder', async () => {
     expect(await server.sql(writings)).toEqual(before[writings]);
     expect(await server.sql('select id, name, email from users where is_placeholder')).toEqual([
       { id: placeholderId, name: 'Deleted user', email: null },
@@ -100,13 +100,13 @@ describe('a user who is erased', () => {
     expect(counts).toEqual([{ n: 4 }]);
   });
 
-  test('is gone from cached answers: an idea that they wrote has changed', async () => {
+  test('an idea of an erased user has changed for caches', async () => {
     const again = await read(`GET /api/v1/ideas/${populated.ideaId}`, undefined, { 'If-None-Match': shown.etag ?? '' });
     expect(again.status).toBe(200);
     expect(again.body.updated_at > shown.updatedAt).toBe(true);
   });
 
-  test('can do nothing any more with a token, which is revoked and the placeholder’s', async () => {
+  test('the tokens of an erased user are revoked and passed to the placeholder', async () => {
     expect((await read('GET /api/v1/ideas', populated.personToken.token)).key).toBe('unauthorized');
     const tokens = await server.sql(
       `select distinct name, issuer_id, revoked_at is not null as is_revoked from api_tokens where id <> all ($1)`,
@@ -119,7 +119,7 @@ describe('a user who is erased', () => {
     expect(tokens).toEqual([{ name: 'Token of a deleted user', issuer_id: placeholderId, is_revoked: true }]);
   });
 
-  test('is shown by events as the placeholder, and events are otherwise to the field what they were', async () => {
+  test('events show the placeholder in place of an erased user, and keep the form of the contract', async () => {
     const rows = await server.sql<{ type: keyof typeof events; body: unknown; actor_id: number }>(
       `select type, body, actor_id from events where type not in ('idea.pending', 'idea.rejected')`,
     );
@@ -137,7 +137,7 @@ describe('a user who is erased', () => {
     expect(rows.some(({ body }) => JSON.stringify(body).includes('"name":"Night"'))).toBe(true);
   });
 
-  test('is not in what receivers are still to be sent, nor in what they answered', async () => {
+  test('pending deliveries and stored responses do not show an erased user', async () => {
     const pending = await server.sql<{ is_redacted: boolean; shows_placeholder: boolean }>(
       `select d.is_redacted, e.body::text like '%"Deleted user"%' as shows_placeholder
       from webhook_deliveries d join events e on e.id = d.event_id where d.state = 'pending'`,
@@ -145,11 +145,11 @@ describe('a user who is erased', () => {
     expect(pending.length).toBeGreaterThan(1);
     for (const { is_redacted, shows_placeholder } of pending) expect(is_redacted).toBe(shows_placeholder);
     const responses = await server.sql('select from webhook_attempts where response is not null');
-    // Those to the events of others are kept.
+    // Responses to the events of other users are kept.
     expect(responses.length).toBeGreaterThan(0);
   });
 
-  test('leaves the requests of others as they are: sent again, they are answered again and not done again', async () => {
+  test('a repeated request of another user is still answered from the stored answer after an erasure', async () => {
     const [kept] = await server.sql<{ path: string; key: string }>(
       `select path, key from idempotency_keys where token_id = $1 and path like $2`,
       [populated.ownToken.id, `%/${populated.ideaId}/tags`],
@@ -163,7 +163,7 @@ describe('a user who is erased', () => {
     expect(replayed.body.author).toEqual({ id: placeholderId, name: 'Deleted user' });
   });
 
-  test('keeps nobody from commenting, or from anything else', async () => {
+  test('other users can still comment and vote after an erasure', async () => {
     const { token } = populated.ownToken;
     const path = `/api/v1/ideas/${populated.otherIdeaId}`;
     expect((await request(server, `POST ${path}/comments`, { token, json: { body: 'After.' } })).status).toBe(201);
@@ -174,17 +174,17 @@ describe('a user who is erased', () => {
     await expectInvariants(server);
   });
 
-  test('may sign up anew, as somebody else', async () => {
-    const [anew] = await server.sql<{ id: number }>('insert into users (email, name) values ($1, $2) returning id', [
+  test('an erased person can sign up again as a new user', async () => {
+    const [newUser] = await server.sql<{ id: number }>('insert into users (email, name) values ($1, $2) returning id', [
       person.email,
       person.name,
     ]);
-    expect(anew?.id).not.toBe(populated.personId);
-    expect(await server.sql('select from user_blocks where user_id = $1', [anew?.id])).toEqual([]);
-    await server.sql('delete from users where id = $1', [anew?.id]);
+    expect(newUser?.id).not.toBe(populated.personId);
+    expect(await server.sql('select from user_blocks where user_id = $1', [newUser?.id])).toEqual([]);
+    await server.sql('delete from users where id = $1', [newUser?.id]);
   });
 
-  test('is erased once: another run finds nothing to do', async () => {
+  test('a second run of the clean-up finds nothing to do', async () => {
     const lines = await dump(server);
     expect(await runCleanUp(server)).toEqual({ isAlone: true, accounts: [], users: [], held: [], failed: [] });
     expect(await dump(server)).toEqual(lines);
