@@ -16,7 +16,7 @@ afterAll(() => db.drop());
 
 const owner = { email: 'ada@example.com', name: 'Ada' };
 
-test('an account is created with its owner, who is found by the address whatever its case', async () => {
+test('a new account gets an owner, who is found by address in upper or lower case', async () => {
   await administer(db, admin => createAccount(admin, { name: ' First ', slug: 'first', owner }));
   await administer(db, admin =>
     createAccount(admin, { name: 'Second', slug: 'second', plan: 'business', owner: { email: 'ADA@Example.com' } }),
@@ -30,7 +30,7 @@ test('an account is created with its owner, who is found by the address whatever
   ]);
 });
 
-test('what an account cannot be created from is refused, and leaves neither account nor user', async () => {
+test('an account with an invalid field is refused, and no account or user is created', async () => {
   const refuse = (input: object, reason: 'invalid' | 'conflict', message: string) =>
     expectRefusal(
       db,
@@ -52,14 +52,14 @@ test('what an account cannot be created from is refused, and leaves neither acco
   await refuse({ owner: { email: 'new@example.com' } }, 'invalid', 'There is no user new@example.com yet');
 });
 
-test('the bounds of what is checked are those of the schema: the longest slug and name are stored', async () => {
+test('the longest slug and name that the checks allow can be stored', async () => {
   const slug = `a${'-'.repeat(61)}z`;
   const name = '🎈'.repeat(100);
   await administer(db, admin => createAccount(admin, { name, slug, owner }));
   expect(await db.sql('select name from accounts where slug = $1', [slug])).toEqual([{ name }]);
 });
 
-test('scheduling a deletion again keeps the time of the first, and cancelling ends it', async () => {
+test('a deletion that is scheduled again keeps its time, and can be cancelled', async () => {
   const at = async (change: (admin: Administration, account: Account) => Promise<void>, now: Date) => {
     await administer(db, async admin => change(admin, await requireAccount(admin, 'second')), now);
     const [row] = await db.sql<{ deletion_scheduled_at: string | null }>(

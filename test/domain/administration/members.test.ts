@@ -29,7 +29,7 @@ afterAll(() => db.drop());
 const roleOf = async (userId: number) =>
   (await db.sql<{ role: string }>('select role from memberships where user_id = $1', [userId]))[0]?.role;
 
-test('the last owner can be neither removed nor demoted, and an owner beside another can', async () => {
+test('the last owner of an account cannot be removed or demoted, but one of two owners can', async () => {
   const { accountId, ownerId } = world;
   const last = { accountId, userId: ownerId };
   await expectRefusal(db, admin => removeMember(admin, last), 'conflict', 'The last owner .* cannot be removed');
@@ -42,7 +42,7 @@ test('the last owner can be neither removed nor demoted, and an owner beside ano
   await expectRefusal(db, admin => removeMember(admin, other), 'conflict', 'The last owner');
 });
 
-test('two owners who remove each other at the same time leave one', async () => {
+test('one of two owners who remove each other at the same time stays', async () => {
   const { accountId, ownerId } = world;
   const otherId = await createMember(db, accountId, 'owner');
   const results = await administerAtOnce(
@@ -54,7 +54,7 @@ test('two owners who remove each other at the same time leave one', async () => 
   expect(await db.sql('select role from memberships where account_id = $1', [accountId])).toEqual([{ role: 'owner' }]);
 });
 
-test('a user is a member once, and who is none can be neither changed nor removed', async () => {
+test('a user can be a member only once, and only a member can be changed or removed', async () => {
   const member = { accountId: world.accountId, userId: await insertUser(db) };
   const noMember = 'not a member of the account';
   await expectRefusal(db, admin => removeMember(admin, member), 'not_found', noMember);
@@ -66,7 +66,7 @@ test('a user is a member once, and who is none can be neither changed nor remove
   expect(await roleOf(member.userId)).toBe(undefined);
 });
 
-describe('a person who acts', () => {
+describe('the rights of a role', () => {
   const acting = <T>(userId: number, work: (admin: Administration) => Promise<T>) =>
     db.database.transaction(transaction => work(userIn(transaction, userId)));
   const outcomeOf = (work: Promise<unknown>) =>
@@ -75,43 +75,40 @@ describe('a person who acts', () => {
       (error: AdministrationError) => error.reason,
     );
 
-  test.each(roles)(
-    'as %s gives, changes and takes away the roles that are theirs to manage, and no others',
-    async own => {
-      const { accountId } = world;
-      const actorId = await createMember(db, accountId, own);
-      const managed: Role[] = { owner: [...roles], admin: roles.slice(1), moderator: [], member: [] }[own];
-      const other = { accountId, userId: await createMember(db, accountId, 'member') };
-      const be = (role: Role) => db.sql('update memberships set role = $2 where user_id = $1', [other.userId, role]);
-      for (const from of roles) {
-        const isManaged = managed.includes(from);
-        for (const to of roles) {
-          await be(from);
-          const outcome = await outcomeOf(acting(actorId, admin => setMemberRole(admin, other, to)));
-          const expected = isManaged && managed.includes(to) ? ['done', to] : ['forbidden', from];
-          expect([from, to, outcome, await roleOf(other.userId)]).toEqual([from, to, ...expected]);
-        }
+  test.each(roles)('the role %s can give, change and take away only the roles that it manages', async own => {
+    const { accountId } = world;
+    const actorId = await createMember(db, accountId, own);
+    const managed: Role[] = { owner: [...roles], admin: roles.slice(1), moderator: [], member: [] }[own];
+    const other = { accountId, userId: await createMember(db, accountId, 'member') };
+    const be = (role: Role) => db.sql('update memberships set role = $2 where user_id = $1', [other.userId, role]);
+    for (const from of roles) {
+      const isManaged = managed.includes(from);
+      for (const to of roles) {
         await be(from);
-        const removed = await outcomeOf(acting(actorId, admin => removeMember(admin, other)));
-        if (!isManaged) await db.sql('delete from memberships where user_id = $1', [other.userId]);
-        const added = await outcomeOf(acting(actorId, admin => addMember(admin, other, from)));
-        if (!isManaged) await administer(db, admin => addMember(admin, other, from));
-        expect([from, removed, added]).toEqual([from, ...Array(2).fill(isManaged ? 'done' : 'forbidden')]);
+        const outcome = await outcomeOf(acting(actorId, admin => setMemberRole(admin, other, to)));
+        const expected = isManaged && managed.includes(to) ? ['done', to] : ['forbidden', from];
+        expect([from, to, outcome, await roleOf(other.userId)]).toEqual([from, to, ...expected]);
       }
-      // Nobody gets higher by themself, and everybody may leave.
-      const higher = roles.slice(0, roles.indexOf(own));
-      for (const to of higher) {
-        const outcome = await outcomeOf(
-          acting(actorId, admin => setMemberRole(admin, { accountId, userId: actorId }, to)),
-        );
-        expect([to, outcome]).toEqual([to, 'forbidden']);
-      }
-      await acting(actorId, admin => removeMember(admin, { accountId, userId: actorId }));
-      expect(await roleOf(actorId)).toBeUndefined();
-    },
-  );
+      await be(from);
+      const removed = await outcomeOf(acting(actorId, admin => removeMember(admin, other)));
+      if (!isManaged) await db.sql('delete from memberships where user_id = $1', [other.userId]);
+      const added = await outcomeOf(acting(actorId, admin => addMember(admin, other, from)));
+      if (!isManaged) await administer(db, admin => addMember(admin, other, from));
+      expect([from, removed, added]).toEqual([from, ...Array(2).fill(isManaged ? 'done' : 'forbidden')]);
+    }
+    // Members cannot raise their own role, and may always leave.
+    const higher = roles.slice(0, roles.indexOf(own));
+    for (const to of higher) {
+      const outcome = await outcomeOf(
+        acting(actorId, admin => setMemberRole(admin, { accountId, userId: actorId }, to)),
+      );
+      expect([to, outcome]).toEqual([to, 'forbidden']);
+    }
+    await acting(actorId, admin => removeMember(admin, { accountId, userId: actorId }));
+    expect(await roleOf(actorId)).toBeUndefined();
+  });
 
-  test('is asked for their role when they act, under the lock of the account, and not when they opened a page', async () => {
+  test('a change of members checks the current role of the actor under the lock of the account', async () => {
     const { accountId, ownerId } = world;
     const [adminId, userId] = [
       await createMember(db, accountId, 'admin'),
@@ -123,7 +120,7 @@ describe('a person who acts', () => {
       admin => setMemberRole(asUser(admin, adminId), { accountId, userId }, 'admin'),
     );
     expect(results).toMatchObject([{ status: 'fulfilled' }, { reason: { reason: 'forbidden' } }]);
-    // Of another account, and blocked: neither is anybody there.
+    // Owners of other accounts and blocked owners have no rights in this account.
     const other = await createWorld(db);
     expect(await outcomeOf(acting(other.ownerId, admin => removeMember(admin, { accountId, userId })))).toBe(
       'forbidden',
@@ -135,7 +132,7 @@ describe('a person who acts', () => {
   });
 });
 
-test('whoever accepts while the inviter is being removed waits, and finds that nobody invites them any more', async () => {
+test('an acceptance waits for the removal of the inviter, and is then refused', async () => {
   const { accountId } = world;
   const inviterId = await createMember(db, accountId, 'admin');
   const userId = await insertUser(db);
@@ -157,7 +154,7 @@ test('whoever accepts while the inviter is being removed waits, and finds that n
   expect(await roleOf(userId)).toBeUndefined();
 });
 
-test('members are listed owners first, page after page, each once, and found by what their name or address begins with', async () => {
+test('members are listed by role and in pages, and are found by the beginning of their name or address', async () => {
   const { accountId, ownerId } = world;
   const ids: Record<string, number> = {};
   for (const [name, role] of [
@@ -193,7 +190,7 @@ test('members are listed owners first, page after page, each once, and found by 
   expect(await namesOf({ beginning: 'ade' })).toEqual(['Hedy\\']);
   expect(await namesOf({ beginning: 'å' })).toEqual(['Åse']);
   expect(await namesOf({ beginning: 'dam' })).toEqual([]);
-  // What a pattern would read otherwise stands for itself.
+  // Characters with a meaning in patterns stand for themselves.
   for (const beginning of ['%', '_', 'ada_', 'grace 1%', 'hedy\\%', '\0', '\ud800']) {
     expect([beginning, await namesOf({ beginning })]).toEqual([beginning, []]);
   }
@@ -208,7 +205,7 @@ test('members are listed owners first, page after page, each once, and found by 
   ]);
 });
 
-test('a block is of one account, keeps its reason until another is given, and ends', async () => {
+test('a block applies to one account, keeps its reason until a new one is given, and can be ended', async () => {
   const blocking = { accountId: world.accountId, userId: await insertUser(db, 'Mallory') };
   const reasons = () => db.sql('select account_id, reason from user_blocks where user_id = $1', [blocking.userId]);
   await administer(db, admin => blockUser(admin, blocking, 'Spam'));
@@ -233,7 +230,7 @@ const block = (userId: number, moderatorId: number | null) => (admin: Administra
 const unblock = (userId: number, moderatorId: number | null) => (admin: Administration) =>
   unblockUser(asUser(admin, moderatorId), { accountId: world.accountId, userId });
 
-test('nobody blocks whoever has a higher role, or themselves, and nobody unblocks them, either', async () => {
+test('a moderator cannot block or unblock themselves or a user with a higher role', async () => {
   const { accountId, ownerId } = world;
   const of = {
     owner: await createMember(db, accountId, 'owner'),
@@ -270,17 +267,20 @@ test('nobody blocks whoever has a higher role, or themselves, and nobody unblock
   await expectRefusal(db, block(of.owner, of.owner), 'forbidden', 'Nobody can block or unblock themselves');
 });
 
-test.each(['owner', 'admin'] as const)('of two %ss who block each other at the same time one stays', async role => {
-  const { accountId } = world;
-  const [one, other] = [await createMember(db, accountId, role), await createMember(db, accountId, role)];
-  const results = await administerAtOnce(db, block(other, one), block(one, other));
-  expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
-  expect(await db.sql('select user_id from user_blocks where account_id = $1', [accountId])).toEqual([
-    { user_id: other },
-  ]);
-});
+test.each(['owner', 'admin'] as const)(
+  'one of two users with the role %s who block each other at the same time stays',
+  async role => {
+    const { accountId } = world;
+    const [one, other] = [await createMember(db, accountId, role), await createMember(db, accountId, role)];
+    const results = await administerAtOnce(db, block(other, one), block(one, other));
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
+    expect(await db.sql('select user_id from user_blocks where account_id = $1', [accountId])).toEqual([
+      { user_id: other },
+    ]);
+  },
+);
 
-test('the last owner who is not blocked can be neither blocked nor removed, by the operator neither', async () => {
+test('not even the operator can block or remove the last owner who is not blocked', async () => {
   const { accountId, ownerId } = world;
   await expectRefusal(db, block(ownerId, null), 'conflict', 'The last owner .* cannot be blocked');
   const otherId = await createMember(db, accountId, 'owner');
@@ -291,7 +291,7 @@ test('the last owner who is not blocked can be neither blocked nor removed, by t
   await administer(db, block(ownerId, otherId));
 });
 
-test('an address belongs to one user, whatever its case', async () => {
+test('an address in upper or lower case belongs to one user', async () => {
   const input = { email: `grace-${world.accountId}@example.com`, name: 'Grace' };
   await administer(db, admin => createUser(admin, input));
   const upper = input.email.toUpperCase();
@@ -308,7 +308,7 @@ test('an address belongs to one user, whatever its case', async () => {
   }
 });
 
-test('the address for notifications can be set and taken away', async () => {
+test('the address for notifications can be set and removed', async () => {
   const email = `hedy-${world.accountId}@example.com`;
   await administer(db, admin => createUser(admin, { email, name: 'Hedy' }));
   const update = async (notificationEmail: string | null) => {

@@ -40,7 +40,8 @@ test('only an owner or admin of the account issues a token', async () => {
     await createUser(db),
     other.ownerId,
   ];
-  for (const issuerId of others) await refuse({ issuerId }, 'forbidden', 'issued by an owner or admin of the account');
+  for (const issuerId of others)
+    await refuse({ issuerId }, 'forbidden', 'Only an owner or admin of the account can issue a token');
 });
 
 type Member = { accountId: number; userId: number };
@@ -49,11 +50,11 @@ const ways: [string, (admin: Administration, member: Member) => Promise<void>][]
   ['removed', (admin, member) => removeMember(admin, member)],
   ['demoted', (admin, member) => setMemberRole(admin, member, 'moderator')],
   ['blocked', (admin, member) => blockUser(admin, member)],
-  // It locks the membership and not the account.
+  // The erasure of a user locks the membership and not the account.
   ['erased', async (admin, member) => void (await admin.em.nativeDelete(Membership, member))],
 ];
 
-test.each(ways)('a token is refused to an admin who is being %s', async (_, leave) => {
+test.each(ways)('an admin who is being %s cannot issue a token', async (_, leave) => {
   const member = { accountId: world.accountId, userId: await createMember(db, world.accountId, 'admin') };
   for (const kind of ['api', 'oauth'] as const) {
     const results = await administerAtOnce(
@@ -72,7 +73,7 @@ test.each(ways)('a token is refused to an admin who is being %s', async (_, leav
   expect(await db.sql('select from api_tokens where issuer_id = $1', [member.userId])).toEqual([]);
 });
 
-test('a token is refused in an account whose erasure begins at the same time', async () => {
+test('no token can be created while the erasure of its account begins', async () => {
   const { accountId, ownerId: issuerId, boardId } = await createWorld(db);
   const results = await administerAtOnce(
     db,
@@ -92,31 +93,34 @@ test.each([
   ['removed with their tokens kept', 'kept', ['oauth']],
   ['blocked', 'blocked', ['oauth']],
   ['demoted', 'demoted', []],
-] as const)('an admin who is %s while a token is made loses what the operation revokes', async (_, way, expected) => {
-  const member = { accountId: world.accountId, userId: await createMember(db, world.accountId, 'admin') };
-  const leave = (admin: Administration) => {
-    if (way === 'blocked') return blockUser(admin, member);
-    if (way === 'demoted') return setMemberRole(admin, member, 'member');
-    return removeMember(admin, member, { keepsTokens: way === 'kept' });
-  };
-  const results = await administerAtOnce(
-    db,
-    async admin => {
-      for (const kind of ['api', 'oauth'] as const) {
-        await createToken(admin, { ...input, issuerId: member.userId, kind });
-      }
-    },
-    leave,
-  );
-  expect(results).toMatchObject([{ status: 'fulfilled' }, { status: 'fulfilled' }]);
-  const revoked = await db.sql<{ kind: string }>(
-    'select kind from api_tokens where issuer_id = $1 and revoked_at is not null order by kind',
-    [member.userId],
-  );
-  expect(revoked.map(({ kind }) => kind)).toEqual(expected);
-});
+] as const)(
+  'an admin who is %s while a token is created loses the tokens that the operation revokes',
+  async (_, way, expected) => {
+    const member = { accountId: world.accountId, userId: await createMember(db, world.accountId, 'admin') };
+    const leave = (admin: Administration) => {
+      if (way === 'blocked') return blockUser(admin, member);
+      if (way === 'demoted') return setMemberRole(admin, member, 'member');
+      return removeMember(admin, member, { keepsTokens: way === 'kept' });
+    };
+    const results = await administerAtOnce(
+      db,
+      async admin => {
+        for (const kind of ['api', 'oauth'] as const) {
+          await createToken(admin, { ...input, issuerId: member.userId, kind });
+        }
+      },
+      leave,
+    );
+    expect(results).toMatchObject([{ status: 'fulfilled' }, { status: 'fulfilled' }]);
+    const revoked = await db.sql<{ kind: string }>(
+      'select kind from api_tokens where issuer_id = $1 and revoked_at is not null order by kind',
+      [member.userId],
+    );
+    expect(revoked.map(({ kind }) => kind)).toEqual(expected);
+  },
+);
 
-test('a blocked admin issues no token', async () => {
+test('a blocked admin cannot issue a token', async () => {
   const issuerId = await createMember(db, world.accountId, 'admin');
   await administer(db, admin => blockUser(admin, { accountId: world.accountId, userId: issuerId }));
   await refuse({ issuerId }, 'forbidden', 'A blocked user cannot issue a token');
@@ -127,7 +131,7 @@ test('a token grants at least one board, each once, and only boards of its accou
   const own = { boardId: world.boardId, grant: 'read' as const };
   await refuse({ boards: [] }, 'invalid', 'A token needs at least one board');
   await refuse({ boards: [own, own] }, 'invalid', 'A board is named twice');
-  await refuse({ boards: [own, { boardId: other.boardId, grant: 'read' }] }, 'not_found', 'not one of the account');
+  await refuse({ boards: [own, { boardId: other.boardId, grant: 'read' }] }, 'not_found', 'does not have all boards');
   const { id: second } = await createBoard(db, world.accountId);
   const { token } = await administer(db, admin =>
     createToken(admin, { ...input, boards: [own, { boardId: second, grant: 'moderate' }] }),
@@ -174,7 +178,7 @@ test('the plaintext is stored nowhere: the row has the SHA-256 of its secret', a
   expect(row?.name).toBe('Padded');
 });
 
-test('a list says of each token who, where, and whether it is in use, and nothing of its secret', async () => {
+test('a list shows the boards and the state of each token, and no secret', async () => {
   const own = await createWorld(db);
   const now = new Date('2026-03-01T00:00:00Z');
   const make = (name: string, expiresAt?: Date) =>
