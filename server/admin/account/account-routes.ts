@@ -3,15 +3,11 @@ import type { ServerDependencies } from '../../dependencies.ts';
 import { updateAccount } from '../../domain/accounts/edit-account.ts';
 import { readAccount, requireAccountById } from '../../domain/accounts/find-account.ts';
 import { cancelAccountDeletion, scheduleAccountDeletion } from '../../domain/erasure/request-deletion.ts';
-import { definePage } from '../../pages/shell/page.ts';
 import { FormProblem, ownProblemOf, type Problem } from '../shell/form.ts';
 import { hasAgentApi, isOwner, pathIn, requireAdminAccount, requireOwnedAccount } from '../shell/session.ts';
-import { accountErasedFrom, shownAddress, shownName, showTime } from '../shell/show.ts';
+import { showErasure, shownAddress, shownName, showTime } from '../shell/show.ts';
 import { serveRoutes, type Visit } from '../shell/visit.ts';
 import { askForOwnPassword } from '../sign-in/own-password.ts';
-
-const accountPage = definePage('admin/account/account');
-const deletionPage = definePage('admin/account/delete');
 
 const notices = {
   saved: 'The account is saved.',
@@ -24,6 +20,7 @@ const maxOwners = 5;
 /** An account. Its owners and admins see it. Its owners change, delete and keep it. */
 export function serveAccount(app: FastifyInstance, server: ServerDependencies) {
   const { clock, config } = server;
+  const graceDays = config.ACCOUNT_DELETION_GRACE_DAYS;
   const askForPassword = askForOwnPassword(server);
 
   serveRoutes(app, server, requireAdminAccount, [{ path: '/admin/account', show: showAccount }]);
@@ -42,19 +39,14 @@ export function serveAccount(app: FastifyInstance, server: ServerDependencies) {
       hasAgentApi: hasAgentApi(view, config),
       owners: view.owners.slice(0, maxOwners).map(shownAddress),
       moreOwners: Math.max(0, view.owners.length - maxOwners),
-      boards: { count: view.board_count, href: visit.path('/admin/boards') },
-      members: { count: view.member_count, href: visit.path('/admin/members') },
+      boardCount: view.board_count,
+      memberCount: view.member_count,
       created: showTime(new Date(view.created_at)),
-      erasedFrom: accountErasedFrom(view.deletion_scheduled_at, config),
+      erasedFrom: showErasure(view.deletion_scheduled_at, graceDays * 24),
       isOwner: isOwner(visit.account),
       form: problem ? givenIn(visit) : view,
-      paths: {
-        save: visit.path('/admin/account'),
-        keep: visit.path('/admin/account/keep'),
-        delete: visit.path('/admin/account/delete'),
-      },
     };
-    return visit.page(accountPage, 'Account', data, { notices, problem });
+    return visit.page('account/account', 'Account', data, { notices, problem });
   }
 
   async function saveAccount(visit: Visit) {
@@ -66,9 +58,8 @@ export function serveAccount(app: FastifyInstance, server: ServerDependencies) {
 
   async function askForDeletion(visit: Visit, problem?: Problem) {
     const view = await visit.administer(admin => readAccount(admin, visit.account.id));
-    const accountPath = visit.path('/admin/account');
     // The account page shows a scheduled deletion.
-    if (view.deletion_scheduled_at !== null) return accountPath;
+    if (view.deletion_scheduled_at !== null) return visit.path('/admin/account');
     const data = {
       name: shownName(view.name),
       slug: view.slug,
@@ -76,12 +67,10 @@ export function serveAccount(app: FastifyInstance, server: ServerDependencies) {
       email: shownAddress(visit.user.email),
       boardCount: view.board_count,
       memberCount: view.member_count,
-      graceDays: config.ACCOUNT_DELETION_GRACE_DAYS,
-      erasedFrom: accountErasedFrom(clock.now().toISOString(), config),
-      action: visit.path('/admin/account/delete'),
-      accountPath,
+      graceDays,
+      erasedFrom: showErasure(clock.now().toISOString(), graceDays * 24),
     };
-    return visit.page(deletionPage, 'Delete the account', data, { problem });
+    return visit.page('account/delete', 'Delete the account', data, { problem });
   }
 
   /** Requires the slug and the password, because nobody can restore an erased account. */

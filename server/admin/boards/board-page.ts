@@ -1,7 +1,6 @@
 import type { Administration } from '../../domain/administration.ts';
 import { requireBoard } from '../../domain/boards/find-board.ts';
 import type { Board } from '../../entities/board.ts';
-import type { definePage } from '../../pages/shell/page.ts';
 import { shownName } from '../shell/show.ts';
 import type { Visit, Words } from '../shell/visit.ts';
 
@@ -23,30 +22,36 @@ export function pathOnBoard(
 }
 
 interface BoardPage extends Words {
-  template: ReturnType<typeof definePage>;
   tab: keyof typeof tabs;
+  /** The name of the template in this folder. */
+  template?: string;
   title?: string;
 }
 
 /** A page about the board in the address, with a header and tabs. `read` reads the page's data. */
 export function boardPage(
   visit: Visit,
-  { template, tab, title = tabs[tab], ...words }: BoardPage,
+  { tab, template = tab, title = tabs[tab], ...words }: BoardPage,
   read: (admin: Administration, board: Board) => object,
 ) {
   return onBoard(visit, async (admin, board) => {
     const name = shownName(board.name);
+    const path = (page: string) => pathOnBoard(visit, page, { slug: board.slug });
     const header = {
       name,
       flags: flagsOf(board, visit.server.clock.now()),
-      pages: Object.entries(tabs).map(([page, label]) => ({
-        label,
-        href: pathOnBoard(visit, page, { slug: board.slug }),
-        isCurrent: page === tab,
-      })),
-      elsewhere: linksElsewhere(visit, board),
+      links: [
+        ...Object.entries(tabs).map(([page, label]) => ({ label, href: path(page), isCurrent: page === tab })),
+        ...linksElsewhere(visit, board),
+      ],
+      path,
     };
-    return visit.page(template, `${name}: ${title}`, { ...(await read(admin, board)), board: header }, words);
+    return visit.page(
+      `boards/${template}`,
+      `${name}: ${title}`,
+      { ...(await read(admin, board)), board: header },
+      words,
+    );
   });
 }
 

@@ -2,7 +2,6 @@ import { createBoard, maxDescriptionLength, updateBoard } from '../../domain/boa
 import { BoardChangedError, requireBoardAsSeen } from '../../domain/boards/find-board.ts';
 import { type BoardOverview, listBoardOverviews } from '../../domain/boards/list-boards.ts';
 import type { Board } from '../../entities/board.ts';
-import { definePage } from '../../pages/shell/page.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import type { Problem } from '../shell/form.ts';
 import { showCount, shownName } from '../shell/show.ts';
@@ -11,10 +10,6 @@ import { boardPage, flagsOf, linksElsewhere, onBoard, pathOnBoard } from './boar
 import { deadlineRoute } from './deadline-routes.ts';
 import { statusRoutes } from './status-routes.ts';
 import { tagRoutes } from './tag-routes.ts';
-
-const listPage = definePage('admin/boards/list');
-const newPage = definePage('admin/boards/new');
-const settingsPage = definePage('admin/boards/settings');
 
 const perPage = 25;
 
@@ -92,10 +87,8 @@ async function showList(visit: Visit) {
       listBoardOverviews(admin, visit.account.id, place),
     ),
   );
-  return visit.page(listPage, 'Boards', {
-    accountName: shownName(visit.account.name),
+  return visit.page('boards/list', 'Boards', {
     boards,
-    newPath: visit.path('/admin/boards/new'),
   });
 }
 
@@ -131,25 +124,21 @@ function showNew(visit: Visit, problem?: Problem) {
   const data = {
     form,
     maxDescriptionLength,
-    action: visit.path('/admin/boards/new'),
-    listPath: visit.path('/admin/boards'),
   };
-  return visit.page(newPage, 'New board', data, { problem });
+  return visit.page('boards/new', 'New board', data, { problem });
 }
 
 function showSettings(visit: Visit, problem?: Problem) {
-  return boardPage(visit, { template: settingsPage, tab: 'settings', notices, problem }, (_admin, board) => {
+  return boardPage(visit, { tab: 'settings', notices, problem }, (_admin, board) => {
     const { slug, isFrozen, isPublic } = board;
     const form = problem ? readForm(visit) : board;
     const isStale = problem?.cause instanceof BoardChangedError;
     return {
       form,
       maxDescriptionLength,
-      action: pathOnBoard(visit, 'settings', { slug }),
       // The page of a BoardChangedError shows the other person's change, so the person has seen it.
       seenAt: problem && !isStale ? visit.field('seen_at') : board.updatedAt.toISOString(),
       isFrozen,
-      freezePath: pathOnBoard(visit, isFrozen ? 'unfreeze' : 'freeze', { slug }),
       publicUrl: isPublic ? `${visit.server.config.BASE_URL}/b/${slug}` : undefined,
       isStale,
       differences: isStale ? differences(form, board) : [],

@@ -1,15 +1,12 @@
 import { AdministrationError } from '../../domain/administration.ts';
 import { updateBoard } from '../../domain/boards/edit-board.ts';
 import { BoardChangedError, requireBoardAsSeen } from '../../domain/boards/find-board.ts';
-import { definePage } from '../../pages/shell/page.ts';
 import type { Problem } from '../shell/form.ts';
 import type { Route, Visit } from '../shell/visit.ts';
 import { boardPage, pathOnBoard } from './board-page.ts';
 import { changesOf, type DeadlineForm, readDeadlineForm, untouchedInOtherZone } from './deadline-form.ts';
 import { presentDeadlines } from './present-deadlines.ts';
 import { isTimeZone } from './time-zones.ts';
-
-const deadlinePage = definePage('admin/boards/deadlines');
 
 const notices = {
   saved: 'The deadlines are saved and apply now.',
@@ -48,14 +45,13 @@ function save(visit: Visit, form: DeadlineForm) {
 
 function showDeadlines(visit: Visit, problem?: Problem) {
   const form = visit.isSent ? readDeadlineForm(visit.request.body) : undefined;
-  return boardPage(visit, { template: deadlinePage, tab: 'deadlines', notices, problem }, (_admin, board) => {
+  return boardPage(visit, { tab: 'deadlines', notices, problem }, (_admin, board) => {
     const isStale = problem?.cause instanceof BoardChangedError;
     const zoneName = form?.zone ?? chosenZone(visit);
     return {
       ...presentDeadlines(board, { zoneName, form, now: visit.server.clock.now() }),
       // The page of a BoardChangedError shows the other person's change, so the person has seen it.
       seenAt: form && !isStale ? form.seenAt : board.updatedAt.toISOString(),
-      action: pathOnBoard(visit, 'deadlines', { slug: board.slug }),
     };
   });
 }

@@ -10,16 +10,12 @@ import {
   updateStatus,
 } from '../../domain/statuses/board-statuses.ts';
 import type { Status } from '../../entities/board.ts';
-import { definePage } from '../../pages/shell/page.ts';
 import { optionsOf } from '../shell/choices.ts';
 import type { Problem } from '../shell/form.ts';
 import { Refusal } from '../shell/refusal.ts';
 import { showCount, shownName } from '../shell/show.ts';
 import type { Question, Route, Visit } from '../shell/visit.ts';
 import { boardPage, onBoard, pathOnBoard } from './board-page.ts';
-
-const listPage = definePage('admin/boards/statuses');
-const statusPage = definePage('admin/boards/status');
 
 const perPage = 20;
 
@@ -94,33 +90,30 @@ async function askToRemove(visit: Visit): Promise<Question> {
 }
 
 function showList(visit: Visit, problem?: Problem, isOfForm = problem !== undefined) {
-  return boardPage(visit, { template: listPage, tab: 'statuses', notices, problem }, async (admin, board) => ({
+  return boardPage(visit, { tab: 'statuses', notices, problem }, async (admin, board) => ({
     statuses: await visit.numberedPage(
       `/admin/boards/${board.slug}/statuses`,
-      { perPage, present: (status: StatusInUse) => presentStatus(visit, status) },
+      { perPage, present: presentStatus },
       place => listStatusesInUse(admin, board, place),
     ),
     form: shownForm(isOfForm ? readForm(visit) : emptyForm),
-    addPath: pathOnBoard(visit, 'statuses'),
     isOfForm,
   }));
 }
 
 function showStatus(visit: Visit, problem?: Problem) {
-  const page = { template: statusPage, tab: 'statuses', title: 'Status', problem } as const;
+  const page = { tab: 'statuses', template: 'status', title: 'Status', problem } as const;
   return boardPage(visit, page, async (admin, board) => {
     const status = await readStatusInUse(admin, board, visit.word('key'));
     return {
-      status: presentStatus(visit, status),
+      status: presentStatus(status),
       form: shownForm(problem ? readForm(visit) : formOf(status)),
-      listPath: pathOnBoard(visit, 'statuses'),
     };
   });
 }
 
-function presentStatus(visit: Visit, status: StatusInUse) {
+function presentStatus(status: StatusInUse) {
   const { key, position, pending_count: pending } = status;
-  const pathOf = (verb = '') => pathOnBoard(visit, `statuses/${key}${verb}`);
   return {
     key,
     /** For parts/status. */
@@ -134,9 +127,6 @@ function presentStatus(visit: Visit, status: StatusInUse) {
     pending: pending > 0 ? `${showCount(pending, 'more', 'more')} awaiting approval` : undefined,
     before: position > 1 ? position - 1 : undefined,
     after: position < status.status_count ? position + 1 : undefined,
-    editPath: pathOf(),
-    movePath: pathOf('/move'),
-    removePath: pathOf('/remove'),
   };
 }
 

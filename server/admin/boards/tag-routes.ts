@@ -7,14 +7,10 @@ import {
   type TagListing,
   updateTag,
 } from '../../domain/tags/board-tags.ts';
-import { definePage } from '../../pages/shell/page.ts';
 import type { Problem } from '../shell/form.ts';
 import { showCount, shownName } from '../shell/show.ts';
 import type { Question, Route, Visit } from '../shell/visit.ts';
 import { boardPage, onBoard, pathOnBoard } from './board-page.ts';
-
-const listPage = definePage('admin/boards/tags');
-const tagPage = definePage('admin/boards/tag');
 
 const perPage = 50;
 
@@ -64,24 +60,20 @@ async function askToRemove(visit: Visit): Promise<Question> {
 }
 
 function showList(visit: Visit, problem?: Problem) {
-  return boardPage(visit, { template: listPage, tab: 'tags', notices, problem }, async (admin, board) => ({
-    tags: await visit.numberedPage(
-      `/admin/boards/${board.slug}/tags`,
-      { perPage, present: (tag: TagListing) => presentTag(visit, tag) },
-      place => listTagsInUse(admin, board, place),
+  return boardPage(visit, { tab: 'tags', notices, problem }, async (admin, board) => ({
+    tags: await visit.numberedPage(`/admin/boards/${board.slug}/tags`, { perPage, present: presentTag }, place =>
+      listTagsInUse(admin, board, place),
     ),
     form: problem ? readForm(visit) : emptyForm,
-    addPath: pathOnBoard(visit, 'tags'),
   }));
 }
 
 function showTag(visit: Visit, problem?: Problem) {
-  return boardPage(visit, { template: tagPage, tab: 'tags', title: 'Tag', problem }, async (admin, board) => {
+  return boardPage(visit, { tab: 'tags', template: 'tag', title: 'Tag', problem }, async (admin, board) => {
     const listing = await readTagInUse(admin, board, visit.id());
     return {
-      tag: presentTag(visit, listing),
+      tag: presentTag(listing),
       form: problem ? readForm(visit) : listing,
-      listPath: pathOnBoard(visit, 'tags'),
     };
   });
 }
@@ -90,12 +82,11 @@ function readForm(visit: Visit): typeof emptyForm {
   return { name: visit.field('name'), color: visit.field('color').trim() };
 }
 
-function presentTag(visit: Visit, { id, name, color, idea_count: count }: TagListing) {
+function presentTag({ id, name, color, idea_count: count }: TagListing) {
   return {
+    id,
     /** For parts/tag. */
     tag: { name: shownName(name), color },
     ideas: count === 0 ? 'no ideas' : showCount(count, 'idea'),
-    editPath: pathOnBoard(visit, `tags/${id}`),
-    removePath: pathOnBoard(visit, `tags/${id}/remove`),
   };
 }

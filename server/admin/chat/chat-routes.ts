@@ -9,14 +9,11 @@ import { type PostTest, testChannel } from '../../domain/chat/test-channel.ts';
 import { buildSecretBox } from '../../domain/secret-box.ts';
 import { type ChatKind, chatKinds } from '../../entities/chat-channel.ts';
 import { buildAddressGuard } from '../../outgoing/address-guard.ts';
-import { definePage } from '../../pages/shell/page.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { boardOptions, chosenBoard, eventChoices, optionsOf, readEventChoices } from '../shell/choices.ts';
 import { newFormId, type Problem, requireFirst } from '../shell/form.ts';
-import { shownName, showStored, showTime } from '../shell/show.ts';
+import { showStored, showTime } from '../shell/show.ts';
 import type { Route, Visit } from '../shell/visit.ts';
-
-const listPage = definePage('admin/chat/list');
 
 /** As many as load quickly on a phone. */
 const channelsPerPage = 20;
@@ -102,15 +99,13 @@ export function chatRoutes(server: ServerDependencies, postTest: PostTest): Rout
       boards: await listBoardNames(admin, visit.account.id),
     }));
     const data = {
-      accountName: shownName(visit.account.name),
-      channels: channels.rows.map(channel => presentChannel(visit, channel)),
+      channels: channels.rows.map(presentChannel),
       ...visit.pageLinks('/admin/chat', 'before', channels.hasMore && channels.rows.at(-1)?.id),
-      createPath: visit.path('/admin/chat'),
       form: shownForm(problem ? readForm(visit) : emptyForm, boards),
       formId: newFormId(),
       failure: testFailure,
     };
-    return visit.page(listPage, 'Chat', data, { notices, problem, ...(testFailure ? { status: 409 } : {}) });
+    return visit.page('chat/list', 'Chat', data, { notices, problem, ...(testFailure ? { status: 409 } : {}) });
   }
 }
 
@@ -150,8 +145,7 @@ function shownForm({ kind, board, name, eventTypes }: typeof emptyForm, boards: 
   };
 }
 
-function presentChannel(visit: Visit, channel: ChannelListing) {
-  const pathOf = (verb: string) => visit.path(`/admin/chat/${channel.id}/${verb}`);
+function presentChannel(channel: ChannelListing) {
   return {
     id: channel.id,
     name: nameOf(channel),
@@ -162,10 +156,6 @@ function presentChannel(visit: Visit, channel: ChannelListing) {
     disabledAt: showStored(channel.disabled_at),
     disabledReason: shortLine(channel.disabled_reason ?? '', 300, ''),
     created: showTime(new Date(channel.created_at)),
-    testPath: pathOf('test'),
-    enablePath: pathOf('enable'),
-    disablePath: pathOf('disable'),
-    deletePath: pathOf('delete'),
   };
 }
 

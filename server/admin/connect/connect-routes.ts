@@ -3,7 +3,6 @@ import type { ServerDependencies } from '../../dependencies.ts';
 import { listBoardNames } from '../../domain/boards/list-boards.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import type { ConsentRequest, Consents } from '../../oauth/consents.ts';
-import { definePage } from '../../pages/shell/page.ts';
 import { oneLine } from '../../text/plain-text.ts';
 import { fieldOf, type Problem } from '../shell/form.ts';
 import { Refusal } from '../shell/refusal.ts';
@@ -20,8 +19,6 @@ import {
 import { shownHost, shownName } from '../shell/show.ts';
 import { serveRoutes, Visit } from '../shell/visit.ts';
 import { emptyTokenForm, formOf, grantsOf, readTokenForm } from '../tokens/token-form.ts';
-
-const connectPage = definePage('admin/connect/connect');
 
 const path = '/admin/connect/:id';
 
@@ -72,15 +69,14 @@ export function serveConnect(app: FastifyInstance, server: ServerDependencies, c
       clientName: nameOf(asked),
       documentHost: asked.documentHost && shownHost(asked.documentHost),
       target: { ...asked.target, host: shownHost(asked.target.host) },
-      accountName: shownName(account.name),
       otherAccounts: visit.user.accounts
         .filter(one => one.id !== account.id && isAdmin(one))
         .map(one => ({ name: shownName(one.name), href: pathIn(request, one, here) })),
-      path: visit.path(here),
+      here,
       form: formOf(problem ? readTokenForm(request.body) : emptyTokenForm, boards),
     };
     reply.formTarget = asked.formTarget;
-    return visit.page(connectPage, 'Connect a program', data, { problem });
+    return visit.page('connect/connect', 'Connect a program', data, { problem });
   }
 }
 

@@ -2,12 +2,9 @@ import { readAccountOverview } from '../../domain/accounts/find-account.ts';
 import type { Administration } from '../../domain/administration.ts';
 import { listBoardOverviews } from '../../domain/boards/list-boards.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
-import { definePage } from '../../pages/shell/page.ts';
-import { isAdmin, isModerator, isOwner, pathIn } from '../shell/session.ts';
-import { accountErasedFrom, showCount, shownName, userErasedFrom } from '../shell/show.ts';
+import { isAdmin, isModerator, pathIn } from '../shell/session.ts';
+import { showCount, showErasure, shownName } from '../shell/show.ts';
 import type { Route, Visit } from '../shell/visit.ts';
-
-const homePage = definePage('admin/home/home');
 
 const notices = {
   kept: 'Your deletion is canceled.',
@@ -28,14 +25,12 @@ async function showHome(visit: Visit<AccountOfUser | undefined>) {
     userName: shownName(user.name),
     email: user.email,
     account: account && (await visit.administer(admin => readAccountAtHome(admin, visit, account))),
-    leavePath: account && visit.path('/admin/members/leave'),
     otherAccounts: user.accounts
       .filter(one => one !== account)
       .map(one => ({ name: shownName(one.name), role: one.role, href: pathIn(request, one, '/admin') })),
-    profilePath: visit.path('/admin/profile'),
-    erasedFrom: userErasedFrom(user.deletion_requested_at, visit.server.config),
+    erasedFrom: showErasure(user.deletion_requested_at, visit.server.config.USER_DELETION_GRACE_HOURS),
   };
-  return visit.page(homePage, 'Home', data, { notices });
+  return visit.page('home/home', 'Home', data, { notices });
 }
 
 /** The open tasks of a role. Moderators get the queue, admins also their boards, and members get boards to read. */
@@ -63,7 +58,6 @@ async function readAccountAtHome(
       note: showCount(count, 'idea'),
     })),
     hasMore: waiting.length > maxBoards,
-    queuePath: visit.path('/admin/queue'),
   };
   if (!isAdmin(account)) return { ...atHome, moderation };
   const boards = await list({});
@@ -80,18 +74,14 @@ async function readAccountAtHome(
       href: visit.path(`/admin/boards/${board.slug}/settings`),
       note: board.is_frozen ? 'frozen' : undefined,
     })),
-    boardsPath: boards.length > maxBoards ? visit.path('/admin/boards') : undefined,
-    newBoardPath: visit.path('/admin/boards/new'),
-    tokensPath: visit.path('/admin/tokens'),
-    membersPath: visit.path('/admin/members'),
+    hasMore: boards.length > maxBoards,
     troubles: troubles
       .filter(({ count }) => count > 0)
       .map(({ count, noun, verbs: [one, several], path }) => ({
         label: `${showCount(count, noun)} ${count === 1 ? one : several}`,
         href: visit.path(path),
       })),
-    erasedFrom: accountErasedFrom(overview.deletion_scheduled_at, visit.server.config),
-    keepPath: isOwner(account) ? visit.path('/admin/account') : undefined,
+    erasedFrom: showErasure(overview.deletion_scheduled_at, visit.server.config.ACCOUNT_DELETION_GRACE_DAYS * 24),
   };
   return { ...atHome, moderation, administration };
 }

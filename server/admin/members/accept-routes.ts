@@ -6,7 +6,6 @@ import { invitationDays } from '../../domain/invitations/invite-member.ts';
 import { type FollowedInvitation, readInvitation } from '../../domain/invitations/open-invitations.ts';
 import { hashOfSecret } from '../../domain/sign-in/secret-text.ts';
 import { asRole } from '../../entities/membership.ts';
-import { definePage } from '../../pages/shell/page.ts';
 import { FormProblem, fieldOf, type Problem } from '../shell/form.ts';
 import { Refusal } from '../shell/refusal.ts';
 import { requireSession, sessionTerms, setSessionCookie } from '../shell/session.ts';
@@ -14,8 +13,6 @@ import { shownAddress, shownName, showTime } from '../shell/show.ts';
 import { serveRoutes, type Visit } from '../shell/visit.ts';
 import { passwordLengths, readNewPassword } from '../sign-in/own-password.ts';
 import { buildKnownBrowsers } from '../sign-in/throttle.ts';
-
-const invitationPage = definePage('admin/members/invitation');
 
 const path = '/admin/invitations/:token';
 
@@ -76,7 +73,7 @@ export function serveInvitationLinks(app: FastifyInstance, server: ServerDepende
       expires: showTime(new Date(invitation.expires_at)),
       step: stepOf(visit, invitation),
     };
-    return visit.page(invitationPage, `Join ${account}`, data, { problem });
+    return visit.page('members/invitation', `Join ${account}`, data, { problem });
   }
 
   async function requireInvitation({ request }: Visit<undefined>) {

@@ -11,15 +11,11 @@ import {
 import { mayManage } from '../../domain/members/authority.ts';
 import { cutRows } from '../../domain/pagination.ts';
 import { asRole } from '../../entities/membership.ts';
-import { definePage } from '../../pages/shell/page.ts';
 import type { Problem } from '../shell/form.ts';
 import { shownAddress, shownName, showTime } from '../shell/show.ts';
 import type { Question, Route, Visit } from '../shell/visit.ts';
 import { buildThrottle } from '../sign-in/throttle.ts';
 import { presentRole, roleOf, roleOptions } from './present-role.ts';
-
-const listPage = definePage('admin/members/invitations');
-const linkPage = definePage('admin/members/invitation-link', { hasCopyButtons: true });
 
 const invitationsPerPage = 25;
 
@@ -57,9 +53,8 @@ export function invitationRoutes(server: ServerDependencies): Route[] {
         role: asRole[role],
         url: invitationUrl(config, invitation.token),
         expires: showTime(invitation.expiresAt),
-        listPath: visit.path(listPath),
       };
-      return visit.page(linkPage, 'The link of the invitation', data, { status: 201 });
+      return visit.page('members/invitation-link', 'The link of the invitation', data, { status: 201 });
     } catch (error) {
       // A refused invitation does not count against the limit.
       await charged.giveBack();
@@ -75,17 +70,14 @@ export function invitationRoutes(server: ServerDependencies): Route[] {
     );
     const { rows, hasMore } = cutRows(found, invitationsPerPage);
     const data = {
-      accountName: shownName(account.name),
       invitations: rows.map(invitation => present(visit, invitation)),
       ...visit.pageLinks(listPath, 'before', hasMore && rows.at(-1)?.id),
-      invitePath: visit.path(listPath),
-      membersPath: visit.path('/admin/members'),
       isMailed,
       days: invitationDays,
       email: visit.field('email'),
       roles: roleOptions(account.role, problem ? visit.field('role') : 'member'),
     };
-    return visit.page(listPage, 'Invitations', data, { notices, problem });
+    return visit.page('members/invitations', 'Invitations', data, { notices, problem });
   }
 }
 

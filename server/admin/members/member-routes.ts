@@ -5,16 +5,12 @@ import { listMembers, type MemberPlace, type MemberView, readMember } from '../.
 import { cutRows } from '../../domain/pagination.ts';
 import { mayBlock } from '../../domain/users/block-user.ts';
 import { roles } from '../../entities/membership.ts';
-import { definePage } from '../../pages/shell/page.ts';
 import { optionsOf } from '../shell/choices.ts';
 import type { Problem } from '../shell/form.ts';
 import { isAdmin } from '../shell/session.ts';
 import { shownAddress, shownName, showTime } from '../shell/show.ts';
 import type { Route, Visit } from '../shell/visit.ts';
 import { presentRole, roleOf, roleOptions } from './present-role.ts';
-
-const listPage = definePage('admin/members/members');
-const memberPage = definePage('admin/members/member');
 
 /** As many as load quickly on a phone. */
 const membersPerPage = 25;
@@ -71,7 +67,6 @@ async function showList(visit: Visit) {
   const { rows, hasMore } = cutRows(found, membersPerPage);
   const last = hasMore ? rows.at(-1) : undefined;
   const data = {
-    accountName: shownName(account.name),
     members: rows.map(member => presentMember(visit, member)),
     q,
     roles: optionsOf([['', 'Every role'], ...roles.map(one => [one, presentRole(one).label] as const)], role),
@@ -79,13 +74,9 @@ async function showList(visit: Visit) {
     isFiltered: Object.keys(parameters).length > 0,
     // The filter form sends it as a hidden field.
     accountSlug: visit.user.accounts.length > 1 ? account.slug : undefined,
-    listPath: visit.path('/admin/members'),
     ...visit.pageLinks('/admin/members', 'after', last && `${last.role}.${last.user_id}`, { kept: parameters }),
-    invitationsPath: visit.path('/admin/members/invitations'),
-    blocksPath: visit.path('/admin/blocks'),
-    leavePath: visit.path('/admin/members/leave'),
   };
-  return visit.page(listPage, 'Members', data, { notices: { removed: 'The member is removed.' } });
+  return visit.page('members/members', 'Members', data, { notices: { removed: 'The member is removed.' } });
 }
 
 const blockLabels = { '': 'Blocked or not', yes: 'Blocked', no: 'Not blocked' };
@@ -113,7 +104,6 @@ async function showMember(visit: Visit, problem?: Problem) {
   const data = {
     member: shown,
     roles: mayManage(account.role, member.role) ? roleOptions(account.role, chosen) : undefined,
-    rolePath: visit.path(`/admin/members/${member.user_id}/role`),
     removal: shown.isYou
       ? { label: 'Leave the account', href: visit.path('/admin/members/leave') }
       : { label: 'Remove from the account', href: visit.path(`/admin/members/${member.user_id}/remove`) },
@@ -121,10 +111,9 @@ async function showMember(visit: Visit, problem?: Problem) {
       shown.isYou || !mayBlock(account.role, member.role)
         ? undefined
         : { label: member.is_blocked ? 'Unblock' : 'Block', href: visit.path(`/admin/blocks/${member.user_id}`) },
-    listPath: visit.path('/admin/members'),
   };
   const notices = { role: `Their role is now ${member.role}.` };
-  return visit.page(memberPage, shown.name, data, { notices, problem });
+  return visit.page('members/member', shown.name, data, { notices, problem });
 }
 
 async function setRole(visit: Visit) {
@@ -162,12 +151,12 @@ async function requireMember(visit: Visit): Promise<MemberView> {
 
 function presentMember(visit: Visit, member: MemberView) {
   return {
+    id: member.user_id,
     name: shownName(member.name),
     email: shownAddress(member.email),
     role: presentRole(member.role),
     isBlocked: member.is_blocked,
     isYou: member.user_id === visit.user.id,
     since: showTime(new Date(member.created_at)),
-    path: visit.path(`/admin/members/${member.user_id}`),
   };
 }

@@ -1,21 +1,11 @@
-import { z } from 'zod';
-import { word } from '../../../contract/text.ts';
 import type { Administration } from '../../domain/administration.ts';
-import { placeOf } from '../../domain/pagination.ts';
 import { type BlockView, blockUser, listBlocks, mayBlock, unblockUser } from '../../domain/users/block-user.ts';
 import { type PersonView, requirePerson } from '../../domain/users/read-people.ts';
-import { definePage } from '../../pages/shell/page.ts';
-import { readQuery } from '../../pages/shell/query.ts';
 import type { Problem } from '../shell/form.ts';
 import { Refusal } from '../shell/refusal.ts';
 import { shownName, showTime } from '../shell/show.ts';
 import type { Route, Visit } from '../shell/visit.ts';
 import { notices, wayBack, wayOf } from './way-back.ts';
-
-const blocksPage = definePage('admin/moderation/blocks');
-const blockPage = definePage('admin/moderation/block');
-
-const BlocksQuery = z.object({ cursor: word(500).optional() });
 
 const blocksPerPage = 25;
 
@@ -49,15 +39,13 @@ function onPerson(visit: Visit, work: (admin: Administration, person: Parameters
 }
 
 async function showBlocks(visit: Visit) {
-  const query = readQuery(BlocksQuery, visit.request.query);
-  const place = placeOf(query, 'newest', blocksPerPage);
+  const place = visit.place('newest', blocksPerPage);
   const { rows, nextCursor } = await visit.administer(admin => listBlocks(admin, visit.account.id, place));
   const data = {
-    accountName: shownName(visit.account.name),
     blocks: rows.map(block => presentBlock(visit, block)),
     ...visit.pageLinks('/admin/blocks', 'cursor', nextCursor),
   };
-  return visit.page(blocksPage, 'Blocked people', data, { notices });
+  return visit.page('moderation/blocks', 'Blocked people', data, { notices });
 }
 
 function presentBlock(visit: Visit, block: BlockView) {
@@ -79,14 +67,13 @@ async function showPerson(visit: Visit, problem?: Problem) {
   const data = {
     name: shownName(person.name),
     role: roleOf(person),
-    accountName: shownName(visit.account.name),
     isBlocked: person.is_blocked,
     blockPath: visit.path(path, wayOf(visit)),
     unblockPath: visit.path(`${path}/end`, wayOf(visit)),
     reason: visit.field('reason'),
     back,
   };
-  return visit.page(blockPage, person.is_blocked ? 'Unblock a person' : 'Block a person', data, { problem });
+  return visit.page('moderation/block', person.is_blocked ? 'Unblock a person' : 'Block a person', data, { problem });
 }
 
 /** Refuses the page, because the operation would refuse its form. */

@@ -7,7 +7,6 @@ import { listIdeas } from '../../domain/ideas/list-ideas.ts';
 import type { IdeaView } from '../../domain/ideas/read-idea.ts';
 import { placeOf } from '../../domain/pagination.ts';
 import { presentIdea } from '../../pages/public-board/present-idea.ts';
-import { definePage } from '../../pages/shell/page.ts';
 import { readQuery } from '../../pages/shell/query.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { boardOptions } from '../shell/choices.ts';
@@ -25,8 +24,6 @@ const IdeasQuery = z.object({
 });
 type IdeasQuery = z.output<typeof IdeasQuery>;
 
-const ideasPage = definePage('admin/moderation/ideas');
-
 /** As many as load quickly on a phone. The list's statements know this number. */
 export const ideasPerPage = 20;
 const excerptLength = 220;
@@ -40,9 +37,8 @@ async function showIdeas(visit: Visit) {
   if (number !== undefined) return visit.path(ideaPath(number));
   const boards = await visit.administer(admin => listModeratedBoards(admin, visit.account.id));
   const slug = query.board ?? boards[0]?.slug;
-  return visit.page(ideasPage, 'Ideas', {
+  return visit.page('moderation/ideas', 'Ideas', {
     board: slug === undefined ? undefined : await showBoard(visit, boards, { ...query, board: slug }),
-    blocksPath: visit.path('/admin/blocks'),
   });
 }
 
@@ -60,7 +56,6 @@ function showBoard(visit: Visit, boards: ModeratedBoard[], given: IdeasQuery & {
     return {
       name: shownName(board.name),
       isFrozen: board.is_frozen,
-      searchPath: '/admin/ideas',
       boards: boardOptions(boards, board.slug),
       slug: board.slug,
       q: q ?? '',

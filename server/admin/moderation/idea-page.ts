@@ -1,16 +1,11 @@
-import { z } from 'zod';
-import { word } from '../../../contract/text.ts';
 import { type BoardView, readBoard } from '../../domain/boards/read-board.ts';
 import { type CommentView, commentSort, listComments } from '../../domain/comments/comments.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { type IdeaView, readIdea } from '../../domain/ideas/read-idea.ts';
 import { listMergedIdeas, type MergedIdea, mergedSort } from '../../domain/merging/list-merged-ideas.ts';
 import { isFollowing } from '../../domain/notifications/follow-idea.ts';
-import { placeOf } from '../../domain/pagination.ts';
 import { type PersonView, readPeople } from '../../domain/users/read-people.ts';
 import { presentIdea } from '../../pages/public-board/present-idea.ts';
-import { definePage } from '../../pages/shell/page.ts';
-import { readQuery } from '../../pages/shell/query.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { optionsOf } from '../shell/choices.ts';
 import type { Problem } from '../shell/form.ts';
@@ -19,10 +14,6 @@ import type { Visit } from '../shell/visit.ts';
 import { actOnIdea } from './act-on-board.ts';
 import { ideaPath, notices, presentPerson, wayToIdea } from './way-back.ts';
 
-const IdeaQuery = z.object({ cursor: word(500).optional(), merged: word(500).optional() });
-
-const ideaPage = definePage('admin/moderation/idea');
-
 const commentsPerPage = 20;
 const mergedPerPage = 10;
 
@@ -30,16 +21,14 @@ const mergedPerPage = 10;
 export function showIdea(visit: Visit, problem?: Problem) {
   const ideaId = visit.id();
   return actOnIdea(visit, ideaId, async op => {
-    const query = readQuery(IdeaQuery, visit.request.query);
     const idea = await readIdea(op, ideaId);
     if (!idea) throw new DomainError('not_found');
     const board = await readBoard(op);
-    const comments = await listComments(op, ideaId, placeOf(query, commentSort, commentsPerPage));
-    const merged = await listMergedIdeas(op, ideaId, placeOf({ cursor: query.merged }, mergedSort, mergedPerPage));
+    const comments = await listComments(op, ideaId, visit.place(commentSort, commentsPerPage));
+    const merged = await listMergedIdeas(op, ideaId, visit.place(mergedSort, mergedPerPage, 'merged'));
     const target = idea.merged_into_id === null ? undefined : await readIdea(op, idea.merged_into_id);
     const authors = [idea.author_id, ...comments.rows.map(comment => comment.author_id)];
     const people = await readPeople(op, visit.account.id, authors);
-    const path = (suffix: string) => visit.path(`${ideaPath(ideaId)}${suffix}`);
     const isPending = idea.moderation_state === 'pending';
     const isFixed = isPending || idea.merged_into_id !== null || board.is_frozen;
     const data = {
@@ -49,9 +38,8 @@ export function showIdea(visit: Visit, problem?: Problem) {
       isPending,
       isFrozen: board.is_frozen,
       mergedInto: target && linkTo(visit, target),
-      changes: isFixed ? undefined : presentChanges(idea, board, path),
+      changes: isFixed ? undefined : presentChanges(idea, board),
       isFollowing: await isFollowing(op, op.actor.accountId, { ideaId, userId: op.actor.userId }),
-      paths: { approve: path('/approve'), reject: path('/reject'), unmerge: path('/unmerge'), follow: path('/follow') },
       comments: {
         rows: comments.rows.map(comment => presentComment(visit, ideaId, comment, people)),
         ...visit.pageLinks(ideaPath(ideaId), 'cursor', comments.nextCursor, { section: '#comments' }),
@@ -61,15 +49,14 @@ export function showIdea(visit: Visit, problem?: Problem) {
         ...visit.pageLinks(ideaPath(ideaId), 'merged', merged.nextCursor, { section: '#merged' }),
       },
     };
-    return visit.page(ideaPage, shortLine(idea.title, 200), data, { notices, problem });
+    return visit.page('moderation/idea', shortLine(idea.title, 200), data, { notices, problem });
   });
 }
 
 /** The forms that change an idea. Pending and merged ideas and ideas on a frozen board have no forms. */
-function presentChanges(idea: IdeaView, board: BoardView, path: (suffix: string) => string) {
+function presentChanges(idea: IdeaView, board: BoardView) {
   const assigned = new Set(idea.tags.map(({ id }) => id));
   return {
-    statusPath: path('/status'),
     statuses: optionsOf(
       board.statuses.map(({ key, label, is_hidden }) => [
         key,
@@ -77,16 +64,14 @@ function presentChanges(idea: IdeaView, board: BoardView, path: (suffix: string)
       ]),
       idea.status_key,
     ),
-    tagPath: path('/tags'),
     tags: idea.tags.map(({ id, name, color }) => ({
       name: shortLine(name, 40),
       color,
-      removePath: path(`/tags/${id}/remove`),
+      id,
     })),
     otherTags: optionsOf(
       board.tags.filter(({ id }) => !assigned.has(id)).map(({ id, name }) => [String(id), shortLine(name, 40)]),
     ),
-    mergePath: path('/merge'),
   };
 }
 

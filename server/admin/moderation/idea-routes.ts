@@ -4,7 +4,6 @@ import { readRejectedIdea } from '../../domain/moderation/list-submissions.ts';
 import { followIdea, unfollowIdea } from '../../domain/notifications/follow-idea.ts';
 import { setIdeaStatus } from '../../domain/statuses/set-idea-status.ts';
 import { addIdeaTag, removeIdeaTag } from '../../domain/tags/tag-idea.ts';
-import { definePage } from '../../pages/shell/page.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { idFieldOf } from '../shell/form.ts';
 import { shownName, showTime } from '../shell/show.ts';
@@ -12,8 +11,6 @@ import type { Route, Visit } from '../shell/visit.ts';
 import { changeIdea, type Moderation, problemOfAction } from './act-on-board.ts';
 import { showIdea } from './idea-page.ts';
 import { ideaPath, type Notice, notices } from './way-back.ts';
-
-const rejectedPage = definePage('admin/moderation/rejected');
 
 /** An idea, and the forms that set its status and tags, and follow it. */
 export const ideaRoutes: Route[] = [
@@ -74,5 +71,5 @@ async function showRejected(visit: Visit) {
     submitted: showTime(new Date(idea.created_at)),
     rejected: showTime(new Date(idea.rejected_at)),
   };
-  return visit.page(rejectedPage, title, data, { notices });
+  return visit.page('moderation/rejected', title, data, { notices });
 }

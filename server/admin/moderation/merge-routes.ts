@@ -7,7 +7,6 @@ import { readIdea } from '../../domain/ideas/read-idea.ts';
 import { copyVotesAhead, mergeIdea, unmergeIdea } from '../../domain/merging/merge-idea.ts';
 import { previewMerge } from '../../domain/merging/preview-merge.ts';
 import { placeOf } from '../../domain/pagination.ts';
-import { definePage } from '../../pages/shell/page.ts';
 import { readQuery } from '../../pages/shell/query.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { idFieldOf, type Problem } from '../shell/form.ts';
@@ -19,9 +18,6 @@ import { linkTo } from './idea-page.ts';
 import { ideaPath, wayBack } from './way-back.ts';
 
 const MergeQuery = z.object({ q: text(0, 100).optional(), cursor: word(500).optional() });
-
-const searchPage = definePage('admin/moderation/merge');
-const previewPage = definePage('admin/moderation/merge-preview');
 
 /** Merges an idea into another after a search and a preview, and undoes a merge after a question. */
 export const mergeRoutes: Route[] = [
@@ -94,7 +90,7 @@ async function showSearch(visit: Visit, problem?: Problem) {
     candidates: page.rows.filter(idea => idea.id !== id).map(idea => listedIdea(idea, previewPath(visit, idea.id))),
     ...visit.pageLinks(path, 'cursor', page.nextCursor, { kept: q === undefined ? undefined : { q } }),
   };
-  return visit.page(searchPage, 'Merge an idea', data, { problem });
+  return visit.page('moderation/merge', 'Merge an idea', data, { problem });
 }
 
 async function showPreview(visit: Visit, targetId: number) {
@@ -107,7 +103,7 @@ async function showPreview(visit: Visit, targetId: number) {
     { name: into.label, ...target },
     { name: 'Together', ...combined },
   ];
-  return visit.page(previewPage, 'Merge two ideas', {
+  return visit.page('moderation/merge-preview', 'Merge two ideas', {
     source: from,
     target: into,
     rows: tallies.map(({ name, up_count, down_count, score }) => ({

@@ -1,5 +1,3 @@
-import { z } from 'zod';
-import { word } from '../../../contract/text.ts';
 import { listModeratedBoards, type ModeratedBoard, maxPendingCount } from '../../domain/boards/list-boards.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { readIdea } from '../../domain/ideas/read-idea.ts';
@@ -11,10 +9,7 @@ import {
   rejectedSort,
 } from '../../domain/moderation/list-submissions.ts';
 import { approveIdea, rejectIdea } from '../../domain/moderation/moderate-idea.ts';
-import { placeOf } from '../../domain/pagination.ts';
 import { type PersonView, readPeople } from '../../domain/users/read-people.ts';
-import { definePage } from '../../pages/shell/page.ts';
-import { readQuery } from '../../pages/shell/query.ts';
 import { shortLine, truncate } from '../../text/plain-text.ts';
 import type { Problem } from '../shell/form.ts';
 import { Refusal } from '../shell/refusal.ts';
@@ -26,13 +21,6 @@ import { ideaListRoute } from './idea-list-routes.ts';
 import { ideaRoutes } from './idea-routes.ts';
 import { mergeRoutes } from './merge-routes.ts';
 import { ideaPath, notices, presentPerson, wayBack, wayOf, wayToQueue } from './way-back.ts';
-
-const QueueQuery = z.object({ board: word(100).optional(), cursor: word(500).optional() });
-const RejectedQuery = z.object({ cursor: word(500).optional() });
-
-const queuePage = definePage('admin/moderation/queue');
-const rejectedPage = definePage('admin/moderation/rejected-list');
-const rejectPage = definePage('admin/moderation/reject');
 
 /** As many as load quickly on a phone. A moderator can judge most ideas by their excerpt. */
 const ideasPerPage = 10;
@@ -70,32 +58,30 @@ export const moderationRoutes: Route[] = [
 
 /** The ideas that await approval, the oldest first. */
 async function showQueue(visit: Visit) {
-  const query = readQuery(QueueQuery, visit.request.query);
-  const place = placeOf(query, pendingSort, ideasPerPage);
+  const slug = visit.parameter('board');
+  const place = visit.place(pendingSort, ideasPerPage);
   const { boards, page, people } = await visit.administer(async admin => {
     const listed = await listModeratedBoards(admin, visit.account.id);
-    const board = listed.find(({ slug }) => slug === query.board);
-    if (query.board !== undefined && !board) throw new DomainError('not_found');
+    const board = listed.find(one => one.slug === slug);
+    if (slug !== '' && !board) throw new DomainError('not_found');
     const pending = await pagePendingIdeas(admin, visit.account.id, board?.id ?? null, place);
     const authors = pending.rows.map(idea => idea.author_id);
     return { boards: listed, page: pending, people: await readPeople(admin, visit.account.id, authors) };
   });
   const data = {
-    boards: boards.length > 1 ? presentBoards(visit, boards, query.board) : [],
+    boards: boards.length > 1 ? presentBoards(visit, boards, slug) : [],
     ideas: presentPending(visit, page.rows, boards, people),
     ...visit.pageLinks('/admin/queue', 'cursor', page.nextCursor, {
-      kept: query.board === undefined ? undefined : { board: query.board },
+      kept: slug === '' ? undefined : { board: slug },
     }),
-    blocksPath: visit.path('/admin/blocks'),
-    rejectedPath: visit.path('/admin/queue/rejected'),
   };
-  return visit.page(queuePage, 'Queue', data, { notices });
+  return visit.page('moderation/queue', 'Queue', data, { notices });
 }
 
 /** Leaves out boards with an empty queue, except the chosen one. */
-function presentBoards(visit: Visit, boards: ModeratedBoard[], chosen: string | undefined) {
+function presentBoards(visit: Visit, boards: ModeratedBoard[], chosen: string) {
   return [
-    { label: 'All boards', href: visit.path('/admin/queue'), isCurrent: chosen === undefined },
+    { label: 'All boards', href: visit.path('/admin/queue'), isCurrent: chosen === '' },
     ...boards
       .filter(({ slug, pending_count }) => pending_count > 0 || slug === chosen)
       .map(({ slug, name, pending_count }) => ({
@@ -128,10 +114,9 @@ function presentPending(visit: Visit, ideas: PendingIdea[], boards: ModeratedBoa
 
 /** The rejected ideas. No other list has them. */
 async function showRejected(visit: Visit) {
-  const query = readQuery(RejectedQuery, visit.request.query);
-  const place = placeOf(query, rejectedSort, rejectedPerPage);
+  const place = visit.place(rejectedSort, rejectedPerPage);
   const { rows, nextCursor } = await visit.administer(admin => pageRejectedIdeas(admin, visit.account.id, place));
-  return visit.page(rejectedPage, 'Rejected ideas', {
+  return visit.page('moderation/rejected-list', 'Rejected ideas', {
     ideas: rows.map(idea => ({
       title: shortLine(idea.title, 200),
       href: visit.path(ideaPath(idea.id)),
@@ -140,7 +125,6 @@ async function showRejected(visit: Visit) {
       author: shownName(idea.author_name),
       rejected: showTime(new Date(idea.rejected_at)),
     })),
-    queuePath: visit.path('/admin/queue'),
     ...visit.pageLinks('/admin/queue/rejected', 'cursor', nextCursor),
   });
 }
@@ -160,5 +144,5 @@ async function showRejection(visit: Visit, problem?: Problem) {
     back: { label: 'Cancel', href: wayBack(visit, ideaPath(id)) },
     reason: visit.field('reason'),
   };
-  return visit.page(rejectPage, 'Reject an idea', data, { problem });
+  return visit.page('moderation/reject', 'Reject an idea', data, { problem });
 }

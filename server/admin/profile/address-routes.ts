@@ -12,7 +12,6 @@ import {
 } from '../../domain/users/change-address.ts';
 import { updateUser } from '../../domain/users/edit-user.ts';
 import { lockUser } from '../../domain/users/find-user.ts';
-import { definePage } from '../../pages/shell/page.ts';
 import { FormProblem } from '../shell/form.ts';
 import { Refusal } from '../shell/refusal.ts';
 import { shownAddress } from '../shell/show.ts';
@@ -20,8 +19,6 @@ import type { Route } from '../shell/visit.ts';
 import type { askForOwnPassword } from '../sign-in/own-password.ts';
 import { buildThrottle } from '../sign-in/throttle.ts';
 import { type OwnVisit, profilePath, showProfile } from './profile-page.ts';
-
-const confirmationPage = definePage('admin/profile/confirm-address');
 
 /**
  * Changes the signed-in user's addresses. A new address takes effect when the same user opens the link in the mail to it. So
@@ -68,11 +65,9 @@ export function addressRoutes(
     const data = {
       address: shownAddress(address),
       isForSignIn: field === 'email',
-      action: visit.path('/admin/profile/confirm'),
       token,
-      profilePath: visit.path('/admin/profile'),
     };
-    return visit.page(confirmationPage, 'Confirm an address', data);
+    return visit.page('profile/confirm-address', 'Confirm an address', data);
   }
 
   async function confirm(visit: OwnVisit) {

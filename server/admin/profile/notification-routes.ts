@@ -7,15 +7,11 @@ import { notificationKinds, wordsOf } from '../../domain/notifications/notificat
 import { cutRows } from '../../domain/pagination.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import { ideaPath } from '../../pages/public-board/present-idea.ts';
-import { definePage } from '../../pages/shell/page.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { isAdmin, isModerator, pathIn } from '../shell/session.ts';
 import { shownName, showTime } from '../shell/show.ts';
 import type { Route } from '../shell/visit.ts';
 import { type OwnVisit, ownNavigation } from './profile-page.ts';
-
-const notificationsPage = definePage('admin/profile/notifications');
-const followingPage = definePage('admin/profile/following');
 
 const perPage = 25;
 const maxQuoteLength = 300;
@@ -42,11 +38,10 @@ async function showNotifications(visit: OwnVisit) {
     notifications: shown.map(one => presentNotification(visit, one)),
     // The session counts only the newest notifications, and those of other pages may be unread, too.
     hasUnread: visit.user.unread_count > 0 || shown.some(({ read_at }) => read_at === null),
-    readAllPath: visit.path(`${notificationsPath}/read`),
     newestId: shown[0]?.id ?? 0,
     ...visit.pageLinks(notificationsPath, 'before', hasMore && shown.at(-1)?.id),
   };
-  return visit.page(notificationsPage, 'Notifications', data, {
+  return visit.page('profile/notifications', 'Notifications', data, {
     notices: { read: 'The notification is marked as read.', all_read: 'All notifications are marked as read.' },
   });
 }
@@ -80,7 +75,7 @@ async function showFollowing(visit: OwnVisit) {
     })),
     ...visit.pageLinks(followingPath, 'before', hasMore && shown.at(-1)?.idea_id),
   };
-  return visit.page(followingPage, 'Followed ideas', data, {
+  return visit.page('profile/following', 'Followed ideas', data, {
     notices: { unfollowed: 'You no longer follow the idea.' },
   });
 }

@@ -1,9 +1,9 @@
 import { findHolds } from '../../domain/erasure/request-deletion.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import { readUser } from '../../domain/users/list-users.ts';
-import { definePage, type NavigationLink } from '../../pages/shell/page.ts';
+import type { NavigationLink } from '../../pages/shell/page.ts';
 import type { Problem } from '../shell/form.ts';
-import { shownAddress, userErasedFrom } from '../shell/show.ts';
+import { showErasure, shownAddress } from '../shell/show.ts';
 import type { Visit } from '../shell/visit.ts';
 import { passwordLengths } from '../sign-in/own-password.ts';
 
@@ -19,8 +19,6 @@ const ownPages = [
 export function ownNavigation(visit: OwnVisit, current: string): NavigationLink[] {
   return ownPages.map(({ label, href }) => ({ label, href: visit.path(href), isCurrent: href === current }));
 }
-
-const profilePage = definePage('admin/profile/profile');
 
 const notices = {
   saved: 'Your profile is saved.',
@@ -55,17 +53,10 @@ export async function showProfile(
     // A new address needs a mailed link.
     isMailed: config.SMTP_URL !== undefined,
     ...passwordLengths,
-    erasedFrom: userErasedFrom(user.deletion_requested_at, config),
+    erasedFrom: showErasure(user.deletion_requested_at, config.USER_DELETION_GRACE_HOURS),
     holds,
-    paths: {
-      name: visit.path('/admin/profile'),
-      email: visit.path('/admin/profile/email'),
-      notificationEmail: visit.path('/admin/profile/notification-email'),
-      password: visit.path('/admin/profile/password'),
-      delete: visit.path('/admin/profile/delete'),
-    },
   };
-  return visit.page(profilePage, 'Your profile', data, { notices, problem });
+  return visit.page('profile/profile', 'Your profile', data, { notices, problem });
 }
 
 /** The path of the profile with a notice. */

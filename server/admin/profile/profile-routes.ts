@@ -5,17 +5,14 @@ import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import { changePassword } from '../../domain/sign-in/set-password.ts';
 import { updateUser } from '../../domain/users/edit-user.ts';
 import { lockUser } from '../../domain/users/find-user.ts';
-import { definePage } from '../../pages/shell/page.ts';
 import { ownProblemOf, type Problem } from '../shell/form.ts';
 import { accountAround, requireSession, sessionTerms, setSessionCookie } from '../shell/session.ts';
-import { shownAddress, userErasedFrom } from '../shell/show.ts';
+import { showErasure, shownAddress } from '../shell/show.ts';
 import { type Route, serveRoutes } from '../shell/visit.ts';
 import { askForOwnPassword, readNewPassword } from '../sign-in/own-password.ts';
 import { addressRoutes } from './address-routes.ts';
 import { notificationRoutes } from './notification-routes.ts';
 import { type OwnVisit, profilePath, showProfile } from './profile-page.ts';
-
-const deletionPage = definePage('admin/profile/delete');
 
 /** The signed-in user's own pages: profile, addresses, password, deletion, notifications and followed ideas. */
 export function serveProfile(app: FastifyInstance, server: ServerDependencies) {
@@ -48,12 +45,10 @@ export function serveProfile(app: FastifyInstance, server: ServerDependencies) {
     const data = {
       email: shownAddress(visit.user.email),
       graceHours: config.USER_DELETION_GRACE_HOURS,
-      erasedFrom: userErasedFrom(clock.now().toISOString(), config),
+      erasedFrom: showErasure(clock.now().toISOString(), config.USER_DELETION_GRACE_HOURS),
       holds: await visit.administer(admin => findHolds(admin, visit.user.id)),
-      action: visit.path('/admin/profile/delete'),
-      profilePath: visit.path('/admin/profile'),
     };
-    return visit.page(deletionPage, 'Your deletion', data, { problem });
+    return visit.page('profile/delete', 'Your deletion', data, { problem });
   }
 
   async function requestDeletion(visit: OwnVisit) {

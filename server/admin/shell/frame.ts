@@ -1,7 +1,8 @@
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
 import { type AccountOfUser, newestNotifications } from '../../domain/sign-in/session.ts';
-import { definePage, type Frame, type Link, sendPage } from '../../pages/shell/page.ts';
+import { type Frame, type Link, sendPage } from '../../pages/shell/page.ts';
 import { loadTemplate } from '../../pages/shell/template.ts';
+import { pageOf } from './pages.ts';
 import { busyRefusal, refusalOf } from './refusal.ts';
 import { accountAround, isAdmin, isModerator, pathIn, sessionOf } from './session.ts';
 import { shownName } from './show.ts';
@@ -53,8 +54,6 @@ function describeUnread(count: number): string | undefined {
   return count < newestNotifications ? String(count) : `${newestNotifications}+`;
 }
 
-const refusalPage = definePage('admin/shell/refusal');
-
 const busyRetrySeconds = 60;
 
 /** Answers refusals with pages. Error pages of signed-in users have the frame of the other pages. */
@@ -67,7 +66,7 @@ export function answerRefusals(app: FastifyInstance) {
     if (!refusal) throw error;
     const { title, status, link, message: explanation } = refusal;
     if (refusal === busyRefusal) reply.header('Retry-After', busyRetrySeconds);
-    const page = refusalPage(request.frameOfError?.(title) ?? { title }, { title, explanation, link });
+    const page = pageOf('shell/refusal')(request.frameOfError?.(title) ?? { title }, { title, explanation, link });
     return sendPage(reply, page, status);
   });
 }

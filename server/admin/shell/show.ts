@@ -1,4 +1,3 @@
-import type { Config } from '../../config.ts';
 import { countLimit } from '../../domain/bounded-count.ts';
 import { shortLine } from '../../text/plain-text.ts';
 
@@ -43,20 +42,7 @@ export function showStored(time: string | null): ShownTime | undefined {
   return time === null ? undefined : showTime(new Date(time));
 }
 
-const hourMs = 3_600_000;
-
-/** The earliest time of a user's erasure, or undefined if they did not ask for it. */
-export function userErasedFrom(
-  requestedAt: string | null,
-  { USER_DELETION_GRACE_HOURS: hours }: Pick<Config, 'USER_DELETION_GRACE_HOURS'>,
-): ShownTime | undefined {
-  return requestedAt === null ? undefined : showTime(new Date(Date.parse(requestedAt) + hours * hourMs));
-}
-
-/** The earliest time of an account's erasure, or undefined if it is not scheduled. */
-export function accountErasedFrom(
-  scheduledAt: string | null,
-  { ACCOUNT_DELETION_GRACE_DAYS: days }: Pick<Config, 'ACCOUNT_DELETION_GRACE_DAYS'>,
-): ShownTime | undefined {
-  return scheduledAt === null ? undefined : showTime(new Date(Date.parse(scheduledAt) + days * 24 * hourMs));
+/** The earliest time of an erasure, or undefined if nobody requested it. */
+export function showErasure(requestedAt: string | null, graceHours: number): ShownTime | undefined {
+  return requestedAt === null ? undefined : showTime(new Date(Date.parse(requestedAt) + graceHours * 3_600_000));
 }

@@ -1,12 +1,15 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import type { Administration } from '../../domain/administration.ts';
+import { type Place, placeOf } from '../../domain/pagination.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
-import { definePage, type Link, sendPage } from '../../pages/shell/page.ts';
+import { type Link, sendPage } from '../../pages/shell/page.ts';
 import type { Html } from '../../text/html.ts';
 import { fieldOf, idFieldOf, idIn, noticeIn, type Problem, problemOf, wordIn } from './form.ts';
 import { frameOf } from './frame.ts';
+import { pageOf } from './pages.ts';
 import { administer, nameAccount, pathIn, requireSession, sessionOf } from './session.ts';
+import { shownName } from './show.ts';
 
 /*
  * How a feature serves its pages and forms:
@@ -50,8 +53,6 @@ export interface Question {
   isHarmless?: boolean;
   back: Link;
 }
-
-const confirmationPage = definePage('admin/shell/confirmation');
 
 /** `onRequest` has the hooks that check the session. Routes without hooks are for visitors, signed in or not. */
 export function serveRoutes<Account extends AccountOfUser | undefined>(
@@ -137,6 +138,11 @@ export class Visit<Account extends AccountOfUser | undefined = AccountOfUser> {
     return idFieldOf(this.request.query, name);
   }
 
+  /** The place of the page in a list with cursors. Throws validation_failed for an invalid cursor. */
+  place(sort: string, perPage: number, name = 'cursor'): Place {
+    return placeOf({ cursor: this.parameter(name) || undefined }, sort, perPage);
+  }
+
   /** The path of a page in the same account. */
   path(path: string, parameters?: Record<string, string>): string {
     return pathIn(this.request, this.account, path, parameters);
@@ -147,20 +153,27 @@ export class Visit<Account extends AccountOfUser | undefined = AccountOfUser> {
     return administer(this.server, this.request, work);
   }
 
-  /** Fills a page. Its template also gets `problem` and the notice that the query names, both as texts. */
+  /** Fills a page. Its template also gets `path`, `accountName`, and the texts of `problem` and the query's notice. */
   page(
-    template: ReturnType<typeof definePage>,
+    template: string,
     title: string,
     data: object,
     { notices = {}, problem, status = problem?.status ?? 200 }: Words = {},
   ): Answer {
     const frame = this.request.browserSession ? frameOf(this.request, this.account, title) : { title };
     const notice = this.isSent ? undefined : noticeIn(this.request, notices);
-    return { page: template(frame, { ...data, notice, problem: problem?.message }), status };
+    const given = {
+      path: (path: string) => this.path(path),
+      accountName: this.account && shownName(this.account.name),
+      ...data,
+      notice,
+      problem: problem?.message,
+    };
+    return { page: pageOf(template)(frame, given), status };
   }
 
   question(question: Question): Answer {
-    return this.page(confirmationPage, question.button, { ...question, action: this.request.url });
+    return this.page('shell/confirmation', question.button, { ...question, action: this.request.url });
   }
 
   /**

@@ -3,16 +3,12 @@ import type { ServerDependencies } from '../../dependencies.ts';
 import { AdministrationError, administrationIn } from '../../domain/administration.ts';
 import { passwordLinkMinutes, readPasswordLink, requestPasswordLink } from '../../domain/sign-in/password-links.ts';
 import { redeemPasswordLink } from '../../domain/sign-in/set-password.ts';
-import { definePage } from '../../pages/shell/page.ts';
 import type { Problem } from '../shell/form.ts';
 import { Refusal } from '../shell/refusal.ts';
 import { clearSessionCookie } from '../shell/session.ts';
 import { serveRoutes, type Visit } from '../shell/visit.ts';
 import { passwordLengths, readNewPassword } from './own-password.ts';
 import { buildThrottle } from './throttle.ts';
-
-const requestPage = definePage('admin/sign-in/password-request');
-const newPasswordPage = definePage('admin/sign-in/new-password');
 
 /** Sets a first or forgotten password with a mailed link. */
 export function servePasswords(app: FastifyInstance, server: ServerDependencies) {
@@ -65,13 +61,13 @@ export function servePasswords(app: FastifyInstance, server: ServerDependencies)
       minutes: passwordLinkMinutes,
       isRequested: visit.isSent && !problem,
     };
-    return visit.page(requestPage, 'Set a password', data, { problem });
+    return visit.page('sign-in/password-request', 'Set a password', data, { problem });
   }
 
   async function showNewPassword(visit: Visit<undefined>, problem?: Problem) {
     const token = problem ? visit.field('token') : visit.parameter('token');
     const { email } = await requireLink(token);
-    return visit.page(newPasswordPage, 'Choose a password', { ...passwordLengths, email, token }, { problem });
+    return visit.page('sign-in/new-password', 'Choose a password', { ...passwordLengths, email, token }, { problem });
   }
 }
 

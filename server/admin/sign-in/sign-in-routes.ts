@@ -3,7 +3,6 @@ import type { ServerDependencies } from '../../dependencies.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import { endAllSessions, endSession } from '../../domain/sign-in/session.ts';
 import { signIn } from '../../domain/sign-in/sign-in.ts';
-import { definePage } from '../../pages/shell/page.ts';
 import { FormProblem, ownProblemOf, type Problem } from '../shell/form.ts';
 import {
   accountAround,
@@ -16,8 +15,6 @@ import {
 import { serveRoutes, type Visit } from '../shell/visit.ts';
 import { servePasswords } from './password-routes.ts';
 import { buildKnownBrowsers, buildThrottle } from './throttle.ts';
-
-const signInPage = definePage('admin/sign-in/sign-in');
 
 const notices = {
   expired: 'You were signed out, so your form was not processed. Sign in and send it again.',
@@ -83,7 +80,7 @@ export function serveSignIn(app: FastifyInstance, server: ServerDependencies) {
 function showSignIn(visit: Visit<undefined>, problem?: Problem) {
   const next = safeNextPath(problem ? visit.field('next') : visit.parameter('next'));
   if (!problem && visit.request.browserSession) return next;
-  return visit.page(signInPage, 'Sign in', { email: visit.field('email'), next }, { notices, problem });
+  return visit.page('sign-in/sign-in', 'Sign in', { email: visit.field('email'), next }, { notices, problem });
 }
 
 function clientOf({ id, ip }: FastifyRequest) {

@@ -1,7 +1,6 @@
 import { listBoardNames } from '../../domain/boards/list-boards.ts';
 import { createToken, revokeToken } from '../../domain/tokens/change-tokens.ts';
 import { listTokenPage, readToken, type TokenListing } from '../../domain/tokens/list-tokens.ts';
-import { definePage } from '../../pages/shell/page.ts';
 import { loadTemplate } from '../../pages/shell/template.ts';
 import { newFormId, type Problem, requireFirst } from '../shell/form.ts';
 import { Refusal } from '../shell/refusal.ts';
@@ -10,8 +9,6 @@ import { shownName, showStored, showTime } from '../shell/show.ts';
 import type { Question, Route, Visit } from '../shell/visit.ts';
 import { emptyTokenForm, expiryOf, formOf, grantsOf, readTokenForm } from './token-form.ts';
 
-const listPage = definePage('admin/tokens/tokens');
-const createdPage = definePage('admin/tokens/token-created', { hasCopyButtons: true });
 const renderFacts = loadTemplate<object>('admin/tokens/token-facts');
 
 /** As many as load quickly on a phone. */
@@ -39,15 +36,13 @@ async function showList(visit: Visit, problem?: Problem) {
   }));
   const given = problem ? readTokenForm(visit.request.body) : emptyTokenForm;
   const data = {
-    accountName: shownName(account.name),
     tokens: tokens.rows.map(token => presentToken(visit, token)),
     ...visit.pageLinks('/admin/tokens', 'page', tokens.hasMore && page + 1),
-    createPath: visit.path('/admin/tokens'),
     form: hasAgentApi(account, visit.server.config) ? formOf(given, boards) : undefined,
     planName: account.plan,
     formId: newFormId(),
   };
-  return visit.page(listPage, 'Tokens', data, { notices: { revoked: 'The token is revoked.' }, problem });
+  return visit.page('tokens/tokens', 'Tokens', data, { notices: { revoked: 'The token is revoked.' }, problem });
 }
 
 /** Answers the POST with the plaintext. A redirect would need a stored plaintext, and nothing stores it. */
@@ -68,9 +63,8 @@ async function create(visit: Visit) {
     plaintext,
     curl: `curl -H 'Authorization: Bearer ${plaintext}' '${config.BASE_URL}/api/v1/ideas?board=${board}'`,
     token: presentToken(visit, listing),
-    listPath: visit.path('/admin/tokens'),
   };
-  return visit.page(createdPage, 'The new token', data, { status: 201 });
+  return visit.page('tokens/token-created', 'The new token', data, { status: 201 });
 }
 
 async function askForRevocation(visit: Visit): Promise<Question> {

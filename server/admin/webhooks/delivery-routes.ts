@@ -4,14 +4,10 @@ import { mostPendingCounted, readWebhook } from '../../domain/webhooks/list-webh
 import { readDelivery } from '../../domain/webhooks/read-delivery.ts';
 import { redeliver, redeliverDeadSince } from '../../domain/webhooks/redeliver.ts';
 import type { DeliveryState } from '../../entities/webhook.ts';
-import { definePage } from '../../pages/shell/page.ts';
 import type { Problem } from '../shell/form.ts';
 import type { Route, Visit } from '../shell/visit.ts';
 import { deliveryStates, presentAttempts, presentDelivery, presentSummary } from './present-delivery.ts';
 import { presentWebhook } from './present-webhook.ts';
-
-const logPage = definePage('admin/webhooks/deliveries');
-const deliveryPage = definePage('admin/webhooks/delivery');
 
 /** As many as load quickly on a phone. Each attempt is shown with its response. */
 const deliveriesPerPage = 25;
@@ -58,18 +54,16 @@ async function showDelivery(visit: Visit) {
   }));
   const path = `/admin/webhooks/${id}/deliveries/${deliveryId}`;
   const data = {
-    webhook: presentWebhook(visit, webhook),
-    delivery: presentDelivery(delivery),
+    webhook: presentWebhook(webhook),
+    delivery: { id: deliveryId, ...presentDelivery(delivery) },
     attempts: presentAttempts(attempts.rows, before === undefined),
     ...visit.pageLinks(path, 'before', attempts.hasMore && attempts.rows.at(-1)?.id),
-    path: visit.path(path),
-    redeliverPath: visit.path(`${path}/redeliver`),
   };
   const notices = {
     tested: 'The test event is on its way. Reload this page to see the response.',
     redelivered: 'The delivery is on its way again, with the same webhook-id.',
   };
-  return visit.page(deliveryPage, 'Delivery', data, { notices });
+  return visit.page('webhooks/delivery', 'Delivery', data, { notices });
 }
 
 async function showLog(visit: Visit, problem?: Problem) {
@@ -83,7 +77,7 @@ async function showLog(visit: Visit, problem?: Problem) {
   const path = `/admin/webhooks/${id}/deliveries`;
   const dayAgo = new Date(visit.server.clock.now().getTime() - dayMs);
   const data = {
-    webhook: presentWebhook(visit, webhook),
+    webhook: presentWebhook(webhook),
     states: [
       { label: 'All', href: visit.path(path), isCurrent: state === undefined },
       ...allStates.map(one => ({
@@ -92,14 +86,13 @@ async function showLog(visit: Visit, problem?: Problem) {
         isCurrent: state === one,
       })),
     ],
-    deliveries: page.rows.map(delivery => presentSummary(visit, id, delivery)),
+    deliveries: page.rows.map(presentSummary),
     isFiltered: state !== undefined,
     ...visit.pageLinks(path, 'before', page.next, { kept: state && { state } }),
-    redeliverPath: visit.path(`${path}/redeliver`),
     since: problem ? visit.field('since') : minuteOf(dayAgo),
   };
   const notices = { redelivered: describeRedelivered(visit.number('count') ?? 0) };
-  return visit.page(logPage, 'Deliveries', data, { notices, problem });
+  return visit.page('webhooks/deliveries', 'Deliveries', data, { notices, problem });
 }
 
 const allStates = Object.keys(deliveryStates) as DeliveryState[];

@@ -3,7 +3,6 @@ import type { AttemptDetails, DeliveryDetails } from '../../domain/webhooks/read
 import type { DeliveryState } from '../../entities/webhook.ts';
 import { quotationOf } from '../../pages/shell/quotation.ts';
 import { showStored, showTime } from '../shell/show.ts';
-import type { Visit } from '../shell/visit.ts';
 
 export const deliveryStates: Record<DeliveryState, { label: string; chip: string }> = {
   pending: { label: 'Waiting', chip: 'chip-planned' },
@@ -20,7 +19,7 @@ const maxLastResponseBytes = 6_000;
 const maxResponseBytes = 800;
 
 /** A delivery in the log, with the outcome of its last attempt. */
-export function presentSummary(visit: Visit, endpointId: number, delivery: DeliverySummary) {
+export function presentSummary(delivery: DeliverySummary) {
   const { id, type, state, last_attempt: last } = delivery;
   return {
     id,
@@ -29,7 +28,6 @@ export function presentSummary(visit: Visit, endpointId: number, delivery: Deliv
     created: showTime(new Date(delivery.created_at)),
     outcome: last ? `${last.error ?? last.status} (${last.duration_ms} ms)` : '',
     next: showStored(delivery.next_attempt_at),
-    path: visit.path(`/admin/webhooks/${endpointId}/deliveries/${id}`),
   };
 }
 

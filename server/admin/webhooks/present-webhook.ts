@@ -12,8 +12,7 @@ const states: Record<WebhookListing['state'], { label: string; chip: string }> =
 };
 
 /** A webhook as the pages show it. No board means every board, and no events mean every event type. */
-export function presentWebhook(visit: Visit, webhook: WebhookListing) {
-  const pathOf = (rest = '') => visit.path(`/admin/webhooks/${webhook.id}${rest}`);
+export function presentWebhook(webhook: WebhookListing) {
   const url = shownUrl(webhook.url);
   const { pending_count: pending } = webhook;
   return {
@@ -31,13 +30,6 @@ export function presentWebhook(visit: Visit, webhook: WebhookListing) {
     previousSecretUntil: showStored(webhook.previous_secret_expires_at),
     pending: pending < mostPendingCounted ? String(pending) : `${mostPendingCounted} or more`,
     created: showTime(new Date(webhook.created_at)),
-    path: pathOf(),
-    deliveriesPath: pathOf('/deliveries'),
-    testPath: pathOf('/test'),
-    rotatePath: pathOf('/rotate-secret'),
-    disablePath: pathOf('/disable'),
-    enablePath: pathOf('/enable'),
-    deletePath: pathOf('/delete'),
   };
 }
 

@@ -21,17 +21,10 @@ import {
 import { sendTestEvent } from '../../domain/webhooks/send-test-event.ts';
 import { updateWebhook } from '../../domain/webhooks/update-webhook.ts';
 import { buildAddressGuard } from '../../outgoing/address-guard.ts';
-import { definePage } from '../../pages/shell/page.ts';
 import { boardOptions, chosenBoard } from '../shell/choices.ts';
 import { newFormId, type Problem, requireFirst } from '../shell/form.ts';
-import { shownName } from '../shell/show.ts';
 import type { Route, Visit } from '../shell/visit.ts';
 import { emptyForm, formOf, presentWebhook, readForm, shownForm, shownUrl } from './present-webhook.ts';
-
-const listPage = definePage('admin/webhooks/list');
-const webhookPage = definePage('admin/webhooks/webhook');
-const rotatePage = definePage('admin/webhooks/rotate-secret');
-const secretPage = definePage('admin/webhooks/secret', { hasCopyButtons: true });
 
 /** As many as load quickly on a phone. */
 const webhooksPerPage = 20;
@@ -62,7 +55,7 @@ export function webhookRoutes(server: ServerDependencies): Route[] {
       path: `${path}/disable`,
       ask: async visit => ({
         verb: 'Disable',
-        name: presentWebhook(visit, await read(visit)).name,
+        name: presentWebhook(await read(visit)).name,
         explanation:
           'The webhook gets no more events, and waiting deliveries are given up. After you enable it, you can send those again.',
         button: 'Disable the webhook',
@@ -77,7 +70,7 @@ export function webhookRoutes(server: ServerDependencies): Route[] {
       path: `${path}/delete`,
       ask: async visit => ({
         verb: 'Delete',
-        name: presentWebhook(visit, await read(visit)).name,
+        name: presentWebhook(await read(visit)).name,
         explanation: 'The webhook gets no more events, and its delivery log is deleted. You cannot undo this.',
         button: 'Delete the webhook',
         back: { label: 'Keep the webhook', href: pathOf(visit) },
@@ -153,38 +146,35 @@ async function showList(visit: Visit, problem?: Problem) {
   }));
   const given = problem ? readForm(visit) : emptyForm;
   const data = {
-    accountName: shownName(visit.account.name),
-    webhooks: webhooks.rows.map(webhook => presentWebhook(visit, webhook)),
+    webhooks: webhooks.rows.map(presentWebhook),
     ...visit.pageLinks('/admin/webhooks', 'before', webhooks.hasMore && webhooks.rows.at(-1)?.id),
-    createPath: visit.path('/admin/webhooks'),
     form: shownForm(given),
     boards: [{ value: '', label: 'Every board of the account' }, ...boardOptions(boards, given.board)],
     formId: newFormId(),
   };
-  return visit.page(listPage, 'Webhooks', data, { notices, problem });
+  return visit.page('webhooks/list', 'Webhooks', data, { notices, problem });
 }
 
 async function showWebhook(visit: Visit, problem?: Problem) {
   const listing = await read(visit);
   const data = {
-    webhook: presentWebhook(visit, listing),
+    webhook: presentWebhook(listing),
     form: shownForm(problem ? readForm(visit) : formOf(listing)),
-    listPath: visit.path('/admin/webhooks'),
   };
-  return visit.page(webhookPage, 'Webhook', data, { notices, problem });
+  return visit.page('webhooks/webhook', 'Webhook', data, { notices, problem });
 }
 
 async function showRotation(visit: Visit, problem?: Problem) {
   const data = {
-    webhook: presentWebhook(visit, await read(visit)),
+    webhook: presentWebhook(await read(visit)),
     hours: problem ? visit.field('overlap_hours') : String(defaultOverlapHours),
     maxHours: maxOverlapHours,
     formId: newFormId(),
   };
-  return visit.page(rotatePage, 'Rotate the secret', data, { problem });
+  return visit.page('webhooks/rotate-secret', 'Rotate the secret', data, { problem });
 }
 
 /** Answers the POST with the secret, as for a token. The secret is shown only in this answer. */
 function showSecret(visit: Visit, title: string, listing: WebhookListing, secret: string, status = 200) {
-  return visit.page(secretPage, title, { title, webhook: presentWebhook(visit, listing), secret }, { status });
+  return visit.page('webhooks/secret', title, { title, webhook: presentWebhook(listing), secret }, { status });
 }
