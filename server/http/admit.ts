@@ -10,9 +10,8 @@ import type { GrantedBoard, Principal } from './find-tokens.ts';
 import { type Admission, pathOf, routeMetadata } from './request-context.ts';
 
 /**
- * The hook that admits a request before its body is read. The first refusal wins, in this order: the limit of the IP
- * address (429), the token (401), its rate limit (429), the plan (403), the board (400, 403), the grant (403), the issuer
- * (403).
+ * The hook that admits a request before its body is read. It checks in this order: the limit of the IP address (429), the
+ * token (401), its rate limit (429), the plan (403), the board (400, 403), the grant (403), the issuer (403).
  */
 export function admitRequests(server: ServerDependencies) {
   return async (request: FastifyRequest, reply: FastifyReply) => {

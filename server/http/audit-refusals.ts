@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { DomainError } from '../domain/domain-error.ts';
-import type { AuditEntries } from '../observability/audit-entries.ts';
 import type { AuditLog } from '../observability/audit-log.ts';
+import { grantRefusals } from '../observability/request-entries.ts';
 import type { Principal } from './find-tokens.ts';
 import type { AuthenticationFailure } from './look-up-token.ts';
 import { type BucketState, type HeaderSetter, isExhausted, setRateLimitHeaders } from './rate-limit.ts';
@@ -40,19 +40,11 @@ export function auditFailedAuthentication(audit: AuditLog, request: FastifyReque
   else audit.record('authentication.failed', { ...client, reason: failure.reason, ...token });
 }
 
-type GrantRefusal = AuditEntries['grant.refused']['reason'];
-
-const grantRefusals: ReadonlySet<string> = new Set<GrantRefusal>([
-  'agent_api_unavailable',
-  'board_not_granted',
-  'insufficient_scope',
-  'token_issuer_not_moderator',
-  'user_blocked',
-]);
+type GrantRefusal = (typeof grantRefusals)[number];
 
 /** Audits an error that refuses a valid token. Ignores other errors. */
 export function auditRefusedGrant(audit: AuditLog, request: FastifyRequest, principal: Principal, error: unknown) {
-  if (!(error instanceof DomainError) || !grantRefusals.has(error.key)) return;
+  if (!(error instanceof DomainError) || !grantRefusals.includes(error.key as GrantRefusal)) return;
   audit.record('grant.refused', {
     ...clientOf(request),
     reason: error.key as GrantRefusal,

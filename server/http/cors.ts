@@ -1,29 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { pathOf } from './request-context.ts';
 
-const allowedHeaders = [
-  'Authorization',
-  'Content-Type',
-  'Idempotency-Key',
-  'If-None-Match',
-  'MCP-Protocol-Version',
-  'Mcp-Method',
-  'Mcp-Name',
-  'X-Request-Id',
-].join(', ');
+const allowedHeaders =
+  'Authorization, Content-Type, Idempotency-Key, If-None-Match, MCP-Protocol-Version, Mcp-Method, Mcp-Name, X-Request-Id';
 
-const exposedHeaders = [
-  'ETag',
-  'Idempotency-Replayed',
-  'RateLimit',
-  'RateLimit-Policy',
-  'Retry-After',
-  'WWW-Authenticate',
-  'X-RateLimit-Limit',
-  'X-RateLimit-Remaining',
-  'X-RateLimit-Reset',
-  'X-Request-Id',
-].join(', ');
+const exposedHeaders =
+  'ETag, Idempotency-Replayed, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, ' +
+  'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id';
 
 /** How long a browser may cache a preflight. Chromium caches none for longer. */
 const preflightSeconds = 7200;

@@ -4,23 +4,15 @@ import { toolScope } from './metadata.ts';
 
 /**
  * The parameters that are read. The others belong to OpenID Connect and have no meaning without an ID token. Some of them
- * name people and would be stored with the request.
+ * name people and would be stored with the request. The provider refuses `request` and `request_uri`, which would replace
+ * the other parameters.
  */
-const readParameters = new Set([
-  'client_id',
-  'code_challenge',
-  'code_challenge_method',
-  'prompt',
-  'redirect_uri',
-  // The provider refuses both of these: they would replace the other parameters.
-  'request',
-  'request_uri',
-  'resource',
-  'response_mode',
-  'response_type',
-  'scope',
-  'state',
-]);
+const readParameters = new Set(
+  (
+    'client_id code_challenge code_challenge_method prompt redirect_uri request request_uri resource response_mode ' +
+    'response_type scope state'
+  ).split(' '),
+);
 
 /**
  * Adjusts an authorization request to this server. It has one scope of its own, which clients may omit or combine with the

@@ -8,25 +8,13 @@ import { grantTypes, scopes, toolScope } from './metadata.ts';
  */
 
 /** The stored fields. Others include keys, and URLs that the provider would fetch. */
-const storedFields = new Set([
-  'application_type',
-  'client_id',
-  'client_id_issued_at',
-  'client_name',
-  'client_secret',
-  'client_secret_expires_at',
-  'client_uri',
-  'grant_types',
-  'logo_uri',
-  'policy_uri',
-  'redirect_uris',
-  'response_types',
-  'scope',
-  'software_id',
-  'software_version',
-  'token_endpoint_auth_method',
-  'tos_uri',
-]);
+const storedFields = new Set(
+  (
+    'application_type client_id client_id_issued_at client_name client_secret client_secret_expires_at client_uri ' +
+    'grant_types logo_uri policy_uri redirect_uris response_types scope software_id software_version ' +
+    'token_endpoint_auth_method tos_uri'
+  ).split(' '),
+);
 
 /** Fields that the provider requires. Some are about tokens that are never issued. */
 export const fixedMetadata = {

@@ -9,14 +9,7 @@ import { asksForAnother, connectProvider, noteRefusal, type OauthErrorBody, rede
 import { chargeFetches } from './client-limits.ts';
 import { fixedMetadata, tidyMetadata } from './client-metadata.ts';
 import { grantEnder } from './end-grant.ts';
-import {
-  accessTokenSeconds,
-  codeSeconds,
-  grantSeconds,
-  interactionSeconds,
-  refreshTokenSeconds,
-  unusedClientSeconds,
-} from './lifetimes.ts';
+import { lifetimes } from './lifetimes.ts';
 import { consentPathOf, grantTypes, routes, scopes, toolScope } from './metadata.ts';
 
 /** The minimum time to cache a client's document. A client requests a token every hour. */
@@ -82,16 +75,7 @@ export async function buildProvider(server: ServerDependencies): Promise<BuiltPr
       long: { httpOnly: true, sameSite: 'lax', secure: isSecure },
       short: { httpOnly: true, sameSite: 'lax', secure: isSecure },
     },
-    ttl: {
-      AccessToken: accessTokenSeconds,
-      AuthorizationCode: codeSeconds,
-      Grant: grantSeconds,
-      IdToken: accessTokenSeconds,
-      Interaction: interactionSeconds,
-      RefreshToken: refreshTokenSeconds,
-      RegistrationAccessToken: unusedClientSeconds,
-      Session: interactionSeconds,
-    },
+    ttl: lifetimes,
     // The provider requires a key but signs nothing with it, because no client gets an ID token.
     jwks: { keys: [generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' })] },
     features: {
@@ -114,7 +98,7 @@ export async function buildProvider(server: ServerDependencies): Promise<BuiltPr
           return {
             scope: toolScope,
             audience: mcpUrl,
-            accessTokenTTL: accessTokenSeconds,
+            accessTokenTTL: lifetimes.AccessToken,
             accessTokenFormat: 'opaque',
           };
         },

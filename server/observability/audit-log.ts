@@ -79,9 +79,8 @@ export function buildAuditLog({ destination, redactor, repeatWindowMs = 60_000 }
 
   return {
     record(name, fields, at) {
-      const { kind } = definitions[name];
-      const alike = kind && Object.fromEntries(kind.map(field => [field, (fields as Fields)[field]]));
-      if (!alike || isFirst(name, alike)) write(name, fields, at);
+      const { request_id: _, ...alike } = fields as Fields;
+      if (!definitions[name].countsRepetitions || isFirst(name, alike)) write(name, fields, at);
     },
     close() {
       for (const [name, window] of windows) endWindow(name, window);

@@ -6,18 +6,20 @@ export interface EntryDefinition<Fields extends z.ZodObject = z.ZodObject> {
   when: string;
   fields: Fields;
   /**
-   * Limits an entry that anybody can cause at any rate. Of the entries that are equal in these fields, the first in a
-   * minute is written, and the others are counted. Without it, each entry is written.
+   * Limits an entry that anybody can cause at any rate. Of the entries that differ only in `request_id`, the first in a
+   * minute is written, and the others are counted.
    */
-  kind?: readonly (keyof z.input<Fields> & string)[];
+  countsRepetitions?: true;
 }
 
-export function defineEntry<Shape extends z.ZodRawShape>(
-  when: string,
-  shape: Shape,
-  kind?: readonly (keyof Shape & string)[],
-): EntryDefinition<z.ZodObject<Shape, z.core.$strict>> {
-  return { when, fields: z.strictObject(shape), ...(kind ? { kind: kind as never } : {}) };
+type Definition<Shape extends z.ZodRawShape> = EntryDefinition<z.ZodObject<Shape, z.core.$strict>>;
+
+export function defineEntry<Shape extends z.ZodRawShape>(when: string, shape: Shape): Definition<Shape> {
+  return { when, fields: z.strictObject(shape) };
+}
+
+export function defineCountedEntry<Shape extends z.ZodRawShape>(when: string, shape: Shape): Definition<Shape> {
+  return { ...defineEntry(when, shape), countsRepetitions: true };
 }
 
 export const text = (meaning: string) => z.string().describe(meaning);

@@ -95,8 +95,8 @@ const boundary = /[\s"<>\\/?&#=:;,()[\]]/;
 const maxQuotedLength = 66;
 
 /**
- * Cuts a long text. Removes the last word of a text that was cut here or before, because it may be the first half of a
- * secret or an address, which no form matches.
+ * Cuts a long text. Removes the last word of a text that was cut, here or before: it may be the first half of a secret or
+ * an address, and no form matches a half.
  */
 export function cutText(text: string, maxLength: number): string {
   if (text.length <= maxLength && !text.endsWith(cutOff)) return text;

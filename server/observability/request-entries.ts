@@ -1,55 +1,42 @@
 import { z } from 'zod';
-import { defineEntry as entry, field, oneOf, text, whole } from './define-entry.ts';
+import { defineCountedEntry as countedEntry, defineEntry as entry, field, oneOf, text, whole } from './define-entry.ts';
 
 const request = { request_id: field.requestId, ip: field.ip };
 const withToken = { ...request, account_id: field.accountId, token_id: field.tokenId };
 const userId = whole('the user');
 
+/** The error keys with which a valid token is refused. */
+export const grantRefusals = [
+  'agent_api_unavailable',
+  'board_not_granted',
+  'insufficient_scope',
+  'token_issuer_not_moderator',
+  'user_blocked',
+] as const;
+
 /** Refused requests, and the state of the server. */
 export const requestEntries = {
-  'authentication.failed': entry(
-    'A request had no valid token and was answered 401.',
-    {
-      ...request,
-      reason: oneOf(
-        ['missing', 'malformed', 'unknown', 'wrong_secret', 'access_token'],
-        'the header is missing; it has no token in it; no token has this id; the secret is wrong; the OAuth access token is unknown or expired',
-      ),
-      account_id: field.accountId.optional(),
-      token_id: field.tokenId.optional(),
-    },
-    ['ip', 'reason', 'account_id', 'token_id'],
-  ),
-  'token.used_after_revocation': entry(
+  'authentication.failed': countedEntry('A request had no valid token and was answered 401.', {
+    ...request,
+    reason: oneOf(
+      ['missing', 'malformed', 'unknown', 'wrong_secret', 'access_token'],
+      'the header is missing; it has no token in it; no token has this id; the secret is wrong; the OAuth access token is unknown or expired',
+    ),
+    account_id: field.accountId.optional(),
+    token_id: field.tokenId.optional(),
+  }),
+  'token.used_after_revocation': countedEntry(
     'A revoked token was used with the right secret: somebody still has it.',
     withToken,
-    ['ip', 'account_id', 'token_id'],
   ),
-  'token.used_after_expiry': entry('An expired token was used with the right secret.', withToken, [
-    'ip',
-    'account_id',
-    'token_id',
-  ]),
-  'grant.refused': entry(
-    'A request with a valid token was answered 403.',
-    {
-      ...request,
-      reason: oneOf(
-        [
-          'agent_api_unavailable',
-          'board_not_granted',
-          'insufficient_scope',
-          'token_issuer_not_moderator',
-          'user_blocked',
-        ],
-        'the error key',
-      ),
-      account_id: field.accountId,
-      token_id: field.tokenId,
-      user_id: whole('the issuer of the token'),
-    },
-    ['ip', 'reason', 'account_id', 'token_id', 'user_id'],
-  ),
+  'token.used_after_expiry': countedEntry('An expired token was used with the right secret.', withToken),
+  'grant.refused': countedEntry('A request with a valid token was answered 403.', {
+    ...request,
+    reason: oneOf(grantRefusals, 'the error key'),
+    account_id: field.accountId,
+    token_id: field.tokenId,
+    user_id: whole('the issuer of the token'),
+  }),
   'rate_limit.exceeded': entry('A request exceeded a rate limit. There is one entry for each counter and window.', {
     ...request,
     bucket: z
@@ -78,43 +65,33 @@ export const requestEntries = {
 /** Signing in and out in the pages. Changes in the pages are administration entries. */
 export const signInEntries = {
   'sign_in.succeeded': entry('A user signed in.', { ...request, user_id: userId }),
-  'sign_in.failed': entry(
-    'A sign-in failed. The page does not show the reason.',
-    {
-      ...request,
-      reason: oneOf(
-        ['unknown_user', 'no_password', 'wrong_password', 'blocked'],
-        'no user has the address; the user has no password; the password is wrong; the user is blocked or being erased',
-      ),
-      user_id: userId.optional(),
-    },
-    ['ip', 'reason', 'user_id'],
-  ),
+  'sign_in.failed': countedEntry('A sign-in failed. The page does not show the reason.', {
+    ...request,
+    reason: oneOf(
+      ['unknown_user', 'no_password', 'wrong_password', 'blocked'],
+      'no user has the address; the user has no password; the password is wrong; the user is blocked or being erased',
+    ),
+    user_id: userId.optional(),
+  }),
   sign_out: entry('A user signed out.', { ...request, user_id: userId }),
   'session.ended_everywhere': entry('A user signed out in all browsers.', {
     ...request,
     user_id: userId,
     sessions: whole('the number of sessions'),
   }),
-  'password.reset_requested': entry(
-    'A link to set a password was requested.',
-    { ...request, user_id: userId.optional().describe('the user with the address, if any') },
-    ['ip', 'user_id'],
-  ),
-  'password.refused': entry(
-    'A signed-in user entered a wrong password when asked to confirm it.',
-    { ...request, user_id: userId },
-    ['ip', 'user_id'],
-  ),
-  'form.refused': entry(
-    'A form was refused because of its origin or its form token.',
-    {
-      ...request,
-      reason: oneOf(['origin', 'token'], 'the wrong origin, or the wrong form token'),
-      user_id: userId.optional(),
-    },
-    ['ip', 'reason', 'user_id'],
-  ),
+  'password.reset_requested': countedEntry('A link to set a password was requested.', {
+    ...request,
+    user_id: userId.optional().describe('the user with the address, if any'),
+  }),
+  'password.refused': countedEntry('A signed-in user entered a wrong password when asked to confirm it.', {
+    ...request,
+    user_id: userId,
+  }),
+  'form.refused': countedEntry('A form was refused because of its origin or its form token.', {
+    ...request,
+    reason: oneOf(['origin', 'token'], 'the wrong origin, or the wrong form token'),
+    user_id: userId.optional(),
+  }),
 };
 
 /** Actions of OAuth clients. The consent of a person is the administration entry `token.created`. */
