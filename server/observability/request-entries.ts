@@ -5,7 +5,7 @@ const request = { request_id: field.requestId, ip: field.ip };
 const withToken = { ...request, account_id: field.accountId, token_id: field.tokenId };
 const userId = whole('the user');
 
-/** The error keys with which a valid token is refused. */
+/** The error keys that refuse a valid token. */
 export const grantRefusals = [
   'agent_api_unavailable',
   'board_not_granted',
