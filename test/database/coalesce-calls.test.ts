@@ -47,6 +47,21 @@ test('calls that arrive during a batch wait for it, and then run in batches of t
   expect(runs).toEqual([[1], [2, 3], [4]]);
 });
 
+test('a call runs at once if several batches may run and none does, and later calls form a second batch', async () => {
+  const runs: number[][] = [];
+  const call = coalesceCalls(
+    async (items: number[]) => {
+      runs.push(items);
+      return items;
+    },
+    { maxUnderWay: 2 },
+  );
+  const results = [call(1), call(2), call(3)];
+  expect(runs).toEqual([[1]]);
+  expect(await Promise.all(results)).toEqual([1, 2, 3]);
+  expect(runs).toEqual([[1], [2, 3]]);
+});
+
 test('a stuck batch delays later calls only by patienceMs', async () => {
   const stuck = Promise.withResolvers<number[]>();
   const call = coalesceCalls((items: number[]) => (items.includes(1) ? stuck.promise : Promise.resolve(items)), {

@@ -378,7 +378,7 @@ describe('the limit of an address', () => {
 
   const from = (address: string) => ({ headers: { 'x-forwarded-for': address } });
 
-  test('by default X-Forwarded-For is ignored', async () => {
+  test('X-Forwarded-For is ignored by default', async () => {
     for (const address of ['203.0.113.1', '203.0.113.2', '203.0.113.3']) {
       expect((await request(strict, 'GET /nothing', from(address))).status).toBe(404);
     }

@@ -88,7 +88,7 @@ test.each([
   'x@@y',
   `${ada} and ${ada}`,
   `email=${ada}.`,
-])('%s is left as it is', text => {
+])('the text %s is unchanged', text => {
   expect(mask(text)).toBe(text);
 });
 
