@@ -2,7 +2,7 @@ import cookie from '@fastify/cookie';
 import formbody from '@fastify/formbody';
 import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../dependencies.ts';
-import type { PostTest } from '../domain/chat/test-channel.ts';
+import type { PostTest } from '../domain/chat/channels.ts';
 import type { Consents } from '../oauth/consents.ts';
 import { serveAccount } from './account/account-routes.ts';
 import { boardRoutes } from './boards/board-routes.ts';

@@ -1,11 +1,15 @@
 import { requireAppKey } from '../app-key.ts';
 import type { Config } from '../config.ts';
 import { buildTestPoster } from '../delivery/chat/post-message.ts';
-import { deleteChannel, disableChannel, enableChannel } from '../domain/chat/change-channels.ts';
-import { chatEventTypes } from '../domain/chat/chat-event-types.ts';
-import { createChannel } from '../domain/chat/create-channel.ts';
+import {
+  chatEventTypes,
+  createChannel,
+  deleteChannel,
+  disableChannel,
+  enableChannel,
+  testChannel,
+} from '../domain/chat/channels.ts';
 import { type ChannelListing, listChannels, readChannel } from '../domain/chat/list-channels.ts';
-import { testChannel } from '../domain/chat/test-channel.ts';
 import { buildSecretBox } from '../domain/secret-box.ts';
 import { chatKinds } from '../entities/chat-channel.ts';
 import { buildAddressGuard } from '../outgoing/address-guard.ts';

@@ -1,8 +1,6 @@
 import { listPendingIdeas } from '../domain/moderation/list-submissions.ts';
 import { approveIdea, rejectIdea } from '../domain/moderation/moderate-idea.ts';
-import { requireIdeaOf } from '../domain/notifications/find-idea.ts';
-import { followIdea, unfollowIdea } from '../domain/notifications/follow-idea.ts';
-import { listFollowers } from '../domain/notifications/list-followers.ts';
+import { followIdea, listFollowers, requireIdeaOf, unfollowIdea } from '../domain/notifications/followers.ts';
 import { onAccount, onBoards, onMember } from './choose.ts';
 import { argument, limit, noun, parsePositive, required } from './command.ts';
 import { formatTable, shorten } from './output.ts';

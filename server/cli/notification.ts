@@ -1,6 +1,5 @@
 import { requireAccount } from '../domain/accounts/find-account.ts';
-import { listNotifications, type NotificationView } from '../domain/notifications/list-notifications.ts';
-import { markRead } from '../domain/notifications/mark-read.ts';
+import { listNotifications, markRead, type NotificationView } from '../domain/notifications/notifications.ts';
 import { onUser } from './choose.ts';
 import { argument, flag, given, limit, noun, optional, parsePositive } from './command.ts';
 import { formatTable, shorten } from './output.ts';

@@ -1,17 +1,20 @@
 import { InvalidArgumentError } from 'commander';
 import { eventTypes } from '../../contract/events.ts';
 import type { Administration } from '../domain/administration.ts';
-import { createWebhook } from '../domain/webhooks/create-webhook.ts';
-import { deleteWebhook } from '../domain/webhooks/delete-webhook.ts';
-import { disableWebhook } from '../domain/webhooks/disable-webhook.ts';
-import { enableWebhook } from '../domain/webhooks/enable-webhook.ts';
-import { requireWebhook } from '../domain/webhooks/find-webhook.ts';
+import {
+  createWebhook,
+  defaultOverlapHours,
+  deleteWebhook,
+  disableWebhook,
+  enableWebhook,
+  maxOverlapHours,
+  requireWebhook,
+  rotateWebhookSecret,
+  updateWebhook,
+} from '../domain/webhooks/edit-webhook.ts';
 import { type DeliveryListing, listDeliveries } from '../domain/webhooks/list-deliveries.ts';
 import { listWebhooks, readWebhook, type WebhookListing } from '../domain/webhooks/list-webhooks.ts';
-import { redeliver, redeliverDeadSince } from '../domain/webhooks/redeliver.ts';
-import { defaultOverlapHours, maxOverlapHours, rotateWebhookSecret } from '../domain/webhooks/rotate-webhook-secret.ts';
-import { sendTestEvent } from '../domain/webhooks/send-test-event.ts';
-import { updateWebhook } from '../domain/webhooks/update-webhook.ts';
+import { redeliver, redeliverDeadSince, sendTestEvent } from '../domain/webhooks/queue-deliveries.ts';
 import type { WebhookEndpoint } from '../entities/webhook.ts';
 import { buildAddressGuard } from '../outgoing/address-guard.ts';
 import { formatEvents, openSecretBox } from './chat.ts';

@@ -4,11 +4,10 @@ import { addJob } from '../database/add-job.ts';
 import type { Transaction } from '../database/database.ts';
 import { type Arguments, query } from '../database/query.ts';
 import type { Tables } from '../database/tables.ts';
-import { chatEventTypes } from '../domain/chat/chat-event-types.ts';
-import { findAccountOfEvent } from '../domain/events/find-account-of-event.ts';
-import { targetIdInEvent } from '../domain/events/recorded-event.ts';
+import { chatEventTypes } from '../domain/chat/channels.ts';
+import { findAccountOfEvent, targetIdInEvent } from '../domain/events/recorded-event.ts';
 import { activeMemberships } from '../domain/members/authority.ts';
-import type { NotificationToMail } from '../domain/notifications/notification-to-mail.ts';
+import type { NotificationToMail } from '../domain/notifications/notifications.ts';
 import { chatQueue } from './chat/chat-queues.ts';
 import type { TaskDependencies } from './dependencies.ts';
 

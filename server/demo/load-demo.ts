@@ -11,10 +11,9 @@ import { createToken } from '../domain/tokens/change-tokens.ts';
 import { canonicalAddress } from '../domain/users/canonical-address.ts';
 import { Account } from '../entities/account.ts';
 import { Board, Status, Tag } from '../entities/board.ts';
-import { Comment, Follower, Idea, IdeaTag } from '../entities/idea.ts';
+import { Comment, Follower, Idea, IdeaTag, Vote, Voter } from '../entities/idea.ts';
 import { Membership } from '../entities/membership.ts';
 import { User } from '../entities/user.ts';
-import { Vote, Voter } from '../entities/vote.ts';
 import { type DemoBoard, type DemoData, type DemoIdea, readDemoData } from './demo-data.ts';
 import { seededRandom } from './seeded-random.ts';
 

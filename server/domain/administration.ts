@@ -3,29 +3,29 @@ import type { QueryBuilding, Transaction } from '../database/database.ts';
 import type { AdministrationEntryName, AuditActor, AuditEntries } from '../observability/audit-entries.ts';
 import type { AuditLog } from '../observability/audit-log.ts';
 
-/** What an administrative operation is given: no board and no token, but an operator or an account's admin. */
+/** The context of an administrative operation: the database, the time and the person who acts. */
 export interface Administration extends QueryBuilding {
   readonly em: EntityManager;
   readonly now: Date;
-  /** Who acts, for the operations that not everybody may do in an account who may do others. */
+  /** The actor, for operations that not every admin of the account may do. */
   readonly by: AuditActor;
   readonly audit: AuditTrail;
 }
 
-/** Where administrative operations tell what they did. It is in the audit log when they are committed, and only then. */
+/** Records audit entries. They are written to the audit log only when the transaction commits. */
 export interface AuditTrail {
   record<Event extends AdministrationEntryName>(event: Event, fields: WithoutActor<AuditEntries[Event]>): void;
 }
 
-/** The fields of an event but for who did it, which an operation is not told. */
+/** The fields of an event, without the actor: the context adds it. */
 type WithoutActor<Fields> = Omit<Fields, keyof (AuditActor & { by: 'user' })>;
 
-/** The user who acts; null where the operator of the server does, or the server by itself. */
+/** The id of the acting user; null for the operator and for the server itself. */
 export function actingUserOf({ by: actor }: Administration): number | null {
   return actor.by === 'user' ? actor.by_user_id : null;
 }
 
-/** What administrative operations in a transaction are given, where the process has an audit log. */
+/** Builds the context of administrative operations in a transaction, with the audit log of the process. */
 export function administrationIn(
   transaction: Transaction,
   { audit, actor, now }: { audit: AuditLog; actor: AuditActor; now: Date },
@@ -47,16 +47,16 @@ export function administrationIn(
 }
 
 type AdministrationErrorReason =
-  /** A value is not one that the field may have. */
+  /** A value is invalid. */
   | 'invalid'
-  /** What is named does not exist, or belongs to another account. */
+  /** The object does not exist, or it belongs to another account. */
   | 'not_found'
-  /** The state of things does not allow it: a name is taken, something is in use. */
+  /** The current state prevents it: for example, a name is taken. */
   | 'conflict'
-  /** The person or the plan may not do this. */
+  /** The role of the person or the plan of the account does not allow it. */
   | 'forbidden';
 
-/** An administrative operation that is refused. Nothing is written; the message is one line for the person who asked. */
+/** Rejects an administrative operation. The transaction rolls back. The message is one line for the person who acted. */
 export class AdministrationError extends Error {
   override readonly name = 'AdministrationError';
   readonly reason: AdministrationErrorReason;
@@ -68,8 +68,8 @@ export class AdministrationError extends Error {
 }
 
 /**
- * Runs a write, and where it violates one of the constraints named, refuses with the message of that constraint. Asking
- * before the write would leave a gap in which another could take the name.
+ * Runs a write and turns the violation of a constraint into an AdministrationError with the given message. A check before
+ * the write would have a race: another transaction could take the name in between.
  */
 export async function explainViolations<T>(messages: Record<string, string>, write: () => Promise<T>): Promise<T> {
   try {
@@ -83,8 +83,8 @@ export async function explainViolations<T>(messages: Record<string, string>, wri
 }
 
 /**
- * Notes what fields of an entity are, and answers later which of them are different, in the words of the API: for the
- * audit log, which names them and does not repeat what is in them.
+ * Remembers the values of fields of an entity. The returned function lists the fields that changed since then, in snake
+ * case. The audit log names changed fields without their values.
  */
 export function noteFields<Entity extends object>(entity: Entity, names: readonly (keyof Entity & string)[]) {
   const before = names.map(name => comparable(entity[name]));

@@ -1,6 +1,6 @@
 import { type Expression, sql } from 'kysely';
 
-/** Pages count so far, and say that there are more: a larger number tells nobody more, and would cost a scan. */
+/** Pages show larger counts as "more than 1,000", because an exact count would need a scan. */
 export const countLimit = 1000;
 
 /** Counts all rows of a query. */
@@ -8,7 +8,7 @@ export function countAll(rows: Expression<unknown>) {
   return sql<number>`(select count(*) from ${rows} counted)`;
 }
 
-/** Counts the rows of a query, and stops at a limit: by default at one more than countLimit. */
+/** Counts the rows of a query up to a limit. The default is one more than countLimit. */
 export function countOf(rows: Expression<unknown>, limit = countLimit + 1) {
   return sql<number>`(select count(*) from (select from ${rows} one limit ${limit}) counted)`;
 }

@@ -1,6 +1,6 @@
 import { type ErrorKey, type ErrorMeanings, meaningOf, type ValidationIssue } from '../../contract/errors.ts';
 
-/** A request that the domain or its admission refuses, under one of the contract's error keys. */
+/** Rejects a request with an error key of the contract. */
 export class DomainError<K extends ErrorKey = ErrorKey> extends Error {
   readonly key: K;
   readonly issues: ValidationIssue[] | undefined;

@@ -1,9 +1,10 @@
+import type { EventType } from '../../contract/events.ts';
 import { AdministrationError } from './administration.ts';
 import { canonicalAddress, domainInAscii, maxAddressLength, splitAddress } from './users/canonical-address.ts';
 
 /*
- * The forms of what an administrator enters, with the bounds of the schema's constraints: so that the refusal is a
- * sentence instead of the name of a constraint. Each check answers the value to store.
+ * Checks of the fields that administrators enter. They repeat the constraints of the schema, so that an error message is a
+ * sentence instead of the name of a constraint. Each check returns the value to store.
  */
 
 const slugForm = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
@@ -17,16 +18,10 @@ export function checkSlug(value: string): string {
 
 const keyForm = /^[a-z0-9][a-z0-9_-]{0,49}$/;
 
-export function checkStatusKey(value: string): string {
-  return checkKey(value, 'key');
-}
+/** A plan has the form of a key, because a setting lists plans separated by commas. */
+export const checkPlan = (value: string) => checkKey(value, 'plan');
 
-/** Plans are named in a setting with commas between, so their names have the form of a key. */
-export function checkPlan(value: string): string {
-  return checkKey(value, 'plan');
-}
-
-function checkKey(value: string, field: 'key' | 'plan'): string {
+export function checkKey(value: string, field = 'key'): string {
   if (keyForm.test(value)) return value;
   throw invalid(
     `The ${field} ${quote(value)} must be 1 to 50 lower-case letters, digits, hyphens and underscores, beginning with a letter or digit`,
@@ -40,21 +35,18 @@ export function checkColor(value: string): string {
   throw invalid(`The color ${quote(value)} must be # and six hexadecimal digits, such as #0f766e`);
 }
 
-/**
- * Characters that nobody sees: controls, format characters, what fonts leave out, the blank of Braille, and code points that
- * have no character yet.
- */
+/** Control, format, private, unassigned and default-ignorable code points, and the Braille blank. */
 const invisible = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Default_Ignorable_Code_Point}\u2800]/u;
 
 /**
- * An address that could be one: only mail sent to it tells more. It stays as it was typed, but in NFKC: the mailbox that
- * confirms an address must be the one that its canonical form names.
+ * Checks only the form of an address: a confirmation mail has to prove the rest. Normalizes it to NFKC, because the mailbox
+ * that confirms an address must be the one of its canonical form.
  */
 export function checkEmail(value: string): string {
   const typed = value.trim();
   const [unseen] = (typed.length <= maxAddressLength && invisible.exec(typed)) || [];
   if (unseen !== undefined) {
-    throw invalid(`The address has an invisible character, ${codePointOf(unseen)}: type it without`);
+    throw invalid(`The address has an invisible character, ${codePointOf(unseen)}: remove it`);
   }
   if (typed.length <= maxAddressLength && isAddress(typed)) return typed.normalize('NFKC');
   throw invalid(`${quote(value)} is not an e-mail address`);
@@ -73,15 +65,15 @@ function codePointOf(character: string): string {
   return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
 }
 
-/** What a thing is called, on one line. */
+/** A name of one line. */
 export function checkName(value: string, max: number, field = 'name'): string {
   const name = checkText(value, 1, max, field);
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a name must not have.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: a name must not contain them.
   if (/[\u0000-\u001f\u007f]/.test(name)) throw invalid(`The ${field} must be on one line`);
   return name;
 }
 
-/** Text of min to max characters after trimming, counted as PostgreSQL counts them. */
+/** Trims a text and checks its length in code points, as PostgreSQL counts it. */
 export function checkText(value: string, min: number, max: number, field: string): string {
   const text = value.trim();
   // PostgreSQL stores no NUL, and a lone surrogate is no character.
@@ -92,9 +84,16 @@ export function checkText(value: string, min: number, max: number, field: string
   return text;
 }
 
+/** Checks that the types are known and removes duplicates. */
+export function checkEventTypes<Type extends EventType>(values: readonly string[], known: readonly Type[]): Type[] {
+  const unknown = values.find(value => !known.includes(value as Type));
+  if (unknown === undefined) return [...new Set(values as readonly Type[])];
+  throw invalid(`There is no event type ${quote(unknown)}: choose from ${known.join(', ')}`);
+}
+
 const maxQuotedLength = 80;
 
-/** A value in quotation marks, on one line and not without end, for a message. */
+/** Quotes a value for a message, on one line and cut off after 80 characters. */
 export function quote(value: string): string {
   return JSON.stringify(value.length > maxQuotedLength ? `${value.slice(0, maxQuotedLength)}…` : value);
 }

@@ -1,6 +1,6 @@
 import { DomainError } from './domain-error.ts';
 
-/** Where in a list a page begins: after a number of rows, or after the row that a cursor names. */
+/** The start of a page in a list: after an offset or after the row of a cursor. */
 export interface Place {
   perPage: number;
   page: number | null;
@@ -8,7 +8,7 @@ export interface Place {
   cursor: Cursor | undefined;
 }
 
-/** The last row of the page before, by the value that the list is sorted by and its id. */
+/** The sort key and the id of the last row of the previous page. */
 export interface Cursor {
   sort: string;
   key: string | number;
@@ -22,7 +22,7 @@ export interface Page<Row> {
   nextCursor: string | null;
 }
 
-/** Makes a page of rows that were fetched with a limit of one more than the page holds. */
+/** Cuts rows to a page. Fetch one row more than the page holds, which shows that another page follows. */
 export function cutPage<Row>(fetched: Row[], place: Place, cursorOf: (row: Row) => Cursor): Page<Row> {
   const hasMore = fetched.length > place.perPage;
   const rows = hasMore ? fetched.slice(0, place.perPage) : fetched;
@@ -30,18 +30,17 @@ export function cutPage<Row>(fetched: Row[], place: Place, cursorOf: (row: Row) 
   return { rows, place, hasMore, nextCursor: hasMore && last ? encodeCursor(cursorOf(last)) : null };
 }
 
-/** The first rows of a list, and whether there are more of it. */
 export interface FirstRows<Row> {
   rows: Row[];
   hasMore: boolean;
 }
 
-/** What there is of rows that were fetched with a limit of one more. */
+/** Cuts rows to a limit. Fetch one row more than the limit. */
 export function cutRows<Row>(fetched: Row[], limit: number): FirstRows<Row> {
   return { rows: fetched.slice(0, limit), hasMore: fetched.length > limit };
 }
 
-/** The place that a request's page, per_page and cursor name, in a list sorted by sort. */
+/** The place of a request's page, per_page and cursor in a list with the given order. */
 export function placeOf(
   query: { page?: number | undefined; per_page?: number | undefined; cursor?: string | undefined },
   sort: string,
@@ -53,7 +52,7 @@ export function placeOf(
   }
   const page = query.page ?? 1;
   const offset = (page - 1) * perPage;
-  if (!Number.isSafeInteger(offset + perPage + 1)) refuse('page', 'Is further than any list goes');
+  if (!Number.isSafeInteger(offset + perPage + 1)) refuse('page', 'Is too large');
   return { perPage, page, offset, cursor: undefined };
 }
 
@@ -78,7 +77,7 @@ function parseCursor(text: string): Cursor | undefined {
   const [sort, key, id] = parts;
   if (typeof sort !== 'string' || !Number.isSafeInteger(id)) return undefined;
   if (timeSorts.has(sort)) {
-    // Written anew from the date it names: PostgreSQL refuses a 31st of February, JavaScript does not.
+    // Formats the parsed date, because PostgreSQL rejects February 31 and JavaScript does not.
     const time = typeof key === 'string' && timestampText.test(key) ? new Date(key) : undefined;
     return time && !Number.isNaN(time.getTime()) ? { sort, key: time.toISOString(), id } : undefined;
   }

@@ -1,25 +1,25 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 
-/** Encrypts what the database must not show. A purpose, such as 'webhook secret', opens nothing of another one. */
+/** Encrypts secrets for the database. A secret opens only with its own purpose, such as 'webhook secret'. */
 export interface SecretBox {
   seal(plaintext: string, purpose: string): Buffer;
   open(sealed: Uint8Array, purpose: string): string;
 }
 
-/** A secret cannot be read: it was sealed under another application key, or changed. */
+/** A secret cannot be decrypted: it was changed, or encrypted with another application key. */
 export class SecretBoxError extends Error {
   override readonly name = 'SecretBoxError';
 }
 
-/** How a sealed secret begins: AES-256-GCM, then the nonce, the tag and the ciphertext. */
+/** The first byte of a sealed secret, for AES-256-GCM. The nonce, the tag and the ciphertext follow. */
 const version = 1;
 const nonceBytes = 12;
 const tagBytes = 16;
 const headBytes = 1 + nonceBytes + tagBytes;
 
 /**
- * AES-256-GCM under a key that is derived from the application key, with a random nonce: at 2^32 secrets under one key
- * a nonce could come twice, which no installation comes near.
+ * Uses AES-256-GCM with a key that is derived from the application key, and a random nonce for each secret. Nonces may
+ * repeat after about 2^32 secrets, far more than any installation has.
  */
 export function buildSecretBox(appKey: Uint8Array): SecretBox {
   const key = Buffer.from(hkdfSync('sha256', appKey, '', 'idea-board secret box 1', 32));

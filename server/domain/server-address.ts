@@ -13,7 +13,7 @@ export async function recordServerAddress(db: Queryable, address: string, now: D
   await db.query(recordAddress, { address, now });
 }
 
-/** The address of the server that started last; undefined if none has started on this database. */
+/** Reads the address of the last started server; undefined if no server has used this database. */
 export async function readServerAddress({ db }: QueryBuilding): Promise<string | undefined> {
   const server = await db.selectFrom('heartbeats').select('address').where('name', '=', 'server').executeTakeFirst();
   return server?.address ?? undefined;

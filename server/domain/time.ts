@@ -1,4 +1,4 @@
-/** The time, as a dependency, so that the edges of a window can be tested exactly. */
+/** The clock is a dependency, so that tests can set the exact time. */
 export interface Clock {
   now(): Date;
 }

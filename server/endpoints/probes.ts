@@ -9,7 +9,7 @@ export function probeEndpoints(server: ServerDependencies): Pick<Endpoints, 'get
 
     getReadiness: async ({ request, reply }) => {
       reply.header('Cache-Control', 'no-store');
-      // No check has failed, so nothing is recorded: a stop is the operator's own doing, and in the server's log.
+      // Records no failed check, because the server stops on purpose, and its log says so.
       if (request.server.isDraining) return { status: 503, body: { ok: false } };
       const failed = await checkReadiness();
       return failed.length === 0 ? { status: 200, body: { ok: true } } : { status: 503, body: { ok: false } };

@@ -4,14 +4,13 @@ import { Board, Status, Tag } from './board.ts';
 import { ChatChannel } from './chat-channel.ts';
 import { Event, ExtensionSubscription, Notification } from './event.ts';
 import { Heartbeat } from './heartbeat.ts';
-import { Comment, Follower, Idea, IdeaTag, Merge } from './idea.ts';
+import { Comment, Follower, Idea, IdeaTag, Merge, Vote, Voter } from './idea.ts';
 import { Membership, UserBlock } from './membership.ts';
 import { OauthRecord } from './oauth-record.ts';
 import { PasswordLink, Session, SignInMethod, User } from './user.ts';
-import { Vote, Voter } from './vote.ts';
 import { WebhookAttempt, WebhookDelivery, WebhookEndpoint } from './webhook.ts';
 
-/** Every entity, for the ORM and for the test that holds them equal to the migrated schema. */
+/** Every entity, for the ORM and for the test that compares them with the migrated schema. */
 export const entities = [
   Account,
   ApiToken,

@@ -1,14 +1,10 @@
-import { defineEntity, p } from '@mikro-orm/core';
-import { timestamp } from './columns.ts';
+import { p } from '@mikro-orm/core';
+import { defineTable, timestamp } from './columns.ts';
 
-/** When a periodic job last ran, or the server last started. */
-export const Heartbeat = defineEntity({
-  name: 'Heartbeat',
-  tableName: 'heartbeats',
-  properties: {
-    name: p.text().primary(),
-    recordedAt: timestamp(),
-    /** Where people reach the server; null for a job. */
-    address: p.text().nullable(),
-  },
+/** The time of the last run of a periodic job, or of the last start of a server. */
+export const Heartbeat = defineTable('Heartbeat', 'heartbeats', {
+  name: p.text().primary(),
+  recordedAt: timestamp(),
+  /** The address of the server; null for a job. */
+  address: p.text().nullable(),
 });

@@ -1,10 +1,10 @@
-import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import { bigint, creationTime } from './columns.ts';
+import { type InferEntity, p } from '@mikro-orm/core';
+import { bigint, creationTime, defineTable } from './columns.ts';
 
 export const roles = ['owner', 'admin', 'moderator', 'member'] as const;
 export type Role = (typeof roles)[number];
 
-/** With an article, for sentences. */
+/** Roles with an article, for sentences. */
 export const asRole: Record<Role, string> = {
   owner: 'an owner',
   admin: 'an admin',
@@ -12,25 +12,17 @@ export const asRole: Record<Role, string> = {
   member: 'a member',
 };
 
-export const Membership = defineEntity({
-  name: 'Membership',
-  tableName: 'memberships',
-  properties: {
-    accountId: bigint().primary(),
-    userId: bigint().primary(),
-    role: p.text().$type<Role>(),
-    createdAt: creationTime(),
-  },
+export const Membership = defineTable('Membership', 'memberships', {
+  accountId: bigint().primary(),
+  userId: bigint().primary(),
+  role: p.text().$type<Role>(),
+  createdAt: creationTime(),
 });
 export type Membership = InferEntity<typeof Membership>;
 
-export const UserBlock = defineEntity({
-  name: 'UserBlock',
-  tableName: 'user_blocks',
-  properties: {
-    accountId: bigint().primary(),
-    userId: bigint().primary(),
-    reason: p.text().default(''),
-    createdAt: creationTime(),
-  },
+export const UserBlock = defineTable('UserBlock', 'user_blocks', {
+  accountId: bigint().primary(),
+  userId: bigint().primary(),
+  reason: p.text().default(''),
+  createdAt: creationTime(),
 });

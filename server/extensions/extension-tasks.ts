@@ -3,9 +3,7 @@ import { z } from 'zod';
 import type { Queryable } from '../database/database.ts';
 import { inTime } from '../database/in-time.ts';
 import { type Arguments, query } from '../database/query.ts';
-import { findAccountOfEvent } from '../domain/events/find-account-of-event.ts';
-import { presentEvent } from '../domain/events/present-event.ts';
-import { recordedEventOf } from '../domain/events/recorded-event.ts';
+import { findAccountOfEvent, presentEvent, recordedEventOf } from '../domain/events/recorded-event.ts';
 import { buildContext, type ContextDependencies } from './context.ts';
 import type { Extension, ExtensionEvent, JobContext } from './extension.ts';
 import {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createChannel } from '../../server/domain/chat/channels.ts';
 import { chatUrlPurpose } from '../../server/domain/chat/chat-url.ts';
-import { createChannel } from '../../server/domain/chat/create-channel.ts';
 import type { ChatKind } from '../../server/entities/chat-channel.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { createBoard, createMember, createWorld, type World } from '../helpers/fixtures.ts';
@@ -107,7 +107,7 @@ describe('a channel', () => {
   test('an invalid channel is refused with the reason, and the form keeps all values but the URL', async () => {
     const cases: [Record<string, string>, string][] = [
       [{ url: '' }, 'is not a URL'],
-      [{ kind: 'discord' }, 'must be that of an incoming webhook'],
+      [{ kind: 'discord' }, 'must be the URL of an incoming webhook'],
       [{ kind: 'mattermost', url: 'http://10.0.0.8/hooks/a-secret-path' }, 'the public internet'],
       [{ kind: 'irc' }, 'Choose a chat'],
       [{ board: '' }, 'Choose a board'],

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { listDeliveryPage } from '../../server/domain/webhooks/list-delivery-page.ts';
+import { listDeliveryPage } from '../../server/domain/webhooks/list-deliveries.ts';
 import type { DeliveryState } from '../../server/entities/webhook.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { createWorld, type World } from '../helpers/fixtures.ts';

@@ -1,7 +1,7 @@
-import { createChannel } from '../../server/domain/chat/create-channel.ts';
+import { createChannel } from '../../server/domain/chat/channels.ts';
 import { inviteMember } from '../../server/domain/invitations/invite-member.ts';
 import { mergeIdea } from '../../server/domain/merging/merge-idea.ts';
-import { followIdea } from '../../server/domain/notifications/follow-idea.ts';
+import { followIdea } from '../../server/domain/notifications/followers.ts';
 import { setIdeaStatus } from '../../server/domain/statuses/set-idea-status.ts';
 import { blockUser } from '../../server/domain/users/block-user.ts';
 import { createBoard, createMember, createTag, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';

@@ -184,7 +184,7 @@ describe('addresses that only look alike', () => {
     const owner = await signedIn(server, world.ownerId);
     const answer = await owner.submit(invitations, invitations, { email: 'ada\u200b@example.com', role: 'member' });
     expect(answer.status).toBe(422);
-    expect(answer.html).toContain('The address has an invisible character, U+200B: type it without');
+    expect(answer.html).toContain('The address has an invisible character, U+200B: remove it');
     expect(await server.sql('select from invitations where account_id = $1', [world.accountId])).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { commentOnIdea } from '../../server/domain/comments/comments.ts';
-import { followIdea } from '../../server/domain/notifications/follow-idea.ts';
+import { followIdea } from '../../server/domain/notifications/followers.ts';
 import { setIdeaStatus } from '../../server/domain/statuses/set-idea-status.ts';
 import { createMember, createUser, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
 import { runJobs } from '../helpers/jobs.ts';

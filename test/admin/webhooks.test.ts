@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { queryOfText } from '../../server/database/query.ts';
-import { sendTestEvent } from '../../server/domain/webhooks/send-test-event.ts';
+import { sendTestEvent } from '../../server/domain/webhooks/queue-deliveries.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { createMember, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
 import { type Receiver, startReceiver } from '../helpers/receiver.ts';

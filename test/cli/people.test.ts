@@ -63,7 +63,7 @@ test.concurrent('a chat channel is created, listed, disabled, enabled and delete
 test.concurrent('chat create refuses a URL of another chat without repeating the URL', async ({ world, cli }) => {
   expect(world.boardSlug).toBe('web-app');
   const refusal = await cli.refusal('chat', 'create', '--kind', 'discord', '--url', slackUrl);
-  expect(refusal).toBe('The URL must be that of an incoming webhook, such as https://discord.com/api/webhooks/…');
+  expect(refusal).toBe('The URL must be the URL of an incoming webhook, such as https://discord.com/api/webhooks/…');
   const { exitCode, stderr } = await cli.run(
     'chat',
     'create',

@@ -1,9 +1,8 @@
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { IdeaBoardError, verifyWebhook, type WebhookErrorKey, WebhookVerificationError } from '../../client/main.ts';
-import { requireWebhook } from '../../server/domain/webhooks/find-webhook.ts';
-import { rotateWebhookSecret } from '../../server/domain/webhooks/rotate-webhook-secret.ts';
-import { sendTestEvent } from '../../server/domain/webhooks/send-test-event.ts';
+import { requireWebhook, rotateWebhookSecret } from '../../server/domain/webhooks/edit-webhook.ts';
+import { sendTestEvent } from '../../server/domain/webhooks/queue-deliveries.ts';
 import { createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
 import { runJobs } from '../helpers/jobs.ts';
 import { type Received, startReceiverForTest } from '../helpers/receiver.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Vote, Voter } from '../../server/entities/vote.ts';
+import { Vote, Voter } from '../../server/entities/idea.ts';
 import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
 import {
   createBoard,

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { chatUrlPurpose } from '../../server/domain/chat/chat-url.ts';
 import { mergeIdea } from '../../server/domain/merging/merge-idea.ts';
-import { followIdea } from '../../server/domain/notifications/follow-idea.ts';
-import { listNotifications } from '../../server/domain/notifications/list-notifications.ts';
+import { followIdea } from '../../server/domain/notifications/followers.ts';
+import { listNotifications } from '../../server/domain/notifications/notifications.ts';
 import type { ExtensionEvent } from '../../server/extensions/extension.ts';
 import { renewSubscriptions } from '../../server/extensions/subscriptions.ts';
 import { extensionOf } from '../extensions/with-extensions.ts';

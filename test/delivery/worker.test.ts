@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { sendTestEvent } from '../../server/domain/webhooks/send-test-event.ts';
+import { sendTestEvent } from '../../server/domain/webhooks/queue-deliveries.ts';
 import { loadChildServer } from '../helpers/child-servers.ts';
 import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
 import { createWorld, insertIdea } from '../helpers/fixtures.ts';

@@ -91,7 +91,7 @@ describe('an entered address', () => {
     ['character of private use', 'ada\ue000@example.com', 'U+E000'],
     ['control character', 'ada\u0007@example.com', 'U+0007'],
   ])('an address with a %s is refused, and the message names the character', (_, address, codePoint) => {
-    expect(() => checkEmail(address)).toThrow(`The address has an invisible character, ${codePoint}: type it without`);
+    expect(() => checkEmail(address)).toThrow(`The address has an invisible character, ${codePoint}: remove it`);
   });
 
   test.each([

@@ -2,7 +2,7 @@ import { Webhook } from 'standardwebhooks';
 import { expect } from 'vitest';
 import type { Administration } from '../../server/domain/administration.ts';
 import { buildSecretBox } from '../../server/domain/secret-box.ts';
-import { createWebhook, type NewWebhook } from '../../server/domain/webhooks/create-webhook.ts';
+import { createWebhook, type NewWebhook } from '../../server/domain/webhooks/edit-webhook.ts';
 import { operatorIn } from './administration.ts';
 import type { TestDatabase } from './database.ts';
 import type { World } from './fixtures.ts';

@@ -2,9 +2,13 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createAccount, updateAccount } from '../../server/domain/accounts/edit-account.ts';
 import { type Administration, administrationIn } from '../../server/domain/administration.ts';
 import { createBoard, updateBoard } from '../../server/domain/boards/edit-board.ts';
-import { deleteChannel, disableChannel, enableChannel } from '../../server/domain/chat/change-channels.ts';
-import { createChannel } from '../../server/domain/chat/create-channel.ts';
-import { testChannel } from '../../server/domain/chat/test-channel.ts';
+import {
+  createChannel,
+  deleteChannel,
+  disableChannel,
+  enableChannel,
+  testChannel,
+} from '../../server/domain/chat/channels.ts';
 import {
   cancelAccountDeletion,
   cancelUserDeletion,
@@ -19,8 +23,8 @@ import { addMember, removeMember, setMemberRole } from '../../server/domain/memb
 import { mergeIdea, unmergeIdea } from '../../server/domain/merging/merge-idea.ts';
 import { findModerator } from '../../server/domain/moderation/find-moderator.ts';
 import { approveIdea, rejectIdea } from '../../server/domain/moderation/moderate-idea.ts';
-import { followIdea, unfollowIdea } from '../../server/domain/notifications/follow-idea.ts';
-import { markRead } from '../../server/domain/notifications/mark-read.ts';
+import { followIdea, unfollowIdea } from '../../server/domain/notifications/followers.ts';
+import { markRead } from '../../server/domain/notifications/notifications.ts';
 import { refuseConsent } from '../../server/domain/oauth/grants.ts';
 import { storeRecord } from '../../server/domain/oauth/records.ts';
 import type { WriteOperation } from '../../server/domain/operation.ts';
@@ -34,15 +38,16 @@ import { createToken, revokeToken } from '../../server/domain/tokens/change-toke
 import { blockUser, unblockUser } from '../../server/domain/users/block-user.ts';
 import { requestAddress } from '../../server/domain/users/change-address.ts';
 import { createUser as makeUser, updateUser } from '../../server/domain/users/edit-user.ts';
-import { createWebhook } from '../../server/domain/webhooks/create-webhook.ts';
-import { deleteWebhook } from '../../server/domain/webhooks/delete-webhook.ts';
-import { disableWebhook } from '../../server/domain/webhooks/disable-webhook.ts';
-import { enableWebhook } from '../../server/domain/webhooks/enable-webhook.ts';
-import { requireWebhook } from '../../server/domain/webhooks/find-webhook.ts';
-import { redeliverDeadSince } from '../../server/domain/webhooks/redeliver.ts';
-import { rotateWebhookSecret } from '../../server/domain/webhooks/rotate-webhook-secret.ts';
-import { sendTestEvent } from '../../server/domain/webhooks/send-test-event.ts';
-import { updateWebhook } from '../../server/domain/webhooks/update-webhook.ts';
+import {
+  createWebhook,
+  deleteWebhook,
+  disableWebhook,
+  enableWebhook,
+  requireWebhook,
+  rotateWebhookSecret,
+  updateWebhook,
+} from '../../server/domain/webhooks/edit-webhook.ts';
+import { redeliverDeadSince, sendTestEvent } from '../../server/domain/webhooks/queue-deliveries.ts';
 import { Account } from '../../server/entities/account.ts';
 import { Board } from '../../server/entities/board.ts';
 import { User } from '../../server/entities/user.ts';

@@ -1,11 +1,16 @@
 import type { ServerDependencies } from '../../dependencies.ts';
 import { AdministrationError } from '../../domain/administration.ts';
 import { listBoardNames, type NamedBoard } from '../../domain/boards/list-boards.ts';
-import { deleteChannel, disableChannel, enableChannel } from '../../domain/chat/change-channels.ts';
-import { chatEventTypes } from '../../domain/chat/chat-event-types.ts';
-import { createChannel } from '../../domain/chat/create-channel.ts';
+import {
+  chatEventTypes,
+  createChannel,
+  deleteChannel,
+  disableChannel,
+  enableChannel,
+  type PostTest,
+  testChannel,
+} from '../../domain/chat/channels.ts';
 import { type ChannelListing, listChannelPage, readChannel } from '../../domain/chat/list-channels.ts';
-import { type PostTest, testChannel } from '../../domain/chat/test-channel.ts';
 import { buildSecretBox } from '../../domain/secret-box.ts';
 import { type ChatKind, chatKinds } from '../../entities/chat-channel.ts';
 import { buildAddressGuard } from '../../outgoing/address-guard.ts';

@@ -3,7 +3,7 @@ import { type CommentView, commentSort, listComments } from '../../domain/commen
 import { DomainError } from '../../domain/domain-error.ts';
 import { type IdeaView, readIdea } from '../../domain/ideas/read-idea.ts';
 import { listMergedIdeas, type MergedIdea, mergedSort } from '../../domain/merging/list-merged-ideas.ts';
-import { isFollowing } from '../../domain/notifications/follow-idea.ts';
+import { isFollowing } from '../../domain/notifications/followers.ts';
 import { type PersonView, readPeople } from '../../domain/users/read-people.ts';
 import { presentIdea } from '../../pages/public-board/present-idea.ts';
 import { shortLine } from '../../text/plain-text.ts';

@@ -1,7 +1,7 @@
 import { StatusKey } from '../../../contract/status.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { readRejectedIdea } from '../../domain/moderation/list-submissions.ts';
-import { followIdea, unfollowIdea } from '../../domain/notifications/follow-idea.ts';
+import { followIdea, unfollowIdea } from '../../domain/notifications/followers.ts';
 import { setIdeaStatus } from '../../domain/statuses/set-idea-status.ts';
 import { addIdeaTag, removeIdeaTag } from '../../domain/tags/tag-idea.ts';
 import { shortLine } from '../../text/plain-text.ts';

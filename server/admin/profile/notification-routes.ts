@@ -1,9 +1,7 @@
 import { ideaUrl } from '../../domain/ideas/present-idea.ts';
-import { unfollowIdea } from '../../domain/notifications/follow-idea.ts';
-import { listFollowedIdeas } from '../../domain/notifications/list-followed-ideas.ts';
-import { listNotifications, type NotificationView } from '../../domain/notifications/list-notifications.ts';
-import { markRead } from '../../domain/notifications/mark-read.ts';
+import { listFollowedIdeas, unfollowIdea } from '../../domain/notifications/followers.ts';
 import { notificationKinds, wordsOf } from '../../domain/notifications/notification-words.ts';
+import { listNotifications, markRead, type NotificationView } from '../../domain/notifications/notifications.ts';
 import { cutRows } from '../../domain/pagination.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import { ideaPath } from '../../pages/public-board/present-idea.ts';

@@ -1,8 +1,7 @@
 import { AdministrationError } from '../../domain/administration.ts';
-import { listDeliveryPage } from '../../domain/webhooks/list-delivery-page.ts';
+import { listDeliveryPage, readDelivery } from '../../domain/webhooks/list-deliveries.ts';
 import { mostPendingCounted, readWebhook } from '../../domain/webhooks/list-webhooks.ts';
-import { readDelivery } from '../../domain/webhooks/read-delivery.ts';
-import { redeliver, redeliverDeadSince } from '../../domain/webhooks/redeliver.ts';
+import { redeliver, redeliverDeadSince } from '../../domain/webhooks/queue-deliveries.ts';
 import type { DeliveryState } from '../../entities/webhook.ts';
 import type { Problem } from '../shell/form.ts';
 import type { Route, Visit } from '../shell/visit.ts';

@@ -1,5 +1,4 @@
-import type { DeliverySummary } from '../../domain/webhooks/list-delivery-page.ts';
-import type { AttemptDetails, DeliveryDetails } from '../../domain/webhooks/read-delivery.ts';
+import type { AttemptDetails, DeliveryDetails, DeliverySummary } from '../../domain/webhooks/list-deliveries.ts';
 import type { DeliveryState } from '../../entities/webhook.ts';
 import { quotationOf } from '../../pages/shell/quotation.ts';
 import { showStored, showTime } from '../shell/show.ts';

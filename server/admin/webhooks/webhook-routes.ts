@@ -2,24 +2,24 @@ import type { ServerDependencies } from '../../dependencies.ts';
 import type { Administration } from '../../domain/administration.ts';
 import { listBoardNames } from '../../domain/boards/list-boards.ts';
 import { buildSecretBox } from '../../domain/secret-box.ts';
-import { createWebhook } from '../../domain/webhooks/create-webhook.ts';
-import { deleteWebhook } from '../../domain/webhooks/delete-webhook.ts';
-import { disableWebhook } from '../../domain/webhooks/disable-webhook.ts';
-import { enableWebhook } from '../../domain/webhooks/enable-webhook.ts';
-import { requireWebhook } from '../../domain/webhooks/find-webhook.ts';
+import {
+  createWebhook,
+  defaultOverlapHours,
+  deleteWebhook,
+  disableWebhook,
+  enableWebhook,
+  maxOverlapHours,
+  requireWebhook,
+  rotateWebhookSecret,
+  updateWebhook,
+} from '../../domain/webhooks/edit-webhook.ts';
 import {
   listWebhookPage,
   mostPendingCounted,
   readWebhook,
   type WebhookListing,
 } from '../../domain/webhooks/list-webhooks.ts';
-import {
-  defaultOverlapHours,
-  maxOverlapHours,
-  rotateWebhookSecret,
-} from '../../domain/webhooks/rotate-webhook-secret.ts';
-import { sendTestEvent } from '../../domain/webhooks/send-test-event.ts';
-import { updateWebhook } from '../../domain/webhooks/update-webhook.ts';
+import { sendTestEvent } from '../../domain/webhooks/queue-deliveries.ts';
 import { buildAddressGuard } from '../../outgoing/address-guard.ts';
 import { boardOptions, chosenBoard } from '../shell/choices.ts';
 import { newFormId, type Problem, requireFirst } from '../shell/form.ts';

@@ -1,6 +1,5 @@
 import type { Config } from '../../config.ts';
-import type { OpenedChannel } from '../../domain/chat/find-channel.ts';
-import type { PostTest } from '../../domain/chat/test-channel.ts';
+import type { OpenedChannel, PostTest } from '../../domain/chat/channels.ts';
 import { systemClock } from '../../domain/time.ts';
 import { buildAddressGuard } from '../../outgoing/address-guard.ts';
 import { buildOutgoingRequests, type OutgoingRequests } from '../../outgoing/outgoing-request.ts';

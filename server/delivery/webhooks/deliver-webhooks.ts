@@ -2,7 +2,7 @@ import type { Task } from 'graphile-worker';
 import { sql } from 'kysely';
 import { z } from 'zod';
 import { type Arguments, query } from '../../database/query.ts';
-import { killPendingDeliveries } from '../../domain/webhooks/disable-webhook.ts';
+import { killPendingDeliveries } from '../../domain/webhooks/disable-endpoint.ts';
 import {
   type AccountEndpoint,
   type Lane,

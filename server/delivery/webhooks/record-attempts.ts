@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { coalesceCallsByAccount } from '../../database/coalesce-calls.ts';
 import type { Database, Queryable, Transaction } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
-import { disableEndpoint } from '../../domain/webhooks/disable-webhook.ts';
+import { disableEndpoint } from '../../domain/webhooks/disable-endpoint.ts';
 import { type AccountEndpoint, type Lane, wakeLanes } from '../../domain/webhooks/wake-lanes.ts';
 import type { AuditLog } from '../../observability/audit-log.ts';
 import { nextTry, retryPolicies } from '../retry-policy.ts';

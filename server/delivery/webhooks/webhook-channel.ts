@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { writeEvent } from '../../domain/events/present-event.ts';
+import { writeEvent } from '../../domain/events/recorded-event.ts';
 import { SecretBoxError } from '../../domain/secret-box.ts';
 import { secretPurpose, signingKey } from '../../domain/webhooks/webhook-secret.ts';
 import { type Channel, post } from '../channel.ts';

@@ -3,8 +3,7 @@ import { Board, Status } from '../../entities/board.ts';
 import { type Administration, AdministrationError, explainViolations, noteFields } from '../administration.ts';
 import { checkName, checkSlug, checkText } from '../fields.ts';
 
-interface NewBoard {
-  accountId: number;
+interface BoardFields {
   slug: string;
   name: string;
   description?: string;
@@ -22,18 +21,20 @@ export const defaultStatuses: { key: string; category: StatusCategory; label: st
   { key: 'archived', category: 'archived', label: 'Archived' },
 ];
 
-/** Every answer of GET /api/v1/board carries the description, and no constraint bounds it. */
+/** Bounds the responses of GET /api/v1/board. The database has no constraint for it. */
 export const maxDescriptionLength = 5000;
 
 /** Creates a board with the six default statuses. */
-export async function createBoard(admin: Administration, input: NewBoard): Promise<Board> {
-  const { accountId } = input;
+export async function createBoard(
+  admin: Administration,
+  { accountId, ...input }: BoardFields & { accountId: number },
+): Promise<Board> {
   const slug = checkSlug(input.slug);
   const board = admin.em.create(Board, {
     accountId,
     slug,
     name: checkName(input.name, 100),
-    description: checkText(input.description ?? '', 0, maxDescriptionLength, 'description'),
+    description: checkDescription(input.description ?? ''),
     preModeration: input.preModeration ?? false,
     isPublic: input.isPublic ?? false,
     createdAt: admin.now,
@@ -48,29 +49,28 @@ export async function createBoard(admin: Administration, input: NewBoard): Promi
   return board;
 }
 
+function checkDescription(description: string): string {
+  return checkText(description, 0, maxDescriptionLength, 'description');
+}
+
 function boardSlugTaken(slug: string) {
   return {
     boards_account_id_slug_key: `Another board of the account has the slug ${slug}`,
-    // It may be another account's, whose name is nobody else's business.
+    // The board may belong to another account, so the message does not name the account.
     boards_public_slug_key: `Another public board has the slug ${slug}, and with it the page /b/${slug}`,
   };
 }
 
-/** What is left out stays as it is; null takes a bound of a window away. */
-export interface BoardChanges {
-  name?: string;
-  slug?: string;
-  description?: string;
+/** Null removes a bound of a window. */
+export interface BoardChanges extends Partial<BoardFields> {
   isFrozen?: boolean;
-  preModeration?: boolean;
-  isPublic?: boolean;
   submissionsOpenAt?: Date | null;
   submissionsCloseAt?: Date | null;
   votingOpenAt?: Date | null;
   votingCloseAt?: Date | null;
 }
 
-/** The settings of a board of which the audit log tells that they were changed. Of a freeze it tells by itself. */
+/** The settings in the audit entry board.updated. A freeze has its own entry. */
 const settings = [
   'name',
   'slug',
@@ -89,9 +89,7 @@ export async function updateBoard(admin: Administration, board: Board, changes: 
   const changedFields = noteFields(board, settings);
   if (name !== undefined) board.name = checkName(name, 100);
   if (slug !== undefined) board.slug = checkSlug(slug);
-  if (description !== undefined) {
-    board.description = checkText(description, 0, maxDescriptionLength, 'description');
-  }
+  if (description !== undefined) board.description = checkDescription(description);
   admin.em.assign(board, others);
   checkWindow('submission', board.submissionsOpenAt, board.submissionsCloseAt);
   checkWindow('voting', board.votingOpenAt, board.votingCloseAt);
@@ -99,7 +97,7 @@ export async function updateBoard(admin: Administration, board: Board, changes: 
   await explainViolations(
     {
       ...boardSlugTaken(board.slug),
-      // Two who each move one end of a window pass the check above, on what they read.
+      // Two concurrent changes, each of one end of a window, both pass the check above.
       boards_submissions_check: windowMessage('submission'),
       boards_voting_check: windowMessage('voting'),
     },

@@ -2,7 +2,7 @@ import { Board } from '../../entities/board.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { quote } from '../fields.ts';
 
-/** What names a board in a statement. */
+/** The key of a board. */
 export interface BoardOfAccount {
   id: number;
   accountId: number;
@@ -12,17 +12,14 @@ export function requireBoard(admin: Administration, accountId: number, slug: str
   return admin.em.findOneOrFail(Board, { accountId, slug }, { failHandler: () => notFound(slug) });
 }
 
-/** Somebody else changed the board after the page with its settings was opened. */
+/** Another person changed the board after the page with its settings was opened. */
 export class BoardChangedError extends AdministrationError {
   constructor() {
     super('conflict', 'The board was changed since the page was opened');
   }
 }
 
-/**
- * Locks the board for a change by a person who saw its settings. Refuses if the board changed after seenAt, which is in
- * RFC 3339.
- */
+/** Locks a board for a change. Throws if its settings changed after the person saw them. seenAt is in RFC 3339. */
 export async function requireBoardAsSeen(
   admin: Administration,
   accountId: number,
@@ -32,8 +29,7 @@ export async function requireBoardAsSeen(
   const locked = await admin.db
     .selectFrom('boards')
     .select('id')
-    .where('account_id', '=', accountId)
-    .where('slug', '=', slug)
+    .where(row => row.and({ account_id: accountId, slug }))
     .forNoKeyUpdate()
     .executeTakeFirstOrThrow(() => notFound(slug));
   const board = await admin.em.findOneOrFail(Board, { id: locked.id, accountId });
@@ -41,13 +37,12 @@ export async function requireBoardAsSeen(
   return board;
 }
 
-/** Makes those who change the board's status registry wait for each other, and for ideas being submitted. */
+/** Serializes changes of the board's status registry with each other and with submissions of ideas. */
 export async function lockBoard(admin: Administration, board: BoardOfAccount) {
   await admin.db
     .selectFrom('boards')
     .select('id')
-    .where('account_id', '=', board.accountId)
-    .where('id', '=', board.id)
+    .where(row => row.and({ account_id: board.accountId, id: board.id }))
     .forNoKeyUpdate()
     .execute();
 }

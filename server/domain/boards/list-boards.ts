@@ -1,24 +1,24 @@
-import type { ExpressionBuilder, InferResult } from 'kysely';
+import type { ExpressionBuilder } from 'kysely';
 import type { QueryBuilding } from '../../database/database.ts';
 import type { Tables } from '../../database/tables.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { countAll, countOf } from '../bounded-count.ts';
 import type { BoardOfAccount } from './find-board.ts';
 
-export type BoardListing = InferResult<ReturnType<typeof boardListings>>[number];
+const windows = ['b.submissions_open_at', 'b.submissions_close_at', 'b.voting_open_at', 'b.voting_close_at'] as const;
 
 function boardListings({ db }: Administration, accountId: number) {
   return db
     .selectFrom('boards as b')
     .select(['b.id', 'b.slug', 'b.name', 'b.description', 'b.is_frozen', 'b.pre_moderation', 'b.is_public'])
-    .select(['b.submissions_open_at', 'b.submissions_close_at', 'b.voting_open_at', 'b.voting_close_at'])
+    .select(windows)
     .select(b => countAll(pendingOn(b, accountId)).as('pending_count'))
     .select(['b.created_at', 'b.updated_at'])
     .where('b.account_id', '=', accountId)
     .orderBy('b.slug');
 }
 
-/** The ideas that await approval on a board b, to be counted. */
+/** The pending ideas of a board b, for a count. */
 function pendingOn(b: ExpressionBuilder<Tables & { b: Tables['boards'] }, 'b'>, accountId: number) {
   return b
     .selectFrom('statuses as s')
@@ -28,8 +28,9 @@ function pendingOn(b: ExpressionBuilder<Tables & { b: Tables['boards'] }, 'b'>, 
     .where('i.moderation_state', '=', 'pending');
 }
 
-/** Lists the boards of an account. */
-export function listBoards(admin: Administration, accountId: number): Promise<BoardListing[]> {
+export type BoardListing = Awaited<ReturnType<typeof listBoards>>[number];
+
+export function listBoards(admin: Administration, accountId: number) {
   return boardListings(admin, accountId).execute();
 }
 
@@ -39,12 +40,11 @@ export function readBoardListing(admin: Administration, board: BoardOfAccount): 
     .executeTakeFirstOrThrow(() => new AdministrationError('not_found', 'The board is gone'));
 }
 
-/** A board, for those who choose one. */
+/** A board in a list of choices. */
 export type NamedBoard = Pick<BoardListing, 'id' | 'slug' | 'name'>;
 
-/** Lists the boards of an account by slug, with their names alone. */
-export function listBoardNames(admin: Administration, accountId: number): Promise<NamedBoard[]> {
-  return admin.db
+export function listBoardNames({ db }: Administration, accountId: number): Promise<NamedBoard[]> {
+  return db
     .selectFrom('boards')
     .select(['id', 'slug', 'name'])
     .where('account_id', '=', accountId)
@@ -52,21 +52,9 @@ export function listBoardNames(admin: Administration, accountId: number): Promis
     .execute();
 }
 
-/** A board as a list of boards shows it. */
-export type BoardOverview = InferResult<ReturnType<typeof boardOverviews>>[number];
+export type BoardOverview = Awaited<ReturnType<typeof listBoardOverviews>>[number];
 
-/** Like boardListings, but a count is quick where much awaits approval. */
-function boardOverviews({ db }: Administration, accountId: number) {
-  return db
-    .selectFrom('boards as b')
-    .select(['b.id', 'b.slug', 'b.name', 'b.is_frozen', 'b.pre_moderation', 'b.is_public'])
-    .select(['b.submissions_open_at', 'b.submissions_close_at', 'b.voting_open_at', 'b.voting_close_at'])
-    .select(b => countOf(pendingOn(b, accountId)).as('pending_count'))
-    .where('b.account_id', '=', accountId)
-    .orderBy('b.slug');
-}
-
-/** Which boards are listed: all, or only the public ones, or only those with ideas that await approval. */
+/** Selects public boards, boards with pending ideas, or all. */
 interface Choice {
   isPublic?: boolean;
   hasPending?: boolean;
@@ -74,15 +62,21 @@ interface Choice {
   offset?: number;
 }
 
-/** Lists some of the boards of an account by slug, and how much awaits approval, counted as far as countLimit. */
+/** Lists boards of an account by slug, with their pending ideas counted up to countLimit. */
 export function listBoardOverviews(
-  admin: Administration,
+  { db }: Administration,
   accountId: number,
   { isPublic = false, hasPending = false, limit, offset = 0 }: Choice,
-): Promise<BoardOverview[]> {
-  return boardOverviews(admin, accountId)
+) {
+  return db
+    .selectFrom('boards as b')
+    .select(['b.id', 'b.slug', 'b.name', 'b.is_frozen', 'b.pre_moderation', 'b.is_public'])
+    .select(windows)
+    .select(b => countOf(pendingOn(b, accountId)).as('pending_count'))
+    .where('b.account_id', '=', accountId)
     .$if(isPublic, boards => boards.where('b.is_public', '=', true))
     .$if(hasPending, boards => boards.where(b => b(countOf(pendingOn(b, accountId), 1), '>', 0)))
+    .orderBy('b.slug')
     .limit(limit)
     .offset(offset)
     .execute();
@@ -90,10 +84,10 @@ export function listBoardOverviews(
 
 export type ModeratedBoard = Awaited<ReturnType<typeof listModeratedBoards>>[number];
 
-/** To count a long queue to its end would cost more than the page that shows its beginning. */
+/** An exact count of a long queue would cost more than the page that shows its beginning. */
 export const maxPendingCount = 100;
 
-/** Lists the boards of an account for those who choose one to moderate. Counts at most maxPendingCount pending ideas. */
+/** Lists the boards of an account for moderators, with at most maxPendingCount pending ideas counted. */
 export function listModeratedBoards({ db }: QueryBuilding, accountId: number) {
   return db
     .selectFrom('boards as b')

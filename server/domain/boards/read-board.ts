@@ -16,8 +16,7 @@ const selectBoard = query('select_board', (db, $: Arguments<{ accountId: number;
         b
           .selectFrom('statuses as s')
           .select(['s.key', 's.category', 's.label', 's.is_hidden', 's.allow_votes', 's.allow_comments'])
-          .where('s.account_id', '=', $.accountId)
-          .where('s.board_id', '=', $.boardId)
+          .where(s => s.and({ 's.account_id': $.accountId, 's.board_id': $.boardId }))
           .orderBy('s.position')
           .orderBy('s.id'),
       ).as('statuses'),
@@ -25,14 +24,12 @@ const selectBoard = query('select_board', (db, $: Arguments<{ accountId: number;
         b
           .selectFrom('tags as t')
           .select(['t.id', 't.name', 't.color'])
-          .where('t.account_id', '=', $.accountId)
-          .where('t.board_id', '=', $.boardId)
+          .where(t => t.and({ 't.account_id': $.accountId, 't.board_id': $.boardId }))
           .orderBy(tag => tag.fn('lower', ['t.name']))
           .orderBy('t.id'),
       ).as('tags'),
     ])
-    .where('b.account_id', '=', $.accountId)
-    .where('b.id', '=', $.boardId),
+    .where(b => b.and({ 'b.account_id': $.accountId, 'b.id': $.boardId })),
 );
 
 /** Reads the reader's board with its status registry and its tags. */
@@ -47,7 +44,7 @@ const selectPublicBoard = query('select_public_board', (db, $: Arguments<{ slug:
   db.selectFrom('boards').select(['id', 'account_id']).where('slug', '=', $.slug).where('is_public', '=', true),
 );
 
-/** What everybody may do with the public board of a slug: 404 where there is none, whether or not one is private. */
+/** Opens a public board for any visitor. Throws not_found also for a private board, so that it stays unknown. */
 export async function openPublicBoard(database: Queryable, slug: string): Promise<ReadOperation> {
   const [board] = await database.query(selectPublicBoard, { slug });
   if (!board) throw new DomainError('not_found');
@@ -55,22 +52,15 @@ export async function openPublicBoard(database: Queryable, slug: string): Promis
   return { query: database.query, actor: { accountId, boardId, voterId: null, isModerator: false } };
 }
 
-interface Freezable {
-  is_frozen: boolean;
-}
-
-interface Submissions extends Freezable {
-  submissions_open_at: string | null;
-  submissions_close_at: string | null;
-}
-
-/** Refuses a write to a frozen board. */
-export function checkNotFrozen(board: Freezable) {
+export function checkNotFrozen(board: { is_frozen: boolean }) {
   if (board.is_frozen) throw new DomainError('board_frozen');
 }
 
-/** Refuses a submission to a frozen board, or outside its window: from the opening, included, to the closing. */
-export function checkSubmissions(board: Submissions, now: Date) {
+/** Rejects a submission to a frozen board or outside its window, which includes the opening but not the closing time. */
+export function checkSubmissions(
+  board: Pick<BoardView, 'is_frozen' | 'submissions_open_at' | 'submissions_close_at'>,
+  now: Date,
+) {
   checkNotFrozen(board);
   if (board.submissions_open_at !== null && now < new Date(board.submissions_open_at)) {
     throw new DomainError('submissions_not_open_yet');

@@ -1,40 +1,33 @@
 import type { ChatKind } from '../../entities/chat-channel.ts';
 import { type AddressGuard, problemOfUrl } from '../../outgoing/address-guard.ts';
 
-/** What the URLs of channels are encrypted for. */
+/** The purpose of encrypted channel URLs, for the secret box. */
 export const chatUrlPurpose = 'chat channel url';
 
 interface UrlForm {
-  /** Each kind but Mattermost, which people run in their own networks, is a service of the internet. */
-  protocols: string[];
-  /** The host, or the end of it after a dot; undefined for a host of one's own. */
-  hosts: string[] | undefined;
+  /** The hosts and parent domains of a hosted service; undefined for Mattermost, which also runs without TLS. */
+  hosts?: string[];
   path: RegExp;
-  /** What such a URL looks like, for the refusal. */
+  /** An example for the error message. */
   example: string;
 }
 
 const forms: Record<ChatKind, UrlForm> = {
   slack: {
-    protocols: ['https:'],
     hosts: ['hooks.slack.com', 'hooks.slack-gov.com'],
     path: /^\/services\/[^/]+\/[^/]+\/[^/]+$/,
     example: 'https://hooks.slack.com/services/…',
   },
   discord: {
-    protocols: ['https:'],
     hosts: ['discord.com', 'discordapp.com'],
     path: /^\/api\/(v\d+\/)?webhooks\/\d+\/[^/]+$/,
     example: 'https://discord.com/api/webhooks/…',
   },
   mattermost: {
-    protocols: ['https:', 'http:'],
-    hosts: undefined,
     path: /\/hooks\/[^/]+$/,
     example: 'https://mattermost.example.com/hooks/…',
   },
   teams: {
-    protocols: ['https:'],
     hosts: [
       'logic.azure.com',
       'logic.azure.us',
@@ -49,19 +42,21 @@ const forms: Record<ChatKind, UrlForm> = {
 
 const maxUrlLength = 2000;
 
-/** What is wrong with the URL of an incoming webhook; undefined when it is one of the kind. Says nothing of the URL. */
+/** Describes the problem of a URL that is no incoming webhook of the chat. Never repeats the URL, which is a secret. */
 export function problemOfChatUrl(kind: ChatKind, text: string, guard?: AddressGuard): string | undefined {
-  const { protocols, hosts, path, example } = forms[kind];
+  const { hosts, path, example } = forms[kind];
   if (text.length > maxUrlLength) return `must have at most ${maxUrlLength} characters`;
   const problem = problemOfUrl(text, guard);
   if (problem) return problem;
-  const url = new URL(text);
-  const isHost = hosts === undefined || hosts.some(host => url.hostname === host || url.hostname.endsWith(`.${host}`));
-  const isOfKind = protocols.includes(url.protocol) && isHost && path.test(url.pathname) && url.hash === '';
-  return isOfKind ? undefined : `must be that of an incoming webhook, such as ${example}`;
+  const { protocol, hostname, pathname, hash } = new URL(text);
+  const isHost = hosts === undefined || hosts.some(host => hostname === host || hostname.endsWith(`.${host}`));
+  const isSecure = hosts === undefined || protocol === 'https:';
+  return isHost && isSecure && path.test(pathname) && hash === ''
+    ? undefined
+    : `must be the URL of an incoming webhook, such as ${example}`;
 }
 
-/** A URL without what authorizes posting. */
+/** Removes the secret part of a URL. */
 export function maskChatUrl(url: string): string {
   return `${new URL(url).origin}/…`;
 }

@@ -4,13 +4,13 @@ import { cutRows, type FirstRows } from '../pagination.ts';
 import { type SecretBox, SecretBoxError } from '../secret-box.ts';
 import { chatUrlPurpose, maskChatUrl } from './chat-url.ts';
 
-type SealedListing = InferResult<ReturnType<typeof channelsOf>>[number];
+type StoredListing = InferResult<ReturnType<typeof channelsOf>>[number];
 
 /**
- * A channel with as much of its URL as tells nobody how to post, such as `https://hooks.slack.com/…`. The URL is null if
- * another application key encrypted it.
+ * A channel with the harmless part of its URL, such as `https://hooks.slack.com/…`. The URL is null if another application
+ * key encrypted it.
  */
-export interface ChannelListing extends Omit<SealedListing, 'sealed_url'> {
+export interface ChannelListing extends Omit<StoredListing, 'encrypted_url'> {
   url: string | null;
 }
 
@@ -19,21 +19,12 @@ function channelsOf({ db }: Administration, accountId: number) {
   return db
     .selectFrom('chat_channels as c')
     .innerJoin('boards as b', join => join.onRef('b.id', '=', 'c.board_id').on('b.account_id', '=', accountId))
-    .select([
-      'c.id',
-      'b.slug as board',
-      'c.kind',
-      'c.name',
-      'c.url as sealed_url',
-      'c.event_types',
-      'c.disabled_at',
-      'c.disabled_reason',
-      'c.created_at',
-    ])
+    .select(['c.id', 'b.slug as board', 'c.kind', 'c.name', 'c.url as encrypted_url', 'c.event_types'])
+    .select(['c.disabled_at', 'c.disabled_reason', 'c.created_at'])
     .where('c.account_id', '=', accountId);
 }
 
-/** Lists the channels of an account, or of one board of it. */
+/** Lists the channels of an account, or of one of its boards. */
 export async function listChannels(
   admin: Administration,
   secretBox: SecretBox,
@@ -48,22 +39,20 @@ export async function listChannels(
   return rows.map(row => mask(row, secretBox));
 }
 
-/** The newest channels of all boards of an account, or those before one. */
+/** Lists the newest channels of an account, or the newest before one. */
 export async function listChannelPage(
   admin: Administration,
   secretBox: SecretBox,
   accountId: number,
-  { before, limit }: { before: number | undefined; limit: number },
+  { before = Number.MAX_SAFE_INTEGER, limit }: { before: number | undefined; limit: number },
 ): Promise<FirstRows<ChannelListing>> {
   const rows = await channelsOf(admin, accountId)
-    .$call(c => (before === undefined ? c : c.where('c.id', '<', before)))
+    .where('c.id', '<', before)
     .orderBy('c.id', 'desc')
     .limit(limit + 1)
     .execute();
-  return cutRows(
-    rows.map(row => mask(row, secretBox)),
-    limit,
-  );
+  const channels = rows.map(row => mask(row, secretBox));
+  return cutRows(channels, limit);
 }
 
 export async function readChannel(
@@ -72,20 +61,17 @@ export async function readChannel(
   accountId: number,
   id: number,
 ): Promise<ChannelListing> {
-  const row = await channelsOf(admin, accountId).where('c.id', '=', id).executeTakeFirst();
-  if (!row) throw new AdministrationError('not_found', `The account has no chat channel ${id}`);
+  const row = await channelsOf(admin, accountId)
+    .where('c.id', '=', id)
+    .executeTakeFirstOrThrow(() => new AdministrationError('not_found', `The account has no chat channel ${id}`));
   return mask(row, secretBox);
 }
 
-function mask({ sealed_url, ...channel }: SealedListing, secretBox: SecretBox): ChannelListing {
-  return { ...channel, url: maskedUrl(sealed_url, secretBox) };
-}
-
-function maskedUrl(sealed: Uint8Array, secretBox: SecretBox): string | null {
+function mask({ encrypted_url, ...channel }: StoredListing, secretBox: SecretBox): ChannelListing {
   try {
-    return maskChatUrl(secretBox.open(sealed, chatUrlPurpose));
+    return { ...channel, url: maskChatUrl(secretBox.open(encrypted_url, chatUrlPurpose)) };
   } catch (error) {
-    if (error instanceof SecretBoxError) return null;
+    if (error instanceof SecretBoxError) return { ...channel, url: null };
     throw error;
   }
 }

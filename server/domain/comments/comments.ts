@@ -17,15 +17,12 @@ const selectCommentRules = query(
         eb
           .selectFrom('comments as c')
           .select('c.author_id')
-          .where('c.account_id', '=', $.accountId)
-          .where('c.idea_id', '=', $.ideaId)
+          .where(c => c.and({ 'c.account_id': $.accountId, 'c.idea_id': $.ideaId }))
           .orderBy('c.id', 'desc')
           .limit(1)
           .as('last_author_id'),
       )
-      .where('s.account_id', '=', $.accountId)
-      .where('s.id', '=', $.statusId)
-      .where('u.id', '=', $.userId),
+      .where(eb => eb.and({ 's.account_id': $.accountId, 's.id': $.statusId, 'u.id': $.userId })),
 );
 
 interface NewComment {
@@ -34,24 +31,18 @@ interface NewComment {
   authorId: number;
   tokenId: number | null;
   body: string;
-  /** The comment of the event as JSON, without its id. */
+  /** The event's comment as JSON, without its id. */
   comment: string;
   now: Date;
 }
 
-/** Creates the comment with its follower, its idea's count and its event, in one round trip. */
+/** Creates the comment, makes the author a follower, counts the comment and records the event, in one round trip. */
 const insertComment = query('insert_comment', (db, $: Arguments<NewComment>) =>
   db
     .with('created', cte =>
       cte
         .insertInto('comments')
-        .values({
-          account_id: $.accountId,
-          idea_id: $.ideaId,
-          author_id: $.authorId,
-          body: $.body,
-          created_at: $.now,
-        })
+        .values({ account_id: $.accountId, idea_id: $.ideaId, author_id: $.authorId, body: $.body, created_at: $.now })
         .returning('id'),
     )
     .with('followed', cte =>
@@ -64,11 +55,10 @@ const insertComment = query('insert_comment', (db, $: Arguments<NewComment>) =>
       cte
         .updateTable('ideas')
         .set(idea => ({ comment_count: idea('comment_count', '+', 1) }))
-        .where('account_id', '=', $.accountId)
-        .where('id', '=', $.ideaId)
+        .where(row => row.and({ account_id: $.accountId, id: $.ideaId }))
         .returning('id'),
     )
-    // The event shows the idea with the new count: it is recorded for the row that counting returns.
+    // Depends on `counted`, so that the event shows the idea with the new count.
     .selectFrom(['created', 'counted'])
     .select('created.id')
     .select(
@@ -80,14 +70,14 @@ const insertComment = query('insert_comment', (db, $: Arguments<NewComment>) =>
 );
 
 /**
- * Adds a comment by the actor (Idea actions, rule 6). The idea is locked, so that of two comments by one user at the
- * same time the second finds the first. The author of a comment follows the idea.
+ * Adds a comment by the actor (Idea actions, rule 6) and makes the actor follow the idea. Locks the idea: of two concurrent
+ * comments by one user, the second must see the first.
  */
 export async function commentOnIdea(op: WriteOperation, ideaId: number, body: string): Promise<CommentView> {
   const { accountId, userId, tokenId } = op.actor;
   const idea = await lockIdea(op, ideaId);
   const [rules] = await op.query(selectCommentRules, { accountId, ideaId, statusId: idea.status_id, userId });
-  // The issuer of the token may have been erased after the request was authenticated.
+  // The user may have been erased after the request was authenticated.
   if (!rules) throw new DomainError('unauthorized');
   if (!rules.allow_comments) throw new DomainError('status_comments_closed');
   checkPublished(idea);
@@ -110,7 +100,7 @@ export async function commentOnIdea(op: WriteOperation, ideaId: number, body: st
 
 export type CommentView = RowOf<typeof selectComments>;
 
-/** The order of the list, for its cursors: a comment's id is its age. */
+/** The order of the list, for its cursors. Later comments have larger ids. */
 export const commentSort = 'oldest';
 
 const selectComments = query(
@@ -120,15 +110,14 @@ const selectComments = query(
       .selectFrom('comments as c')
       .innerJoin('users as u', 'u.id', 'c.author_id')
       .select(['c.id', 'c.idea_id', 'c.body', 'c.author_id', 'u.name as author_name', 'c.created_at'])
-      .where('c.account_id', '=', $.accountId)
-      .where('c.idea_id', '=', $.ideaId)
+      .where(c => c.and({ 'c.account_id': $.accountId, 'c.idea_id': $.ideaId }))
       .where('c.id', '>', $.afterId)
       .orderBy('c.id')
       .offset($.offset)
       .limit($.limit),
 );
 
-/** Lists the comments of an idea, oldest first: 404 where the idea is not there for the reader. */
+/** Lists the comments of an idea, oldest first. Throws not_found if the reader may not see the idea. */
 export async function listComments(op: ReadOperation, ideaId: number, place: Place): Promise<Page<CommentView>> {
   if (!(await readIdea(op, ideaId))) throw new DomainError('not_found');
   const rows = await op.query(selectComments, {
@@ -141,7 +130,7 @@ export async function listComments(op: ReadOperation, ideaId: number, place: Pla
   return cutPage(rows, place, comment => ({ sort: commentSort, key: 0, id: comment.id }));
 }
 
-/** A comment as clients and extensions see it. */
+/** The comment for clients and extensions. */
 export function presentComment({ id, idea_id, body, author_id, author_name, created_at }: CommentView) {
   return { id, idea_id, body, author: { id: author_id, name: author_name }, created_at: presentTime(created_at) };
 }

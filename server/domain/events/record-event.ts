@@ -2,7 +2,7 @@ import type { EventBody, EventType } from '../../../contract/events.ts';
 import type { Queryable } from '../../database/database.ts';
 import { bigint, jsonb, nullable, sql, text, time, uuid } from '../../database/sql.ts';
 
-/** Events that are told to people alone, and are no webhook's: an idea awaits approval, or does not get it. */
+/** Events for notifications only, not for webhooks: an idea awaits approval or was rejected. */
 interface InternalEvents {
   'idea.pending': Record<never, never>;
   'idea.rejected': { reason: string };
@@ -10,14 +10,14 @@ interface InternalEvents {
 
 type RecordedType = EventType | keyof InternalEvents;
 
-/** What an event says beyond the board, the idea and the actor, which the database adds as they are. */
+/** The details of an event. The database adds the board, the idea, the target and the actor. */
 type EventDetails<T extends RecordedType> = T extends EventType
   ? Partial<Omit<EventBody<T>['data'], 'board' | 'idea' | 'actor' | 'target'>> & { targetId?: number }
   : T extends keyof InternalEvents
     ? InternalEvents[T] & { targetId?: never }
     : never;
 
-/** An operation that changes rows, or an administrative one with whoever caused it; nobody is the server's operator. */
+/** The operation that causes an event. The userId is null for the operator of the server. */
 interface EventSource extends Queryable {
   readonly actor: { readonly accountId: number; readonly userId: number | null; readonly tokenId: number | null };
   readonly now: Date;
@@ -42,8 +42,8 @@ const callRecordEvent = sql(
 );
 
 /**
- * Records what an operation did to an idea (Events): it is told of when the operation commits, and only then.
- * The operation holds the idea's lock, so that what happens to one idea is told in its order.
+ * Records an event of an idea (Events) in the transaction of the operation. The operation must hold the idea's lock, so
+ * that the events of an idea are delivered in order.
  */
 export async function recordEvent<T extends RecordedType>(
   op: EventSource,

@@ -6,7 +6,7 @@ import { DomainError } from '../domain-error.ts';
 import type { WriteOperation } from '../operation.ts';
 import { type IdeaView, requireIdea } from './read-idea.ts';
 
-/** The lock lets a freeze wait for what was let through, and nothing slip in after it was answered. */
+/** The lock makes a freeze wait for submissions in progress, and later submissions see the freeze. */
 const lockBoardForSubmission = query(
   'lock_board_for_submission',
   (db, $: Arguments<{ accountId: number; boardId: number }>) =>
@@ -28,8 +28,7 @@ const lockBoardForSubmission = query(
           .$notNull()
           .as('initial_status_id'),
       )
-      .where('b.account_id', '=', $.accountId)
-      .where('b.id', '=', $.boardId)
+      .where(b => b.and({ 'b.account_id': $.accountId, 'b.id': $.boardId }))
       .forShare('b'),
 );
 
@@ -47,8 +46,8 @@ interface NewIdea {
 }
 
 /**
- * Creates the idea with its first follower and its event, in one round trip: three cost a quarter more CPU. record_event
- * is volatile, so it sees the idea that the same statement creates.
+ * Creates the idea with its first follower and its event in one round trip, because three take a quarter more CPU.
+ * record_event is volatile, so it sees the idea that the same statement creates.
  */
 const insertIdea = query('insert_idea', (db, $: Arguments<NewIdea>) =>
   db
@@ -88,8 +87,8 @@ const insertIdea = query('insert_idea', (db, $: Arguments<NewIdea>) =>
 );
 
 /**
- * Creates an idea by the actor (POST /api/v1/ideas). On a board with pre-moderation it awaits approval, unless the
- * actor is a moderator. The author follows it.
+ * Creates an idea by the actor (POST /api/v1/ideas), who then follows it. On a board with pre-moderation, it awaits
+ * approval unless the actor is a moderator.
  */
 export async function createIdea(op: WriteOperation, input: { title: string; body: string }): Promise<IdeaView> {
   const { accountId, boardId, userId, tokenId, isModerator } = op.actor;

@@ -1,5 +1,5 @@
 import { type Expression, type Kysely, sql } from 'kysely';
-import { type IdeaStatus, type StatusCategory, statusOfCategory } from '../../../contract/status.ts';
+import { type IdeaStatus, type StatusCategory, statusCategories, statusOfCategory } from '../../../contract/status.ts';
 import { type Arguments, type Query, query } from '../../database/query.ts';
 import type { Tables } from '../../database/tables.ts';
 import { isPublicReader, type ReadOperation } from '../operation.ts';
@@ -14,26 +14,28 @@ export interface IdeaFilter {
   isPending: boolean;
 }
 
-/** Lists the published ideas of the reader's board, or its approval queue. */
+/** Lists the published or the pending ideas of the reader's board. */
 export async function listIdeas(op: ReadOperation, filter: IdeaFilter, place: Place): Promise<Page<IdeaView>> {
   const { accountId, boardId, voterId } = op.actor;
-  const { sort, isPending, statusKey, q } = filter;
-  const list = listQuery({
+  const { status, sort, isPending, statusKey, q } = filter;
+  const category = statusCategories.find(one => statusOfCategory[one] === status);
+  const form = {
     sort,
     isPending,
     isPublic: isPublicReader(op.actor),
     isSearch: q !== undefined,
     hasCursor: place.cursor !== undefined,
     rowsOfStatus: place.offset === 0 ? (enoughRows.find(rows => rows > place.perPage) ?? null) : null,
-  });
+  };
+  const list = listQueries.get(nameOf(form));
+  if (!list) throw new Error(`No query is named ${nameOf(form)}`);
   const rows = await op.query(list, {
     accountId,
     boardId,
     voterId,
     statusKey: statusKey ?? null,
-    category: statusKey === undefined ? categoryOf(filter.status) : null,
+    category: statusKey === undefined ? (category ?? null) : null,
     offset: place.offset,
-    // One more than the page holds tells whether another follows.
     limit: place.perPage + 1,
     q: q ?? '',
     cursorKey: place.cursor?.key ?? '',
@@ -42,36 +44,30 @@ export async function listIdeas(op: ReadOperation, filter: IdeaFilter, place: Pl
   return cutPage(rows, place, idea => cursorOf(sort, idea));
 }
 
-function categoryOf(status: IdeaStatus | undefined): StatusCategory | null {
-  if (status === undefined) return null;
-  const entries = Object.entries(statusOfCategory) as [StatusCategory, IdeaStatus][];
-  return entries.find(([, value]) => value === status)?.[0] ?? null;
-}
-
 function cursorOf(sort: IdeaFilter['sort'], idea: IdeaView): Cursor {
   return { sort, key: sort === 'newest' ? idea.created_at : idea.score, id: idea.id };
 }
 
-/** The ways in which the text of the list's query differs. */
+/** The choices that change the text of the query. */
 interface ListForm {
   sort: IdeaFilter['sort'];
   isPending: boolean;
-  /** Hidden statuses are left out even where they are asked for. */
+  /** Never shows hidden statuses, not even when the filter names one. */
   isPublic: boolean;
   isSearch: boolean;
   hasCursor: boolean;
-  /** How many rows of each status suffice for the page; null for one that begins after an offset. */
+  /** The number of rows of each status that is enough for the page; null for a page with an offset. */
   rowsOfStatus: number | null;
 }
 
 /**
- * For the default page and for the largest one, with the row that tells whether another page follows. These stand in
- * the text: PostgreSQL takes a limit that is a parameter for a tenth of the table, finds a plan for any value so dear
- * that it makes a new one for each call, and making it took three times as long as the list.
+ * One row more than the default page and than the largest page. These limits are constants in the text. PostgreSQL
+ * estimates a parameter as a tenth of the table. It then rejects the generic plan and plans each call, which took three
+ * times as long as the list.
  */
 const enoughRows = [21, 101] as const;
 
-/** The arguments of every form. A form that needs no cursor or no search leaves theirs out of its text. */
+/** The arguments of every form. A form without a cursor or a search ignores the arguments for them. */
 interface ListArguments {
   accountId: number;
   boardId: number;
@@ -102,16 +98,10 @@ const forms: ListForm[] = (['newest', 'top'] as const).flatMap(sort =>
 const listQueries = new Map<string, Query<ListArguments, IdeaView>>(
   forms.map(form => {
     const name = nameOf(form);
-    // A rare word is found through its index, a common one by walking the newest: the plan depends on the word.
+    // The best plan depends on the word: for a rare one the index of words, for a common one the index of the order.
     return [name, query(name, ideasOf(form), { isPrepared: !form.isSearch })];
   }),
 );
-
-function listQuery(form: ListForm): Query<ListArguments, IdeaView> {
-  const list = listQueries.get(nameOf(form));
-  if (!list) throw new Error(`No query lists ideas as ${nameOf(form)}`);
-  return list;
-}
 
 function nameOf({ sort, isPending, isPublic, isSearch, hasCursor, rowsOfStatus }: ListForm): string {
   const words = [
@@ -126,8 +116,8 @@ function nameOf({ sort, isPending, isPublic, isSearch, hasCursor, rowsOfStatus }
 }
 
 /**
- * The list takes the first rows of each status that it shows, each from the index in the order of the list, and
- * merges them: so it costs the same whichever statuses are shown, and the same at any depth with a cursor.
+ * Reads the first rows of each shown status from the index in the order of the list, then merges them. The cost does not
+ * depend on the shown statuses or, with a cursor, on the depth of the page.
  */
 function ideasOf({ sort, isPending, isPublic, isSearch, hasCursor, rowsOfStatus }: ListForm) {
   return (db: Kysely<Tables>, $: Arguments<ListArguments>) => {
@@ -150,8 +140,7 @@ function ideasOf({ sort, isPending, isPublic, isSearch, hasCursor, rowsOfStatus 
           .as('of_status'),
       )
       .select(['of_status.id', 'of_status.key'])
-      .where('shown.account_id', '=', $.accountId)
-      .where('shown.board_id', '=', $.boardId)
+      .where(shown => shown.and({ 'shown.account_id': $.accountId, 'shown.board_id': $.boardId }))
       .where(shown =>
         shown
           .case()
@@ -176,8 +165,8 @@ function ideasOf({ sort, isPending, isPublic, isSearch, hasCursor, rowsOfStatus 
 }
 
 /**
- * The index is asked for the long words alone, and what it finds is held against all of them: the operator @@ may use an
- * index, and its function never does.
+ * Searches the index only for the long words, then compares the found rows with all words. The operator @@ may use an index,
+ * but its function ts_match_vq never does.
  */
 function hasWords(q: Expression<string>) {
   return sql<boolean>`i.title_words @@ index_words_query(${q})

@@ -6,12 +6,12 @@ import { DomainError } from '../domain-error.ts';
 import type { Actor, WriteOperation } from '../operation.ts';
 import { isVisible } from './read-idea.ts';
 
-/** An idea that nobody else changes until the transaction ends. */
+/** An idea that is locked until the transaction ends. */
 type LockedIdea = RowOf<typeof selectIdeasLocked>;
 
 /**
- * Ideas are locked in the order of their ids, so that two operations on the same ones never deadlock. The board is
- * locked for reading: a freeze waits for what was let through, and what waited for an idea finds the board frozen.
+ * Locks ideas in the order of their ids, so that two operations on the same ideas never deadlock. Also locks the board for
+ * reading: a freeze waits for writes in progress, and later writes see the freeze.
  */
 const selectIdeasLocked = query(
   'lock_ideas',
@@ -20,8 +20,7 @@ const selectIdeasLocked = query(
       .selectFrom('ideas as i')
       .innerJoin('boards as b', join => join.onRef('b.id', '=', 'i.board_id').on('b.account_id', '=', $.accountId))
       .select(['i.id', 'i.status_id', 'i.moderation_state', 'i.merged_into_id', 'b.is_frozen'])
-      .where('i.account_id', '=', $.accountId)
-      .where('i.board_id', '=', $.boardId)
+      .where(i => i.and({ 'i.account_id': $.accountId, 'i.board_id': $.boardId }))
       .where(i => i('i.id', '=', i.fn.any($.ideaIds)))
       .where(i => isVisible(i, $.isModerator))
       .orderBy('i.id')
@@ -29,7 +28,7 @@ const selectIdeasLocked = query(
       .forShare('b'),
 );
 
-/** Locks ideas of the actor's board for a change, in the order given: 404 where one is not there, 423 when frozen. */
+/** Locks ideas of the actor's board and returns them in the given order. Throws not_found or board_frozen. */
 export async function lockIdeas(op: WriteOperation, ids: readonly number[]): Promise<LockedIdea[]> {
   const { accountId, boardId, isModerator } = op.actor;
   const rows = await op.query(selectIdeasLocked, { accountId, boardId, ideaIds: ids, isModerator });
@@ -48,7 +47,7 @@ export async function lockIdea(op: WriteOperation, id: number): Promise<LockedId
   return idea;
 }
 
-/** Refuses an idea that awaits approval or is merged into another. */
+/** Rejects an idea that is not published or is merged into another. */
 export function checkPublished(
   idea: Pick<LockedIdea, 'moderation_state' | 'merged_into_id'>,
   meanings?: ErrorMeanings,
@@ -57,17 +56,17 @@ export function checkPublished(
   if (idea.merged_into_id !== null) throw new DomainError('idea_already_merged', undefined, meanings);
 }
 
-/** The key of work that locks an idea. */
+/** The key of work that locks an idea, for Database.inTurn. */
 export function turnOnIdea(ideaId: number): string {
   return `idea:${ideaId}`;
 }
 
-/** The keys of a merge or an unmerge. An unmerge finds the other ideas that it locks on its way: so accounts have one. */
+/** The keys of a merge or unmerge. The account has one, because an unmerge does not know in advance which ideas it locks. */
 export function turnsOfMerge(...ideaIds: number[]): (actor: Pick<Actor, 'accountId'>) => string[] {
   return ({ accountId }) => [...ideaIds.map(turnOnIdea), `merging:${accountId}`];
 }
 
-/** Runs each statement by itself, in turn. */
+/** Runs each statement in its own turn. */
 export function inTurnAlone(database: Pick<Database, 'query' | 'inTurn'>, keys: readonly string[]): Queryable {
   return { query: (statement, values) => database.inTurn(keys, () => database.query(statement, values)) };
 }

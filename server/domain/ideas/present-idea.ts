@@ -6,7 +6,7 @@ import type { IdeaView } from './read-idea.ts';
 
 const voteOfNumber = { '-1': 'down', 0: 'none', 1: 'up' } as const satisfies Record<string, VoteValue>;
 
-/** An idea as the contract has it. */
+/** Converts an idea to the form of the contract. */
 export function presentIdea(idea: IdeaView): Idea {
   return {
     id: idea.id,
@@ -30,7 +30,7 @@ export function presentIdea(idea: IdeaView): Idea {
   };
 }
 
-/** Where a person reads an idea: the page of IDEA_URL, with its placeholders filled in. */
+/** The URL of an idea's page, from the template IDEA_URL. */
 export function ideaUrl(config: Pick<Config, 'BASE_URL' | 'IDEA_URL'>, boardSlug: string, ideaId: number): string {
   const values: Record<string, string> = {
     base_url: config.BASE_URL.replace(/\/+$/, ''),

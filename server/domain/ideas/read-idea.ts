@@ -8,8 +8,8 @@ import { isPublicReader, type ReadOperation, type WriteOperation } from '../oper
 type Visible = { moderation_state: Exclude<ModerationState, 'rejected'> };
 
 /**
- * Selects ideas i of an account as their readers see them: with the status s, the author u, the tags, and the vote v of
- * a voter. Add a condition that leaves out rejected ideas.
+ * Selects ideas i of an account with the status s, the author u, the tags, and the vote v of a voter. Add a condition that
+ * excludes rejected ideas.
  */
 export function ideaViews(db: Kysely<Tables>, accountId: Expression<number>, voterId: Expression<number | null>) {
   return db
@@ -24,25 +24,10 @@ export function ideaViews(db: Kysely<Tables>, accountId: Expression<number>, vot
         .on(countsAsVote('v', accountId)),
     )
     .where('i.account_id', '=', accountId)
-    .select([
-      'i.id',
-      'i.title',
-      'i.body',
-      's.key as status_key',
-      's.category as status_category',
-      's.label as status_label',
-      'i.moderation_state',
-      'i.score',
-      'i.up_count',
-      'i.down_count',
-      'i.comment_count',
-      'v.value as my_vote',
-      'i.author_id',
-      'u.name as author_name',
-      'i.merged_into_id',
-      'i.created_at',
-      'i.updated_at',
-    ])
+    .select(['i.id', 'i.title', 'i.body', 'i.moderation_state', 'i.merged_into_id', 'i.created_at', 'i.updated_at'])
+    .select(['s.key as status_key', 's.category as status_category', 's.label as status_label'])
+    .select(['i.score', 'i.up_count', 'i.down_count', 'i.comment_count', 'v.value as my_vote'])
+    .select(['i.author_id', 'u.name as author_name'])
     .select(eb =>
       jsonArrayFrom(
         eb
@@ -58,7 +43,7 @@ export function ideaViews(db: Kysely<Tables>, accountId: Expression<number>, vot
     .$narrowType<Visible>();
 }
 
-/** Published ideas are for everybody on a board, pending ones for its moderators, rejected ones for nobody. */
+/** Everyone on a board sees published ideas, moderators also see pending ones, and nobody sees rejected ones. */
 export function isVisible(
   i: ExpressionBuilder<Tables & { i: Tables['ideas'] }, 'i'>,
   isModerator: Expression<boolean>,
@@ -69,7 +54,7 @@ export function isVisible(
   ]);
 }
 
-/** A vote that was copied ahead of a merge counts from the moment of the merge: see copy_votes. */
+/** A vote that was copied ahead of a merge counts only after the merge: see copy_votes. */
 export function countsAsVote(vote: string, accountId: Expression<number>): Expression<boolean> {
   const [carriedFrom, ideaId] = [sql.ref(`${vote}.carried_from_id`), sql.ref(`${vote}.idea_id`)];
   return sql<boolean>`(${carriedFrom} is null or exists (
@@ -78,7 +63,7 @@ export function countsAsVote(vote: string, accountId: Expression<number>): Expre
   ))`;
 }
 
-/** An idea as its readers see it: the row with its status, tags, author and the reader's own vote. */
+/** An idea with its status, tags, author and the reader's own vote. */
 export type IdeaView = RowOf<typeof selectIdea>;
 
 interface OneIdea {
@@ -89,23 +74,17 @@ interface OneIdea {
 
 const selectIdea = query('select_idea', (db, $: Arguments<OneIdea & { voterId: number; isModerator: boolean }>) =>
   ideaViews(db, $.accountId, $.voterId)
-    .where('i.id', '=', $.ideaId)
-    .where('i.board_id', '=', $.boardId)
+    .where(i => i.and({ 'i.id': $.ideaId, 'i.board_id': $.boardId }))
     .where(i => isVisible(i, $.isModerator)),
 );
 
 const selectPublicIdea = query('select_public_idea', (db, $: Arguments<OneIdea>) =>
   ideaViews(db, $.accountId, sql.lit(null))
-    .where('i.id', '=', $.ideaId)
-    .where('i.board_id', '=', $.boardId)
-    .where('i.moderation_state', '=', 'published')
+    .where(i => i.and({ 'i.id': $.ideaId, 'i.board_id': $.boardId, 'i.moderation_state': 'published' }))
     .where('s.is_hidden', '=', false),
 );
 
-/**
- * Reads one idea of the reader's board; undefined where there is none, it is pending and the reader no moderator, or it
- * is hidden from the public.
- */
+/** Reads an idea of the reader's board. Returns undefined if the reader may not see it. */
 export async function readIdea(op: ReadOperation, ideaId: number): Promise<IdeaView | undefined> {
   const { actor } = op;
   const one = { accountId: actor.accountId, boardId: actor.boardId, ideaId };
@@ -121,19 +100,19 @@ const selectIdeas = query(
     ideaViews(db, $.accountId, $.voterId).where(i => i('i.id', '=', i.fn.any($.ideaIds))),
 );
 
-/** Reads ideas, in the order given, whose locks the operation holds or which it has just made. */
+/** Reads ideas in the given order. The operation has locked or created them, so they exist. */
 export async function requireIdeas(op: WriteOperation, ideaIds: readonly number[]): Promise<IdeaView[]> {
   const { accountId, voterId } = op.actor;
   const rows = await op.query(selectIdeas, { accountId, voterId, ideaIds });
   return ideaIds.map(id => {
     const idea = rows.find(row => row.id === id);
-    if (!idea) throw new Error(`Idea ${id} is gone in the middle of an operation on it`);
+    if (!idea) throw new Error(`Idea ${id} vanished during an operation on it`);
     return idea;
   });
 }
 
 export async function requireIdea(op: WriteOperation, ideaId: number): Promise<IdeaView> {
   const [idea] = await requireIdeas(op, [ideaId]);
-  if (!idea) throw new Error('One idea was asked for');
+  if (!idea) throw new Error(`Idea ${ideaId} vanished during an operation on it`);
   return idea;
 }

@@ -2,10 +2,10 @@ import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import type { ReadOperation } from '../operation.ts';
 import { cutPage, type Page, type Place } from '../pagination.ts';
 
-/** An idea with its own score, which is its score again after an unmerge. */
+/** The score is the idea's own, which an unmerge restores. */
 export type MergedIdea = RowOf<typeof selectMergedIdeas>;
 
-/** The order of the list, for its cursors: of two merges the later one has the larger id. */
+/** The order of the list, for its cursors. Later merges have larger ids. */
 export const mergedSort = 'merged';
 
 const selectMergedIdeas = query(
@@ -15,16 +15,14 @@ const selectMergedIdeas = query(
       .selectFrom('merges as m')
       .innerJoin('ideas as i', join => join.onRef('i.id', '=', 'm.source_id').on('i.account_id', '=', $.accountId))
       .select(['i.id', 'i.title', 'i.score', 'm.id as merge_id', 'm.merged_at'])
-      .where('m.account_id', '=', $.accountId)
-      .where('m.target_id', '=', $.targetId)
-      .where('m.unmerged_at', 'is', null)
+      .where(m => m.and({ 'm.account_id': $.accountId, 'm.target_id': $.targetId, 'm.unmerged_at': null }))
       .where('m.id', '<', $.beforeId)
       .where('i.board_id', '=', $.boardId)
       .orderBy('m.id', 'desc')
       .limit($.limit),
 );
 
-/** Lists the ideas of the reader's board that are merged into an idea, the last one first. */
+/** Lists the ideas that are merged into an idea, the last merge first. */
 export async function listMergedIdeas(op: ReadOperation, ideaId: number, place: Place): Promise<Page<MergedIdea>> {
   const { accountId, boardId } = op.actor;
   const rows = await op.query(selectMergedIdeas, {

@@ -15,15 +15,10 @@ const countVotes = query(
       .innerJoin('boards as b', join => join.onRef('b.id', '=', 'i.board_id').on('b.account_id', '=', $.accountId))
       .innerJoin('ideas as t', join => join.onRef('t.board_id', '=', 'b.id').on('t.account_id', '=', $.accountId))
       .select(i => i('i.up_count', '+', i.ref('i.down_count')).as('votes'))
-      .where('i.account_id', '=', $.accountId)
-      .where('i.id', '=', $.sourceId)
-      .where('i.moderation_state', '=', 'published')
-      .where('i.merged_into_id', 'is', null)
-      .where('t.id', '=', $.targetId)
-      .where('t.moderation_state', '=', 'published')
-      .where('t.merged_into_id', 'is', null)
+      .where(i => i.and({ 'i.account_id': $.accountId, 'i.id': $.sourceId, 't.id': $.targetId, 'b.id': $.boardId }))
+      .where(i => i.and({ 'i.moderation_state': 'published', 'i.merged_into_id': null }))
+      .where(t => t.and({ 't.moderation_state': 'published', 't.merged_into_id': null }))
       .whereRef('i.id', '<>', 't.id')
-      .where('b.id', '=', $.boardId)
       .where('b.is_frozen', '=', false),
 );
 
@@ -37,18 +32,18 @@ const callCopyVotes = sql(
       afterVoterId: bigint(),
       count: integer(),
     },
-    // Null after the last batch.
+    // Null when no votes are left.
     row: { last_voter_id: nullable(bigint()) },
   },
   'select copy_votes($accountId, $sourceId, $targetId, $afterVoterId, $count) as last_voter_id',
 );
 
-/** A merge copies that many votes under its locks in a few milliseconds. Each batch holds a lock for as long. */
+/** Copying a batch holds locks for a few milliseconds. */
 const batchSize = 1_000;
 
 /**
- * Copies the votes of an idea to the target of its merge, before the merge locks both. Each batch is a transaction of
- * its own, and no copy counts before the merge: see copy_votes. Refuses nothing, since mergeIdea does.
+ * Copies the votes of a large idea to its target before the merge locks both, each batch in its own transaction. The copies
+ * count only after the merge: see copy_votes. An invalid merge copies nothing, and mergeIdea rejects it.
  */
 export async function copyVotesAhead(op: ReadOperation, sourceId: number, targetId: number): Promise<void> {
   const { accountId, boardId } = op.actor;
@@ -71,7 +66,7 @@ export interface MergeView {
   target: IdeaView | null;
 }
 
-/** The caller has locked both ideas. */
+/** Lock both ideas first. */
 export const callBeginMerge = sql(
   'begin_merge',
   { arguments: { accountId: bigint(), sourceId: bigint(), targetId: bigint(), now: time() }, row: {} },
@@ -79,9 +74,9 @@ export const callBeginMerge = sql(
 );
 
 /**
- * Folds one idea into another (Idea actions, rule 4). The source keeps its own votes, and the target gets a copy of
- * those whose voters did not vote on it: so an unmerge restores both tallies exactly. Call copyVotesAhead first: it
- * writes most copies before the ideas are locked.
+ * Merges an idea into another (Idea actions, rule 4). The source keeps its votes, and the target gets copies from voters who
+ * did not vote on it, so an unmerge restores both tallies exactly. Call copyVotesAhead first: it writes most copies before
+ * the ideas are locked.
  */
 export async function mergeIdea(op: WriteOperation, sourceId: number, targetId: number): Promise<MergeView> {
   const [source, target] = await lockIdeas(op, sourceId === targetId ? [sourceId] : [sourceId, targetId]);
@@ -98,7 +93,7 @@ export async function mergeIdea(op: WriteOperation, sourceId: number, targetId: 
   return requirePair(op, sourceId, targetId);
 }
 
-/** An idea and those into which it is merged, one after the other. */
+/** Follows the merges from an idea: the idea, its target, the target of that, and so on. */
 const selectChain = query(
   'select_merge_chain',
   (db, $: Arguments<{ accountId: number; boardId: number; ideaId: number }>) =>
@@ -107,9 +102,7 @@ const selectChain = query(
         cte
           .selectFrom('ideas as i')
           .select(['i.id', 'i.merged_into_id'])
-          .where('i.account_id', '=', $.accountId)
-          .where('i.board_id', '=', $.boardId)
-          .where('i.id', '=', $.ideaId)
+          .where(i => i.and({ 'i.account_id': $.accountId, 'i.board_id': $.boardId, 'i.id': $.ideaId }))
           .unionAll(
             cte
               .selectFrom('chain')
@@ -120,7 +113,7 @@ const selectChain = query(
       )
       .selectFrom('chain')
       .select('chain.id')
-      // Kysely does not know the types of a recursive table.
+      // Kysely cannot infer the types of a recursive table.
       .$castTo<{ id: number }>(),
 );
 
@@ -130,7 +123,7 @@ const callEndMerge = sql(
   'select end_merge($accountId, $sourceId, $targetId, $now)',
 );
 
-/** Undoes the merge of an idea. An idea that is not merged changes nothing. */
+/** Undoes the merge of an idea. Changes nothing if the idea is not merged. */
 export async function unmergeIdea(op: WriteOperation, ideaId: number): Promise<MergeView> {
   const targetId = await lockChain(op, ideaId);
   if (targetId === null) return { idea: await requireIdea(op, ideaId), target: null };
@@ -144,13 +137,13 @@ export async function unmergeIdea(op: WriteOperation, ideaId: number): Promise<M
 
 async function requirePair(op: WriteOperation, ideaId: number, targetId: number): Promise<MergeView> {
   const [idea, target] = await requireIdeas(op, [ideaId, targetId]);
-  if (!idea || !target) throw new Error('Two ideas were asked for');
+  if (!idea || !target) throw new Error('requireIdeas returned too few ideas');
   return { idea, target };
 }
 
 /**
- * Locks an idea and all those to which its votes were carried, and answers the idea into which it is merged. The chain
- * is known only by reading it, and may have grown before it was locked.
+ * Locks an idea and the chain of its targets, whose tallies include its votes. Returns the id of its target. The chain may
+ * grow between the read and the lock.
  */
 async function lockChain(op: WriteOperation, ideaId: number): Promise<number | null> {
   const { accountId, boardId } = op.actor;
@@ -162,11 +155,11 @@ async function lockChain(op: WriteOperation, ideaId: number): Promise<number | n
 }
 
 /**
- * The transaction begins anew, with the longer chain. To lock what is missing would be out of order: whoever holds it may
- * wait for what is locked already, and PostgreSQL would break the deadlock by failing one of them, such as a vote.
+ * Makes the transaction start again with the longer chain. Locking the missing ideas now would be out of order and could
+ * deadlock, and PostgreSQL would then cancel one of the transactions, such as a vote.
  */
 class ChainGrewError extends Error {
   override readonly name = 'ChainGrewError';
-  /** With which PostgreSQL says the same of what it finds itself: could not serialize. */
+  /** PostgreSQL's code for a serialization failure, which the server retries. */
   readonly code = '40001';
 }

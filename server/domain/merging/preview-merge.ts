@@ -6,18 +6,18 @@ import { checkPublished } from '../ideas/lock-ideas.ts';
 import { countsAsVote, type IdeaView, readIdea } from '../ideas/read-idea.ts';
 import type { ReadOperation } from '../operation.ts';
 
-export interface MergePreview {
+interface MergePreview {
   idea: IdeaView;
   target: IdeaView;
   combined: CombinedTally;
 }
 
-/** voted_on_both: how many voters of the source have a vote on the target, too. The vote on the target counts. */
+/** voted_on_both counts the voters with a vote on both ideas. Their vote on the target counts. */
 type CombinedTally = RowOf<typeof selectCombinedTally>;
 
 /**
- * What carry_votes would count. An idea's votes are its own and those that were carried to it already, so that whatever
- * is merged into either is in. A vote withdrawn from the target, which is 0, keeps the source's out as any other does.
+ * Counts as carry_votes would. The votes of an idea include the votes carried to it by earlier merges. A withdrawn vote on
+ * the target has the value 0 and replaces the source's vote like any other.
  */
 const selectCombinedTally = query(
   'select_combined_tally',
@@ -35,8 +35,7 @@ const selectCombinedTally = query(
                 .onRef('own.voter_id', '=', 'v.voter_id')
                 .on(countsAsVote('own', $.accountId)),
             )
-            .where('v.account_id', '=', $.accountId)
-            .where('v.idea_id', '=', $.sourceId)
+            .where(v => v.and({ 'v.account_id': $.accountId, 'v.idea_id': $.sourceId }))
             .where('v.value', '<>', 0)
             .where(countsAsVote('v', $.accountId))
             .select(v => [
@@ -47,8 +46,7 @@ const selectCombinedTally = query(
             .as('carried'),
         join => join.onTrue(),
       )
-      .where('t.account_id', '=', $.accountId)
-      .where('t.id', '=', $.targetId)
+      .where(t => t.and({ 't.account_id': $.accountId, 't.id': $.targetId }))
       .select(t => [
         t('t.up_count', '+', t.ref('carried.up_count')).as('up_count'),
         t('t.down_count', '+', t.ref('carried.down_count')).as('down_count'),
@@ -61,7 +59,7 @@ function countOf(condition: Expression<SqlBool>) {
   return sql<number>`(count(*) filter (where ${condition}))::int`;
 }
 
-/** What merging one idea into another would give, and refused as the merge would be (see mergeIdea). Nothing changes. */
+/** Previews the tally after a merge. Throws the same errors as mergeIdea and changes nothing. */
 export async function previewMerge(op: ReadOperation, sourceId: number, targetId: number): Promise<MergePreview> {
   if (sourceId === targetId) throw new DomainError('merge_into_self');
   const idea = await readIdea(op, sourceId);

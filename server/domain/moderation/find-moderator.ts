@@ -10,15 +10,14 @@ interface Person {
   userId: number;
 }
 
-/** The boards on which a person moderates, with the person's own voter, which exists after the first vote. */
+/** The boards that a person moderates, with the person's voter, which exists after the first vote. */
 function boardsOfModerator(db: Kysely<Tables>, accountId: Expression<number>, userId: Expression<number>) {
   return db
     .selectFrom('memberships as m')
     .innerJoin('boards as b', join => join.on('b.account_id', '=', accountId))
     .leftJoin('voters as v', join => join.on('v.account_id', '=', accountId).on('v.user_id', '=', userId))
     .select(['b.id as board_id', 'v.id as voter_id'])
-    .where('m.account_id', '=', accountId)
-    .where('m.user_id', '=', userId)
+    .where(m => m.and({ 'm.account_id': accountId, 'm.user_id': userId }))
     .where('m.role', 'in', ['owner', 'admin', 'moderator']);
 }
 
@@ -27,8 +26,7 @@ const selectByIdea = query('select_moderator_by_idea', (db, $: Arguments<Person 
     b
       .selectFrom('ideas as i')
       .select('i.board_id')
-      .where('i.account_id', '=', $.accountId)
-      .where('i.id', '=', $.ideaId),
+      .where(i => i.and({ 'i.account_id': $.accountId, 'i.id': $.ideaId })),
   ),
 );
 
@@ -37,8 +35,8 @@ const selectBySlug = query('select_moderator_by_slug', (db, $: Arguments<Person 
 );
 
 /**
- * A person who acts as a moderator on a board of an account: on the board of a slug, or on the board of an idea. Not
- * found where the account has no such board or idea, or the person is no moderator there any more.
+ * Finds a moderator of a board, which a slug or an idea identifies. Throws not_found if the account has no such board or
+ * idea, or if the person is no moderator.
  */
 export async function findModerator(
   db: Queryable,

@@ -3,58 +3,18 @@ import { type Administration, AdministrationError, actingUserOf } from '../admin
 import { recordEvent } from '../events/record-event.ts';
 import { checkText } from '../fields.ts';
 
-/** An idea of an account that nobody else changes until the transaction ends. */
-interface LockedSubmission {
-  id: number;
-  moderation_state: ModerationState;
-}
-
-/** Locks an idea for its approval or rejection. A frozen board refuses both, like every other write: see lockIdeas. */
-async function lockSubmission(admin: Administration, accountId: number, ideaId: number): Promise<LockedSubmission> {
-  const idea = await admin.db
-    .selectFrom('ideas as i')
-    .innerJoin('boards as b', join => join.onRef('b.id', '=', 'i.board_id').on('b.account_id', '=', accountId))
-    .select(['i.id', 'i.moderation_state', 'b.is_frozen'])
-    .where('i.account_id', '=', accountId)
-    .where('i.id', '=', ideaId)
-    .forNoKeyUpdate('i')
-    .forShare('b')
-    .executeTakeFirstOrThrow(() => new AdministrationError('not_found', `The account has no idea ${ideaId}`));
-  if (idea.moderation_state === 'pending' && idea.is_frozen) {
-    throw new AdministrationError('conflict', `The board of idea ${ideaId} is frozen: unfreeze it first`);
-  }
-  return idea;
-}
-
-/**
- * Publishes an idea that awaits approval, and tells of it as of an idea that is published at once. Answers whether it
- * did: one that is published already stays as it is.
- */
+/** Approves a pending idea and publishes it. Returns false if the idea is published already. */
 export async function approveIdea(admin: Administration, accountId: number, ideaId: number): Promise<boolean> {
-  const idea = await lockSubmission(admin, accountId, ideaId);
-  if (idea.moderation_state === 'published') return false;
-  if (idea.moderation_state === 'rejected') {
-    throw new AdministrationError('conflict', `Idea ${ideaId} was rejected: only a pending one can be approved`);
-  }
-  await admin.db
-    .updateTable('ideas')
-    .set({ moderation_state: 'published', updated_at: admin.now })
-    .where('account_id', '=', accountId)
-    .where('id', '=', ideaId)
-    .execute();
-  const actor = { accountId, userId: actingUserOf(admin), tokenId: null };
-  await recordEvent({ query: admin.query, now: admin.now, actor }, 'idea.created', ideaId);
+  if (!(await leaveQueue(admin, accountId, ideaId, 'published'))) return false;
+  await recordEvent(eventSourceOf(admin, accountId), 'idea.created', ideaId);
   admin.audit.record('idea.approved', { account_id: accountId, idea_id: ideaId });
   return true;
 }
 
-/** As long as a comment may be. */
+/** The longest reason, as long as the longest comment. */
 const maxReasonLength = 500;
 
-/**
- * Rejects an idea that awaits approval, and tells its author why. Answers whether it did: one that is rejected already
- * keeps the reason it has.
- */
+/** Rejects a pending idea with a reason for its author. Returns false if the idea is rejected already. */
 export async function rejectIdea(
   admin: Administration,
   accountId: number,
@@ -62,19 +22,49 @@ export async function rejectIdea(
   reason: string,
 ): Promise<boolean> {
   const checked = checkText(reason, 1, maxReasonLength, 'reason');
-  const idea = await lockSubmission(admin, accountId, ideaId);
-  if (idea.moderation_state === 'rejected') return false;
-  if (idea.moderation_state === 'published') {
-    throw new AdministrationError('conflict', `Idea ${ideaId} is published: only a pending one can be rejected`);
-  }
-  await admin.db
-    .updateTable('ideas')
-    .set({ moderation_state: 'rejected', rejection_reason: checked, updated_at: admin.now })
-    .where('account_id', '=', accountId)
-    .where('id', '=', ideaId)
-    .execute();
-  const actor = { accountId, userId: actingUserOf(admin), tokenId: null };
-  await recordEvent({ query: admin.query, now: admin.now, actor }, 'idea.rejected', ideaId, { reason: checked });
+  if (!(await leaveQueue(admin, accountId, ideaId, 'rejected', checked))) return false;
+  await recordEvent(eventSourceOf(admin, accountId), 'idea.rejected', ideaId, { reason: checked });
   admin.audit.record('idea.rejected', { account_id: accountId, idea_id: ideaId });
   return true;
+}
+
+/** The reason for the conflict when the other decision follows. */
+const decisions: Record<Exclude<ModerationState, 'pending'>, string> = {
+  published: 'is published: only a pending one can be rejected',
+  rejected: 'was rejected: only a pending one can be approved',
+};
+
+/** Locks a pending idea and sets its new state. A frozen board rejects this like every other write: see lockIdeas. */
+async function leaveQueue(
+  { db, now }: Administration,
+  accountId: number,
+  ideaId: number,
+  state: keyof typeof decisions,
+  reason: string | null = null,
+): Promise<boolean> {
+  const idea = await db
+    .selectFrom('ideas as i')
+    .innerJoin('boards as b', join => join.onRef('b.id', '=', 'i.board_id').on('b.account_id', '=', accountId))
+    .select(['i.moderation_state', 'b.is_frozen'])
+    .where(i => i.and({ 'i.account_id': accountId, 'i.id': ideaId }))
+    .forNoKeyUpdate('i')
+    .forShare('b')
+    .executeTakeFirstOrThrow(() => new AdministrationError('not_found', `The account has no idea ${ideaId}`));
+  if (idea.moderation_state === state) return false;
+  if (idea.moderation_state !== 'pending') {
+    throw new AdministrationError('conflict', `Idea ${ideaId} ${decisions[idea.moderation_state]}`);
+  }
+  if (idea.is_frozen) {
+    throw new AdministrationError('conflict', `The board of idea ${ideaId} is frozen: unfreeze it first`);
+  }
+  await db
+    .updateTable('ideas')
+    .set({ moderation_state: state, rejection_reason: reason, updated_at: now })
+    .where(row => row.and({ account_id: accountId, id: ideaId }))
+    .execute();
+  return true;
+}
+
+function eventSourceOf(admin: Administration, accountId: number) {
+  return { query: admin.query, now: admin.now, actor: { accountId, userId: actingUserOf(admin), tokenId: null } };
 }

@@ -24,7 +24,7 @@ export interface NotificationSubject {
   actor: string | null;
   statusLabel: string | null;
   comment: string | null;
-  /** The body of a pending idea, or the reason of a rejection, or of a disabled endpoint. */
+  /** The body of a pending idea, or the reason for a rejection or for disabling an endpoint. */
   detail: string | null;
   /** The endpoint that was disabled. */
   endpointUrl: string | null;
@@ -33,19 +33,19 @@ export interface NotificationSubject {
 interface Words {
   subject: string;
   sentence: string;
-  quote?: string | null;
+  quote: string | null;
   link: string;
   reason: string;
   ending: string;
 }
 
-/** A list of mails shows no more of a subject. */
+/** Mail programs cut off longer subjects. */
 const maxTitleInSubject = 80;
 const maxTitleLength = 200;
 const maxNameLength = 100;
 const maxUrlLength = 300;
 
-/** Returns the words of a notification, for mail and for pages. User text in them is on one line, except the quote. */
+/** Writes a notification for mail and for pages. Puts texts of users on one line, except the quote. */
 export function wordsOf(about: NotificationSubject): Words {
   const actor = about.actor === null ? 'The operator' : shortLine(about.actor, maxNameLength, 'Somebody');
   const board = shortLine(about.board ?? '', maxNameLength);
@@ -54,68 +54,66 @@ export function wordsOf(about: NotificationSubject): Words {
   const target = `“${shortLine(about.targetTitle ?? '', maxTitleLength)}”`;
   const shortTarget = `“${shortLine(about.targetTitle ?? '', maxTitleInSubject)}”`;
   const status = shortLine(about.statusLabel ?? '', maxNameLength);
-  const toFollower = {
+  const url = about.endpointUrl ?? '';
+  const toFollower = (subject: string, sentence: string, quote: string | null = null): Words => ({
+    subject,
+    sentence,
+    quote,
     link: 'Read the idea',
     reason: `You get this because you follow the idea on the board ${board}.`,
     ending: 'Unfollow the idea',
-  };
-  const toAuthor = { ...toFollower, reason: `You get this because you submitted the idea to the board ${board}.` };
-  const toModerator = {
+  });
+  const toAuthor = (...text: Parameters<typeof toFollower>): Words => ({
+    ...toFollower(...text),
+    reason: `You get this because you submitted the idea to the board ${board}.`,
+  });
+  const toModerator = (...text: Parameters<typeof toFollower>): Words => ({
+    ...toFollower(...text),
     reason: 'You get this because you are an owner, admin or moderator of the account.',
     ending: 'Get no more mail',
-  };
+  });
 
   switch (about.kind) {
     case 'idea.status_changed':
-      return { ...toFollower, subject: `${short} is now ${status}`, sentence: `${actor} moved ${title} to ${status}.` };
+      return toFollower(`${short} is now ${status}`, `${actor} moved ${title} to ${status}.`);
     case 'comment.created':
-      return {
-        ...toFollower,
-        subject: `${actor} commented on ${short}`,
-        sentence: `${actor} commented on ${title}:`,
-        quote: about.comment,
-      };
+      return toFollower(`${actor} commented on ${short}`, `${actor} commented on ${title}:`, about.comment);
     case 'idea.merged':
-      return {
-        ...toFollower,
-        subject: `${short} was merged into ${shortTarget}`,
-        sentence: `${actor} merged ${title} into ${target}, where its votes count from now on.`,
-      };
+      return toFollower(
+        `${short} was merged into ${shortTarget}`,
+        `${actor} merged ${title} into ${target}, where its votes count from now on.`,
+      );
     case 'idea.unmerged':
-      return {
-        ...toFollower,
-        subject: `${short} stands by itself again`,
-        sentence: `${actor} took ${title} out of ${target}: it has its own votes again.`,
-      };
+      return toFollower(
+        `${short} is no longer merged`,
+        `${actor} undid the merge of ${title} into ${target}. It has its own votes again.`,
+      );
     case 'idea.approved':
-      return {
-        ...toAuthor,
-        subject: `Your idea ${short} was published`,
-        sentence: `Your idea ${title} was approved and is on the board ${board} now.`,
-      };
+      return toAuthor(
+        `Your idea ${short} was published`,
+        `Your idea ${title} was approved and is on the board ${board} now.`,
+      );
     case 'idea.rejected':
-      return {
-        ...toAuthor,
-        subject: `Your idea ${short} was not accepted`,
-        sentence: `Your idea ${title} was not accepted for the board ${board}. The reason:`,
-        quote: about.detail,
-      };
+      return toAuthor(
+        `Your idea ${short} was not accepted`,
+        `Your idea ${title} was not accepted for the board ${board}. The reason:`,
+        about.detail,
+      );
     case 'idea.pending':
-      return {
-        ...toModerator,
-        link: 'Read the idea',
-        subject: `${short} awaits approval on ${board}`,
-        sentence: `${actor} submitted ${title} to the board ${board}, where it awaits approval:`,
-        quote: about.detail,
-      };
+      return toModerator(
+        `${short} awaits approval on ${board}`,
+        `${actor} submitted ${title} to the board ${board}, where it awaits approval:`,
+        about.detail,
+      );
     case 'webhook.disabled':
       return {
-        ...toModerator,
-        reason: 'You get this because you are an owner or admin of the account.',
+        ...toModerator(
+          `A webhook to ${hostOf(url)} was disabled`,
+          `The webhook to ${truncate(oneLine(url), maxUrlLength)} was disabled:`,
+          about.detail,
+        ),
         link: 'Open Idea-Board',
-        subject: `A webhook to ${hostOf(about.endpointUrl ?? '')} was disabled`,
-        sentence: `The webhook to ${truncate(oneLine(about.endpointUrl ?? ''), maxUrlLength)} was disabled:`,
-        quote: about.detail,
+        reason: 'You get this because you are an owner or admin of the account.',
       };
   }
 }

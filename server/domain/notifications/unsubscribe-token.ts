@@ -1,16 +1,16 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import type { Config } from '../../config.ts';
 
-/** What a person ends by following the link in a mail: the mail about one idea, or all of it. */
+/** The mail that a link in a mail stops: about one idea, or all mail. */
 export interface Subscription {
   userId: number;
   ideaId: number | 'all';
 }
 
-/** Links to end a subscription, which need no sign-in: whoever has the mail may end it, and do nothing else. */
+/** Tokens of unsubscribe links, which work without signing in. A token only stops mail. */
 export interface UnsubscribeTokens {
   make(subscription: Subscription): string;
-  /** What a token of ours names; undefined for any other text. */
+  /** Returns undefined for a text that is not a valid token. */
   read(token: string): Subscription | undefined;
 }
 
@@ -35,7 +35,7 @@ export function buildUnsubscribeTokens(appKey: Uint8Array): UnsubscribeTokens {
   };
 }
 
-/** Where the subscription of a token is ended: the same page for a person and for a mail provider's one click. */
+/** The page to unsubscribe, also for the one-click unsubscribe of mail programs (RFC 8058). */
 export function unsubscribeUrl({ BASE_URL }: Pick<Config, 'BASE_URL'>, token: string): string {
   return `${BASE_URL}/unsubscribe?token=${token}`;
 }

@@ -1,10 +1,9 @@
-import type { InferResult } from 'kysely';
 import type { StatusCategory } from '../../../contract/status.ts';
 import { Status } from '../../entities/board.ts';
 import { type Administration, AdministrationError, explainViolations, noteFields } from '../administration.ts';
 import { type BoardOfAccount, lockBoard } from '../boards/find-board.ts';
 import { countLimit, countOf } from '../bounded-count.ts';
-import { checkName, checkStatusKey, quote } from '../fields.ts';
+import { checkKey, checkName, quote } from '../fields.ts';
 
 export interface StatusFields {
   key: string;
@@ -13,7 +12,7 @@ export interface StatusFields {
   isHidden?: boolean;
   allowVotes?: boolean;
   allowComments?: boolean;
-  /** The place in the registry, from 1; the last one when left out or larger. */
+  /** The place in the registry, from 1. The default is the last place. */
   position?: number;
 }
 
@@ -23,7 +22,7 @@ export async function addStatus(admin: Administration, board: BoardOfAccount, in
   await lockBoard(admin, board);
   const status = admin.em.create(Status, {
     ...fields,
-    key: checkStatusKey(input.key),
+    key: checkKey(input.key),
     label: checkName(input.label, 60, 'label'),
     accountId: board.accountId,
     boardId: board.id,
@@ -35,7 +34,7 @@ export async function addStatus(admin: Administration, board: BoardOfAccount, in
   return status;
 }
 
-/** Changes a status; ideas in it follow. A new key is a new value in the API, too. */
+/** Changes a status and so all ideas in it. API clients must use a new key, too. */
 export async function updateStatus(
   admin: Administration,
   status: Status,
@@ -54,7 +53,7 @@ export async function updateStatus(
   ]);
   if (category !== undefined && category !== 'inbox') await checkNotLastInbox(admin, status, 'moved out of it');
   if (category !== undefined) status.category = category;
-  if (key !== undefined) status.key = checkStatusKey(key);
+  if (key !== undefined) status.key = checkKey(key);
   if (label !== undefined) status.label = checkName(label, 60, 'label');
   admin.em.assign(status, flags);
   await explainViolations(keyTaken(status.key), () => admin.em.flush());
@@ -63,29 +62,22 @@ export async function updateStatus(
   if (changed.length > 0) admin.audit.record('status.updated', { ...describe(status), changed });
 }
 
-/** Removes a status that no idea has, not even one that was rejected or merged. */
+/** Removes a status. Rejected and merged ideas keep a status in use, too. */
 export async function removeStatus(admin: Administration, status: Status): Promise<void> {
   await lockRegistry(admin, status);
   await checkNotLastInbox(admin, status, 'removed');
-  const ideas = await countIdeasIn(admin, status);
-  if (ideas > 0) throw new AdministrationError('conflict', inUse(status, describeCount(ideas)));
-  // An idea may be moved here after it was counted: the database refuses, and says so through the constraint.
+  const { accountId, boardId, id } = status;
+  const ideas = admin.db
+    .selectFrom('ideas')
+    .where(idea => idea.and({ account_id: accountId, board_id: boardId, status_id: id }));
+  const { count } = await admin.db.selectNoFrom(countOf(ideas).as('count')).executeTakeFirstOrThrow();
+  if (count > 0) throw new AdministrationError('conflict', inUse(status, describeCount(count)));
+  // An idea may get the status after the count. Then the database rejects the removal by a constraint.
   const removed = describe(status);
   await explainViolations({ ideas_status_of_board_fkey: inUse(status, 'Ideas') }, () =>
     admin.em.remove(status).flush(),
   );
   admin.audit.record('status.removed', removed);
-}
-
-/** Also counts the ideas that no list shows, since they keep the status from being removed, too. */
-async function countIdeasIn({ db }: Administration, { accountId, boardId, id }: Status): Promise<number> {
-  const ideas = db
-    .selectFrom('ideas')
-    .where('account_id', '=', accountId)
-    .where('board_id', '=', boardId)
-    .where('status_id', '=', id);
-  const { count } = await db.selectNoFrom(countOf(ideas).as('count')).executeTakeFirstOrThrow();
-  return count;
 }
 
 export function requireStatus(
@@ -96,24 +88,24 @@ export function requireStatus(
   return admin.em.findOneOrFail(Status, { accountId, boardId, key }, { failHandler: () => notFound(key) });
 }
 
-/** Waits for whoever changes the registry, and reads what they left of the status. */
+/** Waits for other changes of the registry and then reads the status again. */
 async function lockRegistry(admin: Administration, status: Status) {
   await lockBoard(admin, { id: status.boardId, accountId: status.accountId });
   if (!(await admin.em.refresh(status))) throw notFound(status.key);
 }
 
-/** New ideas start in the first status of the category inbox, so a board keeps one. */
-async function checkNotLastInbox(admin: Administration, status: Status, what: string) {
+/** A board must keep one status of the category inbox, because new ideas start in the first one. */
+async function checkNotLastInbox(admin: Administration, status: Status, change: string) {
   if (status.category !== 'inbox') return;
   const { accountId, boardId } = status;
   if ((await admin.em.count(Status, { accountId, boardId, category: 'inbox' })) > 1) return;
   throw new AdministrationError(
     'conflict',
-    `${status.key} is the board's last status of the category inbox, where new ideas start: it cannot be ${what}`,
+    `${status.key} is the board's last status of the category inbox, where new ideas start: it cannot be ${change}`,
   );
 }
 
-/** Puts a status at a place of the registry and renumbers all of them. */
+/** Moves a status to a place in the registry and renumbers all statuses. */
 async function placeStatus(admin: Administration, status: Status, position: number) {
   const { accountId, boardId } = status;
   const others = await admin.em.find(
@@ -147,9 +139,7 @@ function inUse(status: Status, ideas: string) {
   return `${ideas} ${ideas === '1 idea' ? 'has' : 'have'} the status ${status.key}: move them to another first`;
 }
 
-export type StatusListing = InferResult<ReturnType<typeof statusListings>>[number];
-
-/** The statuses of a board. Their positions are numbered from 1. */
+/** The statuses s of a board, with positions from 1. */
 function statusListings({ db }: Administration, board: BoardOfAccount) {
   return db
     .selectFrom('statuses as s')
@@ -160,18 +150,17 @@ function statusListings({ db }: Administration, board: BoardOfAccount) {
         .over(over => over.orderBy('s.position').orderBy('s.id'))
         .as('position'),
     )
-    .where('s.account_id', '=', board.accountId)
-    .where('s.board_id', '=', board.id);
+    .where(s => s.and({ 's.account_id': board.accountId, 's.board_id': board.id }));
 }
 
-/** Lists the status registry of a board, in its order. */
-export function listStatuses(admin: Administration, board: BoardOfAccount): Promise<StatusListing[]> {
+export type StatusListing = Awaited<ReturnType<typeof listStatuses>>[number];
+
+/** Lists the status registry of a board in its order. */
+export function listStatuses(admin: Administration, board: BoardOfAccount) {
   return statusListings(admin, board).orderBy('s.position').orderBy('s.id').execute();
 }
 
-export type StatusInUse = InferResult<ReturnType<typeof statusesInUse>>[number];
-
-/** An index of its own answers each of the two counts. Merged and rejected ideas are in no list, and are not counted. */
+/** Each of the two counts uses an index. They leave out merged and rejected ideas, which no list shows. */
 function statusesInUse(admin: Administration, board: BoardOfAccount) {
   const statuses = statusListings(admin, board).select(s => s.fn.countAll<number>().over().as('status_count'));
   return admin.db
@@ -189,12 +178,14 @@ function statusesInUse(admin: Administration, board: BoardOfAccount) {
     .orderBy('s.position');
 }
 
-/** Lists some of the statuses of a board, in their order, and how many ideas have each, counted as far as countLimit. */
+export type StatusInUse = Awaited<ReturnType<typeof listStatusesInUse>>[number];
+
+/** Lists statuses of a board in their order, with the number of their ideas up to countLimit. */
 export function listStatusesInUse(
   admin: Administration,
   board: BoardOfAccount,
   { limit, offset }: { limit: number; offset: number },
-): Promise<StatusInUse[]> {
+) {
   return statusesInUse(admin, board).limit(limit).offset(offset).execute();
 }
 

@@ -5,16 +5,14 @@ import { checkPublished, lockIdea } from '../ideas/lock-ideas.ts';
 import { type IdeaView, requireIdea } from '../ideas/read-idea.ts';
 import type { WriteOperation } from '../operation.ts';
 
-const findStatus = query(
+const selectStatus = query(
   'find_status',
   (db, $: Arguments<{ accountId: number; boardId: number; key: string; oldId: number }>) =>
     db
       .selectFrom('statuses as s')
       .innerJoin('statuses as old', join => join.on('old.account_id', '=', $.accountId).on('old.id', '=', $.oldId))
       .select(['s.id', 'old.key as old_key'])
-      .where('s.account_id', '=', $.accountId)
-      .where('s.board_id', '=', $.boardId)
-      .where('s.key', '=', $.key)
+      .where(s => s.and({ 's.account_id': $.accountId, 's.board_id': $.boardId, 's.key': $.key }))
       .forKeyShare('s'),
 );
 
@@ -29,15 +27,14 @@ interface Move {
   now: Date;
 }
 
-/** Moves the idea and records the event in one round trip. */
+/** Updates the idea and records the event in one round trip. */
 const moveIdea = query('update_idea_status', (db, $: Arguments<Move>) =>
   db
     .with('moved', cte =>
       cte
         .updateTable('ideas')
         .set({ status_id: $.statusId, updated_at: $.now })
-        .where('account_id', '=', $.accountId)
-        .where('id', '=', $.ideaId)
+        .where(row => row.and({ account_id: $.accountId, id: $.ideaId }))
         .returning('id'),
     )
     .selectFrom('moved')
@@ -48,12 +45,12 @@ const moveIdea = query('update_idea_status', (db, $: Arguments<Move>) =>
     ),
 );
 
-/** Moves an idea to a status of the board's registry (Idea actions, rule 3). The status it has changes nothing. */
+/** Sets the status of an idea (Idea actions, rule 3). Setting the current status changes nothing. */
 export async function setIdeaStatus(op: WriteOperation, ideaId: number, key: string): Promise<IdeaView> {
   const { accountId, boardId, userId, tokenId } = op.actor;
   const idea = await lockIdea(op, ideaId);
   checkPublished(idea);
-  const [status] = await op.query(findStatus, { accountId, boardId, key, oldId: idea.status_id });
+  const [status] = await op.query(selectStatus, { accountId, boardId, key, oldId: idea.status_id });
   if (!status) throw new DomainError('invalid_status');
   if (status.id !== idea.status_id) {
     await op.query(moveIdea, {
@@ -65,12 +62,8 @@ export async function setIdeaStatus(op: WriteOperation, ideaId: number, key: str
       details: JSON.stringify({ changes: [{ field: 'status_key', from: status.old_key, to: key }] }),
       now: op.now,
     });
-    op.audit?.record('idea.status_changed', {
-      account_id: accountId,
-      idea_id: ideaId,
-      from: status.old_key,
-      to: key,
-    });
+    const changed = { account_id: accountId, idea_id: ideaId, from: status.old_key, to: key };
+    op.audit?.record('idea.status_changed', changed);
   }
   return requireIdea(op, ideaId);
 }

@@ -7,21 +7,17 @@ import type { BoardOfAccount } from '../boards/find-board.ts';
 import { countAll, countOf } from '../bounded-count.ts';
 import { checkColor, checkName, quote } from '../fields.ts';
 
-export interface TagFields {
+interface TagFields {
   name: string;
-  /** # and six hexadecimal digits; stored in lower case. */
+  /** # and six hexadecimal digits. The server stores them in lower case. */
   color: string;
 }
 
 /** Adds a tag to a board. */
 export async function addTag(admin: Administration, board: BoardOfAccount, input: TagFields): Promise<Tag> {
   const name = checkName(input.name, 40);
-  const tag = admin.em.create(Tag, {
-    name,
-    color: checkColor(input.color),
-    boardId: board.id,
-    accountId: board.accountId,
-  });
+  const color = checkColor(input.color);
+  const tag = admin.em.create(Tag, { name, color, boardId: board.id, accountId: board.accountId });
   await explainViolations(nameTaken(name), () => admin.em.flush());
   admin.audit.record('tag.added', describe(tag));
   return tag;
@@ -36,14 +32,14 @@ export async function updateTag(admin: Administration, tag: Tag, changes: Partia
   if (changed.length > 0) admin.audit.record('tag.updated', { ...describe(tag), changed });
 }
 
-/** Removes a tag from its board, and so from every idea that has it. */
+/** Removes a tag from its board and from all ideas. */
 export async function removeTag(admin: Administration, tag: Tag): Promise<void> {
   const removed = describe(tag);
   await admin.em.remove(tag).flush();
   admin.audit.record('tag.removed', removed);
 }
 
-/** Finds a tag of a board by name, whatever its case. */
+/** Finds a tag of a board by its name, ignoring case. */
 export async function requireTag(
   admin: Administration,
   { id: boardId, accountId }: BoardOfAccount,
@@ -55,38 +51,34 @@ export async function requireTag(
   return tag;
 }
 
-/** Finds a tag of a board by its id, to change it: others who change it wait. */
+/** Finds a tag of a board by its id and locks it for a change. */
 export async function requireTagOfId(admin: Administration, board: BoardOfAccount, id: number): Promise<Tag> {
   await admin.db
     .selectFrom('tags')
     .select('id')
-    .where('account_id', '=', board.accountId)
-    .where('board_id', '=', board.id)
-    .where('id', '=', id)
+    .where(row => row.and({ account_id: board.accountId, board_id: board.id, id }))
     .forNoKeyUpdate()
     .executeTakeFirstOrThrow(() => new AdministrationError('not_found', `The board has no tag ${id}`));
   return admin.em.findOneOrFail(Tag, { id, accountId: board.accountId });
 }
-
-export type TagListing = Awaited<ReturnType<typeof listTags>>[number];
 
 /** The tags t of a board by name. */
 function tagsOf({ db }: Administration, board: BoardOfAccount) {
   return db
     .selectFrom('tags as t')
     .select(['t.id', 't.name', 't.color'])
-    .where('t.account_id', '=', board.accountId)
-    .where('t.board_id', '=', board.id)
+    .where(t => t.and({ 't.account_id': board.accountId, 't.board_id': board.id }))
     .orderBy(t => t.fn('lower', ['t.name']))
     .orderBy('t.id');
 }
 
-/** The ideas that have a tag t, to be counted. */
+/** The ideas with a tag t, for a count. */
 function ideasWith(t: ExpressionBuilder<Tables & { t: Tables['tags'] }, 't'>, accountId: number) {
   return t.selectFrom('idea_tags as it').where('it.account_id', '=', accountId).whereRef('it.tag_id', '=', 't.id');
 }
 
-/** Lists the tags of a board by name. */
+export type TagListing = Awaited<ReturnType<typeof listTags>>[number];
+
 export function listTags(admin: Administration, board: BoardOfAccount) {
   return tagsOf(admin, board)
     .select(t => countAll(ideasWith(t, board.accountId)).as('idea_count'))
@@ -101,12 +93,11 @@ function nameTaken(name: string) {
   return { tags_board_id_name_key: `Another tag of the board has the name ${quote(name)}` };
 }
 
-/** Like listTags, but a count is quick where a tag has many ideas. */
 function tagsInUse(admin: Administration, board: BoardOfAccount) {
   return tagsOf(admin, board).select(t => countOf(ideasWith(t, board.accountId)).as('idea_count'));
 }
 
-/** Lists some of the tags of a board by name, and how many ideas have each, counted as far as countLimit. */
+/** Lists tags of a board by name, with the number of their ideas up to countLimit. */
 export function listTagsInUse(
   admin: Administration,
   board: BoardOfAccount,

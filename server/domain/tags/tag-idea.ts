@@ -11,16 +11,14 @@ interface TagOnIdea {
   now: Date;
 }
 
-/** The lock waits for a tag that is being removed, and then finds none. Without it the insert would fail. */
+/** The lock waits for a concurrent removal of the tag and then finds no tag. Without it, the insert would fail. */
 const insertIdeaTag = query('insert_idea_tag', (db, $: Arguments<TagOnIdea & { boardId: number }>) =>
   db
     .with('tag', cte =>
       cte
         .selectFrom('tags')
         .select('id')
-        .where('account_id', '=', $.accountId)
-        .where('board_id', '=', $.boardId)
-        .where('id', '=', $.tagId)
+        .where(row => row.and({ account_id: $.accountId, board_id: $.boardId, id: $.tagId }))
         .forKeyShare(),
     )
     .with('added', cte =>
@@ -46,7 +44,7 @@ const insertIdeaTag = query('insert_idea_tag', (db, $: Arguments<TagOnIdea & { b
     ]),
 );
 
-/** Assigns a tag of the board to an idea (Idea actions, rule 5). One that it has already changes nothing. */
+/** Adds a tag of the board to an idea (Idea actions, rule 5). Changes nothing if the idea has the tag already. */
 export async function addIdeaTag(op: WriteOperation, ideaId: number, tagId: number): Promise<IdeaView> {
   checkPublished(await lockIdea(op, ideaId));
   const { accountId, boardId } = op.actor;
@@ -63,9 +61,7 @@ const deleteIdeaTag = query('delete_idea_tag', (db, $: Arguments<TagOnIdea>) =>
     .with('removed', cte =>
       cte
         .deleteFrom('idea_tags')
-        .where('account_id', '=', $.accountId)
-        .where('idea_id', '=', $.ideaId)
-        .where('tag_id', '=', $.tagId)
+        .where(row => row.and({ account_id: $.accountId, idea_id: $.ideaId, tag_id: $.tagId }))
         .returning('idea_id'),
     )
     .updateTable('ideas')
@@ -75,7 +71,7 @@ const deleteIdeaTag = query('delete_idea_tag', (db, $: Arguments<TagOnIdea>) =>
     .returning('id'),
 );
 
-/** Removes a tag from an idea (Idea actions, rule 5). One that is not assigned changes nothing. */
+/** Removes a tag from an idea (Idea actions, rule 5). Changes nothing if the idea does not have the tag. */
 export async function removeIdeaTag(op: WriteOperation, ideaId: number, tagId: number): Promise<IdeaView> {
   checkPublished(await lockIdea(op, ideaId));
   const { accountId } = op.actor;

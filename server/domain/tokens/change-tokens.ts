@@ -2,7 +2,7 @@ import type { Grant } from '../../../contract/grants.ts';
 import { type Arguments, query } from '../../database/query.ts';
 import { ApiToken, ApiTokenBoard } from '../../entities/api-token.ts';
 import { Board } from '../../entities/board.ts';
-import { Voter } from '../../entities/vote.ts';
+import { Voter } from '../../entities/idea.ts';
 import { requireLockedAccount } from '../accounts/find-account.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { checkName } from '../fields.ts';

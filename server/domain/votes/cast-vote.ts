@@ -38,23 +38,14 @@ const callCastVote = sql(
 const numberOfVote = { up: 1, down: -1, none: 0 } as const satisfies Record<VoteValue, number>;
 
 /**
- * Sets the actor's vote on an idea to the value (Idea actions, rules 1 and 2). It is one statement, and so a
- * transaction of its own: a function of the database locks the idea, applies the rules, keeps the tally, and
- * records the event if a webhook wants it.
+ * Sets the actor's vote on an idea (Idea actions, rules 1 and 2), in one statement. A database function locks the idea,
+ * applies the rules, updates the tally, and records the event if a webhook subscribes to votes.
  */
 export async function castVote(op: Operation, ideaId: number, value: VoteValue): Promise<Tally> {
   const { accountId, boardId, voterId, userId, tokenId } = op.actor;
-  const [result] = await op.query(callCastVote, {
-    accountId,
-    boardId,
-    ideaId,
-    voterId,
-    value: numberOfVote[value],
-    now: op.now,
-    actorId: userId,
-    tokenId,
-  });
-  if (!result) throw new Error('cast_vote answered no row');
+  const vote = { accountId, boardId, ideaId, voterId, value: numberOfVote[value] };
+  const [result] = await op.query(callCastVote, { ...vote, now: op.now, actorId: userId, tokenId });
+  if (!result) throw new Error('cast_vote returned no row');
   const { outcome, up_count, down_count } = result;
   if (outcome !== 'ok') throw new DomainError(outcome);
   return { score: up_count - down_count, my_vote: value, up_count, down_count };

@@ -1,13 +1,15 @@
-import { sql } from 'kysely';
-import { jsonArrayFrom } from 'kysely/helpers/postgres';
+import { type AliasableExpression, type InferResult, sql } from 'kysely';
+import { jsonArrayFrom, jsonObjectFrom } from 'kysely/helpers/postgres';
 import type { DeliveryState } from '../../entities/webhook.ts';
-import type { Administration } from '../administration.ts';
-import { requireWebhook } from './find-webhook.ts';
+import { type Administration, AdministrationError } from '../administration.ts';
+import { recordedEventOf, writeEvent } from '../events/recorded-event.ts';
+import { cutRows } from '../pagination.ts';
+import { requireWebhook } from './edit-webhook.ts';
 
-/** A delivery with every try, the first one first. */
+/** A delivery with all its attempts, oldest first. */
 export type DeliveryListing = Awaited<ReturnType<typeof listDeliveries>>[number];
 
-export interface DeliveryFilter {
+interface DeliveryFilter {
   state?: DeliveryState;
   deliveryId?: number;
   limit: number;
@@ -21,19 +23,7 @@ export async function listDeliveries(
   { state, deliveryId, limit }: DeliveryFilter,
 ) {
   await requireWebhook(admin, accountId, endpointId);
-  return admin.db
-    .selectFrom('webhook_deliveries as d')
-    .innerJoin('events as e', join => join.onRef('e.id', '=', 'd.event_id').on('e.account_id', '=', accountId))
-    .select([
-      'd.id',
-      sql<string>`'evt_' || d.event_id`.as('webhook_id'),
-      'e.type',
-      'd.state',
-      'd.attempt_count',
-      'd.created_at',
-      'd.next_attempt_at',
-      'd.finished_at',
-    ])
+  return deliveriesOf(admin, accountId, endpointId)
     .select(d =>
       jsonArrayFrom(
         d
@@ -44,11 +34,175 @@ export async function listDeliveries(
           .orderBy('a.id'),
       ).as('attempts'),
     )
-    .where('d.account_id', '=', accountId)
-    .where('d.endpoint_id', '=', endpointId)
     .$call(d => (state === undefined ? d : d.where('d.state', '=', state)))
     .$call(d => (deliveryId === undefined ? d : d.where('d.id', '=', deliveryId)))
     .orderBy('d.id', 'desc')
     .limit(limit)
     .execute();
+}
+
+/** The deliveries d of an endpoint with their events e. */
+function deliveriesOf({ db }: Administration, accountId: number, endpointId: number) {
+  return db
+    .selectFrom('webhook_deliveries as d')
+    .innerJoin('events as e', join => join.onRef('e.id', '=', 'd.event_id').on('e.account_id', '=', accountId))
+    .select(['d.id', sql<string>`'evt_' || d.event_id`.as('webhook_id'), 'e.type', 'd.state', 'd.attempt_count'])
+    .select(['d.created_at', 'd.next_attempt_at', 'd.finished_at'])
+    .where(d => d.and({ 'd.account_id': accountId, 'd.endpoint_id': endpointId }));
+}
+
+/** Includes the body exactly as the server sends it. */
+export type DeliveryDetails = Awaited<ReturnType<typeof readDelivery>>['delivery'];
+/** Has a status, or the error that explains its absence. */
+export type AttemptDetails = Awaited<ReturnType<typeof readDelivery>>['attempts']['rows'][number];
+
+/** Reads a delivery and its newest attempts, or the newest before one. Redeliveries can make many attempts. */
+export async function readDelivery(
+  admin: Administration,
+  { accountId, endpointId, deliveryId }: { accountId: number; endpointId: number; deliveryId: number },
+  { before = Number.MAX_SAFE_INTEGER, limit }: { before: number | undefined; limit: number },
+) {
+  await requireWebhook(admin, accountId, endpointId);
+  const delivery = await deliveriesOf(admin, accountId, endpointId)
+    .select(recordedEventOf)
+    .where('d.id', '=', deliveryId)
+    .executeTakeFirstOrThrow(
+      () => new AdministrationError('not_found', `The webhook ${endpointId} has no delivery ${deliveryId}`),
+    );
+  const attempts = await admin.db
+    .selectFrom('webhook_attempts')
+    .select(['id', 'attempted_at', 'duration_ms', 'status', 'error', 'response'])
+    .where(a => a.and({ account_id: accountId, delivery_id: deliveryId }))
+    .where('id', '<', before)
+    .orderBy('id', 'desc')
+    .limit(limit + 1)
+    .execute();
+  return { delivery: { ...delivery, body: writeEvent(delivery) }, attempts: cutRows(attempts, limit) };
+}
+
+/** A delivery without its body and without responses. */
+export type DeliverySummary = InferResult<ReturnType<typeof summariesOf>>[number];
+
+interface DeliveryPage {
+  rows: DeliverySummary[];
+  /** The next page lists deliveries before this one; undefined on the last page. */
+  next: number | undefined;
+}
+
+interface PageOptions {
+  /** Undefined for all states. */
+  state: DeliveryState | undefined;
+  before: number | undefined;
+  limit: number;
+  /** The most rows of the log that are read for a page of delivered ones, which may be rare. */
+  mostLookedAt?: number;
+}
+
+interface Log {
+  db: Administration['db'];
+  accountId: number;
+  endpointId: number;
+  before: number;
+}
+
+/**
+ * Lists the newest deliveries of an endpoint, or the newest before one. A page of delivered ones may be empty although
+ * another page follows.
+ */
+export async function listDeliveryPage(
+  admin: Administration,
+  accountId: number,
+  endpointId: number,
+  { state, before = Number.MAX_SAFE_INTEGER, limit, mostLookedAt = 10_000 }: PageOptions,
+): Promise<DeliveryPage> {
+  await requireWebhook(admin, accountId, endpointId);
+  const log = { db: admin.db, accountId, endpointId, before };
+  const found = findNewest(log, state, limit + 1, mostLookedAt);
+  const { rows, hasMore } = cutRows(await summariesOf(log, found).execute(), limit);
+  if (hasMore) return { rows, next: rows.at(-1)?.id };
+  if (state !== 'delivered') return { rows, next: undefined };
+  const [end, another] = await logOf(log)
+    .orderBy('d.id', 'desc')
+    .offset(mostLookedAt - 1)
+    .limit(2)
+    .execute();
+  return { rows, next: another && end?.id };
+}
+
+/** The deliveries whose ids a query finds, newest first. */
+function summariesOf({ db, accountId }: Log, ids: AliasableExpression<{ id: number }>) {
+  return db
+    .selectFrom(ids.as('found'))
+    .innerJoin('webhook_deliveries as d', join =>
+      join.onRef('d.id', '=', 'found.id').on('d.account_id', '=', accountId),
+    )
+    .innerJoin('events as e', join => join.onRef('e.id', '=', 'd.event_id').on('e.account_id', '=', accountId))
+    .select(['d.id', 'e.type', 'd.state', 'd.created_at', 'd.next_attempt_at'])
+    .select(d =>
+      jsonObjectFrom(
+        d
+          .selectFrom('webhook_attempts as a')
+          .select(['a.attempted_at', 'a.duration_ms', 'a.status', 'a.error'])
+          .where('a.account_id', '=', accountId)
+          .whereRef('a.delivery_id', '=', 'd.id')
+          .orderBy('a.id', 'desc')
+          .limit(1),
+      ).as('last_attempt'),
+    )
+    .orderBy('d.id', 'desc');
+}
+
+/** Finds the ids of the newest deliveries. Each state has its own query, because each uses another index. */
+function findNewest(
+  log: Log,
+  state: DeliveryState | undefined,
+  limit: number,
+  mostLookedAt: number,
+): AliasableExpression<{ id: number }> {
+  if (state === undefined) return logOf(log).orderBy('d.id', 'desc').limit(limit);
+  if (state === 'dead') return inOrderOfIndex(log).where('d.state', '=', 'dead').limit(limit);
+  if (state === 'pending') {
+    // The index of pending deliveries is by lane, and there are eight lanes.
+    return log.db
+      .selectFrom(sql<{ number: number }>`generate_series(0, 7)`.as<'lanes'>(sql`lanes(number)`))
+      .crossJoinLateral(
+        logOf(log)
+          .where(d => d.and({ 'd.lane': sql<number>`lanes.number::smallint`, 'd.state': 'pending' }))
+          .orderBy('d.id', 'desc')
+          .limit(limit)
+          .as('pending'),
+      )
+      .select('pending.id')
+      .orderBy('pending.id', 'desc')
+      .limit(limit);
+  }
+  // Most deliveries are delivered, so this reads the log from the newest one.
+  return log.db
+    .selectFrom(inOrderOfIndex(log).select('d.state').limit(mostLookedAt).as('walked'))
+    .select('walked.id')
+    .where('walked.state', '=', 'delivered')
+    .limit(limit);
+}
+
+function logOf({ db, accountId, endpointId, before }: Log) {
+  return db
+    .selectFrom('webhook_deliveries as d')
+    .select('d.id')
+    .where(d => d.and({ 'd.account_id': accountId, 'd.endpoint_id': endpointId }))
+    .where('d.id', '<', before);
+}
+
+/**
+ * Newest first. With `endpoint_id = …`, PostgreSQL drops the column from the order, and then it may read the log of all
+ * endpoints.
+ */
+function inOrderOfIndex({ db, accountId, endpointId, before }: Log) {
+  return db
+    .selectFrom('webhook_deliveries as d')
+    .select('d.id')
+    .where('d.account_id', '=', accountId)
+    .where(d => d.between('d.endpoint_id', endpointId, endpointId))
+    .where('d.id', '<', before)
+    .orderBy('d.endpoint_id')
+    .orderBy('d.id', 'desc');
 }

@@ -1,6 +1,7 @@
-import { type Expression, sql } from 'kysely';
+import { type Expression, type Kysely, sql } from 'kysely';
 import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
+import type { Tables } from '../../database/tables.ts';
 
 /** An endpoint of an account. */
 export interface AccountEndpoint {
@@ -8,7 +9,7 @@ export interface AccountEndpoint {
   endpointId: number;
 }
 
-/** Where deliveries of an endpoint wait for each other, so that the events of one idea arrive in their order. */
+/** One of the queues of an endpoint. The server sends the deliveries of a lane in order, so each idea has one lane. */
 export interface Lane extends AccountEndpoint {
   lane: number;
 }
@@ -18,7 +19,7 @@ export const laneKey = ({ endpointId, lane }: Lane) => `webhook:${endpointId}:${
 /** A delivery is due before this. Its time is rounded to the millisecond, so it may be half a millisecond ahead. */
 export const dueTime = sql<string>`now() + interval '1 millisecond'`;
 
-/** Lanes as arrays: one statement for all of them. */
+/** Lanes as arrays, for a statement on all of them. */
 export interface LaneColumns {
   accountIds: readonly number[];
   endpointIds: readonly number[];
@@ -48,7 +49,7 @@ export function lanesOf({ accountIds, endpointIds, lanes }: Arguments<LaneColumn
   );
 }
 
-/** Adds the job of a lane l. With a mode, the job has the lane's key and stands for all that were asked for. */
+/** Adds a job for a lane l. With a mode, the job has the lane's key, and a lane has at most one such job. */
 function addLaneJob(delayMs: Expression<number>, keyMode?: 'replace' | 'preserve_run_at') {
   const key = sql`, job_key => format('webhook:%s:%s', l.endpoint_id, l.lane), job_key_mode => ${keyMode}`;
   return sql`graphile_worker.add_job(
@@ -57,8 +58,6 @@ function addLaneJob(delayMs: Expression<number>, keyMode?: 'replace' | 'preserve
     run_at => now() + ${delayMs} * interval '1 millisecond'${keyMode ? key : sql``}
   )`.as('job');
 }
-
-const noDelay = sql.lit(0);
 
 const addLaneJobs = query('add_lane_jobs', (db, $: Arguments<LaneColumns & { delayMs: number }>) =>
   db.selectFrom(lanesOf($)).select(addLaneJob($.delayMs)),
@@ -73,22 +72,28 @@ const addKeyedLaneJobs = query('add_keyed_lane_jobs', (db, $: Arguments<LaneColu
   db.selectFrom(lanesOf($)).select(addLaneJob($.delayMs, 'preserve_run_at')),
 );
 
-/** Wakes a lane after a delay, or earlier if that is planned. A lane that waits has one such job. */
+/** Wakes a lane after a delay, or at its planned time if that is earlier. */
 export async function wakeLaneLater(queue: Queryable, lane: Lane, delayMs: number): Promise<void> {
   await queue.query(addKeyedLaneJobs, { ...columnsOf([lane]), delayMs });
 }
 
+const noDelay = sql.lit(0);
+
+/** The lanes l with a pending delivery d that was due before a time. */
+function lanesDueBefore(db: Kysely<Tables>, time: Expression<string>) {
+  return db
+    .selectFrom('webhook_deliveries as d')
+    .select(['d.account_id', 'd.endpoint_id', 'd.lane'])
+    .distinct()
+    .where('d.state', '=', 'pending')
+    .where('d.next_attempt_at', '<', time);
+}
+
 const addJobsOfEndpoint = query('add_lane_jobs_of_endpoint', (db, $: Arguments<AccountEndpoint>) =>
   db
-    .selectFrom(from =>
-      from
-        .selectFrom('webhook_deliveries as d')
-        .select(['d.account_id', 'd.endpoint_id', 'd.lane'])
-        .distinct()
-        .where('d.account_id', '=', $.accountId)
-        .where('d.endpoint_id', '=', $.endpointId)
-        .where('d.state', '=', 'pending')
-        .where('d.next_attempt_at', '<', dueTime)
+    .selectFrom(
+      lanesDueBefore(db, dueTime)
+        .where(d => d.and({ 'd.account_id': $.accountId, 'd.endpoint_id': $.endpointId }))
         .as('l'),
     )
     .select(addLaneJob(noDelay, 'replace')),
@@ -104,20 +109,12 @@ const addOverdueJobs = query(
   'add_overdue_lane_jobs',
   (db, $: Arguments<{ overdueMinutes: number }>) =>
     db
-      .selectFrom(from =>
-        from
-          .selectFrom('webhook_deliveries as d')
-          .select(['d.account_id', 'd.endpoint_id', 'd.lane'])
-          .distinct()
-          .where('d.state', '=', 'pending')
-          .where('d.next_attempt_at', '<', sql<string>`now() - ${$.overdueMinutes} * interval '1 minute'`)
-          .as('l'),
-      )
+      .selectFrom(lanesDueBefore(db, sql`now() - ${$.overdueMinutes} * interval '1 minute'`).as('l'))
       .select(addLaneJob(noDelay, 'preserve_run_at')),
   { isPrepared: false },
 );
 
-/** Wakes lanes whose job was lost, such as one that failed too often to be tried again. */
+/** Wakes lanes whose job was lost, for example because it reached the limit of retries. */
 export async function wakeOverdueLanes(queue: Queryable, overdueMinutes = 10): Promise<void> {
   await queue.query(addOverdueJobs, { overdueMinutes });
 }

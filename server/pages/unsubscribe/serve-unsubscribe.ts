@@ -2,8 +2,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { administrationIn } from '../../domain/administration.ts';
 import { DomainError } from '../../domain/domain-error.ts';
-import { endMail } from '../../domain/notifications/end-mail.ts';
-import { unfollowIdea } from '../../domain/notifications/follow-idea.ts';
+import { unfollowIdea } from '../../domain/notifications/followers.ts';
+import { endMail } from '../../domain/notifications/notifications.ts';
 import type { Subscription, UnsubscribeTokens } from '../../domain/notifications/unsubscribe-token.ts';
 import { definePage, sendPage } from '../shell/page.ts';
 

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { followIdea } from '../../../server/domain/notifications/follow-idea.ts';
+import { followIdea } from '../../../server/domain/notifications/followers.ts';
 import { setIdeaStatus } from '../../../server/domain/statuses/set-idea-status.ts';
 import { createMember, createWorld, insertIdea } from '../../helpers/fixtures.ts';
 import { makeJobsDue, runJobs, waitingJobs } from '../../helpers/jobs.ts';

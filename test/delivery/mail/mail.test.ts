@@ -4,10 +4,10 @@ import { cancelAccountDeletion, scheduleAccountDeletion } from '../../../server/
 import { createIdea } from '../../../server/domain/ideas/create-idea.ts';
 import { mergeIdea } from '../../../server/domain/merging/merge-idea.ts';
 import { approveIdea, rejectIdea } from '../../../server/domain/moderation/moderate-idea.ts';
-import { followIdea, unfollowIdea } from '../../../server/domain/notifications/follow-idea.ts';
+import { followIdea, unfollowIdea } from '../../../server/domain/notifications/followers.ts';
 import { setPassword } from '../../../server/domain/sign-in/set-password.ts';
 import { setIdeaStatus } from '../../../server/domain/statuses/set-idea-status.ts';
-import { disableEndpoint } from '../../../server/domain/webhooks/disable-webhook.ts';
+import { disableEndpoint } from '../../../server/domain/webhooks/disable-endpoint.ts';
 import { emailOf } from '../../admin/visitor.ts';
 import { createMember, createWorld, insertIdea, type World } from '../../helpers/fixtures.ts';
 import { makeJobsDue, runJobs, waitingJobs } from '../../helpers/jobs.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createIdea } from '../../../server/domain/ideas/create-idea.ts';
 import { mergeIdea } from '../../../server/domain/merging/merge-idea.ts';
-import { followIdea } from '../../../server/domain/notifications/follow-idea.ts';
+import { followIdea } from '../../../server/domain/notifications/followers.ts';
 import { buildUnsubscribeTokens } from '../../../server/domain/notifications/unsubscribe-token.ts';
 import { setIdeaStatus } from '../../../server/domain/statuses/set-idea-status.ts';
 import { testClock } from '../../helpers/clock.ts';

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { chatUrlPurpose } from '../../../server/domain/chat/chat-url.ts';
 import { commentOnIdea } from '../../../server/domain/comments/comments.ts';
-import { followIdea } from '../../../server/domain/notifications/follow-idea.ts';
+import { followIdea } from '../../../server/domain/notifications/followers.ts';
 import { createMember, createWorld, insertIdea } from '../../helpers/fixtures.ts';
 import { waitingJobs } from '../../helpers/jobs.ts';
 import { startReceiverForTest } from '../../helpers/receiver.ts';

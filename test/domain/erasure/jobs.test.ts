@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { removeAccountJobs } from '../../../server/domain/erasure/jobs.ts';
-import { sendTestEvent } from '../../../server/domain/webhooks/send-test-event.ts';
+import { sendTestEvent } from '../../../server/domain/webhooks/queue-deliveries.ts';
 import { createTestDatabase, type TestDatabase } from '../../helpers/database.ts';
 import { createWorld, insertIdea, type World } from '../../helpers/fixtures.ts';
 import { waitingJobs } from '../../helpers/jobs.ts';

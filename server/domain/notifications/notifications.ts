@@ -1,20 +1,20 @@
 import { type InferResult, sql } from 'kysely';
 import type { QueryBuilding } from '../../database/database.ts';
+import type { Administration } from '../administration.ts';
 import { textInEvent } from '../events/recorded-event.ts';
 import type { NotificationKind } from './notification-words.ts';
 
 export type NotificationView = InferResult<ReturnType<typeof notificationsOf>>[number];
 
-/** The page of a list: everything, or what is not read; older than an id, or from the newest. */
-export interface NotificationFilter {
+interface NotificationFilter {
   isUnreadOnly?: boolean;
   beforeId?: number | undefined;
   limit: number;
 }
 
 /**
- * The notifications of a person, in all their accounts. An event tells what was there when it happened; public_board is
- * the board on which everybody may read the idea now.
+ * The notifications of a user in all accounts. The texts are from the time of the event. public_board is the board where
+ * everyone can read the idea now.
  */
 function notificationsOf({ db }: QueryBuilding, userId: number) {
   return db
@@ -66,17 +66,59 @@ function notificationsOf({ db }: QueryBuilding, userId: number) {
     .$narrowType<{ kind: NotificationKind }>();
 }
 
-/** Lists what a user was told, in all accounts or in one, newest first. */
+/** Lists the notifications of a user in all accounts or in one, newest first. */
 export function listNotifications(
   queryable: QueryBuilding,
   userId: number,
   accountId: number | null,
-  { isUnreadOnly = false, beforeId, limit }: NotificationFilter,
+  { isUnreadOnly = false, beforeId = Number.MAX_SAFE_INTEGER, limit }: NotificationFilter,
 ): Promise<NotificationView[]> {
   return notificationsOf(queryable, userId)
+    .where('n.id', '<', beforeId)
     .$if(accountId !== null, n => n.where('n.account_id', '=', accountId))
-    .$if(beforeId !== undefined, n => n.where('n.id', '<', beforeId ?? 0))
     .$if(isUnreadOnly, n => n.where('n.read_at', 'is', null))
     .limit(limit)
     .execute();
+}
+
+/**
+ * Marks notifications of a user as read, in all accounts: some by their ids, all up to an id, or all. Returns the number of
+ * notifications that were unread.
+ */
+export async function markRead(
+  admin: Administration,
+  userId: number,
+  which: readonly number[] | { upToId: number } | 'all',
+): Promise<number> {
+  const unread = admin.db
+    .updateTable('notifications')
+    .set({ read_at: admin.now })
+    .where(row => row.and({ user_id: userId, read_at: null }));
+  const marked =
+    which === 'all'
+      ? unread
+      : 'upToId' in which
+        ? unread.where('id', '<=', which.upToId)
+        : unread.where(n => n('id', '=', n.fn.any(n.val(which))));
+  const { numUpdatedRows } = await marked.executeTakeFirst();
+  const count = Number(numUpdatedRows);
+  if (count > 0) admin.audit.record('notifications.read', { user_id: userId, count });
+  return count;
+}
+
+/** Stops all mail to a user, who still gets notifications in the app. */
+export async function endMail(admin: Administration, userId: number): Promise<void> {
+  const { numUpdatedRows } = await admin.db
+    .updateTable('users')
+    .set({ notification_email: null })
+    .where('id', '=', userId)
+    .where('notification_email', 'is not', null)
+    .executeTakeFirst();
+  if (numUpdatedRows > 0n) admin.audit.record('user.updated', { user_id: userId, changed: ['notificationEmail'] });
+}
+
+/** An entry in the payload of a mail_people job. All entries of a job belong to one account. */
+export interface NotificationToMail {
+  account_id: number;
+  id: number;
 }

@@ -2,32 +2,14 @@ import { sql } from 'kysely';
 import { addJob } from '../../database/add-job.ts';
 import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
-import type { WebhookEndpoint } from '../../entities/webhook.ts';
-import type { Administration } from '../administration.ts';
-import { checkText } from '../fields.ts';
-import type { NotificationToMail } from '../notifications/notification-to-mail.ts';
+import type { NotificationToMail } from '../notifications/notifications.ts';
 import type { AccountEndpoint } from './wake-lanes.ts';
-
-const maxReasonLength = 300;
-
-/** Stops deliveries to an endpoint and gives up the pending ones. A disabled endpoint keeps its reason. */
-export async function disableWebhook(admin: Administration, endpoint: WebhookEndpoint, reason: string): Promise<void> {
-  const disabledReason = checkText(reason, 1, maxReasonLength, 'reason');
-  if (endpoint.disabledAt) return;
-  Object.assign(endpoint, { disabledAt: admin.now, disabledReason });
-  await admin.em.flush();
-  const { accountId, id } = endpoint;
-  await killPendingDeliveries(admin, { accountId, endpointId: id });
-  admin.audit.record('webhook.disabled', { account_id: accountId, webhook_id: id, reason: 'administrator' });
-}
 
 const killPending = query('kill_pending_deliveries', (db, $: Arguments<AccountEndpoint>) =>
   db
     .updateTable('webhook_deliveries as d')
     .set({ state: 'dead', next_attempt_at: null, finished_at: sql`now()` })
-    .where('d.account_id', '=', $.accountId)
-    .where('d.endpoint_id', '=', $.endpointId)
-    .where('d.state', '=', 'pending'),
+    .where(d => d.and({ 'd.account_id': $.accountId, 'd.endpoint_id': $.endpointId, 'd.state': 'pending' })),
 );
 
 /** Gives up the pending deliveries of an endpoint. */
@@ -39,11 +21,17 @@ const disable = query('disable_webhook_endpoint', (db, $: Arguments<AccountEndpo
   db
     .updateTable('webhook_endpoints as w')
     .set({ disabled_at: sql`now()`, disabled_reason: $.reason, probed_until: null })
-    .where('w.account_id', '=', $.accountId)
-    .where('w.id', '=', $.endpointId)
-    .where('w.disabled_at', 'is', null)
+    .where(w => w.and({ 'w.account_id': $.accountId, 'w.id': $.endpointId, 'w.disabled_at': null }))
     .returning('w.id'),
 );
+
+/** Disables an endpoint and gives up its pending deliveries. Returns false if it was disabled already. */
+export async function stopEndpoint(db: Queryable, endpoint: AccountEndpoint, reason: string): Promise<boolean> {
+  const { accountId, endpointId } = endpoint;
+  const [disabled] = await db.query(disable, { accountId, endpointId, reason });
+  if (disabled) await killPendingDeliveries(db, endpoint);
+  return disabled !== undefined;
+}
 
 const notifyAdmins = query('notify_admins_of_disabled_webhook', (db, $: Arguments<AccountEndpoint>) =>
   db
@@ -52,32 +40,24 @@ const notifyAdmins = query('notify_admins_of_disabled_webhook', (db, $: Argument
     .expression(from =>
       from
         .selectFrom('memberships as m')
+        .leftJoin('user_blocks as b', join =>
+          join.onRef('b.user_id', '=', 'm.user_id').on('b.account_id', '=', $.accountId),
+        )
         .select(['m.account_id', 'm.user_id', $.endpointId.as('endpoint_id'), from.val('webhook.disabled').as('kind')])
         .where('m.account_id', '=', $.accountId)
         .where('m.role', 'in', ['owner', 'admin'])
-        .where(m =>
-          m.not(
-            m.exists(
-              m
-                .selectFrom('user_blocks as b')
-                .where('b.account_id', '=', $.accountId)
-                .whereRef('b.user_id', '=', 'm.user_id'),
-            ),
-          ),
-        ),
+        .where('b.user_id', 'is', null),
     )
     .returning('id'),
 );
 
 /**
- * Sends nothing more to an endpoint, gives up its pending deliveries, and tells the account's owners and admins. Runs in a
- * transaction. Answers whether it disabled the endpoint: false where it was disabled already.
+ * Disables an endpoint, gives up its pending deliveries, and notifies the owners and admins of the account. Returns false
+ * if it was disabled already. Call it in a transaction.
  */
 export async function disableEndpoint(db: Queryable, endpoint: AccountEndpoint, reason: string): Promise<boolean> {
+  if (!(await stopEndpoint(db, endpoint, reason))) return false;
   const { accountId, endpointId } = endpoint;
-  const [disabled] = await db.query(disable, { accountId, endpointId, reason });
-  if (!disabled) return false;
-  await killPendingDeliveries(db, endpoint);
   const notifications = await db.query(notifyAdmins, { accountId, endpointId });
   if (notifications.length > 0) {
     const payload: NotificationToMail[] = notifications.map(({ id }) => ({ account_id: accountId, id }));

@@ -1,0 +1,138 @@
+import type { EventType } from '../../../contract/events.ts';
+import { Board } from '../../entities/board.ts';
+import { ChatChannel, type ChatKind } from '../../entities/chat-channel.ts';
+import type { AddressGuard } from '../../outgoing/address-guard.ts';
+import { lockAccount } from '../accounts/find-account.ts';
+import { type Administration, AdministrationError } from '../administration.ts';
+import { checkEventTypes, checkName } from '../fields.ts';
+import { type SecretBox, SecretBoxError } from '../secret-box.ts';
+import { chatUrlPurpose, problemOfChatUrl } from './chat-url.ts';
+
+/** The events that a chat can show. Votes are too many. */
+export const chatEventTypes = [
+  'idea.created',
+  'idea.status_changed',
+  'idea.merged',
+  'idea.unmerged',
+  'comment.created',
+] as const satisfies EventType[];
+
+/** A channel of an account. */
+export interface NamedChannel {
+  accountId: number;
+  id: number;
+}
+
+interface NewChannel {
+  accountId: number;
+  boardId: number;
+  kind: ChatKind;
+  /** The URL of the incoming webhook. It is a secret: anyone who has it can post. */
+  url: string;
+  name?: string;
+  /** All chatEventTypes if empty or left out. */
+  eventTypes?: readonly string[];
+}
+
+/** Each event is posted to each channel by its own job, so an account with more would fill the queue. */
+const maxChannels = 100;
+
+/** Creates a channel for the future events of a board. */
+export async function createChannel(
+  admin: Administration,
+  secretBox: SecretBox,
+  { accountId, boardId, kind, url, name, eventTypes = [] }: NewChannel,
+  guard?: AddressGuard,
+): Promise<ChatChannel> {
+  const trimmed = url.trim();
+  const problem = problemOfChatUrl(kind, trimmed, guard);
+  // The URL is a secret, so the message does not repeat it.
+  if (problem) throw new AdministrationError('invalid', `The URL ${problem}`);
+  await lockAccount(admin, accountId);
+  if ((await admin.em.count(ChatChannel, { accountId })) >= maxChannels) {
+    throw new AdministrationError('conflict', `The account has ${maxChannels} channels already: delete one first`);
+  }
+  const channel = admin.em.create(ChatChannel, {
+    accountId,
+    boardId,
+    kind,
+    name: name === undefined ? '' : checkName(name, 100),
+    url: secretBox.seal(trimmed, chatUrlPurpose),
+    eventTypes: checkEventTypes(eventTypes, chatEventTypes),
+    createdAt: admin.now,
+  });
+  await admin.em.flush();
+  admin.audit.record('chat_channel.created', { ...describe(channel), board_id: boardId, kind });
+  return channel;
+}
+
+/** Posts future events to a channel again. Events in the meantime are lost. */
+export async function enableChannel(admin: Administration, named: NamedChannel): Promise<void> {
+  const channel = await requireChannel(admin, named);
+  const wasDisabled = Boolean(channel.disabledAt);
+  Object.assign(channel, { disabledAt: null, disabledReason: null });
+  await admin.em.flush();
+  if (wasDisabled) admin.audit.record('chat_channel.enabled', describe(channel));
+}
+
+/** Stops posts to a channel. A disabled channel keeps its reason. */
+export async function disableChannel(admin: Administration, named: NamedChannel): Promise<void> {
+  const channel = await requireChannel(admin, named);
+  if (channel.disabledAt !== null) return;
+  Object.assign(channel, { disabledAt: admin.now, disabledReason: 'Disabled by an administrator' });
+  await admin.em.flush();
+  admin.audit.record('chat_channel.disabled', { ...describe(channel), reason: 'administrator' });
+}
+
+export async function deleteChannel(admin: Administration, named: NamedChannel): Promise<void> {
+  const channel = await requireChannel(admin, named);
+  const deleted = describe(channel);
+  await admin.em.remove(channel).flush();
+  admin.audit.record('chat_channel.deleted', deleted);
+}
+
+/** A channel with its decrypted URL. Use the URL only to post. */
+export interface OpenedChannel {
+  kind: ChatKind;
+  url: string;
+  boardName: string;
+}
+
+/** Posts a test message to a channel. Returns the reason of a failure; undefined for success. */
+export type PostTest = (channel: OpenedChannel) => Promise<string | undefined>;
+
+/**
+ * Prepares a test message to a channel, also to a disabled one. Call the returned function after the transaction has
+ * committed: no transaction may wait for a chat.
+ */
+export async function testChannel(
+  admin: Administration,
+  secretBox: SecretBox,
+  named: NamedChannel,
+): Promise<(postTest: PostTest) => ReturnType<PostTest>> {
+  const channel = await requireChannel(admin, named);
+  const { accountId, boardId, kind } = channel;
+  const { name: boardName } = await admin.em.findOneOrFail(Board, { id: boardId, accountId });
+  const opened = { kind, url: openUrl(channel, secretBox), boardName };
+  admin.audit.record('chat_channel.tested', describe(channel));
+  return (postTest: PostTest) => postTest(opened);
+}
+
+function openUrl({ url }: ChatChannel, secretBox: SecretBox): string {
+  try {
+    return secretBox.open(url, chatUrlPurpose);
+  } catch (error) {
+    if (!(error instanceof SecretBoxError)) throw error;
+    throw new AdministrationError('conflict', error.message, { cause: error });
+  }
+}
+
+async function requireChannel(admin: Administration, { accountId, id }: NamedChannel): Promise<ChatChannel> {
+  const channel = await admin.em.findOne(ChatChannel, { id, accountId });
+  if (!channel) throw new AdministrationError('not_found', `The account has no chat channel ${id}`);
+  return channel;
+}
+
+function describe({ accountId, id }: ChatChannel) {
+  return { account_id: accountId, channel_id: id };
+}

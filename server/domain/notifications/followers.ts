@@ -1,0 +1,158 @@
+import { sql } from 'kysely';
+import type { QueryBuilding } from '../../database/database.ts';
+import { type Administration, AdministrationError } from '../administration.ts';
+
+/** A user and an idea. */
+interface Following {
+  ideaId: number;
+  userId: number;
+}
+
+/** Makes a member follow a published idea. Returns false if the member followed it already. */
+export async function followIdea(
+  admin: Administration,
+  accountId: number,
+  { ideaId, userId }: Following,
+): Promise<boolean> {
+  const row = await admin.db
+    .with('idea', cte =>
+      cte
+        .selectFrom('ideas')
+        .select('id')
+        .where(idea => idea.and({ account_id: accountId, id: ideaId, moderation_state: 'published' })),
+    )
+    .with('member', cte =>
+      cte
+        .selectFrom('memberships')
+        .select('user_id')
+        .where(member => member.and({ account_id: accountId, user_id: userId })),
+    )
+    .with('added', cte =>
+      cte
+        .insertInto('followers')
+        .columns(['idea_id', 'user_id', 'account_id', 'created_at'])
+        .expression(from =>
+          from
+            .selectFrom(['idea', 'member'])
+            .select(['idea.id', 'member.user_id'])
+            .select(eb => [eb.val(accountId).as('account_id'), eb.val(admin.now).as('created_at')]),
+        )
+        .onConflict(conflict => conflict.doNothing())
+        .returning('idea_id'),
+    )
+    .selectNoFrom(eb => [
+      eb.exists(eb.selectFrom('idea').select('idea.id')).as('has_idea'),
+      eb.exists(eb.selectFrom('member').select('member.user_id')).as('is_member'),
+      eb.exists(eb.selectFrom('added').select('added.idea_id')).as('is_changed'),
+    ])
+    .executeTakeFirstOrThrow();
+  if (!row.has_idea) throw new AdministrationError('not_found', `The account has no published idea ${ideaId}`);
+  if (!row.is_member) throw new AdministrationError('forbidden', 'Only members of the account can follow its ideas');
+  if (!row.is_changed) return false;
+  admin.audit.record('idea.followed', { account_id: accountId, idea_id: ideaId, user_id: userId });
+  return true;
+}
+
+/** Returns false if the user did not follow the idea. */
+export async function unfollowIdea(admin: Administration, { ideaId, userId }: Following): Promise<boolean> {
+  // The link in a mail has only the user and the idea, so this has no filter on the account.
+  const ended = await admin.db
+    .deleteFrom('followers')
+    .where(follower => follower.and({ idea_id: ideaId, user_id: userId }))
+    .returning('account_id')
+    .executeTakeFirst();
+  if (!ended) return false;
+  admin.audit.record('idea.unfollowed', { account_id: ended.account_id, idea_id: ideaId, user_id: userId });
+  return true;
+}
+
+export async function isFollowing(
+  { db }: QueryBuilding,
+  accountId: number,
+  { ideaId, userId }: Following,
+): Promise<boolean> {
+  const follower = await db
+    .selectFrom('followers')
+    .select('user_id')
+    .where(one => one.and({ account_id: accountId, idea_id: ideaId, user_id: userId }))
+    .executeTakeFirst();
+  return follower !== undefined;
+}
+
+/** Rejects an idea of another account. */
+export async function requireIdeaOf({ db }: Administration, accountId: number, ideaId: number): Promise<void> {
+  await db
+    .selectFrom('ideas')
+    .select('id')
+    .where(idea => idea.and({ account_id: accountId, id: ideaId }))
+    .executeTakeFirstOrThrow(() => new AdministrationError('not_found', `The account has no idea ${ideaId}`));
+}
+
+/** Lists the followers of an idea, oldest first. A follower without a notification_email gets no mail. */
+export async function listFollowers(admin: Administration, accountId: number, ideaId: number, limit: number) {
+  await requireIdeaOf(admin, accountId, ideaId);
+  return admin.db
+    .selectFrom('followers as f')
+    .innerJoin('users as u', 'u.id', 'f.user_id')
+    .select(['u.email', 'u.name', 'u.notification_email', 'f.created_at'])
+    .where(f => f.and({ 'f.account_id': accountId, 'f.idea_id': ideaId }))
+    .where('u.is_placeholder', '=', false)
+    .orderBy('f.created_at')
+    .orderBy('u.id')
+    .limit(limit)
+    .execute();
+}
+
+/**
+ * Lists the ideas that a user follows, the newest idea first. Leaves out accounts that the user left or is blocked in,
+ * because the user gets no notifications from them and may not see their titles.
+ *
+ * Takes the page first, in the order of its index. With all joins at once, the planner reads all followed ideas for a page
+ * of 26 rows, because it does not know that few users are blocked.
+ */
+export function listFollowedIdeas(
+  { db }: QueryBuilding,
+  userId: number,
+  { beforeIdeaId = Number.MAX_SAFE_INTEGER, limit }: { beforeIdeaId?: number | undefined; limit: number },
+) {
+  // Has no filter on the account, because it finds all accounts of the user.
+  const accountIds = db
+    .selectFrom('memberships as m')
+    .innerJoin('accounts as a', 'a.id', 'm.account_id')
+    .leftJoin('user_blocks as x', join =>
+      join.onRef('x.account_id', '=', 'm.account_id').onRef('x.user_id', '=', 'm.user_id'),
+    )
+    .select('m.account_id')
+    .where(m => m.and({ 'm.user_id': userId, 'a.erasure_began_at': null, 'x.user_id': null }));
+  return db
+    .with(
+      cte => cte('page').materialized(),
+      cte =>
+        cte
+          .selectFrom('followers as f')
+          .select(['f.idea_id', 'f.account_id', 'f.created_at'])
+          .where('f.user_id', '=', userId)
+          .where('f.idea_id', '<', beforeIdeaId)
+          .where(f => f('f.account_id', '=', f.fn.any(sql<number[]>`array(${accountIds})`)))
+          .orderBy('f.idea_id', 'desc')
+          .limit(limit),
+    )
+    .selectFrom('page as f')
+    .innerJoin('ideas as i', join => join.onRef('i.id', '=', 'f.idea_id').onRef('i.account_id', '=', 'f.account_id'))
+    .innerJoin('statuses as s', join =>
+      join.onRef('s.id', '=', 'i.status_id').onRef('s.account_id', '=', 'f.account_id'),
+    )
+    .innerJoin('boards as b', join => join.onRef('b.id', '=', 'i.board_id').onRef('b.account_id', '=', 'f.account_id'))
+    .innerJoin('accounts as a', 'a.id', 'f.account_id')
+    .select(['i.id as idea_id', 'i.title', 's.label as status_label', 's.category as status_category'])
+    .select(['a.slug as account', 'a.name as account_name', 'b.slug as board', 'b.name as board_name'])
+    .select(i =>
+      i
+        .and([i('b.is_public', '=', true), i('i.moderation_state', '=', 'published'), i('s.is_hidden', '=', false)])
+        .$castTo<boolean>()
+        .as('is_public'),
+    )
+    .select('f.created_at as followed_at')
+    .orderBy('f.idea_id', 'desc')
+    .execute();
+}

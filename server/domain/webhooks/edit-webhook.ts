@@ -1,0 +1,152 @@
+import { type EventType, eventTypes } from '../../../contract/events.ts';
+import { Board } from '../../entities/board.ts';
+import { WebhookEndpoint } from '../../entities/webhook.ts';
+import { type AddressGuard, problemOfUrl } from '../../outgoing/address-guard.ts';
+import { lockAccount } from '../accounts/find-account.ts';
+import { type Administration, AdministrationError, noteFields } from '../administration.ts';
+import { checkEventTypes, checkText, quote } from '../fields.ts';
+import type { SecretBox } from '../secret-box.ts';
+import { stopEndpoint } from './disable-endpoint.ts';
+import { makeWebhookSecret, secretPurpose } from './webhook-secret.ts';
+
+export async function requireWebhook(admin: Administration, accountId: number, id: number): Promise<WebhookEndpoint> {
+  const endpoint = await admin.em.findOne(WebhookEndpoint, { id, accountId });
+  if (!endpoint) throw new AdministrationError('not_found', `The account has no webhook ${id}`);
+  return endpoint;
+}
+
+interface WebhookFields {
+  url: string;
+  description?: string;
+  /** Every type if empty or left out. */
+  eventTypes?: readonly string[];
+}
+
+export interface NewWebhook extends WebhookFields {
+  accountId: number;
+  /** Null for every board of the account. */
+  boardId: number | null;
+}
+
+/** Recording an event inserts one delivery for each webhook, so an account with more would slow down its writes. */
+const maxWebhooks = 100;
+
+/**
+ * Creates an endpoint for the events of a board or of a whole account. Only the result has the secret as plain text: the
+ * database stores it encrypted.
+ */
+export async function createWebhook(
+  admin: Administration,
+  secretBox: SecretBox,
+  { accountId, boardId, url, description = '', eventTypes = [] }: NewWebhook,
+  guard?: AddressGuard,
+): Promise<{ endpoint: WebhookEndpoint; secret: string }> {
+  if (boardId !== null && (await admin.em.count(Board, { id: boardId, accountId })) === 0) {
+    throw new AdministrationError('not_found', 'The board is not one of the account');
+  }
+  await lockAccount(admin, accountId);
+  if ((await admin.em.count(WebhookEndpoint, { accountId })) >= maxWebhooks) {
+    throw new AdministrationError('conflict', `The account has ${maxWebhooks} webhooks already: delete one first`);
+  }
+  const secret = makeWebhookSecret();
+  const endpoint = admin.em.create(WebhookEndpoint, {
+    accountId,
+    boardId,
+    url: checkUrl(url, guard),
+    description: checkDescription(description),
+    eventTypes: checkTypes(eventTypes),
+    secret: secretBox.seal(secret, secretPurpose),
+    createdAt: admin.now,
+  });
+  await admin.em.flush();
+  admin.audit.record('webhook.created', { ...describe(endpoint), board_id: boardId, origin: originOf(endpoint) });
+  return { endpoint, secret };
+}
+
+/** Changes an endpoint. Pending deliveries go to the new URL. */
+export async function updateWebhook(
+  admin: Administration,
+  endpoint: WebhookEndpoint,
+  { url, description, eventTypes }: Partial<WebhookFields>,
+  guard?: AddressGuard,
+) {
+  const changedFields = noteFields(endpoint, ['url', 'description', 'eventTypes']);
+  if (url !== undefined) endpoint.url = checkUrl(url, guard);
+  if (description !== undefined) endpoint.description = checkDescription(description);
+  if (eventTypes !== undefined) endpoint.eventTypes = checkTypes(eventTypes);
+  await admin.em.flush();
+  const changed = changedFields();
+  if (changed.length === 0) return;
+  admin.audit.record('webhook.updated', { ...describe(endpoint), changed, origin: originOf(endpoint) });
+}
+
+/** Enables an endpoint for future events. To send its dead deliveries, redeliver them. */
+export async function enableWebhook(admin: Administration, endpoint: WebhookEndpoint): Promise<void> {
+  const wasDisabled = Boolean(endpoint.disabledAt);
+  Object.assign(endpoint, { disabledAt: null, disabledReason: null, failingSince: null, probedUntil: null });
+  await admin.em.flush();
+  if (wasDisabled) admin.audit.record('webhook.enabled', describe(endpoint));
+}
+
+const maxReasonLength = 300;
+
+/** Disables an endpoint and gives up its pending deliveries. A disabled endpoint keeps its reason. */
+export async function disableWebhook(admin: Administration, endpoint: WebhookEndpoint, reason: string): Promise<void> {
+  const { accountId, id: endpointId } = endpoint;
+  const checked = checkText(reason, 1, maxReasonLength, 'reason');
+  if (!(await stopEndpoint(admin, { accountId, endpointId }, checked))) return;
+  admin.audit.record('webhook.disabled', { ...describe(endpoint), reason: 'administrator' });
+}
+
+/** Deletes an endpoint and the log of its deliveries. */
+export async function deleteWebhook(admin: Administration, endpoint: WebhookEndpoint): Promise<void> {
+  const deleted = describe(endpoint);
+  await admin.em.remove(endpoint).flush();
+  admin.audit.record('webhook.deleted', deleted);
+}
+
+export const defaultOverlapHours = 24;
+export const maxOverlapHours = 24 * 30;
+
+/**
+ * Replaces the secret of an endpoint and returns the new one. Deliveries carry signatures of both secrets for the given
+ * hours, so that the receiver can switch without rejecting any. With 0 hours, the old secret expires at once.
+ */
+export async function rotateWebhookSecret(
+  admin: Administration,
+  secretBox: SecretBox,
+  endpoint: WebhookEndpoint,
+  overlapHours = defaultOverlapHours,
+): Promise<string> {
+  if (!Number.isInteger(overlapHours) || overlapHours < 0 || overlapHours > maxOverlapHours) {
+    throw new AdministrationError('invalid', `The hours must be a whole number from 0 to ${maxOverlapHours}`);
+  }
+  const secret = makeWebhookSecret();
+  const previousSecret = overlapHours > 0 ? endpoint.secret : null;
+  Object.assign(endpoint, {
+    secret: secretBox.seal(secret, secretPurpose),
+    previousSecret,
+    previousSecretExpiresAt: previousSecret && new Date(admin.now.getTime() + overlapHours * 3_600_000),
+  });
+  await admin.em.flush();
+  admin.audit.record('webhook.secret_rotated', { ...describe(endpoint), overlap_hours: overlapHours });
+  return secret;
+}
+
+const maxUrlLength = 2_000;
+
+/** Rejects invalid URLs and blocked IP addresses. The address of a host name is checked at each connection. */
+function checkUrl(value: string, guard?: AddressGuard): string {
+  const url = value.trim();
+  const problem = url.length > maxUrlLength ? `must have at most ${maxUrlLength} characters` : problemOfUrl(url, guard);
+  if (problem) throw new AdministrationError('invalid', `The URL ${quote(url)} ${problem}`);
+  return url;
+}
+
+const checkDescription = (description: string) => checkText(description, 0, 200, 'description');
+
+const checkTypes = (types: readonly string[]): EventType[] => checkEventTypes(types, eventTypes);
+
+const describe = ({ accountId, id }: WebhookEndpoint) => ({ account_id: accountId, webhook_id: id });
+
+const originOf = ({ url }: WebhookEndpoint) => new URL(url).origin;

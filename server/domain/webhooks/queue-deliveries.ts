@@ -1,0 +1,106 @@
+import { sql } from 'kysely';
+import type { TestEventBody } from '../../../contract/events.ts';
+import { Event } from '../../entities/event.ts';
+import { type Administration, AdministrationError } from '../administration.ts';
+import { requireWebhook } from './edit-webhook.ts';
+import { wakeEndpoint, wakeLanes } from './wake-lanes.ts';
+
+const pendingNow = {
+  state: 'pending',
+  attempt_count: 0,
+  next_attempt_at: sql<string>`now()`,
+  finished_at: null,
+} as const;
+
+/** Sends a delivery again, in any state. It keeps its webhook-id and gets the full number of attempts. */
+export async function redeliver(
+  admin: Administration,
+  accountId: number,
+  endpointId: number,
+  deliveryId: number,
+): Promise<void> {
+  await checkEnabled(admin, accountId, endpointId);
+  await admin.db
+    .updateTable('webhook_deliveries')
+    .set(pendingNow)
+    .where(d => d.and({ account_id: accountId, endpoint_id: endpointId, id: deliveryId }))
+    .returning('id')
+    .executeTakeFirstOrThrow(
+      () => new AdministrationError('not_found', `The webhook ${endpointId} has no delivery ${deliveryId}`),
+    );
+  await sendAgain(admin, accountId, endpointId, 1);
+}
+
+/**
+ * Sends again the dead deliveries that were created at or after a time, oldest first and at most atMost. Returns their
+ * number.
+ */
+export async function redeliverDeadSince(
+  admin: Administration,
+  accountId: number,
+  endpointId: number,
+  since: Date,
+  atMost: number | null = null,
+): Promise<number> {
+  await checkEnabled(admin, accountId, endpointId);
+  const { numUpdatedRows } = await admin.db
+    .updateTable('webhook_deliveries as d')
+    .set(pendingNow)
+    // The state is compared again after the row is locked, so two calls at the same time do not redeliver it twice.
+    .where(d => d.and({ 'd.account_id': accountId, 'd.state': 'dead' }))
+    .where('d.id', 'in', from =>
+      from
+        .selectFrom('webhook_deliveries as dead')
+        .select('dead.id')
+        .where(d => d.and({ 'dead.account_id': accountId, 'dead.endpoint_id': endpointId, 'dead.state': 'dead' }))
+        .where('dead.created_at', '>=', since.toISOString())
+        .orderBy('dead.id')
+        .limit(atMost),
+    )
+    .executeTakeFirst();
+  const count = Number(numUpdatedRows);
+  if (count > 0) await sendAgain(admin, accountId, endpointId, count);
+  return count;
+}
+
+async function sendAgain(admin: Administration, accountId: number, endpointId: number, deliveries: number) {
+  await wakeEndpoint(admin, { accountId, endpointId });
+  admin.audit.record('webhook.redelivered', { account_id: accountId, webhook_id: endpointId, deliveries });
+}
+
+/** Sends a test event to an endpoint. The endpoint needs no subscription to it. Returns the id of the delivery. */
+export async function sendTestEvent(admin: Administration, accountId: number, endpointId: number): Promise<number> {
+  await checkEnabled(admin, accountId, endpointId);
+  const body: TestEventBody = {
+    type: 'webhook.test',
+    timestamp: admin.now.toISOString(),
+    data: { endpoint_id: endpointId },
+  };
+  const event = admin.em.create(Event, {
+    accountId,
+    type: body.type,
+    data: body.data,
+    body,
+    occurredAt: admin.now,
+  });
+  await admin.em.flush();
+  const delivery = await admin.db
+    .insertInto('webhook_deliveries')
+    .values({
+      account_id: accountId,
+      endpoint_id: endpointId,
+      event_id: event.id,
+      created_at: admin.now,
+      next_attempt_at: sql<string>`now()`,
+    })
+    .returning(['id', 'lane'])
+    .executeTakeFirstOrThrow();
+  await wakeLanes(admin, [{ accountId, endpointId, lane: delivery.lane }]);
+  admin.audit.record('webhook.tested', { account_id: accountId, webhook_id: endpointId });
+  return delivery.id;
+}
+
+async function checkEnabled(admin: Administration, accountId: number, endpointId: number) {
+  const { disabledAt } = await requireWebhook(admin, accountId, endpointId);
+  if (disabledAt) throw new AdministrationError('conflict', `The webhook ${endpointId} is disabled: enable it first`);
+}
