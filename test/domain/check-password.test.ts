@@ -4,7 +4,7 @@ import { checkPassword, minPasswordLength } from '../../server/domain/sign-in/ch
 
 const check = (password: string) => checkPassword(password, 'ada@example.com');
 
-test('every common password that is long enough is refused', async () => {
+test('all common passwords of the required length are rejected', async () => {
   const long = dictionary['passwords-common'].filter(one => one.length >= minPasswordLength);
   expect(long).toEqual(expect.arrayContaining(['administrator', 'qwerty123456', 'leavemealone', 'counterstrike']));
   for (const one of long) await expect(check(one), one).rejects.toThrow('commonest');
@@ -16,11 +16,11 @@ test.each([
   ['with three more characters', ['administratorx', 'internationals!!']],
   ['repeated', ['dragondragon', 'adminadminadmin', 'abc123abc123', 'trustno1trustno1', 'letmein-letmein']],
   ['with a row of the keyboard', ['asdfghjklqwertyuiop', 'password123456789', 'qwertyuiop123', 'zxcvbnmasdfghjkl']],
-])('a common password %s is refused', async (_, passwords) => {
+])('a common password %s is rejected', async (_, passwords) => {
   for (const one of passwords) await expect(check(one), one).rejects.toThrow('commonest');
 });
 
-test('sequences, two characters in any order and a famous passphrase are refused', async () => {
+test('sequences, mixes of two characters and a famous passphrase are rejected', async () => {
   const guessed = ['abcdefghijkl', '012345678901', '987654321987', 'aabbabbabbaa', 'correct horse battery staple'];
   for (const one of guessed) await expect(check(one), one).rejects.toThrow('commonest');
 });

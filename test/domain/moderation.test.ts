@@ -9,7 +9,7 @@ import { request } from '../helpers/request.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
 import { snapshot } from '../helpers/snapshot.ts';
 
-/** What moderation outside the Agent API means for its clients. */
+/** The effects of moderation outside the Agent API on API clients. */
 let server: TestServer;
 let world: World;
 let tokens: { read: string; write: string; moderate: string };
@@ -49,7 +49,7 @@ async function listed(ideaId: number, token: string, query = ''): Promise<boolea
   return body.data.some(({ id }: { id: number }) => id === ideaId);
 }
 
-test('an approved idea is published: the very next request of any token finds it', async () => {
+test('any token can read an approved idea from the next request on', async () => {
   const ideaId = await submit();
   expect((await read(ideaId, authorToken)).status).toBe(404);
   expect(await listed(ideaId, tokens.moderate, '&moderation_state=pending')).toBe(true);
@@ -66,7 +66,7 @@ test('an approved idea is published: the very next request of any token finds it
   expect(vote.body.score).toBe(1);
 });
 
-test('a rejected idea is invisible to every token, and no operation reaches it', async () => {
+test('no token can read or change a rejected idea', async () => {
   const ideaId = await submit();
   expect(await reject(ideaId)).toBe(true);
   const targets = await createTargets(server, world);
@@ -92,11 +92,11 @@ test('a rejected idea is invisible to every token, and no operation reaches it',
   expect(row).toEqual({ moderation_state: 'rejected', rejection_reason: 'Off topic.' });
 });
 
-test('of an approval and a rejection at once exactly one wins, and the other is told so', async () => {
+test('exactly one of a concurrent approval and rejection succeeds, and the other gets the reason', async () => {
   const winners = new Set<string>();
   for (let round = 0; round < 12; round++) {
     const ideaId = await submit();
-    // Who begins alternates, so that each of them wins now and then.
+    // The order alternates, so that each of them wins sometimes.
     const [first, second] = round % 2 ? [approve, reject] : [reject, approve];
     const outcomes = await Promise.allSettled([first(ideaId), second(ideaId)]);
     const won = outcomes.filter(outcome => outcome.status === 'fulfilled');
@@ -115,7 +115,7 @@ test('of an approval and a rejection at once exactly one wins, and the other is 
   expect(winners).toEqual(new Set(['published', 'rejected']));
 });
 
-test('an idea of another account is neither approved nor rejected', async () => {
+test('an idea of another account can be neither approved nor rejected', async () => {
   const ideaId = await submit();
   const stranger = await createWorld(server);
   const before = await snapshot(server);
@@ -128,7 +128,7 @@ test('an idea of another account is neither approved nor rejected', async () => 
   expect((await read(ideaId, tokens.moderate)).body.moderation_state).toBe('pending');
 });
 
-test('who writes for a moderator needs no approval, and an approved idea keeps its author', async () => {
+test("ideas of a moderator's token need no approval, and an approved idea keeps its author", async () => {
   const ideaId = await submit();
   await approve(ideaId);
   const { author } = (await read(ideaId, tokens.read)).body;

@@ -17,7 +17,7 @@ afterAll(() => server.close());
 const get = (options: { token?: string; query?: string } = {}) =>
   request(server, `GET /api/v1/board${options.query ?? ''}`, { token: options.token ?? token });
 
-test('a new board is answered with its settings, the six default statuses in their order, and no tags', async () => {
+test('a new board has its settings, the six default statuses in order, and no tags', async () => {
   const { status, body } = await get();
   expect(status).toBe(200);
   expect(body.board).toEqual({
@@ -46,7 +46,7 @@ test('a new board is answered with its settings, the six default statuses in the
   expect(body.tags).toEqual([]);
 });
 
-test('every setting shows from the very next request, times as RFC 3339 in UTC to the millisecond', async () => {
+test('the next request shows every changed setting, with times as RFC 3339 in UTC with milliseconds', async () => {
   const { id, slug } = await createBoard(server, world.accountId);
   const own = await issueToken(server, world, { [id]: 'read' });
   await server.sql(
@@ -70,7 +70,7 @@ test('every setting shows from the very next request, times as RFC 3339 in UTC t
   });
 });
 
-test('custom statuses are answered in the order of the registry, with what they hide and allow', async () => {
+test('custom statuses are in the order of the registry, with their flags', async () => {
   const statuses = [
     { key: 'new', category: 'inbox', label: 'New here' },
     { key: 'spam', category: 'declined', label: 'Spam', isHidden: true, allowVotes: false, allowComments: false },
@@ -96,7 +96,7 @@ test('custom statuses are answered in the order of the registry, with what they 
   expect(moved.body.statuses.slice(0, 1)).toMatchObject([{ key: 'talk' }]);
 });
 
-test('tags are answered by name, whatever their case, with id and color', async () => {
+test('tags are sorted by name ignoring case, with id and color', async () => {
   const ids: Record<string, number> = {};
   for (const name of ['mobile', 'Billing', 'API', 'accounts']) {
     ids[name] = await createTag(server, world.accountId, world.boardId, name);
@@ -107,14 +107,14 @@ test('tags are answered by name, whatever their case, with id and color', async 
   );
 });
 
-test('nothing of another board is answered', async () => {
+test('the response has no data of another board', async () => {
   const other = await createWorld(server, { statuses: [{ key: 'elsewhere', category: 'inbox', label: 'Elsewhere' }] });
   await createTag(server, other.accountId, other.boardId, 'Elsewhere');
   await insertIdea(server, other, { status: 'elsewhere' });
   expect((await get()).text.toLowerCase()).not.toContain('elsewhere');
 });
 
-test('reading a frozen board outside its windows is as ever', async () => {
+test('a frozen board outside its windows can be read', async () => {
   const { id } = await createBoard(server, world.accountId, {
     isFrozen: true,
     submissionsCloseAt: new Date(0),
@@ -124,7 +124,7 @@ test('reading a frozen board outside its windows is as ever', async () => {
   expect(await get({ token: own.token })).toMatchObject({ status: 200, body: { board: { is_frozen: true } } });
 });
 
-test('an unknown parameter is refused, and named', async () => {
+test('an unknown parameter is rejected by name', async () => {
   const answer = await get({ query: '?bord=web' });
   expect(answer).toMatchObject({ status: 422, key: 'validation_failed' });
   expect(answer.body.error.issues).toMatchObject([{ path: ['query'], code: 'unrecognized_keys' }]);

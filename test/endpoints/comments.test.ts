@@ -29,7 +29,7 @@ const stored = (ideaId: number) =>
     [ideaId],
   );
 
-test('a comment is attributed to the user who issued the token, and is read back', async () => {
+test('the issuer of the token is the author of a comment, which can be read back', async () => {
   const ideaId = await insertIdea(server, world);
   const answer = await comment(ideaId, '  A semicolon would help.\n');
   expect(answer.status).toBe(201);
@@ -44,7 +44,7 @@ test('a comment is attributed to the user who issued the token, and is read back
   expect((await list(ideaId)).body.data).toEqual([answer.body]);
 });
 
-test('a comment is counted on its idea, and who wrote it follows the idea', async () => {
+test('a comment is counted on its idea, and its author follows the idea', async () => {
   const ideaId = await insertIdea(server, world);
   await comment(ideaId, 'First.');
   const idea = await request(server, `GET /api/v1/ideas/${ideaId}`, { token });
@@ -53,7 +53,7 @@ test('a comment is counted on its idea, and who wrote it follows the idea', asyn
   expect(followers).toEqual([{ user_id: memberId }]);
 });
 
-test('the event of a comment shows the comment as it is answered, and the idea with the comment counted', async () => {
+test('the event of a comment has the same comment as the response, and the idea with the new count', async () => {
   const ideaId = await insertIdea(server, world);
   const answer = await comment(ideaId, 'First.');
   const events = await server.sql('select type, body from events where idea_id = $1', [ideaId]);
@@ -73,7 +73,7 @@ test.each([
   ['250 letters with a combining mark each, which are 500 code points', combining.repeat(250)],
   ['a family of 7 code points, 71 times, and 3 more', `${family.repeat(71)}xyz`],
   ['500 letters between white space', ` \n\t${'x'.repeat(500)}\u00a0 `],
-])('a comment may be %s', async (_what, body) => {
+])('a comment of %s is accepted', async (_what, body) => {
   const ideaId = await insertIdea(server, world);
   const answer = await comment(ideaId, body);
   expect(answer.status).toBe(201);
@@ -82,13 +82,13 @@ test.each([
 });
 
 test.each([
-  ['empty', ''],
-  ['nothing but white space', ' \n\t\u00a0\u3000'],
+  ['no text', ''],
+  ['only white space', ' \n\t\u00a0\u3000'],
   ['501 letters', 'x'.repeat(501)],
   ['501 emoji', '🦄'.repeat(501)],
   ['251 letters with a combining mark each, which are 502 code points', combining.repeat(251)],
   ['a family of 7 code points, 72 times', family.repeat(72)],
-])('a comment may not be %s', async (_what, body) => {
+])('a comment of %s is rejected', async (_what, body) => {
   const ideaId = await insertIdea(server, world);
   const before = await snapshot(server);
   const answer = await comment(ideaId, body);
@@ -99,13 +99,13 @@ test.each([
   expect(await snapshot(server)).toEqual(before);
 });
 
-test('a comment is plain text: markup is kept as it was written', async () => {
+test('a comment is plain text, and markup stays unchanged', async () => {
   const ideaId = await insertIdea(server, world);
   const body = '<b>bold</b> & *stars* \\n';
   expect((await comment(ideaId, body)).body.body).toBe(body);
 });
 
-test('a second comment in a row by the same user is refused, and by another is not', async () => {
+test('a second consecutive comment by the same user is rejected, and one by another user is accepted', async () => {
   const ideaId = await insertIdea(server, world);
   const other = await issueToken(server, world, 'write');
   expect((await comment(ideaId, 'One.')).status).toBe(201);
@@ -123,7 +123,7 @@ test('a second comment in a row by the same user is refused, and by another is n
   expect((await request(server, `GET /api/v1/ideas/${ideaId}`, { token })).body.comment_count).toBe(4);
 });
 
-test('two tokens of one user are one commenter', async () => {
+test('two tokens of one user count as one commenter', async () => {
   const ideaId = await insertIdea(server, world);
   const second = await issueToken(server, world, 'moderate', { issuerId: memberId });
   expect((await comment(ideaId, 'One.')).status).toBe(201);
@@ -131,14 +131,14 @@ test('two tokens of one user are one commenter', async () => {
   expect(await stored(ideaId)).toHaveLength(1);
 });
 
-test('the rule against two in a row looks at one idea alone', async () => {
+test('the rule against consecutive comments applies to each idea by itself', async () => {
   const first = await insertIdea(server, world);
   const second = await insertIdea(server, world);
   expect((await comment(first, 'Here.')).status).toBe(201);
   expect((await comment(second, 'And there.')).status).toBe(201);
 });
 
-test('of 20 parallel comments by one user, through two tokens, exactly one is written', async () => {
+test('exactly one of 20 concurrent comments by one user through two tokens is written', async () => {
   const ideaId = await insertIdea(server, world);
   const second = await issueToken(server, world, 'write', { issuerId: memberId });
   const answers = await Promise.all(
@@ -150,7 +150,7 @@ test('of 20 parallel comments by one user, through two tokens, exactly one is wr
   expect((await request(server, `GET /api/v1/ideas/${ideaId}`, { token })).body.comment_count).toBe(1);
 });
 
-test('parallel comments by many users are all written, and counted exactly', async () => {
+test('concurrent comments by many users are all written and counted', async () => {
   const ideaId = await insertIdea(server, world);
   const tokens = await Promise.all(
     Array.from({ length: 10 }, async () => {
@@ -164,7 +164,7 @@ test('parallel comments by many users are all written, and counted exactly', asy
   expect((await request(server, `GET /api/v1/ideas/${ideaId}`, { token })).body.comment_count).toBe(10);
 });
 
-test('a status that is closed for comments refuses them, and shows those that are there', async () => {
+test('a status closed for comments rejects new ones and shows the existing ones', async () => {
   const { id: boardId, slug } = await createBoard(server, world.accountId, {
     statuses: [
       { key: 'open', category: 'inbox', label: 'Open' },
@@ -187,7 +187,7 @@ test('a status that is closed for comments refuses them, and shows those that ar
   expect((await list(ideaId, '', moderator)).body.data).toHaveLength(1);
 });
 
-test('a pending idea is not there for a commenter, and no idea for a moderator to comment on yet', async () => {
+test('a pending idea is not found by a commenter and takes no comment of a moderator', async () => {
   const ideaId = await insertIdea(server, world, { moderationState: 'pending' });
   const moderator = await issueToken(server, world, 'moderate');
   const before = await snapshot(server);
@@ -198,7 +198,7 @@ test('a pending idea is not there for a commenter, and no idea for a moderator t
   expect(await snapshot(server)).toEqual(before);
 });
 
-test('a merged idea takes no comments and keeps the ones it has', async () => {
+test('a merged idea rejects comments and keeps the existing ones', async () => {
   const ideaId = await insertIdea(server, world);
   const targetId = await insertIdea(server, world);
   const moderator = await issueToken(server, world, 'moderate');
@@ -249,7 +249,7 @@ test('comments are listed oldest first, in the envelope of every list', async ()
   expect(third.body).toEqual({ data: [], page: 3, per_page: 20, has_more: false, next_cursor: null });
 });
 
-test('the cursors lead through every comment once, also while one is added', async () => {
+test('pages by cursor show every comment once, also while one is added', async () => {
   const ideaId = await ideaWithComments(7);
   const seen: string[] = [];
   let answer = await list(ideaId, '?per_page=3');
@@ -263,7 +263,7 @@ test('the cursors lead through every comment once, also while one is added', asy
   expect(seen).toEqual([...Array.from({ length: 7 }, (_, n) => `Comment ${n + 1}`), 'Added.']);
 });
 
-test('a cursor of another list, or one that was tampered with, is refused', async () => {
+test('a cursor of another list and a manipulated cursor are rejected', async () => {
   const ideaId = await ideaWithComments(3);
   const { next_cursor: ofComments } = (await list(ideaId, '?per_page=1')).body;
   await insertIdea(server, world);
@@ -288,7 +288,7 @@ test('a cursor of another list, or one that was tampered with, is refused', asyn
   expect((await list(ideaId, `?page=1&cursor=${ofComments}`)).key).toBe('validation_failed');
 });
 
-test('the comments of an idea that is not there, or not for this token, are not found', async () => {
+test('the comments of a missing idea or of one that the token cannot read are not found', async () => {
   const pending = await insertIdea(server, world, { moderationState: 'pending' });
   const rejected = await insertIdea(server, world, { moderationState: 'rejected' });
   const elsewhere = await insertIdea(server, await createWorld(server));
@@ -305,7 +305,7 @@ test('the comments of an idea that is not there, or not for this token, are not 
   expect((await list(pending, '', moderator.token)).status).toBe(200);
 });
 
-test('a read token reads comments and writes none', async () => {
+test('a read token can read comments but not write them', async () => {
   const ideaId = await ideaWithComments(1);
   const reader = await issueToken(server, world, 'read');
   expect(bodiesOf(await list(ideaId, '', reader.token))).toEqual(['Comment 1']);
@@ -314,7 +314,7 @@ test('a read token reads comments and writes none', async () => {
   expect(await stored(ideaId)).toHaveLength(1);
 });
 
-test('reading comments charges the read bucket, writing one the write bucket', async () => {
+test('reading comments charges the read bucket, and writing one charges the write bucket', async () => {
   const ideaId = await ideaWithComments(1);
   const one = await issueToken(server, world, 'write');
   const policyOf = (answer: { headers: Headers }) => answer.headers.get('ratelimit-policy')?.split(';')[0];
@@ -330,7 +330,7 @@ test('reading comments charges the read bucket, writing one the write bucket', a
   ]);
 });
 
-test('the comments answer 304 to who has them, until one is added', async () => {
+test('unchanged comments answer 304 to their ETag until one is added', async () => {
   const ideaId = await ideaWithComments(1);
   const first = await list(ideaId);
   const etag = first.headers.get('etag') ?? '';

@@ -35,7 +35,7 @@ const stored = () =>
   ]);
 
 describe('a created idea', () => {
-  test('is answered as it is stored, by the issuer, in the first status of the inbox', async () => {
+  test('the response to a new idea equals the stored idea, with the issuer as author and the first inbox status', async () => {
     const issuerId = await createMember(server, world.accountId, 'admin', 'Ada Osei');
     const own = await issueToken(server, world, 'write', { issuerId });
     const { status, body } = await create(valid, own.token);
@@ -81,7 +81,7 @@ describe('a created idea', () => {
       ['one\u0085two\u2028three\u2029four', 'one two three four'],
       ['one\n\ntwo', 'one  two'],
       ['\u0085\r\n one \u2029\n', 'one'],
-      // 201 characters as sent, 200 as stored.
+      // 201 characters in the request, 200 in the database.
       [`${full}\r\n${full}y`, `${full} ${full}y`],
     ] as const;
     for (const way of ways) {
@@ -96,7 +96,7 @@ describe('a created idea', () => {
     expect(body.body).toBe('One.\nTwo.');
   });
 
-  test('is followed by its author, and by nobody else', async () => {
+  test('only the author follows a new idea', async () => {
     const { body } = await create(valid);
     expect(await server.sql('select user_id, account_id from followers where idea_id = $1', [body.id])).toEqual([
       { user_id: world.ownerId, account_id: world.accountId },
@@ -104,7 +104,7 @@ describe('a created idea', () => {
     expect(await server.sql('select from votes where idea_id = $1', [body.id])).toEqual([]);
   });
 
-  test('begins in the first status of the inbox by its place in the registry, also a custom or hidden one', async () => {
+  test('a new idea gets the first inbox status of the registry, even a custom or hidden one', async () => {
     const own = await createWorld(server, {
       statuses: [
         { key: 'planned', category: 'planned', label: 'Planned' },
@@ -118,7 +118,7 @@ describe('a created idea', () => {
     expect((await create(valid, writer.token)).body).toMatchObject({ status_key: 'open' });
   });
 
-  test('is there at once for everybody who reads the board', async () => {
+  test('every token of the board can read a new idea at once', async () => {
     const { body } = await create(valid);
     const reader = await issueToken(server, world, 'read');
     expect((await request(server, 'GET /api/v1/ideas', { token: reader.token })).body.data).toMatchObject([
@@ -128,7 +128,7 @@ describe('a created idea', () => {
 });
 
 describe('title and body', () => {
-  test('are stored without the white space around them, and with all of it inside', async () => {
+  test('titles and bodies are trimmed, and inner white space is kept', async () => {
     const { body } = await create({
       title: '\t  Two  words \n',
       body: '\u00a0\u2003\n A line\n\n  another \r\n\ufeff',
@@ -141,7 +141,7 @@ describe('title and body', () => {
     ['letters', 'a'],
     ['emoji, which are two units each', '😀'],
     ['combining marks', 'e\u0301'],
-  ])('have 1 to 200 and 1 to 10,000 characters: %s', async (_, character) => {
+  ])('a title has 1 to 200 and a body 1 to 10,000 characters: %s', async (_, character) => {
     const points = [...character].length;
     const of = (length: number) => character.repeat(length / points);
     const longest = { title: of(200), body: of(10_000) };
@@ -162,7 +162,7 @@ describe('title and body', () => {
     expect(await stored()).toHaveLength(2);
   });
 
-  test('are measured after trimming', async () => {
+  test('the length of titles and bodies is checked after trimming', async () => {
     expect((await create({ title: ` ${'a'.repeat(200)} `, body: `\n${'b'.repeat(10_000)}\n` })).status).toBe(201);
   });
 
@@ -172,11 +172,11 @@ describe('title and body', () => {
     ['joined emoji', '👩‍👩‍👧‍👦 🏳️‍🌈'],
     ['letters beyond the basic plane', '𝔘𝔫𝔦𝔠𝔬𝔡𝔢 𠜎'],
     ['zero-width characters inside', 'a\u200bb\u2060c'],
-    ['what looks like SQL or a template', `'); drop table ideas; -- \${x} {{y}} %s \\0`],
-    ['what looks like HTML', '<script>alert("1")</script> &amp;'],
+    ['text like SQL or a template', `'); drop table ideas; -- \${x} {{y}} %s \\0`],
+    ['text like HTML', '<script>alert("1")</script> &amp;'],
     ['control characters', 'a\u0001b\u001b[31mc\u007f'],
     ['quotes and backslashes', `"'\\\``.concat('x')],
-  ])('are stored exactly: %s', async (_, text) => {
+  ])('titles and bodies are stored exactly: %s', async (_, text) => {
     const { status, body } = await create({ title: text, body: text });
     expect(status).toBe(201);
     expect(body).toMatchObject({ title: text, body: text });
@@ -194,7 +194,7 @@ describe('title and body', () => {
     ['objects', { title: { a: 1 }, body: {} }],
     ['with a NUL', { title: 'a\0b', body: '\0' }],
     ['with a lone surrogate', { title: 'a\ud800b', body: '\udc00' }],
-  ])('that are %s are refused, naming both, and nothing is written', async (_, json) => {
+  ])('invalid titles and bodies (%s) are rejected with an issue for each, and nothing is written', async (_, json) => {
     const answer = await create(json);
     expect(answer).toMatchObject({ status: 422, key: 'validation_failed' });
     const fields = answer.body.error.issues.map(({ path }: { path: string[] }) => path.join('.'));
@@ -210,7 +210,7 @@ describe('title and body', () => {
     ['tags', []],
     ['created_at', now],
     ['__proto', {}],
-  ])('come alone: %s beside them is refused, not dropped', async (field, value) => {
+  ])('the unknown field %s is rejected, not ignored', async (field, value) => {
     const answer = await create({ ...valid, [field]: value });
     expect(answer).toMatchObject({ status: 422, key: 'validation_failed' });
     expect(answer.body.error.issues).toMatchObject([{ path: ['body'], code: 'unrecognized_keys' }]);
@@ -231,21 +231,24 @@ describe('pre-moderation', () => {
     return isOn && !(grant === 'moderate' && role !== 'member') ? 'pending' : 'published';
   }
 
-  test.each(cases)('on: $isOn, with $grant by a $role: $state', async ({ isOn, grant, role, state }) => {
-    await server.sql('update boards set pre_moderation = $2 where id = $1', [world.boardId, isOn]);
-    const issuerId = await createMember(server, world.accountId, 'admin');
-    const own = await issueToken(server, world, grant, { issuerId });
-    await server.sql('update memberships set role = $2 where user_id = $1', [issuerId, role]);
-    const { status, body } = await create(valid, own.token);
-    expect(status).toBe(201);
-    expect(body).toMatchObject({ moderation_state: state, author: { id: issuerId } });
-    const [row] = await server.sql('select moderation_state from ideas where id = $1', [body.id]);
-    expect(row).toEqual({ moderation_state: state });
-    const list = await request(server, 'GET /api/v1/ideas', { token });
-    expect(list.body.data).toHaveLength(state === 'published' ? 1 : 0);
-  });
+  test.each(cases)(
+    'with pre-moderation $isOn, an idea by a $role with the grant $grant is $state',
+    async ({ isOn, grant, role, state }) => {
+      await server.sql('update boards set pre_moderation = $2 where id = $1', [world.boardId, isOn]);
+      const issuerId = await createMember(server, world.accountId, 'admin');
+      const own = await issueToken(server, world, grant, { issuerId });
+      await server.sql('update memberships set role = $2 where user_id = $1', [issuerId, role]);
+      const { status, body } = await create(valid, own.token);
+      expect(status).toBe(201);
+      expect(body).toMatchObject({ moderation_state: state, author: { id: issuerId } });
+      const [row] = await server.sql('select moderation_state from ideas where id = $1', [body.id]);
+      expect(row).toEqual({ moderation_state: state });
+      const list = await request(server, 'GET /api/v1/ideas', { token });
+      expect(list.body.data).toHaveLength(state === 'published' ? 1 : 0);
+    },
+  );
 
-  test('keeps a pending idea from its own author, who has no moderate, and still lets the author follow it', async () => {
+  test('an author without the moderate grant follows the pending idea but cannot read it', async () => {
     await server.sql('update boards set pre_moderation = true where id = $1', [world.boardId]);
     const { body } = await create(valid);
     expect(await request(server, `GET /api/v1/ideas/${body.id}`, { token })).toMatchObject({ status: 404 });
@@ -253,11 +256,11 @@ describe('pre-moderation', () => {
   });
 });
 
-describe('a board that does not accept submissions now', () => {
+describe('submissions', () => {
   const set = (column: string, value: unknown) =>
     server.sql(`update boards set ${column} = $2 where id = $1`, [world.boardId, value]);
 
-  test('frozen answers 423, and nothing is written', async () => {
+  test('a frozen board answers 423 to a new idea and writes nothing', async () => {
     await set('is_frozen', true);
     for (const grant of ['write', 'moderate'] as const) {
       const own = await issueToken(server, world, grant);
@@ -269,7 +272,7 @@ describe('a board that does not accept submissions now', () => {
     expect((await create(valid)).status).toBe(201);
   });
 
-  test('opens at the very millisecond, and closes at the very millisecond, for tokens of the owner too', async () => {
+  test('the submission window opens and closes at the exact millisecond, also for tokens of the owner', async () => {
     await set('submissions_open_at', '2026-03-14T10:00:00.000Z');
     await set('submissions_close_at', '2026-03-14T11:00:00.000Z');
     const owner = await issueToken(server, world, 'moderate');
@@ -290,12 +293,12 @@ describe('a board that does not accept submissions now', () => {
         expect([time, answer.status, answer.key]).toEqual([time, status, key]);
       }
       expect((await stored()).length - before).toBe(status === 201 ? 3 : 0);
-      // Reading is never affected.
+      // Reading is always allowed.
       expect((await request(server, 'GET /api/v1/ideas', { token })).status).toBe(200);
     }
   });
 
-  test('with one bound alone is open on its other side for ever', async () => {
+  test('a submission window with one bound has no limit on the other side', async () => {
     await set('submissions_open_at', now);
     clock.set('2999-01-01T00:00:00.000Z');
     expect((await create(valid)).status).toBe(201);
@@ -307,13 +310,13 @@ describe('a board that does not accept submissions now', () => {
     expect(await create(valid)).toMatchObject({ status: 423, key: 'submissions_closed' });
   });
 
-  test('is not one whose voting window is closed', async () => {
+  test('a closed voting window does not prevent new ideas', async () => {
     await set('voting_close_at', '2026-01-01T00:00:00.000Z');
     expect((await create(valid)).status).toBe(201);
   });
 });
 
-test('many at once are all created, each once', async () => {
+test('concurrent requests each create one idea', async () => {
   const answers = await Promise.all([...Array(50).keys()].map(n => create({ ...valid, title: `Idea ${n}` })));
   expect(answers.map(({ status }) => status)).toEqual(Array(50).fill(201));
   expect(new Set(answers.map(({ body }) => body.id)).size).toBe(50);

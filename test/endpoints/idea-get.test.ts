@@ -24,7 +24,7 @@ afterAll(() => server.close());
 
 const get = (id: unknown, by = token) => request(server, `GET /api/v1/ideas/${id}`, { token: by });
 
-test('an idea is answered with everything that the contract has of it', async () => {
+test('the response for an idea has every field of the contract', async () => {
   const authorId = await createMember(server, world.accountId, 'member', 'Ada Osei');
   const id = await insertIdea(server, world, {
     title: 'Export a board as CSV',
@@ -84,7 +84,7 @@ test.each([
   expect(body).toMatchObject({ status, status_key: 'custom-key', status_category: category, status_label: 'Custom' });
 });
 
-test('my_vote is the vote of the token that asks, not of its issuer nor of another token', async () => {
+test('my_vote is the vote of the requesting token, not of its issuer or of another token', async () => {
   const id = await insertIdea(server, world);
   await request(server, `POST /api/v1/ideas/${id}/vote`, { token, json: { value: 'up' } });
   const [voter] = await server.sql<{ id: number }>(
@@ -100,23 +100,23 @@ test('my_vote is the vote of the token that asks, not of its issuer nor of anoth
   expect((await get(id, moderator)).body.my_vote).toBe('none');
 });
 
-test('an idea in a hidden status is answered by its id', async () => {
+test('an idea in a hidden status can be read by its id', async () => {
   expect(await get(await insertIdea(server, world, { status: 'hidden' }))).toMatchObject({ status: 200 });
 });
 
-test('a pending idea is there for a moderator alone', async () => {
+test('only moderators can read a pending idea', async () => {
   const id = await insertIdea(server, world, { moderationState: 'pending' });
   expect(await get(id, moderator)).toMatchObject({ status: 200, body: { id, moderation_state: 'pending' } });
   const missing = await get(999_999_999);
   expect(await get(id)).toMatchObject({ status: 404, text: missing.text });
 });
 
-test('a rejected idea is there for nobody', async () => {
+test('nobody can read a rejected idea', async () => {
   const id = await insertIdea(server, world, { moderationState: 'rejected' });
   for (const by of [token, moderator]) expect(await get(id, by)).toMatchObject({ status: 404, key: 'not_found' });
 });
 
-test('a merged idea is answered with the one into which it is merged', async () => {
+test('a merged idea has the id of its target', async () => {
   const id = await insertIdea(server, world);
   const target = await insertIdea(server, world);
   await request(server, `POST /api/v1/ideas/${id}/merge`, { token: moderator, json: { target_id: target } });
@@ -124,14 +124,14 @@ test('a merged idea is answered with the one into which it is merged', async () 
   expect(await get(target)).toMatchObject({ status: 200, body: { merged_into_id: null } });
 });
 
-test('the name of the author is the one that the user has now', async () => {
+test('the name of the author is the current name of the user', async () => {
   const authorId = await createMember(server, world.accountId, 'member', 'Before');
   const id = await insertIdea(server, world, { authorId });
   await server.sql(`update users set name = 'After' where id = $1`, [authorId]);
   expect((await get(id)).body.author).toEqual({ id: authorId, name: 'After' });
 });
 
-test('an idea that was removed, or is of another board or account, is answered as one that never was', async () => {
+test('a deleted idea and ideas of other boards or accounts get the same response as an id that never existed', async () => {
   const removed = await insertIdea(server, world);
   await server.sql('delete from ideas where id = $1', [removed]);
   const elsewhere = await insertIdea(server, await createWorld(server));

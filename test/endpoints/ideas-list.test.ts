@@ -18,7 +18,7 @@ interface Board {
   titles(query?: Record<string, unknown> | string): Promise<string[]>;
 }
 
-/** A board of its own, read with a token of the grant. */
+/** Creates a board and a token with the grant on it. */
 async function openBoard(
   settings: Parameters<typeof createWorld>[1] = {},
   grant: 'read' | 'write' | 'moderate' = 'read',
@@ -38,7 +38,7 @@ async function openBoard(
   return { world, token, list, titles };
 }
 
-/** Ideas with these titles, the first the newest. */
+/** Inserts ideas with these titles. The first is the newest. */
 async function insertTitles({ world }: Board, titles: string[], input: Parameters<typeof insertIdea>[2] = {}) {
   const ids: number[] = [];
   const start = Date.parse('2026-03-14T09:00:00.000Z');
@@ -48,13 +48,13 @@ async function insertTitles({ world }: Board, titles: string[], input: Parameter
   return ids;
 }
 
-describe('a list', () => {
-  test('of nothing is an empty first page', async () => {
+describe('GET /api/v1/ideas', () => {
+  test('a list without ideas has an empty first page', async () => {
     const { list } = await openBoard();
     expect((await list()).body).toEqual({ data: [], page: 1, per_page: 20, has_more: false, next_cursor: null });
   });
 
-  test('has each idea as GET by id has it', async () => {
+  test('a list has the same fields of an idea as GET by id', async () => {
     const board = await openBoard({}, 'moderate');
     const [id] = await insertTitles(board, ['One']);
     await request(server, `POST /api/v1/ideas/${id}/vote`, { token: board.token, json: { value: 'down' } });
@@ -64,7 +64,7 @@ describe('a list', () => {
     expect(body.data[0].my_vote).toBe('down');
   });
 
-  test('has neither ideas of another board, nor pending, rejected or merged ones', async () => {
+  test('a list has no ideas of another board and no pending, rejected or merged ideas', async () => {
     const board = await openBoard({}, 'moderate');
     const other = await openBoard();
     await insertTitles(other, ['Elsewhere']);
@@ -101,7 +101,7 @@ describe('the filter by status', () => {
 
   const sorted = async (query: Record<string, unknown>) => (await board.titles(query)).sort();
 
-  test('by none leaves out what is hidden, and nothing else', async () => {
+  test('a list without a filter leaves out only hidden statuses', async () => {
     expect(await sorted({})).toEqual(['is building', 'is declined', 'is new', 'is planned', 'is triage']);
   });
 
@@ -120,7 +120,7 @@ describe('the filter by status', () => {
     ['new', ['is new']],
     ['spam', ['is spam']],
     ['declined', ['is declined']],
-    // A category's name, or that of no status of the board, is none of its keys.
+    // Categories and missing keys find nothing.
     ['open', []],
     ['inbox', []],
     ['no-such-status', []],
@@ -132,17 +132,17 @@ describe('the filter by status', () => {
     expect(await sorted({ status_key })).toEqual(titles);
   });
 
-  test('by status_key wins over status, also when it finds nothing', async () => {
+  test('status_key overrides status, also if it finds nothing', async () => {
     expect(await sorted({ status: 'planned', status_key: 'new' })).toEqual(['is new']);
     expect(await sorted({ status: 'planned', status_key: 'unknown' })).toEqual([]);
     expect(await sorted({ status: 'open', status_key: 'spam' })).toEqual(['is spam']);
   });
 
-  test.each(['inbox', 'active', 'completed', 'new', '', 'OPEN', 'all'])('status=%s is refused', async status => {
+  test.each(['inbox', 'active', 'completed', 'new', '', 'OPEN', 'all'])('status=%s is rejected', async status => {
     expect(await board.list({ status })).toMatchObject({ status: 422, key: 'validation_failed' });
   });
 
-  test('follows an idea into its new status', async () => {
+  test('the filter uses the new status of an idea after a change', async () => {
     const own = await openBoard({ statuses: [...registry] }, 'moderate');
     const [id] = await insertTitles(own, ['Moves'], { status: 'new' });
     await request(server, `POST /api/v1/ideas/${id}/status`, { token: own.token, json: { status: 'spam' } });
@@ -180,16 +180,16 @@ describe('the search', () => {
   test.each([
     ['one word', 'export', ['Export a board as CSV', 'Export as PDF']],
     ['every word, in any order', 'csv export', ['Export a board as CSV']],
-    ['a word that is in no title beside one that is', 'export xls', []],
+    ['a word of a title and a missing word', 'export xls', []],
     ['the beginning of a word', 'expo', ['Export a board as CSV', 'Export as PDF']],
-    ['the beginnings of words', 'im fr cs', ['Importing from CSV files']],
+    ['the beginnings of several words', 'im fr cs', ['Importing from CSV files']],
     ['the middle of a word', 'port', []],
     ['the end of a word', 'ting', []],
-    ['another case', 'EXPORT Pdf', ['Export as PDF']],
+    ['words in another case', 'EXPORT Pdf', ['Export as PDF']],
     ['a word twice', 'csv csv', ['Export a board as CSV', 'Importing from CSV files']],
-    ['short and common words, which are words too', 'as a c', ['Export a board as CSV']],
-    ['more white space', '  export \t pdf \n', ['Export as PDF']],
-  ])('finds by %s', async (_, q, titles) => {
+    ['short and common words', 'as a c', ['Export a board as CSV']],
+    ['words between white space', '  export \t pdf \n', ['Export as PDF']],
+  ])('the search for %s finds exactly the matching titles', async (_, q, titles) => {
     expect(await finds(q)).toEqual(titles);
   });
 
@@ -205,20 +205,20 @@ describe('the search', () => {
     ['full-width letters', 'ｅｘｐｏｒｔ ｐｄｆ', 'Export as PDF'],
     ['Cyrillic in another case', 'ПОИСК сло', 'Поиск по словам'],
     ['Japanese', '日本', '日本語 の検索'],
-  ])('folds accents both ways: %s', async (_, q, title) => {
+  ])('the search ignores accents: %s', async (_, q, title) => {
     expect(await finds(q)).toEqual([title]);
   });
 
   test.each([
     ['a hyphenated word', 'sign-on', 'Single sign-on with OpenID'],
-    ['its parts', 'sign on', 'Single sign-on with OpenID'],
-    ['the beginning of it', 'sign-o', 'Single sign-on with OpenID'],
-    ['one part', 'sig', 'Single sign-on with OpenID'],
+    ['the parts of a hyphenated word', 'sign on', 'Single sign-on with OpenID'],
+    ['the beginning of a hyphenated word', 'sign-o', 'Single sign-on with OpenID'],
+    ['the beginning of one part', 'sig', 'Single sign-on with OpenID'],
     ['punctuation around words', '(dark) mode!', 'Dark mode: colours & themes (beta)!'],
     ['an apostrophe', "don't", "Don't notify me at 3.14 o'clock"],
     ['a number with a point', '3.14', "Don't notify me at 3.14 o'clock"],
     ['a version', '2.10', 'Version 2.10 released'],
-  ])('reads %s', async (_, q, title) => {
+  ])('the search for %s finds the title with it', async (_, q, title) => {
     expect(await finds(q)).toEqual([title]);
   });
 
@@ -242,7 +242,7 @@ describe('the search', () => {
     '? ! .',
     '😀',
     '\u200b',
-  ])('of %j, without a single word, finds nothing', async q => {
+  ])('the search for %j, which has no word, finds nothing', async q => {
     expect(await finds(q)).toEqual([]);
   });
 
@@ -267,22 +267,22 @@ describe('the search', () => {
     "'export':*B",
     "export example.com/it's",
     "www.example.com/?q='export':*&b='",
-  ])('takes %j for words, not for an expression, and does not fail', async q => {
+  ])('the search treats %j as words, not as an expression, and does not fail', async q => {
     const answer = await board.list({ q });
     expect(answer.status).toBe(200);
     for (const { title } of answer.body.data) expect(title).toMatch(/^Export/);
   });
 
-  test('finds by characters that mean something to SQL as by any other', async () => {
+  test('the search finds characters with a meaning in SQL', async () => {
     expect(await finds('export & pdf')).toEqual(['Export as PDF']);
     expect(await finds('!export')).toEqual(await finds('export'));
     expect(await finds('export | nothing')).toEqual([]);
-    // The words of an address keep their quotation marks.
+    // The parser keeps the quotation marks in the words of an address.
     expect(await finds("example.org/it's")).toEqual(["See example.org/it's-here first"]);
     expect(await finds('temp a%b_c')).toEqual(['C:\\temp and a%b_c']);
   });
 
-  test('is of 100 characters at most, counted in code points', async () => {
+  test('a search has at most 100 code points', async () => {
     expect((await board.list({ q: 'a'.repeat(100) })).status).toBe(200);
     expect((await board.list({ q: '😀'.repeat(100) })).status).toBe(200);
     expect((await board.list({ q: ` ${'a'.repeat(100)} ` })).status).toBe(200);
@@ -293,13 +293,13 @@ describe('the search', () => {
     expect(await board.list('q=a&q=b')).toMatchObject({ status: 422, key: 'validation_failed' });
   });
 
-  test('looks at titles alone', async () => {
+  test('the search looks only at titles', async () => {
     const own = await openBoard();
     await insertTitles(own, ['A title'], { body: 'The body has words of its own.' });
     expect(await own.titles({ q: 'words' })).toEqual([]);
   });
 
-  test('goes with status, sort and pages', async () => {
+  test('the search can be combined with status, sort and pages', async () => {
     const own = await openBoard();
     const ids = await insertTitles(own, ['Word one', 'Word two', 'Other', 'Word three']);
     await insertTitles(own, ['Word done'], { status: 'done' });
@@ -313,7 +313,7 @@ describe('the search', () => {
     expect(await own.titles({ q: 'word', per_page: '3', page: '2' })).toHaveLength(1);
   });
 
-  test('finds a title from the moment that it is created', async () => {
+  test('the search finds a new idea at once', async () => {
     const own = await openBoard({}, 'write');
     const json = { title: 'Brand-new thing', body: 'A body.' };
     await request(server, 'POST /api/v1/ideas', { token: own.token, json });
@@ -322,7 +322,7 @@ describe('the search', () => {
 });
 
 describe('the order', () => {
-  test('is newest first, and for the same millisecond the later idea first', async () => {
+  test('the default order is newest first, with the later idea first in the same millisecond', async () => {
     const board = await openBoard();
     const at = (time: string) => ({ createdAt: new Date(time) });
     await insertTitles(board, ['tie 1'], at('2026-03-14T09:00:00.001Z'));
@@ -335,7 +335,7 @@ describe('the order', () => {
     expect(await board.titles({ sort: 'newest' })).toEqual(expected);
   });
 
-  test('by score is highest first, below nothing last, and for the same score the later idea first', async () => {
+  test('the order by score is highest first, negative scores last, and the later idea first for equal scores', async () => {
     const board = await openBoard();
     const scores: [string, number, number, string][] = [
       ['minus', 0, 2, 'open'],
@@ -351,7 +351,7 @@ describe('the order', () => {
     expect(await board.titles({ sort: 'top' })).toEqual(['seven', 'two', 'zero b', 'zero a', 'minus']);
   });
 
-  test.each(['oldest', 'score', 'NEWEST', ''])('by %s is refused', async sort => {
+  test.each(['oldest', 'score', 'NEWEST', ''])('the order %s is rejected', async sort => {
     const { list } = await openBoard();
     expect(await list({ sort })).toMatchObject({ status: 422, key: 'validation_failed' });
   });
@@ -370,7 +370,7 @@ describe('pages', () => {
     );
   });
 
-  test.each(['1', '20', '100'])('of %s say whether more follow, and where', async perPage => {
+  test.each(['1', '20', '100'])('a page of %s says whether another page follows, with its cursor', async perPage => {
     const size = Number(perPage);
     const first = (await board.list({ per_page: perPage })).body;
     expect(first).toMatchObject({ page: 1, per_page: size, has_more: true, next_cursor: expect.any(String) });
@@ -383,7 +383,7 @@ describe('pages', () => {
     expect(beyond).toEqual({ data: [], page: last + 1, per_page: size, has_more: false, next_cursor: null });
   });
 
-  test('that end with the last idea say that nothing follows', async () => {
+  test('a page that ends with the last idea says that no page follows', async () => {
     const own = await openBoard();
     await insertTitles(own, ['a', 'b', 'c', 'd']);
     expect((await own.list({ per_page: '2', page: '2' })).body).toMatchObject({ has_more: false, next_cursor: null });
@@ -412,18 +412,18 @@ describe('pages', () => {
     'page=99999999999999999999',
     'limit=5',
     'offset=5',
-  ])('%s is refused', async query => {
+  ])('the query %s is rejected', async query => {
     const answer = await board.list(query);
     expect([answer.status, answer.key]).toEqual([422, 'validation_failed']);
     expect(answer.body.error.issues[0].path[0]).toBe('query');
   });
 
-  test('far beyond the end are empty', async () => {
+  test('a page far beyond the end is empty', async () => {
     const answer = await board.list({ page: '90071992547409', per_page: '100' });
     expect(answer).toMatchObject({ status: 200, body: { data: [], has_more: false } });
   });
 
-  /** Every idea, page by page, the next by the cursor; between two pages something may happen. */
+  /** Reads all pages by their cursors and calls a function between them. */
   async function walk(query: Record<string, string>, between: () => Promise<unknown> = async () => {}, of = board) {
     const seen: { id: number }[] = [];
     let cursor: string | null = null;
@@ -447,7 +447,7 @@ describe('pages', () => {
     ['newest of one category', { status: 'planned' }],
     ['top of a search', { sort: 'top', q: 'idea' }],
     ['newest of a search', { q: 'idea' }],
-  ] as [string, Record<string, string>][])('reached by cursors are the same as by numbers: %s', async (_, query) => {
+  ] as [string, Record<string, string>][])('pages by cursor equal pages by number: %s', async (_, query) => {
     const whole: number[] = [];
     for (const page of ['1', '2']) {
       const { body } = await board.list({ ...query, per_page: '100', page });
@@ -461,7 +461,7 @@ describe('pages', () => {
     }
   });
 
-  test.each(['newest', 'top'])('by cursor have no idea twice and miss none, while new ones arrive: %s', async sort => {
+  test.each(['newest', 'top'])('pages by cursor repeat and miss no idea while new ones arrive: %s', async sort => {
     const own = await openBoard({}, 'write');
     const start = Date.now();
     const ids: number[] = [];
@@ -479,7 +479,7 @@ describe('pages', () => {
     expect(seen.filter(id => ids.includes(id)).sort((a, b) => a - b)).toEqual(ids);
   });
 
-  test('by cursor work in a database of any time zone', async () => {
+  test('pages by cursor work in a database with another time zone', async () => {
     const db = await createTestDatabase();
     onTestFinished(() => db.drop());
     const outside = await connect(db.url);
@@ -497,26 +497,26 @@ describe('pages', () => {
     expect((await own.list()).body.data[0].created_at).toBe('2026-03-14T09:26:53.589Z');
   });
 
-  test('refuse a cursor that is none of this list', async () => {
+  test('an invalid cursor is rejected', async () => {
     const newest = (await board.list({ per_page: '5' })).body.next_cursor;
     const top = (await board.list({ per_page: '5', sort: 'top' })).body.next_cursor;
     const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
     const bad: [string, Record<string, string>][] = [
       ['of the other order', { cursor: newest, sort: 'top' }],
       ['of the other order', { cursor: top }],
-      ['of no form', { cursor: 'abc' }],
+      ['not encoded', { cursor: 'abc' }],
       ['empty', { cursor: '' }],
       ['cut off', { cursor: newest.slice(0, -4) }],
       ['too long', { cursor: 'a'.repeat(501) }],
-      ['of JSON that is no list', { cursor: encode({ sort: 'newest' }) }],
-      ['of too few parts', { cursor: encode(['newest', '2026-03-14 09:00:00+00']) }],
-      ['of no time', { cursor: encode(['newest', 'yesterday', 1]) }],
-      ['of a time that is none', { cursor: encode(['newest', '2026-13-45 09:00:00+00', 1]) }],
-      ['of an id that is none', { cursor: encode(['newest', '2026-03-14 09:00:00+00', '1']) }],
-      ['of an id larger than any', { cursor: encode(['newest', '2026-03-14 09:00:00+00', 1e300]) }],
-      ['of a score that is none', { cursor: encode(['top', 'high', 1]), sort: 'top' }],
-      ['of a score larger than any', { cursor: encode(['top', 2 ** 31, 1]), sort: 'top' }],
-      ['of comments', { cursor: encode(['oldest', 0, 1]) }],
+      ['an object', { cursor: encode({ sort: 'newest' }) }],
+      ['too few parts', { cursor: encode(['newest', '2026-03-14 09:00:00+00']) }],
+      ['an invalid time', { cursor: encode(['newest', 'yesterday', 1]) }],
+      ['an impossible time', { cursor: encode(['newest', '2026-13-45 09:00:00+00', 1]) }],
+      ['an id that is a string', { cursor: encode(['newest', '2026-03-14 09:00:00+00', '1']) }],
+      ['an id that is too large', { cursor: encode(['newest', '2026-03-14 09:00:00+00', 1e300]) }],
+      ['a score that is a string', { cursor: encode(['top', 'high', 1]), sort: 'top' }],
+      ['a score that is too large', { cursor: encode(['top', 2 ** 31, 1]), sort: 'top' }],
+      ['a cursor of comments', { cursor: encode(['oldest', 0, 1]) }],
     ];
     for (const [what, query] of bad) {
       const answer = await board.list(query);
@@ -525,7 +525,7 @@ describe('pages', () => {
     }
   });
 
-  test('refuse a number and a cursor together', async () => {
+  test('a page number together with a cursor is rejected', async () => {
     const { next_cursor } = (await board.list({ per_page: '5' })).body;
     for (const page of ['1', '2']) {
       const answer = await board.list({ cursor: next_cursor, page });
@@ -533,7 +533,7 @@ describe('pages', () => {
     }
   });
 
-  test('by the cursor of another board stay on the board of the token', async () => {
+  test('the cursor of another board still lists the board of the token', async () => {
     const other = await openBoard();
     await insertTitles(other, ['Only here']);
     const { next_cursor } = (await board.list({ per_page: '5', sort: 'top' })).body;
@@ -545,7 +545,7 @@ describe('pages', () => {
 describe('the approval queue', () => {
   const pending = { moderation_state: 'pending' };
 
-  test('has the pending ideas of the board and no other, newest first, hidden statuses too', async () => {
+  test('the approval queue has only the pending ideas of the board, newest first, including hidden statuses', async () => {
     const board = await openBoard({ statuses: [...registry], preModeration: true }, 'moderate');
     await insertTitles(board, ['Published'], { status: 'new' });
     await insertTitles(board, ['Rejected'], { status: 'new', moderationState: 'rejected' });
@@ -569,7 +569,7 @@ describe('the approval queue', () => {
     expect(await board.titles({ ...pending, per_page: '2', cursor: first.next_cursor })).toHaveLength(1);
   });
 
-  test('loses an idea that is approved, and the list has it', async () => {
+  test('an approved idea moves from the approval queue to the list', async () => {
     const board = await openBoard({}, 'moderate');
     const [id] = await insertTitles(board, ['Approved'], { moderationState: 'pending' });
     expect(await board.titles(pending)).toEqual(['Approved']);
@@ -578,7 +578,7 @@ describe('the approval queue', () => {
     expect(await board.titles()).toEqual(['Approved']);
   });
 
-  test('is the only other list', async () => {
+  test('no other moderation_state can be listed', async () => {
     const board = await openBoard({}, 'moderate');
     for (const moderation_state of ['published', 'rejected', '', 'PENDING']) {
       expect(await board.list({ moderation_state })).toMatchObject({ status: 422, key: 'validation_failed' });

@@ -8,13 +8,13 @@ import { type Answer, request } from '../helpers/request.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
 import { type Command, type IdeaState, type Outcome, VoteModel } from '../helpers/vote-model.ts';
 
-/** So few that they meet again and again. */
+/** Few ideas and voters, so that the commands often concern the same ones. */
 const ideaCount = 3;
 const voterCount = 3;
-/** The voter whose token also merges and unmerges. */
+/** The voter with the token that also merges and unmerges. */
 const moderator = 0;
 
-/** Another run of other interleavings: PROPERTY_SEED=$RANDOM vitest run test/endpoints/merging.property.test.ts */
+/** To run other interleavings: PROPERTY_SEED=$RANDOM vitest run test/endpoints/merging.property.test.ts */
 const seed = Number(process.env.PROPERTY_SEED ?? 20_260_314);
 
 let server: TestServer;
@@ -116,13 +116,13 @@ test('votes, merges and unmerges that run at the same time have the results of s
         await expectInvariants(server);
       }
     }),
-    // A failure may need its moment to come again, so that shrinking it is of little use.
+    // A failure may depend on timing, so shrinking rarely helps.
     { seed, numRuns: 40, endOnFailure: true },
   );
   expect(server.logLines.filter(line => line.includes('"level":50'))).toEqual([]);
 });
 
-/** The model after the commands in an order in which it answers and ends as the server did; undefined without one. */
+/** Finds an order of the commands with the responses and the end state of the server. Undefined if no order fits. */
 function explain(
   model: VoteModel,
   commands: Command[],
@@ -159,7 +159,7 @@ function send(one: Command, ids: number[]): Promise<Answer> {
   return request(server, path, { token: tokens[moderator], ...json });
 }
 
-/** What each idea shows to each voter, by its token. */
+/** Each idea as each voter sees it. */
 function readAll(ids: number[]): Promise<IdeaState[][]> {
   return Promise.all(
     ids.map(id =>

@@ -33,10 +33,10 @@ const tally = async (ideaId: number) => {
   const { up_count, down_count, score } = await read(ideaId);
   return { up_count, down_count, score };
 };
-/** What each voter finds as its own vote. */
+/** The own vote of each voter. */
 const votes = (ideaId: number) => Promise.all(voters.map(async by => (await read(ideaId, by)).my_vote));
 
-/** An idea with the votes of the voters, in their order. */
+/** Inserts an idea with the votes of the voters, in their order. */
 async function idea(...values: ('up' | 'down' | 'none')[]) {
   const ideaId = await insertIdea(server, world);
   for (const [voter, value] of values.entries()) {
@@ -86,7 +86,7 @@ test('an unmerge restores both tallies and every vote exactly', async () => {
   expect(merges).toEqual([{ unmerged_at: expect.any(String) }]);
 });
 
-test('a merged idea leaves the list and is read with the idea into which it is merged', async () => {
+test('a merged idea leaves the list and shows its target when it is read', async () => {
   const source = await idea();
   const target = await idea();
   const listed = async () => {
@@ -102,7 +102,7 @@ test('a merged idea leaves the list and is read with the idea into which it is m
   expect(await listed()).toContain(source);
 });
 
-test('a merged idea takes no votes', async () => {
+test('a merged idea rejects votes', async () => {
   const source = await idea('up');
   const target = await idea();
   await merge(source, target);
@@ -114,7 +114,7 @@ test('a merged idea takes no votes', async () => {
   expect(await snapshot(server)).toEqual(before);
 });
 
-test('a voter finds the carried vote as its own on the target, changes it and takes it back', async () => {
+test('a voter sees the carried vote as its own on the target and can change and withdraw it', async () => {
   const source = await idea('up', 'up', 'up');
   const target = await idea();
   await merge(source, target);
@@ -152,7 +152,7 @@ test('a vote withdrawn from a target stays withdrawn when another idea is merged
   expect((await read(target, voters[0])).my_vote).toBe('down');
 });
 
-test('of several ideas merged into one, the vote on the one merged first counts', async () => {
+test('after several merges into one idea, the vote on the first source counts', async () => {
   const first = await idea('up', 'up');
   const second = await idea('down', 'none', 'down');
   const target = await idea();
@@ -168,7 +168,7 @@ test('of several ideas merged into one, the vote on the one merged first counts'
 });
 
 describe('a chain of merges', () => {
-  test('carries the votes to its end and doubles none', async () => {
+  test('a chain of merges carries each vote to its end once', async () => {
     const a = await idea('up', 'up', 'up');
     const b = await idea('down', 'none', 'none', 'up');
     const c = await idea('none', 'down', 'none', 'none', 'up');
@@ -187,7 +187,7 @@ describe('a chain of merges', () => {
     expect(await votes(a)).toEqual(['up', 'up', 'up', 'none', 'none', 'none']);
   });
 
-  test('is undone in any order', async () => {
+  test('a chain of merges can be undone in any order', async () => {
     const a = await idea('up');
     const b = await idea('none', 'up');
     const c = await idea('none', 'none', 'up');
@@ -202,14 +202,14 @@ describe('a chain of merges', () => {
     expect(await Promise.all([a, b, c].map(votes))).toEqual(before);
   });
 
-  test('does not close to a circle', async () => {
+  test('a merge that would close a circle is rejected', async () => {
     const [a, b, c] = [await idea('up'), await idea(), await idea()];
     await merge(a, b);
     await merge(b, c);
     for (const target of [a, b]) expect((await merge(c, target)).key).toBe('idea_already_merged');
   });
 
-  test('of a hundred ideas carries every vote', async () => {
+  test('a chain of a hundred merged ideas carries every vote', async () => {
     const ideas: number[] = [];
     for (let n = 0; n < 100; n++) ideas.push(await insertIdea(server, world));
     await vote(ideas[0] ?? 0, 0, 'up');
@@ -221,7 +221,7 @@ describe('a chain of merges', () => {
   });
 });
 
-test('merging the same pair again, and unmerging what is not merged, change nothing', async () => {
+test('repeating a merge, or unmerging an idea that is not merged, changes nothing', async () => {
   const source = await idea('up');
   const target = await idea('down');
   const unmerged = await snapshot(server);
@@ -237,7 +237,7 @@ test('merging the same pair again, and unmerging what is not merged, change noth
   expect(await snapshot(server)).toEqual(merged);
 });
 
-test('the same pair is still the same pair when the target was merged further', async () => {
+test('repeating a merge changes nothing after the target was merged further', async () => {
   const [a, b, c] = [await idea('up'), await idea(), await idea()];
   await merge(a, b);
   await merge(b, c);
@@ -247,7 +247,7 @@ test('the same pair is still the same pair when the target was merged further', 
   expect(await snapshot(server)).toEqual(before);
 });
 
-describe('refused, and without a trace, is a merge', () => {
+describe('rejected merges', () => {
   async function refuses(ideaId: number, targetId: number, status: number, key: ErrorKey) {
     const before = await snapshot(server);
     const answer = await merge(ideaId, targetId);
@@ -256,31 +256,31 @@ describe('refused, and without a trace, is a merge', () => {
     expect(await snapshot(server)).toEqual(before);
   }
 
-  test('into itself', async () => {
+  test('a merge into itself is rejected and changes nothing', async () => {
     const ideaId = await idea('up');
     await refuses(ideaId, ideaId, 422, 'merge_into_self');
   });
 
-  test('of an idea that is merged into another one', async () => {
+  test('a merge of an already merged idea is rejected and changes nothing', async () => {
     const [source, target, other] = [await idea(), await idea(), await idea()];
     await merge(source, target);
     await refuses(source, other, 422, 'idea_already_merged');
   });
 
-  test('into an idea that is merged', async () => {
+  test('a merge into a merged idea is rejected and changes nothing', async () => {
     const [source, target, other] = [await idea(), await idea(), await idea()];
     await merge(target, other);
     await refuses(source, target, 422, 'idea_already_merged');
   });
 
-  test('of a pending idea, or into one', async () => {
+  test('a merge of or into a pending idea is rejected and changes nothing', async () => {
     const published = await idea();
     const pending = await insertIdea(server, world, { moderationState: 'pending' });
     await refuses(pending, published, 422, 'idea_not_published');
     await refuses(published, pending, 422, 'idea_not_published');
   });
 
-  test('of a rejected idea, or into one, or with one that is not there', async () => {
+  test('a merge of or into a rejected or missing idea is rejected and changes nothing', async () => {
     const published = await idea();
     const rejected = await insertIdea(server, world, { moderationState: 'rejected' });
     for (const missing of [rejected, 999_999_999]) {
@@ -290,7 +290,7 @@ describe('refused, and without a trace, is a merge', () => {
     }
   });
 
-  test('across boards, also by a token that moderates both', async () => {
+  test('a merge across boards is rejected and changes nothing, also by a moderator of both', async () => {
     const sibling = await createBoard(server, world.accountId);
     const there = await insertIdea(server, { ...world, boardId: sibling.id });
     const here = await idea('up');
@@ -311,7 +311,7 @@ describe('refused, and without a trace, is a merge', () => {
     expect(await snapshot(server)).toEqual(before);
   });
 
-  test('by a write token, as is an unmerge', async () => {
+  test('a merge or unmerge by a write token is rejected and changes nothing', async () => {
     const [source, target] = [await idea(), await idea()];
     await merge(source, target);
     const other = await idea();
@@ -323,14 +323,14 @@ describe('refused, and without a trace, is a merge', () => {
   });
 });
 
-test('an unmerge of an idea that is not there is not found; of a pending one it has nothing to undo', async () => {
+test('an unmerge of a missing idea answers 404, and one of a pending idea answers 200 without a target', async () => {
   const pending = await insertIdea(server, world, { moderationState: 'pending' });
   expect((await unmerge(999_999_999)).key).toBe('not_found');
   const answer = await unmerge(pending);
   expect([answer.status, answer.body.idea.id, answer.body.target]).toEqual([200, pending, null]);
 });
 
-test('of merges in both directions at once one wins, and the other finds the idea merged', async () => {
+test('one of two concurrent merges in opposite directions succeeds, and the other gets idea_already_merged', async () => {
   for (let round = 0; round < 10; round++) {
     const a = await idea('up');
     const b = await idea('down', 'up');
@@ -346,7 +346,7 @@ test('of merges in both directions at once one wins, and the other finds the ide
   expect(server.logLines.filter(line => line.includes('deadlock'))).toEqual([]);
 });
 
-test('merges in opposite directions lock the ideas in one order: none waits for one that waits for it', async () => {
+test('merges in opposite directions lock the ideas in the same order and do not deadlock', async () => {
   const first = await idea();
   const second = await idea();
   const waiting = async () =>
@@ -357,7 +357,7 @@ test('merges in opposite directions lock the ideas in one order: none waits for 
     try {
       await holder.query('begin');
       await holder.query('select from ideas where id = $1 for update', [second]);
-      // Locked in the order of the request, the one would hold what the other needs, and be needed itself.
+      // With locks in the order of the requests, each merge would wait for the other.
       const backwards = merge(second, first);
       await expect.poll(waiting, { timeout: 10_000 }).toBe(1);
       const forwards = merge(first, second);
@@ -370,15 +370,15 @@ test('merges in opposite directions lock the ideas in one order: none waits for 
     }
   });
   expect(result.map(({ status }) => status)).toEqual([200, 422]);
-  // The holder's transaction and one for each merge: neither was tried a second time.
+  // One transaction of the holder and one of each merge: no merge was retried.
   expect(statements.filter(({ text }) => text === 'begin')).toHaveLength(3);
 });
 
-test('an unmerge whose chain grew meanwhile waits for the longer one with nothing locked, so that no vote is in its way', async () => {
+test('an unmerge whose chain grew waits for the longer chain without holding locks, so votes do not deadlock with it', async () => {
   const [target, source, middle] = [await idea(), await idea('up'), await idea('down', 'up')];
   await merge(source, middle);
   const [first, second] = [await server.database.pool.connect(), await server.database.pool.connect()];
-  /** Resolves when somebody waits for what the client has locked. */
+  /** Resolves when another transaction waits for a lock of the client. */
   const isWaitedFor = async (client: typeof first) => {
     const { rows } = await client.query('select pg_backend_pid() as pid');
     const blocked = 'select from pg_stat_activity where $1 = any(pg_blocking_pids(pid))';
@@ -394,7 +394,7 @@ test('an unmerge whose chain grew meanwhile waits for the longer one with nothin
     await second.query('select from ideas where id = $1 for update', [target]);
     await first.query('commit');
     await isWaitedFor(second);
-    // Whoever has the target may still take the others: PostgreSQL says so, or fails, without waiting.
+    // The waiting unmerge holds no locks: `nowait` fails if it does.
     await second.query('select from ideas where id = any($1) for update nowait', [[source, middle]]);
     await second.query('commit');
     expect(await unmerging).toMatchObject({ status: 200, body: { idea: { merged_into_id: null } } });
@@ -407,7 +407,7 @@ test('an unmerge whose chain grew meanwhile waits for the longer one with nothin
   expect(await tally(target)).toEqual({ up_count: 1, down_count: 1, score: 0 });
 });
 
-test('merges around a ring at once end in no circle and in no failure', async () => {
+test('concurrent merges around a ring make no circle and do not fail', async () => {
   for (let round = 0; round < 5; round++) {
     const ring = await Promise.all(Array.from({ length: 6 }, () => idea('up')));
     const answers = await Promise.all(ring.map((ideaId, n) => merge(ideaId, ring[(n + 1) % ring.length])));
@@ -422,7 +422,7 @@ test('merges around a ring at once end in no circle and in no failure', async ()
   }
 });
 
-test('parallel merges of one idea into many: one wins', async () => {
+test('exactly one of several concurrent merges of one idea succeeds', async () => {
   const source = await idea('up', 'down');
   const targets = await Promise.all(Array.from({ length: 8 }, () => idea()));
   const answers = await Promise.all(targets.map(target => merge(source, target)));
@@ -432,7 +432,7 @@ test('parallel merges of one idea into many: one wins', async () => {
   expect(tallies.filter(({ up_count }) => up_count === 0)).toHaveLength(7);
 });
 
-test('votes that arrive during merges and unmerges are neither lost nor counted twice', async () => {
+test('votes during merges and unmerges are neither lost nor counted twice', async () => {
   const source = await idea();
   const target = await idea();
   const switching = (async () => {
@@ -460,7 +460,7 @@ test('votes that arrive during merges and unmerges are neither lost nor counted 
   expect(await votes(target)).toEqual(accepted[target]);
 });
 
-test('many unmerges of one chain at once, with merges that lengthen it, all succeed', async () => {
+test('concurrent unmerges of a chain all succeed while merges lengthen it', async () => {
   for (let round = 0; round < 3; round++) {
     const chain = await Promise.all(Array.from({ length: 8 }, () => idea('up')));
     for (let n = 0; n + 1 < chain.length; n++) await merge(chain[n] ?? 0, chain[n + 1]);

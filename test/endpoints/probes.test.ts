@@ -43,7 +43,7 @@ function expectReady(answer: Answer) {
   expect(answer.headers.get('cache-control')).toBe('no-store');
 }
 
-/** The answer says nothing of the reason, and the log names it. */
+/** Expects the reason only in the log. */
 function expectNotReady(answer: Answer, failed: string[], on: TestServer = server) {
   expect(answer).toMatchObject({ status: 503, text: '{"ok":false}' });
   expect(answer.headers.get('cache-control')).toBe('no-store');
@@ -51,10 +51,10 @@ function expectNotReady(answer: Answer, failed: string[], on: TestServer = serve
   expect(events.at(-1)).toMatchObject({ failed });
 }
 
-/** How long a request may wait for the database, and what the probe asks may not. */
+/** A request may wait this long for the database. The queries of the probe may not. */
 const statementTimeoutMs = 10_000;
 
-/** A server whose way to its database is url. */
+/** Starts a server that connects to its database through the URL. */
 async function serve(url: string): Promise<TestServer> {
   const logger = pino({ level: 'silent' });
   const database = await openDatabase({ url, poolSize: 4, connectTimeoutMs: 500, statementTimeoutMs, logger });
@@ -63,10 +63,7 @@ async function serve(url: string): Promise<TestServer> {
   return startServerForTest({ on, clock });
 }
 
-/**
- * What is asked for is answered as it has to be, and in time: at least once, since a machine that is busy is late now and
- * then, and a server that waits for what it must not wait for is late each time.
- */
+/** Expects the right answer in time at least once. A busy machine is late now and then, but a wrong wait is late always. */
 function expectInTime(limitMs: number, ask: () => Promise<Answer>, check: (answer: Answer) => void) {
   return eventually(async () => {
     const start = performance.now();
@@ -76,7 +73,7 @@ function expectInTime(limitMs: number, ask: () => Promise<Answer>, check: (answe
 }
 
 describe('GET /health', () => {
-  test('answers 200 and no more than that, without authentication', async () => {
+  test('/health answers 200 and {"ok":true} without authentication', async () => {
     const answer = await request(server, 'GET /health');
     expect(answer).toMatchObject({ status: 200, text: '{"ok":true}' });
     expect(answer.headers.get('cache-control')).toBe('no-store');
@@ -84,7 +81,7 @@ describe('GET /health', () => {
     expect((await request(server, 'HEAD /health')).status).toBe(200);
   });
 
-  test('answers 200 while the database is gone', async () => {
+  test('/health answers 200 while the database is down', async () => {
     const { url, drop } = await createBareDatabase();
     const lost = await serve(url);
     await drop();
@@ -92,7 +89,7 @@ describe('GET /health', () => {
     expectNotReady(await ready(lost), ['database', 'migrations', 'cron'], lost);
   });
 
-  test('asks the database nothing, and answers while it is silent, and while it breaks', async () => {
+  test('/health sends no query and answers while the database hangs or breaks', async () => {
     const proxy = await startProxy(server.url);
     const lost = await serve(proxy.url);
     onTestFinished(() => proxy.close());
@@ -106,19 +103,19 @@ describe('GET /health', () => {
 });
 
 describe('GET /ready', () => {
-  test('answers 200 while the database answers, nothing is pending and the cron runs', async () => {
+  test('/ready answers 200 if the database answers, no migration is pending and the cron runs', async () => {
     expectReady(await ready());
     expect(server.auditLines.join('')).not.toContain('readiness.not_ready');
     expect((await request(server, 'HEAD /ready')).status).toBe(200);
   });
 
-  test('answers 503 while no heartbeat was ever recorded', async () => {
+  test('/ready answers 503 before the first heartbeat', async () => {
     await server.sql('delete from heartbeats');
     expectNotReady(await ready(), ['cron']);
     expect((await request(server, 'HEAD /ready')).status).toBe(503);
   });
 
-  test('answers 503 from the millisecond at which the heartbeat is older than 120 minutes', async () => {
+  test('/ready answers 503 exactly when the heartbeat is more than 120 minutes old', async () => {
     clock.set('2026-03-14T11:00:00.000Z');
     expectReady(await ready());
     clock.set('2026-03-14T11:00:00.001Z');
@@ -127,7 +124,7 @@ describe('GET /ready', () => {
     expectReady(await ready());
   });
 
-  test('takes another age for old when it is set', async () => {
+  test('/ready uses the configured maximum age of the heartbeat', async () => {
     const impatient = await startServerForTest({
       on: server,
       clock,
@@ -140,7 +137,7 @@ describe('GET /ready', () => {
     expectReady(await ready());
   });
 
-  test('answers 503 while a migration is pending', async () => {
+  test('/ready answers 503 while a migration is pending', async () => {
     const [row] = await server.sql<{ name: string; checksum: string }>(
       `delete from schema_migrations where name = '0001_baseline.sql' returning *`,
     );
@@ -152,7 +149,7 @@ describe('GET /ready', () => {
     expectReady(await ready());
   });
 
-  test('names every check that fails, in the log alone', async () => {
+  test('/ready names all failed checks, but only in the log', async () => {
     await server.sql('delete from heartbeats');
     const name = '0001_baseline.sql';
     await server.sql('update schema_migrations set stream = $2 where name = $1', [name, 'elsewhere']);
@@ -160,14 +157,14 @@ describe('GET /ready', () => {
     await server.sql('update schema_migrations set stream = $2 where name = $1', [name, 'core']);
   });
 
-  test('answers 503 on a database without a schema, and never 500', async () => {
+  test('/ready answers 503, not 500, on a database without a schema', async () => {
     const { url, drop } = await createBareDatabase();
     onTestFinished(drop);
     const bare = await serve(url);
     expectNotReady(await ready(bare), ['migrations', 'cron'], bare);
   });
 
-  test('answers 503 while the database refuses connections, and 200 again when it takes them', async () => {
+  test('/ready answers 503 while the database refuses connections, then 200 again', async () => {
     const proxy = await startProxy(server.url);
     onTestFinished(() => proxy.close());
     const lost = await serve(proxy.url);
@@ -178,19 +175,19 @@ describe('GET /ready', () => {
     expectReady(await ready(lost));
   });
 
-  test('answers 503 in two seconds while the database is silent: a probe that hangs is worse than one that fails', async () => {
+  test('/ready answers 503 within two seconds while the database hangs', async () => {
     const proxy = await startProxy(server.url);
     onTestFinished(() => proxy.close());
     const lost = await serve(proxy.url);
     expectReady(await ready(lost));
     proxy.silence();
     const check = (answer: Answer) => expectNotReady(answer, ['database', 'migrations', 'cron'], lost);
-    // What it waits for in turn, its address's limit and its checks, would be three seconds.
+    // With one wait after the other, for the rate limit and for the checks, it would take three seconds.
     await expectInTime(2_500, () => ready(lost), check);
     proxy.resume();
   });
 
-  test('answers 503 from the moment at which a migration is added, to any stream, until it is applied', async () => {
+  test('/ready answers 503 after a migration is added to any stream, until it is applied', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'idea-board-test-'));
     onTestFinished(() => rm(directory, { recursive: true }));
     const stream = { name: 'reports', directory };
@@ -206,7 +203,7 @@ describe('GET /ready', () => {
     expectReady(await ready(extended));
   });
 
-  test('is not late for a pool that slow requests have used up: a busy server is not one that is out of order', async () => {
+  test('/ready answers in time while slow requests use the whole pool', async () => {
     const busy = await serve(server.url);
     const holders = await Promise.all([...Array(4)].map(() => busy.database.pool.connect()));
     await expectInTime(2_500, () => ready(busy), expectReady);
@@ -216,7 +213,7 @@ describe('GET /ready', () => {
   test.each([
     ['schema_migrations', 'migrations'],
     ['heartbeats', 'cron'],
-  ])('does not wait for a locked table: with %s locked, %s fails and nothing else', async (table, check) => {
+  ])('/ready does not wait for the locked table %s, and only the check %s fails', async (table, check) => {
     const holder = await server.database.pool.connect();
     await holder.query('begin');
     await holder.query(`lock table ${table}`);
@@ -229,7 +226,7 @@ describe('GET /ready', () => {
     holder.release();
   });
 
-  test('asks the database once for all who ask at the same time', async () => {
+  test('/ready shares one set of queries among concurrent requests', async () => {
     const answers = await Promise.all([...Array(50)].map(() => ready()));
     for (const answer of answers) expectReady(answer);
     await server.sql('delete from heartbeats');
@@ -238,7 +235,7 @@ describe('GET /ready', () => {
     expect(server.auditLines.length).toBeLessThan(50);
   });
 
-  test('writes nothing but the count of its address', async () => {
+  test('/ready writes only the rate limit of the address', async () => {
     const counts = async () => {
       const tables = await server.sql<{ name: string }>(
         `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'`,

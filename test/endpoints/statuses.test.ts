@@ -9,7 +9,7 @@ let server: TestServer;
 let world: World;
 let token: string;
 
-/** A board whose keys are its own; two of them share a category. */
+/** A board with custom keys. Two statuses share a category. */
 const statuses = [
   { key: 'new', category: 'inbox', label: 'Fresh in' },
   { key: 'next', category: 'planned', label: 'Next up' },
@@ -42,27 +42,30 @@ const setStatus = (ideaId: number, status: unknown, by = token) =>
   request(server, `POST /api/v1/ideas/${ideaId}/status`, { token: by, json: { status } });
 const read = (ideaId: number) => request(server, `GET /api/v1/ideas/${ideaId}`, { token });
 
-test.each(statuses)('the custom status $key is set, with its category and label', async ({ key, category, label }) => {
-  const ideaId = await insertIdea(server, world, { status: key === 'new' ? 'no' : 'new' });
-  const answer = await setStatus(ideaId, key);
-  expect(answer.status).toBe(200);
-  const expected = {
-    id: ideaId,
-    status: statusOfKey[key],
-    status_key: key,
-    status_category: category,
-    status_label: label,
-  };
-  expect(answer.body).toMatchObject(expected);
-  expect((await read(ideaId)).body).toEqual(answer.body);
-  const rows = await server.sql(
-    'select s.key from ideas i join statuses s on s.id = i.status_id and s.board_id = i.board_id where i.id = $1',
-    [ideaId],
-  );
-  expect(rows).toEqual([{ key }]);
-});
+test.each(statuses)(
+  'the custom status $key can be set, with its category and label',
+  async ({ key, category, label }) => {
+    const ideaId = await insertIdea(server, world, { status: key === 'new' ? 'no' : 'new' });
+    const answer = await setStatus(ideaId, key);
+    expect(answer.status).toBe(200);
+    const expected = {
+      id: ideaId,
+      status: statusOfKey[key],
+      status_key: key,
+      status_category: category,
+      status_label: label,
+    };
+    expect(answer.body).toMatchObject(expected);
+    expect((await read(ideaId)).body).toEqual(answer.body);
+    const rows = await server.sql(
+      'select s.key from ideas i join statuses s on s.id = i.status_id and s.board_id = i.board_id where i.id = $1',
+      [ideaId],
+    );
+    expect(rows).toEqual([{ key }]);
+  },
+);
 
-test('the event of a new status shows the idea in that status', async () => {
+test('the event of a status change shows the idea with the new status', async () => {
   const ideaId = await insertIdea(server, world, { status: 'new' });
   const { body: idea } = await setStatus(ideaId, 'next');
   const events = await server.sql('select type, body from events where idea_id = $1', [ideaId]);
@@ -74,7 +77,7 @@ test('the event of a new status shows the idea in that status', async () => {
 });
 
 test.each(['open', 'planned', 'NEW', 'new ', '', 'Fresh in', 'next%', 'no\u0301', 'x'.repeat(50)])(
-  'the key %j, which is not in the registry of the board, is refused and changes nothing',
+  'the key %j, which is not in the registry of the board, is rejected and changes nothing',
   async key => {
     const ideaId = await insertIdea(server, world, { status: 'new' });
     const before = await snapshot(server);
@@ -84,7 +87,7 @@ test.each(['open', 'planned', 'NEW', 'new ', '', 'Fresh in', 'next%', 'no\u0301'
   },
 );
 
-test('a key of another board of the same account is refused', async () => {
+test('a status key of another board of the same account is rejected', async () => {
   await createBoard(server, world.accountId, {
     statuses: [{ key: 'elsewhere', category: 'inbox', label: 'Elsewhere' }],
   });
@@ -93,7 +96,7 @@ test('a key of another board of the same account is refused', async () => {
   expect([answer.status, answer.key]).toEqual([422, 'invalid_status']);
 });
 
-test('a status moves updated_at; the status that an idea has changes nothing', async () => {
+test('a new status changes updated_at, and setting the current status changes nothing', async () => {
   const ideaId = await insertIdea(server, world, { status: 'new', createdAt: new Date('2026-01-01T00:00:00Z') });
   await server.sql(`update ideas set updated_at = '2026-01-01T00:00:00Z' where id = $1`, [ideaId]);
   const first = await setStatus(ideaId, 'next');
@@ -107,7 +110,7 @@ test('a status moves updated_at; the status that an idea has changes nothing', a
   expect(await snapshot(server)).toEqual(before);
 });
 
-test('from any status every other one can be reached', async () => {
+test('an idea can move from any status to any other', async () => {
   const ideaId = await insertIdea(server, world, { status: 'new' });
   for (const { key: from } of statuses) {
     for (const { key: to } of statuses) {
@@ -117,7 +120,7 @@ test('from any status every other one can be reached', async () => {
   }
 });
 
-test('a status that is closed for votes stops them from the next request on, and keeps those that were cast', async () => {
+test('a status closed for votes rejects them from the next request on and keeps the existing votes', async () => {
   const ideaId = await insertIdea(server, world, { status: 'new' });
   const vote = (value: string) => request(server, `POST /api/v1/ideas/${ideaId}/vote`, { token, json: { value } });
   expect((await vote('up')).status).toBe(200);
@@ -131,7 +134,7 @@ test('a status that is closed for votes stops them from the next request on, and
   expect((await vote('down')).body).toEqual({ score: -1, my_vote: 'down', up_count: 0, down_count: 1 });
 });
 
-test('an idea in a hidden status leaves the list, and is there for who asks for the status', async () => {
+test('an idea in a hidden status is only in lists that filter by the status', async () => {
   const ideaId = await insertIdea(server, world, { status: 'new' });
   await setStatus(ideaId, 'attic');
   const listed = async (query: string) => {
@@ -144,7 +147,7 @@ test('an idea in a hidden status leaves the list, and is there for who asks for 
   expect((await read(ideaId)).status).toBe(200);
 });
 
-test('of parallel changes the last one stands, and each answers the status that it set', async () => {
+test('concurrent status changes each return their own status, and the last one stays', async () => {
   const ideaId = await insertIdea(server, world, { status: 'new' });
   const keys = Array.from({ length: 14 }, (_, n) => statuses[n % statuses.length]?.key ?? 'new');
   const answers = await Promise.all(keys.map(key => setStatus(ideaId, key)));
@@ -152,7 +155,7 @@ test('of parallel changes the last one stands, and each answers the status that 
   expect(keys).toContain((await read(ideaId)).body.status_key);
 });
 
-test('a pending idea, a merged idea and one that is not there have no status to set', async () => {
+test('the status of a pending, merged or missing idea cannot be set', async () => {
   const pending = await insertIdea(server, world, { status: 'new', moderationState: 'pending' });
   const rejected = await insertIdea(server, world, { status: 'new', moderationState: 'rejected' });
   const merged = await insertIdea(server, world, { status: 'new' });
@@ -173,7 +176,7 @@ test('a pending idea, a merged idea and one that is not there have no status to 
   expect(await snapshot(server)).toEqual(before);
 });
 
-test('a write token sets no status', async () => {
+test('a write token cannot set a status', async () => {
   const ideaId = await insertIdea(server, world, { status: 'new' });
   const writer = await issueToken(server, world, 'write');
   const answer = await setStatus(ideaId, 'next', writer.token);
@@ -181,7 +184,7 @@ test('a write token sets no status', async () => {
   expect((await read(ideaId)).body.status_key).toBe('new');
 });
 
-test('on a board with the default statuses the key equals the status', async () => {
+test('the keys of the default statuses equal the values of status', async () => {
   const board = await createWorld(server);
   const moderator = await issueToken(server, board, 'moderate');
   const ideaId = await insertIdea(server, board);

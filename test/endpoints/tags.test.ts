@@ -32,7 +32,7 @@ const stored = (ideaId: number) =>
 const longAgo = '2026-01-01T00:00:00.000Z';
 const setLongAgo = (ideaId: number) => server.sql('update ideas set updated_at = $2 where id = $1', [ideaId, longAgo]);
 
-test('a tag is assigned and removed, and the idea answers its tags by name', async () => {
+test('a tag is added and removed, and the response has the tags sorted by name', async () => {
   const ideaId = await insertIdea(server, world);
   await setLongAgo(ideaId);
   const first = await add(ideaId, billing);
@@ -55,7 +55,7 @@ test('a tag is assigned and removed, and the idea answers its tags by name', asy
   expect(await stored(ideaId)).toEqual([{ tag_id: access, account_id: world.accountId }]);
 });
 
-test('assigning a tag again changes nothing, updated_at included', async () => {
+test('adding a tag again changes nothing, not even updated_at', async () => {
   const ideaId = await insertIdea(server, world);
   await add(ideaId, billing);
   await setLongAgo(ideaId);
@@ -68,7 +68,7 @@ test('assigning a tag again changes nothing, updated_at included', async () => {
   expect(await snapshot(server)).toEqual(before);
 });
 
-test('removing a tag that is not assigned changes nothing, updated_at included', async () => {
+test('removing a tag that the idea does not have changes nothing, not even updated_at', async () => {
   const ideaId = await insertIdea(server, world);
   await add(ideaId, billing);
   await setLongAgo(ideaId);
@@ -83,13 +83,13 @@ test('removing a tag that is not assigned changes nothing, updated_at included',
   expect(await snapshot(server)).toEqual(before);
 });
 
-test('a tag of another board, of another account, or of nobody is refused and changes nothing', async () => {
+test('a tag of another board, of another account, or a missing tag is rejected and changes nothing', async () => {
   const ideaId = await insertIdea(server, world);
   const sibling = await createBoard(server, world.accountId);
   const ofSibling = await createTag(server, world.accountId, sibling.id);
   const stranger = await createWorld(server);
   const ofStranger = await createTag(server, stranger.accountId, stranger.boardId);
-  // Also a token that moderates both boards assigns no tag across them.
+  // Not even a token that moderates both boards can add a tag across them.
   const both = await issueToken(server, world, { [world.boardId]: 'moderate', [sibling.id]: 'moderate' });
   const before = await snapshot(server);
   for (const tagId of [ofSibling, ofStranger, 999_999_999, Number.MAX_SAFE_INTEGER]) {
@@ -104,7 +104,7 @@ test('a tag of another board, of another account, or of nobody is refused and ch
   expect(await snapshot(server)).toEqual(before);
 });
 
-test('of parallel assignments of one tag one takes effect, and all answer it', async () => {
+test('only one of several concurrent additions of a tag has an effect, and all responses have the tag', async () => {
   const ideaId = await insertIdea(server, world);
   const answers = await Promise.all(Array.from({ length: 20 }, () => add(ideaId, billing)));
   expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));
@@ -113,7 +113,7 @@ test('of parallel assignments of one tag one takes effect, and all answer it', a
   expect(await stored(ideaId)).toHaveLength(1);
 });
 
-test('a tag that is being removed from its board is none any more when it is gone', async () => {
+test('adding a tag waits for its concurrent removal from the board and then gets invalid_tag', async () => {
   const ideaId = await insertIdea(server, world);
   const tagId = await createTag(server, world.accountId, world.boardId);
   const remover = await server.database.pool.connect();
@@ -131,7 +131,7 @@ test('a tag that is being removed from its board is none any more when it is gon
   expect(await adding).toMatchObject({ status: 422, key: 'invalid_tag' });
 });
 
-test('parallel assignments of many tags lose none', async () => {
+test('concurrent additions of many tags all take effect', async () => {
   const ideaId = await insertIdea(server, world);
   const tagIds = await Promise.all(Array.from({ length: 12 }, () => createTag(server, world.accountId, world.boardId)));
   await Promise.all(tagIds.map(tagId => add(ideaId, tagId)));
@@ -140,7 +140,7 @@ test('parallel assignments of many tags lose none', async () => {
   expect((await read(ideaId)).body.tags.map(({ id }: { id: number }) => id).sort()).toEqual(tagIds.slice(6).sort());
 });
 
-test('assigning and removing one tag in parallel ends in one of both, without a failure', async () => {
+test('adding and removing a tag concurrently never fails and ends in one of the two states', async () => {
   const ideaId = await insertIdea(server, world);
   const answers = await Promise.all(
     Array.from({ length: 20 }, (_, n) => (n % 2 ? add(ideaId, billing) : remove(ideaId, billing))),
@@ -149,7 +149,7 @@ test('assigning and removing one tag in parallel ends in one of both, without a 
   expect(answers.map(({ body }) => body.tags.length)).toEqual(answers.map((_, n) => n % 2));
 });
 
-test('a pending idea, a merged idea and one that is not there take and lose no tag', async () => {
+test('tags of a pending, merged or missing idea cannot be changed', async () => {
   const pending = await insertIdea(server, world, { moderationState: 'pending' });
   const rejected = await insertIdea(server, world, { moderationState: 'rejected' });
   const merged = await insertIdea(server, world);
@@ -170,7 +170,7 @@ test('a pending idea, a merged idea and one that is not there take and lose no t
   expect(await snapshot(server)).toEqual(before);
 });
 
-test('a write token assigns and removes no tag', async () => {
+test('a write token cannot add or remove tags', async () => {
   const ideaId = await insertIdea(server, world);
   await add(ideaId, billing);
   const writer = await issueToken(server, world, 'write');

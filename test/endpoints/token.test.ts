@@ -17,7 +17,7 @@ afterAll(() => server.close());
 
 const self = (token: string) => request(server, 'GET /api/v1/token', { token });
 
-test('a token is told its name, account, issuer, boards by slug with their levels, expiry and buckets', async () => {
+test('a token can read its own name, account, issuer, boards by slug with levels, expiry and buckets', async () => {
   const issuerId = await createMember(server, world.accountId, 'admin', 'Ada Osei');
   const zoo = await createBoard(server, world.accountId, { slug: 'zoo', name: 'Zoo' });
   const app = await createBoard(server, world.accountId, { slug: 'app', name: 'App' });
@@ -48,7 +48,7 @@ test('a token is told its name, account, issuer, boards by slug with their level
   });
 });
 
-test('a token without expiry says so, and says nothing of its secret', async () => {
+test('a token without expiry has a null expires_at, and the response has no secret', async () => {
   const { token } = await issueToken(server, world, 'write');
   const { body, text } = await self(token);
   expect(body.expires_at).toBeNull();
@@ -62,7 +62,7 @@ test.each([
   ['moderator', true],
   ['member', false],
   [null, false],
-] as const)('moderate of an issuer in the role of %s is effective: %s', async (role, isEffective) => {
+] as const)('whether a moderate grant is effective for an issuer with the role %s: %s', async (role, isEffective) => {
   const issuerId = await createMember(server, world.accountId, 'admin');
   const { token } = await issueToken(server, world, 'moderate', { issuerId });
   if (role === null) await server.sql('delete from memberships where user_id = $1', [issuerId]);
@@ -70,7 +70,7 @@ test.each([
   expect((await self(token)).body.boards).toMatchObject([{ grant: 'moderate', is_moderate_effective: isEffective }]);
 });
 
-test('its use is noted, to the minute', async () => {
+test('the last use of a token is recorded to the minute', async () => {
   const { token, id } = await issueToken(server, world, 'read');
   const lastUse = async () => {
     const [row] = await server.sql<{ at: string | null }>('select last_used_at as at from api_tokens where id = $1', [
@@ -85,12 +85,12 @@ test('its use is noted, to the minute', async () => {
   await self(token);
   clock.advance(1);
   await self(token);
-  // The second of them came exactly a minute later, which is no news yet.
+  // The second use was exactly a minute later, which is not recorded yet.
   await expect.poll(lastUse).toBe('2026-03-14T09:27:15.001Z');
   clock.advance(-60_001);
 });
 
-test('a parameter is refused, board too: the token is of no board', async () => {
+test('reading a token rejects all parameters, including board', async () => {
   const { token } = await issueToken(server, world, 'read');
   for (const query of ['board=app', 'x=1']) {
     const answer = await request(server, `GET /api/v1/token?${query}`, { token });

@@ -41,7 +41,7 @@ const tally = (up_count: number, down_count: number, my_vote: Value) => ({
 const votes = (id = ideaId) =>
   server.sql<{ value: number }>('select value from votes where idea_id = $1 order by voter_id', [id]);
 
-/** What the idea's row says, beside what the votes table adds up to. */
+/** The tally in the idea's row, and the sums of the votes. */
 async function tallies(id = ideaId) {
   const [row] = await server.sql(
     `select i.up_count, i.down_count, i.score,
@@ -57,7 +57,7 @@ describe('the vote of a token', () => {
   const values: Value[] = ['none', 'up', 'down'];
   const changes = values.flatMap(from => values.map(to => ({ from, to })));
 
-  test.each(changes)('from $from to $to ends in $to, counted once', async ({ from, to }) => {
+  test.each(changes)('a vote changed from $from to $to is counted once as $to', async ({ from, to }) => {
     expect(await vote(from)).toMatchObject({ status: 200, body: tally(...tallyOf[from], from) });
     const answer = await vote(to);
     expect(answer.status).toBe(200);
@@ -72,7 +72,7 @@ describe('the vote of a token', () => {
     });
   });
 
-  test('repeated changes nothing: not the row, not its time', async () => {
+  test('repeating a vote does not change the row or its time', async () => {
     const row = () => server.sql('select xmin, created_at, value from votes where idea_id = $1', [ideaId]);
     await vote('up');
     const [before, idea] = [await row(), await server.sql('select xmin from ideas where id = $1', [ideaId])];
@@ -82,13 +82,13 @@ describe('the vote of a token', () => {
     expect(await server.sql('select xmin from ideas where id = $1', [ideaId])).toEqual(idea);
   });
 
-  test('does not touch when the idea was last changed', async () => {
+  test("a vote does not change the idea's updated_at", async () => {
     const before = (await request(server, `GET /api/v1/ideas/${ideaId}`, { token })).body.updated_at;
     await vote('up');
     expect((await request(server, `GET /api/v1/ideas/${ideaId}`, { token })).body.updated_at).toBe(before);
   });
 
-  test('is one of two: two tokens of one issuer are two voters, and their issuer is a third', async () => {
+  test('two tokens of one issuer are two voters, and the issuer is a third', async () => {
     const other = await issueToken(server, world, 'write');
     await vote('up');
     expect((await vote('up', other.token)).body).toEqual(tally(2, 0, 'up'));
@@ -103,7 +103,7 @@ describe('the vote of a token', () => {
     expect(await votes()).toHaveLength(2);
   });
 
-  test('stays counted when the token is revoked, and the idea is voted on by others as ever', async () => {
+  test('the vote of a revoked token still counts, and other tokens can vote', async () => {
     await vote('up');
     await server.sql('update api_tokens set revoked_at = $2 where id = $1', [tokenId, clock.now()]);
     expect((await vote('none')).status).toBe(401);
@@ -112,7 +112,7 @@ describe('the vote of a token', () => {
     expect(await votes()).toHaveLength(2);
   });
 
-  test('is on one idea, and says nothing of another', async () => {
+  test('a vote on one idea does not change another', async () => {
     const second = await insertIdea(server, world);
     await vote('up');
     expect((await vote('down', token, second)).body).toEqual(tally(0, 1, 'down'));
@@ -121,7 +121,7 @@ describe('the vote of a token', () => {
 });
 
 test.each([undefined, null, '', 'UP', 'sideways', 1, -1, 0, true, ['up'], {}])(
-  'the value %j is refused, and nothing is written',
+  'the value %j is rejected, and nothing is written',
   async value => {
     const answer = await vote(value);
     expect(answer).toMatchObject({ status: 422, key: 'validation_failed' });
@@ -130,14 +130,14 @@ test.each([undefined, null, '', 'UP', 'sideways', 1, -1, 0, true, ['up'], {}])(
   },
 );
 
-describe('an idea that', () => {
+describe('votes on ideas in different states', () => {
   const refused = async (status: number, key: string, by = token) => {
     for (const value of ['up', 'down', 'none']) {
       expect([value, await vote(value, by)]).toMatchObject([value, { status, key }]);
     }
   };
 
-  test('is pending or rejected answers 404, to a moderator too', async () => {
+  test('voting on a pending or rejected idea answers 404, also to a moderator', async () => {
     const moderator = await issueToken(server, world, 'moderate');
     for (const state of ['pending', 'rejected']) {
       await server.sql('update ideas set moderation_state = $2 where id = $1', [ideaId, state]);
@@ -147,7 +147,7 @@ describe('an idea that', () => {
     expect(await votes()).toEqual([]);
   });
 
-  test('is merged answers 404, until it is unmerged', async () => {
+  test('voting on a merged idea answers 404 until the unmerge', async () => {
     const target = await insertIdea(server, world);
     const { token: moderator } = await issueToken(server, world, 'moderate');
     const json = { target_id: target };
@@ -157,7 +157,7 @@ describe('an idea that', () => {
     expect((await vote('up')).status).toBe(200);
   });
 
-  test('does not exist, or is of another board, answers 404', async () => {
+  test('voting on a missing idea or one of another board answers 404', async () => {
     const elsewhere = await insertIdea(server, await createWorld(server));
     for (const id of [999_999_999, elsewhere]) {
       expect(await vote('up', token, id)).toMatchObject({ status: 404, key: 'not_found' });
@@ -165,7 +165,7 @@ describe('an idea that', () => {
     expect(await votes(elsewhere)).toEqual([]);
   });
 
-  test('is in a status closed for votes answers 423, and keeps the votes that it has', async () => {
+  test('voting in a status closed for votes answers 423, and the existing votes stay', async () => {
     await vote('up');
     await server.sql(`update statuses set allow_votes = false where board_id = $1 and key = 'open'`, [world.boardId]);
     await refused(423, 'status_votes_closed');
@@ -174,14 +174,14 @@ describe('an idea that', () => {
     expect((await vote('up', token, other)).status).toBe(200);
   });
 
-  test('is on a frozen board answers 423', async () => {
+  test('voting on a frozen board answers 423', async () => {
     await vote('up');
     await server.sql('update boards set is_frozen = true where id = $1', [world.boardId]);
     await refused(423, 'board_frozen');
     expect(await votes()).toEqual([{ value: 1 }]);
   });
 
-  test('is on a board whose voting window opens and closes may be voted on from the one millisecond to the other', async () => {
+  test('the voting window opens and closes at the exact millisecond', async () => {
     await server.sql('update boards set voting_open_at = $2, voting_close_at = $3 where id = $1', [
       world.boardId,
       '2026-03-14T10:00:00.000Z',
@@ -206,25 +206,25 @@ describe('an idea that', () => {
     expect(await votes()).toEqual([]);
   });
 
-  test('is on a board whose submissions are closed may be voted on', async () => {
+  test('closed submissions do not prevent votes', async () => {
     await server.sql('update boards set submissions_close_at = $2 where id = $1', [world.boardId, new Date(0)]);
     expect((await vote('up')).status).toBe(200);
   });
 });
 
-describe('under load the tally is the sum of the votes', () => {
-  test('with 200 parallel votes by 200 tokens on one idea', async () => {
+describe('concurrent votes', () => {
+  test('the tally is exact after 200 concurrent votes by 200 tokens on one idea', async () => {
     const tokens = await Promise.all([...Array(200)].map(() => issueToken(server, world, 'write')));
     const value = (n: number): Value => (n % 4 === 0 ? 'down' : 'up');
     const answers = await Promise.all(tokens.map(({ token: by }, n) => vote(value(n), by)));
     expect(answers.map(({ status }) => status)).toEqual(Array(200).fill(200));
     expect(await tallies()).toEqual({ up_count: 150, down_count: 50, score: 100, ups: 150, downs: 50 });
-    // Each vote saw the ones before it, and no two the same: as many steps of the tally as votes.
+    // No two votes saw the same tally, so there are as many tallies as votes.
     const steps = new Set(answers.map(({ body }) => body.up_count + body.down_count));
     expect(steps.size).toBe(200);
   });
 
-  test('with 200 parallel votes by one token', async () => {
+  test('the tally is exact after 200 concurrent votes by one token', async () => {
     const values: Value[] = ['up', 'down', 'none', 'up', 'down'];
     const answers = await Promise.all([...Array(200).keys()].map(n => vote(values[n % values.length])));
     for (const { status, body } of answers) {
@@ -244,7 +244,7 @@ describe('under load the tally is the sum of the votes', () => {
     });
   });
 
-  test('with tokens that change their minds on several ideas at once', async () => {
+  test('the tally is exact after concurrent changes of votes on several ideas', async () => {
     const ideas = [ideaId, await insertIdea(server, world), await insertIdea(server, world)];
     const tokens = await Promise.all([...Array(10)].map(() => issueToken(server, world, 'write')));
     const values: Value[] = ['up', 'down', 'none', 'down', 'up'];

@@ -45,7 +45,7 @@ async function isSomebodyWaiting({ sql }: TestDatabase): Promise<boolean> {
   return waiting.length > 0;
 }
 
-/** Expects work to be refused with a message of one line, and to leave nothing behind. */
+/** Expects an AdministrationError with a message of one line, and no change in the database. */
 export async function expectRefusal(
   db: TestDatabase,
   work: (admin: Administration) => Promise<unknown>,

@@ -41,7 +41,7 @@ const refuseUpdate = (changes: BoardChanges, reason: 'invalid' | 'conflict', mes
     message,
   );
 
-test('a new board has the six default statuses, whose keys are the values of status for their categories', async () => {
+test('a new board has the six default statuses, and their keys are the status values of their categories', async () => {
   const statuses = await administer(db, async admin => {
     const created = await createBoard(admin, { accountId: world.accountId, slug: 'new', name: 'New' });
     return listStatuses(admin, created);
@@ -57,7 +57,7 @@ test('a new board has the six default statuses, whose keys are the values of sta
   ]);
 });
 
-test('a slug is taken within its account alone', async () => {
+test('a slug is unique only within its account', async () => {
   const { accountId: otherAccountId } = await createWorld(db);
   const input = { slug: world.boardSlug, name: 'Same' };
   await administer(db, admin => createBoard(admin, { ...input, accountId: otherAccountId }));
@@ -75,7 +75,7 @@ test('a slug is taken within its account alone', async () => {
   );
 });
 
-test('a window opens before it closes, also when only one end is moved', async () => {
+test('a window must open before it closes, also if only one end changes', async () => {
   const [early, late] = [new Date('2026-03-01T00:00:00Z'), new Date('2026-04-01T00:00:00Z')];
   for (const which of ['submission', 'voting'] as const) {
     const prefix = which === 'submission' ? 'submissions' : 'voting';
@@ -97,7 +97,7 @@ test('a window opens before it closes, also when only one end is moved', async (
   ).toEqual([{ is_moved: true, submissions_close_at: null, voting_close_at: null }]);
 });
 
-test('an update changes what it names and nothing else', async () => {
+test('an update changes only the given fields', async () => {
   await update({ isFrozen: true, preModeration: true, description: 'What next?' });
   await update({ name: 'Renamed' });
   expect(
@@ -123,7 +123,7 @@ const refuseChange = (key: string, changes: Partial<StatusFields>, message: stri
 const refuseRemoval = (key: string, message: string) =>
   expectRefusal(db, async admin => removeStatus(admin, await requireStatus(admin, board, key)), 'conflict', message);
 
-test('a status stands where it is put, and the last place is the default', async () => {
+test('a status gets the given position, by default the last one', async () => {
   const add = (key: string, position?: number) =>
     administer(db, admin =>
       addStatus(admin, board, { key, category: 'active', label: key, ...(position && { position }) }),
@@ -147,14 +147,14 @@ test('a status stands where it is put, and the last place is the default', async
   expect((await keys()).slice(0, 4)).toEqual(['far', 'planned', 'open', 'third']);
 });
 
-test('a status that an idea has cannot be removed, not even for an idea that nobody sees', async () => {
+test('a status in use cannot be removed, not even if only invisible ideas have it', async () => {
   await insertIdea(db, world, { status: 'planned', moderationState: 'rejected' });
   await refuseRemoval('planned', '1 idea has the status planned: move them to another first');
   await remove('declined');
   expect(await keys()).toEqual(['open', 'planned', 'in_progress', 'done', 'archived']);
 });
 
-test('a board keeps a status of the category inbox, where new ideas start', async () => {
+test('the last status of the category inbox cannot be removed or moved to another category', async () => {
   await refuseRemoval('open', "open is the board's last status of the category inbox");
   await refuseChange('open', { category: 'planned' }, "open is the board's last status of the category inbox");
   await change('open', { category: 'inbox', label: 'New' });
@@ -163,7 +163,7 @@ test('a board keeps a status of the category inbox, where new ideas start', asyn
   await refuseRemoval('planned', "planned is the board's last status of the category inbox");
 });
 
-test('two who remove the last two inbox statuses at the same time leave one', async () => {
+test('concurrent removals of the last two inbox statuses leave one', async () => {
   await change('planned', { category: 'inbox' });
   const removal = (key: string) => async (admin: Administration) =>
     removeStatus(admin, await requireStatus(admin, board, key));
@@ -171,10 +171,10 @@ test('two who remove the last two inbox statuses at the same time leave one', as
   expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
 });
 
-test('two who move statuses at the same time leave each in a place of its own', async () => {
+test('concurrent moves of statuses leave each at its own position', async () => {
   const move = (key: string, position: number) => async (admin: Administration) =>
     updateStatus(admin, await requireStatus(admin, board, key), { position });
-  // The second one has read where its status stood before the first one moved it.
+  // The second move read the position of its status before the first move.
   const results = await administerAtOnce(db, move('archived', 1), move('done', 3));
   expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled']);
   expect(await keys()).toEqual(['archived', 'open', 'done', 'planned', 'in_progress', 'declined']);
@@ -183,13 +183,13 @@ test('two who move statuses at the same time leave each in a place of its own', 
   ]);
 });
 
-test('of two who remove a status at the same time, one is told that it is gone', async () => {
+test('one of two concurrent removals of a status gets not_found', async () => {
   const removal = async (admin: Administration) => removeStatus(admin, await requireStatus(admin, board, 'declined'));
   const results = await administerAtOnce(db, removal, removal);
   expect(results).toMatchObject([{ status: 'fulfilled' }, { reason: { reason: 'not_found' } }]);
 });
 
-test('a key is unique on its board, and has the form of one', async () => {
+test('a status key is unique on its board and has a valid form', async () => {
   await refuseChange('done', { key: 'open', label: 'Lost' }, 'Another status of the board has the key open');
   for (const key of ['', 'A', '_a', 'a b', 'é', 'a'.repeat(51)]) {
     await expectRefusal(
@@ -224,7 +224,7 @@ test('a key is unique on its board, and has the form of one', async () => {
   ]);
 });
 
-test('a tag has a name of its own on its board and a color in lower case', async () => {
+test('a tag has a unique name on its board and a color in lower case', async () => {
   await administer(db, admin => addTag(admin, board, { name: ' Billing ', color: '#0F766E' }));
   await administer(db, admin => addTag(admin, board, { name: 'Other', color: '#000000' }));
   await expectRefusal(
@@ -248,7 +248,7 @@ test('a tag has a name of its own on its board and a color in lower case', async
   ]);
 });
 
-test('removing a tag takes it from the ideas that have it, and leaves the ideas', async () => {
+test('removing a tag removes it from all ideas and keeps the ideas', async () => {
   const ideaId = await insertIdea(db, world);
   await administer(db, admin => addTag(admin, board, { name: 'Billing', color: '#0f766e' }));
   await db.sql(
@@ -260,7 +260,7 @@ test('removing a tag takes it from the ideas that have it, and leaves the ideas'
   expect(await db.sql('select id from ideas where id = $1', [ideaId])).toHaveLength(1);
 });
 
-test('of all public boards one alone has a slug, whichever way a second one would come by it', async () => {
+test('the slug of a public board is unique when boards are created, published and renamed', async () => {
   const other = await createWorld(db, { isPublic: true });
   const taken = `Another public board has the slug ${other.boardSlug}, and with it the page /b/${other.boardSlug}`;
   const isPublic = async () =>
@@ -278,7 +278,7 @@ test('of all public boards one alone has a slug, whichever way a second one woul
   expect(await isPublic()).toBe(true);
   await expectRefusal(db, ...change({ slug: other.boardSlug }, world.boardSlug), 'conflict', taken);
 
-  // What is private keeps no slug from anybody.
+  // A private board does not reserve its slug.
   await administer(db, ...change({ isPublic: false }, world.boardSlug));
   await update({ slug: other.boardSlug });
   expect(await isPublic()).toBe(false);

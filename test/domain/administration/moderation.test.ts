@@ -33,21 +33,21 @@ const stored = async (ideaId: number) => {
   return row && { ...row, updated_at: new Date(row.updated_at) };
 };
 
-test('approving publishes a pending idea once', async () => {
+test('an approval publishes a pending idea once', async () => {
   const ideaId = await submit();
   const results = await Promise.all([approve(ideaId), approve(ideaId), approve(ideaId)]);
   expect(results.filter(isChanged => isChanged)).toHaveLength(1);
   expect(await stored(ideaId)).toEqual({ moderation_state: 'published', rejection_reason: null, updated_at: now });
 });
 
-test('rejecting keeps the reason, and the first one', async () => {
+test('a rejection stores the reason, and a second one does not change it', async () => {
   const ideaId = await submit();
   expect(await reject(ideaId, ' Spam ')).toBe(true);
   expect(await reject(ideaId, 'Again')).toBe(false);
   expect(await stored(ideaId)).toEqual({ moderation_state: 'rejected', rejection_reason: 'Spam', updated_at: now });
 });
 
-test('an idea that is published stays as it is', async () => {
+test('approving a published idea changes nothing, and rejecting it is a conflict', async () => {
   const ideaId = await insertIdea(db, world);
   const before = await snapshot(db);
   expect(await approve(ideaId)).toBe(false);
@@ -71,7 +71,7 @@ test('an idea that was rejected cannot be approved', async () => {
   );
 });
 
-test('an approval and a rejection at the same time: one of them wins, and the other is told', async () => {
+test('one of a concurrent approval and rejection succeeds, and the other gets a conflict', async () => {
   const ideaId = await submit();
   const results = await administerAtOnce(
     db,
@@ -82,7 +82,7 @@ test('an approval and a rejection at the same time: one of them wins, and the ot
   expect(await stored(ideaId)).toMatchObject({ moderation_state: 'published', rejection_reason: null });
 });
 
-test('what waits while its board is being frozen is neither approved nor rejected', async () => {
+test('ideas on a board that is being frozen can be neither approved nor rejected', async () => {
   const board = await createBoard(db, world.accountId);
   const ideaId = await insertIdea(db, { ...world, boardId: board.id }, { moderationState: 'pending' });
   const results = await administerAtOnce(
@@ -94,7 +94,7 @@ test('what waits while its board is being frozen is neither approved nor rejecte
   expect(await stored(ideaId)).toMatchObject({ moderation_state: 'pending' });
 });
 
-test('an idea that is missing, of another account, or on a frozen board is refused', async () => {
+test('ideas that are missing, of another account, or on a frozen board cannot be moderated', async () => {
   const other = await createWorld(db);
   const ideaId = await submit();
   const frozenBoard = await createBoard(db, world.accountId, { isFrozen: true });
@@ -116,7 +116,7 @@ test('an idea that is missing, of another account, or on a frozen board is refus
   );
 });
 
-test('the queue shows the pending ideas of an account, those that waited longest first', async () => {
+test('the queue shows the pending ideas of an account, oldest first', async () => {
   const own = await createWorld(db, { preModeration: true });
   const second = await createBoard(db, own.accountId);
   const add = (day: number, boardId = own.boardId, moderationState: 'pending' | 'published' = 'pending') =>
@@ -131,7 +131,7 @@ test('the queue shows the pending ideas of an account, those that waited longest
   expect(await queue(own.boardId)).toEqual([early, late]);
   expect(await queue(null, 1)).toEqual([early]);
 
-  // As the pages do, by one and one; two that came at the same moment are two.
+  // Reads pages of one idea, like the admin pages. Two ideas have the same time.
   const twin = await add(2, second.id);
   const seen: number[] = [];
   for (let cursor: string | undefined | null; cursor !== null; ) {
@@ -143,7 +143,7 @@ test('the queue shows the pending ideas of an account, those that waited longest
   expect(seen).toEqual([early, elsewhere, twin, late]);
 });
 
-test('who acts as a moderator is one of the account, on a board of it', async () => {
+test('a person acts as a moderator only on boards of an account that gives the role', async () => {
   const other = await createWorld(db);
   const ideaId = await submit();
   const find = (userId: number, board: Parameters<typeof findModerator>[2], accountId = world.accountId) =>

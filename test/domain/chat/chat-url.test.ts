@@ -18,7 +18,7 @@ const valid: [ChatKind, string][] = [
   ['teams', 'https://acme.webhook.office.com/webhookb2/abc/IncomingWebhook/def/ghi'],
 ];
 
-test.each(valid)('%s takes %s, and no other kind with a host of its own does', (kind, url) => {
+test.each(valid)('%s accepts %s, and no other hosted chat does', (kind, url) => {
   expect(problemOfChatUrl(kind, url)).toBeUndefined();
   for (const other of chatKinds.filter(one => one !== kind && one !== 'mattermost')) {
     expect(problemOfChatUrl(other, url), other).toBeDefined();
@@ -39,13 +39,13 @@ test.each<[ChatKind, string]>([
   ['mattermost', `https://chat.example.com/hooks/${'x'.repeat(2000)}`],
   ['teams', 'https://example.com/workflows/abc'],
   ['teams', 'file:///etc/passwd'],
-])('%s refuses %s without repeating it', (kind, url) => {
+])('%s rejects %s, and the message does not repeat the URL', (kind, url) => {
   const problem = problemOfChatUrl(kind, url);
   expect(problem).toMatch(/^(is|must)/);
   expect(problem).not.toContain('secret');
 });
 
-test('what is shown of a URL has nothing of what authorizes posting', () => {
+test('a masked URL has no secret part', () => {
   for (const [, url] of valid) {
     const shown = maskChatUrl(url);
     expect(shown).toBe(`${new URL(url).origin}/…`);

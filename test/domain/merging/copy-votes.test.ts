@@ -5,7 +5,7 @@ import { request } from '../../helpers/request.ts';
 import { startServer, type TestServer } from '../../helpers/server.ts';
 import { logStatements } from '../../helpers/statement-log.ts';
 
-/** More than one batch of copies. */
+/** More votes than one batch. */
 const manyVotes = 2_500;
 
 let server: TestServer;
@@ -57,7 +57,7 @@ test('a merge of many votes copies them in batches and writes the rest in one tr
   await expectInvariants(server);
 });
 
-test('copies that a failed merge left behind count nowhere, and the next merge uses them', async () => {
+test('copies of a failed merge count nowhere, and the next merge uses them', async () => {
   await post(`${source}/vote`, { value: 'up' });
   const before = { source: await read(source), target: await read(target) };
   await server.sql('update boards set is_frozen = true where id = $1', [world.boardId]);
@@ -67,13 +67,13 @@ test('copies that a failed merge left behind count nowhere, and the next merge u
   expect({ source: await read(source), target: await read(target) }).toEqual(before);
   expect(before.target).toMatchObject({ up_count: 0, down_count: 0, my_vote: 'none' });
 
-  // The voter changes their mind on one idea, after the copy.
+  // The voter changes the vote on one idea after the copy.
   await post(`${source}/vote`, { value: 'down' });
   const rows = await server.sql<{ xmin: string }>('select xmin from votes where idea_id = $1', [target]);
   const merged = await merge();
   expect(merged.body.target).toMatchObject({ up_count: before.source.up_count - 1, my_vote: 'down' });
   const kept = await server.sql<{ xmin: string }>('select xmin from votes where idea_id = $1', [target]);
-  // One row was written again: the merge left the others as they were.
+  // The merge rewrote one row and left the others unchanged.
   expect(kept.filter(({ xmin }) => xmin === rows[0]?.xmin)).toHaveLength(manyVotes);
   await expectInvariants(server);
 });
@@ -87,7 +87,7 @@ test('votes that arrive during a merge of many votes are all counted once', asyn
   );
   const [merged, answers] = await Promise.all([merge(), voting]);
   expect(merged.status).toBe(200);
-  // A vote on the source that comes after the merge is refused, as ever.
+  // A vote on the source after the merge is rejected.
   for (const [n, { status }] of answers.entries()) expect(n % 3 === 0 ? [200, 404] : [200]).toContain(status);
   const counted = answers.filter(({ status }) => status === 200).length;
   const { up_count, down_count } = await read(target);
