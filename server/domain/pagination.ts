@@ -30,6 +30,17 @@ export function cutPage<Row>(fetched: Row[], place: Place, cursorOf: (row: Row) 
   return { rows, place, hasMore, nextCursor: hasMore && last ? encodeCursor(cursorOf(last)) : null };
 }
 
+/** Converts a page to the envelope of every list. */
+export function presentPage<Row, Entry>({ rows, place, hasMore, nextCursor }: Page<Row>, present: (row: Row) => Entry) {
+  return {
+    data: rows.map(present),
+    page: place.page,
+    per_page: place.perPage,
+    has_more: hasMore,
+    next_cursor: nextCursor,
+  };
+}
+
 export interface FirstRows<Row> {
   rows: Row[];
   hasMore: boolean;

@@ -1,10 +1,9 @@
 import { defaultPerPage } from '../../contract/pagination.ts';
 import { commentOnIdea, commentSort, listComments, presentComment } from '../domain/comments/comments.ts';
 import { turnOnIdea } from '../domain/ideas/lock-ideas.ts';
-import { placeOf } from '../domain/pagination.ts';
+import { placeOf, presentPage } from '../domain/pagination.ts';
 import type { OperationRunner } from '../http/operation-runner.ts';
 import type { Endpoints } from '../http/ts-rest.ts';
-import { presentPage } from './present-page.ts';
 
 export function commentEndpoints(runner: OperationRunner): Pick<Endpoints, 'commentOnIdea' | 'listComments'> {
   return {

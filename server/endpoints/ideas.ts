@@ -4,10 +4,9 @@ import { createIdea } from '../domain/ideas/create-idea.ts';
 import { listIdeas } from '../domain/ideas/list-ideas.ts';
 import { presentIdea } from '../domain/ideas/present-idea.ts';
 import { readIdea } from '../domain/ideas/read-idea.ts';
-import { placeOf } from '../domain/pagination.ts';
+import { placeOf, presentPage } from '../domain/pagination.ts';
 import type { OperationRunner } from '../http/operation-runner.ts';
 import type { Endpoints } from '../http/ts-rest.ts';
-import { presentPage } from './present-page.ts';
 
 export function ideaEndpoints(runner: OperationRunner): Pick<Endpoints, 'listIdeas' | 'getIdea' | 'createIdea'> {
   return {

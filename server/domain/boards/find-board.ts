@@ -20,12 +20,7 @@ export class BoardChangedError extends AdministrationError {
 }
 
 /** Locks a board for a change. Throws if its settings changed after the person saw them. seenAt is in RFC 3339. */
-export async function requireBoardAsSeen(
-  admin: Administration,
-  accountId: number,
-  slug: string,
-  seenAt: string,
-): Promise<Board> {
+export async function requireBoardAsSeen(admin: Administration, accountId: number, slug: string, seenAt: string) {
   const locked = await admin.db
     .selectFrom('boards')
     .select('id')

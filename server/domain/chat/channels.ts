@@ -105,11 +105,7 @@ export type PostTest = (channel: OpenedChannel) => Promise<string | undefined>;
  * Prepares a test message to a channel, also to a disabled one. Call the returned function after the transaction has
  * committed: no transaction may wait for a chat.
  */
-export async function testChannel(
-  admin: Administration,
-  secretBox: SecretBox,
-  named: NamedChannel,
-): Promise<(postTest: PostTest) => ReturnType<PostTest>> {
+export async function testChannel(admin: Administration, secretBox: SecretBox, named: NamedChannel) {
   const channel = await requireChannel(admin, named);
   const { accountId, boardId, kind } = channel;
   const { name: boardName } = await admin.em.findOneOrFail(Board, { id: boardId, accountId });

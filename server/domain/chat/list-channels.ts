@@ -55,12 +55,7 @@ export async function listChannelPage(
   return cutRows(channels, limit);
 }
 
-export async function readChannel(
-  admin: Administration,
-  secretBox: SecretBox,
-  accountId: number,
-  id: number,
-): Promise<ChannelListing> {
+export async function readChannel(admin: Administration, secretBox: SecretBox, accountId: number, id: number) {
   const row = await channelsOf(admin, accountId)
     .where('c.id', '=', id)
     .executeTakeFirstOrThrow(() => new AdministrationError('not_found', `The account has no chat channel ${id}`));

@@ -70,27 +70,23 @@ interface OneIdea {
   accountId: number;
   boardId: number;
   ideaId: number;
+  voterId: number | null;
+  isModerator: boolean;
+  isPublic: boolean;
 }
 
-const selectIdea = query('select_idea', (db, $: Arguments<OneIdea & { voterId: number; isModerator: boolean }>) =>
+const selectIdea = query('select_idea', (db, $: Arguments<OneIdea>) =>
   ideaViews(db, $.accountId, $.voterId)
     .where(i => i.and({ 'i.id': $.ideaId, 'i.board_id': $.boardId }))
-    .where(i => isVisible(i, $.isModerator)),
-);
-
-const selectPublicIdea = query('select_public_idea', (db, $: Arguments<OneIdea>) =>
-  ideaViews(db, $.accountId, sql.lit(null))
-    .where(i => i.and({ 'i.id': $.ideaId, 'i.board_id': $.boardId, 'i.moderation_state': 'published' }))
-    .where('s.is_hidden', '=', false),
+    .where(i => isVisible(i, $.isModerator))
+    .where(s => s.or([s('s.is_hidden', '=', false), s.not($.isPublic)])),
 );
 
 /** Reads an idea of the reader's board. Returns undefined if the reader may not see it. */
 export async function readIdea(op: ReadOperation, ideaId: number): Promise<IdeaView | undefined> {
-  const { actor } = op;
-  const one = { accountId: actor.accountId, boardId: actor.boardId, ideaId };
-  const [idea] = isPublicReader(actor)
-    ? await op.query(selectPublicIdea, one)
-    : await op.query(selectIdea, { ...one, voterId: actor.voterId, isModerator: actor.isModerator });
+  const { accountId, boardId, voterId, isModerator } = op.actor;
+  const isPublic = isPublicReader(op.actor);
+  const [idea] = await op.query(selectIdea, { accountId, boardId, ideaId, voterId, isModerator, isPublic });
   return idea;
 }
 

@@ -1,6 +1,6 @@
 import type { QueryBuilding } from '../../database/database.ts';
 import type { Administration } from '../administration.ts';
-import { type Cursor, cutPage, type Page, type Place } from '../pagination.ts';
+import { type Cursor, cutPage, type Place } from '../pagination.ts';
 
 export type PendingIdea = Awaited<ReturnType<typeof listPendingIdeas>>[number];
 
@@ -49,12 +49,7 @@ export function listPendingIdeas(
 export const pendingSort = 'waiting';
 
 /** Reads a page of the queue. */
-export async function pagePendingIdeas(
-  admin: Administration,
-  accountId: number,
-  boardId: number | null,
-  place: Place,
-): Promise<Page<PendingIdea>> {
+export async function pagePendingIdeas(admin: Administration, accountId: number, boardId: number | null, place: Place) {
   const rows = await listPendingIdeas(admin, accountId, boardId, place.perPage + 1, place.cursor);
   return cutPage(rows, place, idea => ({ sort: pendingSort, key: idea.created_at, id: idea.id }));
 }

@@ -15,12 +15,7 @@ export async function approveIdea(admin: Administration, accountId: number, idea
 const maxReasonLength = 500;
 
 /** Rejects a pending idea with a reason for its author. Returns false if the idea is rejected already. */
-export async function rejectIdea(
-  admin: Administration,
-  accountId: number,
-  ideaId: number,
-  reason: string,
-): Promise<boolean> {
+export async function rejectIdea(admin: Administration, accountId: number, ideaId: number, reason: string) {
   const checked = checkText(reason, 1, maxReasonLength, 'reason');
   if (!(await leaveQueue(admin, accountId, ideaId, 'rejected', checked))) return false;
   await recordEvent(eventSourceOf(admin, accountId), 'idea.rejected', ideaId, { reason: checked });

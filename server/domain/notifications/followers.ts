@@ -9,11 +9,7 @@ interface Following {
 }
 
 /** Makes a member follow a published idea. Returns false if the member followed it already. */
-export async function followIdea(
-  admin: Administration,
-  accountId: number,
-  { ideaId, userId }: Following,
-): Promise<boolean> {
+export async function followIdea(admin: Administration, accountId: number, { ideaId, userId }: Following) {
   const row = await admin.db
     .with('idea', cte =>
       cte
@@ -66,11 +62,7 @@ export async function unfollowIdea(admin: Administration, { ideaId, userId }: Fo
   return true;
 }
 
-export async function isFollowing(
-  { db }: QueryBuilding,
-  accountId: number,
-  { ideaId, userId }: Following,
-): Promise<boolean> {
+export async function isFollowing({ db }: QueryBuilding, accountId: number, { ideaId, userId }: Following) {
   const follower = await db
     .selectFrom('followers')
     .select('user_id')

@@ -35,11 +35,7 @@ export async function addStatus(admin: Administration, board: BoardOfAccount, in
 }
 
 /** Changes a status and so all ideas in it. API clients must use a new key, too. */
-export async function updateStatus(
-  admin: Administration,
-  status: Status,
-  changes: Partial<StatusFields>,
-): Promise<void> {
+export async function updateStatus(admin: Administration, status: Status, changes: Partial<StatusFields>) {
   const { key, label, category, position, ...flags } = changes;
   await lockRegistry(admin, status);
   const changedFields = noteFields(status, [
@@ -80,11 +76,7 @@ export async function removeStatus(admin: Administration, status: Status): Promi
   admin.audit.record('status.removed', removed);
 }
 
-export function requireStatus(
-  admin: Administration,
-  { id: boardId, accountId }: BoardOfAccount,
-  key: string,
-): Promise<Status> {
+export function requireStatus(admin: Administration, { id: boardId, accountId }: BoardOfAccount, key: string) {
   return admin.em.findOneOrFail(Status, { accountId, boardId, key }, { failHandler: () => notFound(key) });
 }
 

@@ -40,11 +40,7 @@ export async function removeTag(admin: Administration, tag: Tag): Promise<void> 
 }
 
 /** Finds a tag of a board by its name, ignoring case. */
-export async function requireTag(
-  admin: Administration,
-  { id: boardId, accountId }: BoardOfAccount,
-  name: string,
-): Promise<Tag> {
+export async function requireTag(admin: Administration, { id: boardId, accountId }: BoardOfAccount, name: string) {
   const hasName = { [raw('lower(name)')]: raw('lower(?)', [name.trim()]) };
   const tag = await admin.em.findOne(Tag, { accountId, boardId, ...hasName });
   if (!tag) throw new AdministrationError('not_found', `The board has no tag ${quote(name)}`);

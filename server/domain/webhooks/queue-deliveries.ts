@@ -13,12 +13,7 @@ const pendingNow = {
 } as const;
 
 /** Sends a delivery again, in any state. It keeps its webhook-id and gets the full number of attempts. */
-export async function redeliver(
-  admin: Administration,
-  accountId: number,
-  endpointId: number,
-  deliveryId: number,
-): Promise<void> {
+export async function redeliver(admin: Administration, accountId: number, endpointId: number, deliveryId: number) {
   await checkEnabled(admin, accountId, endpointId);
   await admin.db
     .updateTable('webhook_deliveries')
