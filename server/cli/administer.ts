@@ -86,12 +86,18 @@ export async function withDatabase<T>(
   { DATABASE_URL, DATA_DIR }: Pick<Config, 'DATABASE_URL' | 'DATA_DIR'>,
   work: (url: string) => Promise<T>,
 ): Promise<T> {
-  if (DATABASE_URL !== undefined) return reach(DATABASE_URL, work);
-  const postgres = await connectOrStart({ dataDir: DATA_DIR });
+  const { url, stop } =
+    DATABASE_URL === undefined
+      ? await connectOrStart({ dataDir: DATA_DIR })
+      : { url: () => DATABASE_URL, stop: async () => {} };
   try {
-    return await reach(postgres.url(), work);
+    return await work(url());
+  } catch (error) {
+    const reason = explainUnreachable(error);
+    if (reason === undefined) throw error;
+    throw new CliError(`Cannot reach the database ${describeDatabase(url())}: ${reason}`, { cause: error });
   } finally {
-    await postgres.stop();
+    await stop();
   }
 }
 
@@ -101,14 +107,4 @@ async function requireCluster({ DATABASE_URL, DATA_DIR }: Config) {
   throw new CliError(
     `There is no database in ${DATA_DIR}: set DATABASE_URL or DATA_DIR, or create one with npm run cli -- migrate`,
   );
-}
-
-async function reach<T>(url: string, work: (url: string) => Promise<T>): Promise<T> {
-  try {
-    return await work(url);
-  } catch (error) {
-    const reason = explainUnreachable(error);
-    if (reason === undefined) throw error;
-    throw new CliError(`Cannot reach the database ${describeDatabase(url)}: ${reason}`, { cause: error });
-  }
 }

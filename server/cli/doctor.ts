@@ -76,7 +76,7 @@ function diagnoseDatabase(url: string, config: Config, { extensions }: KnownExte
     if (!migrations.isMigrated) return found;
     return [
       ...found,
-      ...(await diagnoseData(database.db, config)),
+      ...(await diagnoseData(database, config)),
       ...(await diagnoseLeftExtensions(database.db, extensions)),
     ];
   });

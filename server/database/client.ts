@@ -15,7 +15,7 @@ const closeLimitMs = 1_000;
  * a failover, the former primary accepts no writes. Emits 'answer lost' if the connection broke during a query, which
  * PostgreSQL may have executed.
  */
-export class WaryClient extends pg.Client {
+export class FailFastClient extends pg.Client {
   // biome-ignore lint/suspicious/noExplicitAny: pg overloads query in ways that no single signature can state.
   override query(...args: any[]): any {
     const result = super.query(...(args as [string]));
@@ -33,7 +33,7 @@ export class WaryClient extends pg.Client {
   }
 
   /** Ends the connection, within a second also if PostgreSQL does not answer. */
-  async leave(): Promise<void> {
+  async close(): Promise<void> {
     await inTimeOr(this.end(), closeLimitMs, undefined);
     this.cut();
   }

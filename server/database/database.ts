@@ -4,7 +4,7 @@ import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import type { Logger } from 'pino';
 import { entities } from '../entities/entities.ts';
-import { WaryClient } from './client.ts';
+import { FailFastClient } from './client.ts';
 import { columnTypes, configOf, type Query } from './query.ts';
 import type { Tables } from './tables.ts';
 import { buildTurns, type InTurn } from './turns.ts';
@@ -51,7 +51,7 @@ export interface DatabaseOptions {
 
 /** Opens the pool that entity managers and queries share. It connects on first use. */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
-  const pool = openPool(options, { Client: WaryClient, max: options.poolSize });
+  const pool = openPool(options, { Client: FailFastClient, max: options.poolSize });
   const reserve = openPool(options, reserveSettings);
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
   const orm = await MikroORM.init({
@@ -96,14 +96,10 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   };
 }
 
-function openPool(options: DatabaseOptions, settings: pg.PoolConfig): pg.Pool {
-  return new pg.Pool({ ...connectionSettings(options), ...settings });
-}
-
 /** Each check of the readiness probe gets its own connection. Probes wait for two seconds. */
 const reserveSettings: pg.PoolConfig = {
   application_name: 'idea-board probe',
-  Client: WaryClient,
+  Client: FailFastClient,
   max: 3,
   idleTimeoutMillis: 60_000,
   connectionTimeoutMillis: 1_000,
@@ -199,8 +195,8 @@ function buildQueriesOn(client: pg.PoolClient, before?: () => Promise<void>): Ky
   return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
 }
 
-function connectionSettings(options: DatabaseOptions): pg.PoolConfig {
-  return {
+function openPool(options: DatabaseOptions, settings: pg.PoolConfig): pg.Pool {
+  return new pg.Pool({
     connectionString: options.url,
     application_name: 'idea-board',
     connectionTimeoutMillis: options.connectTimeoutMs,
@@ -213,7 +209,8 @@ function connectionSettings(options: DatabaseOptions): pg.PoolConfig {
     // Cursors contain times as text, so their format must not depend on the settings of the database.
     options: '-c DateStyle=ISO -c TimeZone=UTC',
     types: columnTypes,
-  };
+    ...settings,
+  });
 }
 
 function databaseName(url: string): string {

@@ -63,14 +63,9 @@ export async function migrate(
     checkApplied(files, applied, streams, options);
     // Our functions add jobs to the queue's schema.
     await runMigrations({ connectionString: url });
-    const done: MigrationName[] = [];
-    for (const { name: stream } of streams) {
-      const ofStream = files.filter(file => file.stream === stream);
-      const executed = applied.filter(one => one.stream === stream).map(({ name }) => name);
-      const names = await applyPending(client, ofStream, executed, options);
-      done.push(...names.map(name => ({ stream, name })));
-    }
-    return done;
+    const pending = pendingOf(files, applied);
+    if (pending.length > 0) await applyPending(client, files, applied.map(idOf), options);
+    return pending;
   });
 }
 
@@ -97,18 +92,11 @@ export async function hasPendingMigrations(
   return pendingOf(files, applied).length > 0;
 }
 
-/** Applies the pending files of one stream. */
-async function applyPending(
-  client: pg.Client,
-  files: MigrationFile[],
-  executed: string[],
-  options: TableLockOptions,
-): Promise<string[]> {
-  if (files.every(({ name }) => executed.includes(name))) return [];
+async function applyPending(client: pg.Client, files: MigrationFile[], executed: string[], options: TableLockOptions) {
   // Umzug takes a tenth of a second and 10 MB to load, and most processes find nothing to apply.
   const { Umzug } = await import('umzug');
   const umzug = new Umzug({
-    migrations: files.map(file => ({ name: file.name, up: () => applyMigration(client, file, options) })),
+    migrations: files.map(file => ({ name: idOf(file), up: () => applyMigration(client, file, options) })),
     storage: {
       executed: async () => executed,
       // applyMigration() records the migration in its own transaction.
@@ -119,11 +107,10 @@ async function applyPending(
     },
     logger: undefined,
   });
-  const done = await umzug.up().catch((error: Error) => {
+  await umzug.up().catch((error: Error) => {
     // Umzug wraps the error of applyMigration(), which already names the file.
     throw error.cause instanceof MigrationError ? error.cause : error;
   });
-  return done.map(({ name }) => name);
 }
 
 function pendingOf(files: MigrationName[], applied: MigrationName[]): MigrationName[] {

@@ -1,6 +1,6 @@
 import { sql as fragment } from 'kysely';
 import type pg from 'pg';
-import { WaryClient } from '../database/client.ts';
+import { FailFastClient } from '../database/client.ts';
 import { coalesceCalls } from '../database/coalesce-calls.ts';
 import { type Query, query, runOn } from '../database/query.ts';
 import { array, boolean, sql, text } from '../database/sql.ts';
@@ -67,7 +67,7 @@ const selectIsReadOnly = query('select_is_read_only', db =>
 );
 
 export async function takeLease(connection: pg.ClientConfig): Promise<Lease> {
-  const client = new WaryClient({ ...connection, application_name: 'idea-board worker lease' });
+  const client = new FailFastClient({ ...connection, application_name: 'idea-board worker lease' });
   let isReleased = false;
   const lost = new Promise<Error>(resolve => {
     client.on('error', resolve);
@@ -89,7 +89,7 @@ export async function takeLease(connection: pg.ClientConfig): Promise<Lease> {
     const [session] = await run(selectIsReadOnly, {});
     if (session?.is_read_only) throw new Error('PostgreSQL is read-only, perhaps a standby');
   } catch (error) {
-    await client.leave();
+    await client.close();
     throw error;
   }
   const pools: string[] = [];
@@ -117,7 +117,7 @@ export async function takeLease(connection: pg.ClientConfig): Promise<Lease> {
     },
     async release() {
       isReleased = true;
-      await client.leave();
+      await client.close();
     },
   };
 }

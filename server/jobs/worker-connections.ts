@@ -2,7 +2,7 @@ import type { EventEmitter } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import type { Config } from '../config.ts';
-import { WaryClient } from '../database/client.ts';
+import { FailFastClient } from '../database/client.ts';
 import type { Queryable } from '../database/database.ts';
 import { runOn } from '../database/query.ts';
 import { webhookSlots } from './pools.ts';
@@ -35,13 +35,13 @@ const spareConnections = 6;
  */
 export class WorkerConnections extends pg.Pool {
   #gate: Promise<void> | undefined;
-  readonly #clients = new Set<WaryClient>();
+  readonly #clients = new Set<FailFastClient>();
 
   constructor(url: string, config: ConnectionConfig, onLost: (error: Error) => void) {
     super({
       connectionString: url,
       application_name: 'idea-board worker',
-      Client: WaryClient,
+      Client: FailFastClient,
       max: webhookSlots(config.WORKER_CONCURRENCY) + spareConnections,
       ...patienceOf(config),
       // A job whose end was lost runs again; see TaskDependencies.
@@ -51,7 +51,7 @@ export class WorkerConnections extends pg.Pool {
     });
     this.on('error', onLost);
     this.on('connect', (client: pg.ClientBase) => {
-      if (!(client instanceof WaryClient)) return;
+      if (!(client instanceof FailFastClient)) return;
       this.#clients.add(client);
       client.on('error', onLost);
       client.on('end', () => this.#clients.delete(client));

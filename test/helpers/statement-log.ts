@@ -1,4 +1,4 @@
-import { WaryClient } from '../../server/database/client.ts';
+import { FailFastClient } from '../../server/database/client.ts';
 
 export interface LoggedStatement {
   /** The number of the connection, in the order of their first statements. */
@@ -10,8 +10,8 @@ export interface LoggedStatement {
 export async function logStatements<T>(work: () => Promise<T>): Promise<{ result: T; statements: LoggedStatement[] }> {
   const statements: LoggedStatement[] = [];
   const connections = new Map<object, number>();
-  const { query } = WaryClient.prototype;
-  WaryClient.prototype.query = function (this: WaryClient, ...args: unknown[]) {
+  const { query } = FailFastClient.prototype;
+  FailFastClient.prototype.query = function (this: FailFastClient, ...args: unknown[]) {
     const connection = connections.get(this) ?? connections.size + 1;
     connections.set(this, connection);
     const [first] = args as [string | { text: string }];
@@ -21,6 +21,6 @@ export async function logStatements<T>(work: () => Promise<T>): Promise<{ result
   try {
     return { result: await work(), statements };
   } finally {
-    WaryClient.prototype.query = query;
+    FailFastClient.prototype.query = query;
   }
 }

@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import type { Config } from '../../config.ts';
+import type { QueryBuilding } from '../../database/database.ts';
 import type { Tables } from '../../database/tables.ts';
 import { statementTimeout } from '../../database/unavailable.ts';
 import { countsAsVote } from '../../domain/ideas/read-idea.ts';
@@ -10,14 +11,15 @@ import { diagnoseErasure } from './erasure.ts';
 import { error, type Finding, ok, warning } from './finding.ts';
 
 /** Checks the data of all accounts. */
-export async function diagnoseData(db: Kysely<Tables>, config: Config): Promise<Finding[]> {
+export async function diagnoseData(database: QueryBuilding, config: Config): Promise<Finding[]> {
+  const { db } = database;
   return [
     ...(await diagnoseAccounts(db)),
     ...(await diagnoseBoards(db)),
     ...(await diagnoseTokens(db)),
     await diagnoseTallies(db),
     ...(await diagnoseAddresses(db)),
-    await diagnoseErasure(db, config),
+    await diagnoseErasure(database, config),
     await diagnoseAppKey(db, config),
     ...(await diagnoseHeartbeat(db, config.READINESS_CRON_MAX_AGE_MINUTES)),
   ];
