@@ -1,18 +1,18 @@
 /*
- * What the SDK knows of the contract: its types in plain TypeScript, so that checking a program needs no schema library,
- * and what sending each operation takes. Written by npm run client:contract from contract/.
+ * The SDK's part of the contract: types in plain TypeScript, which need no schema library, and the route of each operation.
+ * Written by npm run client:contract from contract/.
  */
 
 interface Route {
   method: 'GET' | 'POST' | 'DELETE';
   path: string;
-  /** Whether a token that grants more than one board has to name one. */
+  /** Whether a token with several boards must name one. */
   isOnBoard: boolean;
-  /** Whether a repeated request with the same Idempotency-Key is answered once. */
+  /** Whether the operation accepts an Idempotency-Key. */
   takesKey: boolean;
 }
 
-/** What sending each operation takes. */
+/** The route of each operation. */
 export const routes: Readonly<Record<OperationId, Route>> = {
   getBoard: { method: 'GET', path: '/api/v1/board', isOnBoard: true, takesKey: false },
   listIdeas: { method: 'GET', path: '/api/v1/ideas', isOnBoard: true, takesKey: false },
@@ -32,7 +32,7 @@ export const routes: Readonly<Record<OperationId, Route>> = {
 /** An operation by its `operationId` in the OpenAPI document. */
 export type OperationId = keyof Operations;
 
-/** What each operation takes and answers, and the keys of the errors that it can end in. */
+/** The query, the body, the result and the error keys of each operation. */
 export interface Operations {
   /** Get the board */
   getBoard: {
@@ -382,7 +382,7 @@ export type EventBody =
   | CommentCreatedEvent
   | WebhookTestEvent;
 
-/** The types of events that this version knows. */
+/** The event types of this version. */
 export const eventTypes: readonly EventBody['type'][] = [
   'idea.created',
   'idea.status_changed',

@@ -139,7 +139,7 @@ function titleOf(schema: z.ZodType): string {
   return z.globalRegistry.get(schema)?.title ?? '';
 }
 
-/** Formats the file like the linter. */
+/** Formats the file like all other files. */
 function format(source: string): string {
   const biome = createRequire(import.meta.url).resolve('@biomejs/biome/bin/biome');
   return execFileSync(process.execPath, [biome, 'format', '--stdin-file-path=client/contract.ts'], {

@@ -9,7 +9,7 @@ const changeAccount = onAccount.changing((admin, { id }) => readAccount(admin, i
 
 export const addAccountCommands = noun('account', 'accounts of customers, each with its own members and boards', {
   create: operation({
-    description: 'Creates an account with its owner. The address finds the owner, or a new user gets it.',
+    description: 'Creates an account with its owner: the user with the address, or a new one.',
     examples: ['account create --name "Acme" --slug acme --owner-email ada@example.com --owner-name "Ada"'],
     input: {
       name: required('<name>', 'the name'),

@@ -32,7 +32,7 @@ export class FailFastClient extends pg.Client {
     (this as unknown as ClientInternals).connection.stream.destroy();
   }
 
-  /** Ends the connection, within a second also if PostgreSQL does not answer. */
+  /** Ends the connection. Breaks it after a second without an answer. */
   async close(): Promise<void> {
     await inTimeOr(this.end(), closeLimitMs, undefined);
     this.cut();

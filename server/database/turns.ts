@@ -31,7 +31,7 @@ export function buildTurns({ width, total, patienceMs }: TurnOptions): InTurn {
     const deadline = performance.now() + patienceMs;
     const entered: (() => void)[] = [];
     try {
-      // The order prevents that two pieces of work wait for each other.
+      // Sorted keys prevent two pieces of work from waiting for each other.
       for (const key of [...new Set(keys)].sort()) {
         const own = places.get(key) ?? new Places(width);
         places.set(key, own);

@@ -113,7 +113,7 @@ export function explainUnreachable(error: unknown): string | undefined {
   const { code, message, syscall } = first as { code?: string; message: string; syscall?: string };
   // The database was reached, because it cancelled the statement.
   if (code === statementTimeout || code === lockNotAvailable) return undefined;
-  // The error concerns another file than a socket.
+  // The file is not a socket.
   if ((code === 'ENOENT' || code === 'EACCES') && syscall !== 'connect') return undefined;
   const reason = code === undefined ? undefined : reasons[code];
   // PostgreSQL's message names the user or the database, and may have several lines.
