@@ -1,7 +1,4 @@
-import type { Queryable } from '../database/database.ts';
-import type { AuditTrail } from '../domain/administration.ts';
-import type { ErasureResult } from '../domain/erasure/batches.ts';
-import { type CleanUpWitness, cleanUp, type ErasureAudit } from '../domain/erasure/clean-up.ts';
+import { type CleanUpWitness, cleanUp } from '../domain/erasure/clean-up.ts';
 import { type CleanUpPreview, previewCleanUp } from '../domain/erasure/preview-clean-up.ts';
 import { systemClock } from '../domain/time.ts';
 import { collectAuditEntries } from '../jobs/audit-outbox.ts';
@@ -53,15 +50,11 @@ async function runOn(
   const now = systemClock.now();
   const redactor = buildEnvironmentRedactor(process.env);
   const witness: CleanUpWitness = {
-    accountErased(account) {
-      report.accounts.push(viewOf(account));
-      say(`Erased account ${account.id}: ${formatRows(account.counts)}`);
+    erased(what, { id, isResumed, counts }) {
+      report[`${what}s`].push({ id, is_resumed: isResumed, rows: counts });
+      say(`Erased ${what} ${id}: ${formatRows(counts)}`);
     },
-    userErased(user) {
-      report.users.push(viewOf(user));
-      say(`Erased user ${user.id}: ${formatRows(user.counts)}`);
-    },
-    userHeld(id, heldBy) {
+    held(id, heldBy) {
       report.skipped.push({ user_id: id, held_by: heldBy });
       say(`Skipped user ${id}, who is ${heldBy.join(' and ')}`);
     },
@@ -77,27 +70,14 @@ async function runOn(
     now,
     erasers: extensions,
     witness,
-    audit: auditBy(now),
+    async record(transaction, what, { id, counts: rows }) {
+      const audit = collectAuditEntries({ by: 'operator' }, now);
+      if (what === 'account') audit.trail.record('account.erased', { account_id: id, rows });
+      else audit.trail.record('user.erased', { user_id: id, rows });
+      await audit.leave(transaction);
+    },
   });
   return { ...report, is_another_running: !isAlone };
-}
-
-function auditBy(now: Date): ErasureAudit {
-  const leave = async (transaction: Queryable, record: (trail: AuditTrail) => void) => {
-    const audit = collectAuditEntries({ by: 'operator' }, now);
-    record(audit.trail);
-    await audit.leave(transaction);
-  };
-  return {
-    accountErased: (transaction, { id, counts }) =>
-      leave(transaction, trail => trail.record('account.erased', { account_id: id, rows: counts })),
-    userErased: (transaction, { id, counts }) =>
-      leave(transaction, trail => trail.record('user.erased', { user_id: id, rows: counts })),
-  };
-}
-
-function viewOf({ id, isResumed, counts }: ErasureResult): ErasedView {
-  return { id, is_resumed: isResumed, rows: counts };
 }
 
 function sayUnlessJson({ json }: OutputOptions, line: string) {

@@ -41,6 +41,7 @@ const startsWithoutAccount: Record<string, string> = {
   insert_session: 'Finds a person, who may sign in unless blocked in every account.',
   leave_password_link_mail: 'Finds a person, who may sign in unless blocked in every account.',
   lock_memberships_for_erasure: 'Finds all accounts of a person.',
+  lock_oauth_grant: 'Finds a grant by its hash, and then the token and the account that the grant names.',
   lock_own_password: 'Finds a person, who may sign in unless blocked in every account.',
   select_account_of_endpoint: 'Finds the account of an endpoint for a job of an older version.',
   pass_tokens_of_user: 'Finds a person, whose tokens may be of any account.',
@@ -63,7 +64,6 @@ const startsWithoutAccount: Record<string, string> = {
   select_sign_in_candidate: 'Finds a person, who may sign in unless blocked in every account.',
   select_unfilled_invitations: 'Finds rows of all accounts that lack the canonical address.',
   select_waiting_work: 'Counts the waiting deliveries of all accounts for the metrics.',
-  store_oauth_record_under_grant: 'Finds a grant by its hash, and then the token and the account that the grant names.',
   take_password_link: 'Finds a person, who may sign in unless blocked in every account.',
 };
 

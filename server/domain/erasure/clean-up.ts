@@ -3,15 +3,15 @@ import type { Config } from '../../config.ts';
 import type { Database, Queryable } from '../../database/database.ts';
 import { type Arguments, query, type RowOf, runOn } from '../../database/query.ts';
 import { boolean, sql } from '../../database/sql.ts';
-import type { ErasureResult, UserEraser } from './batches.ts';
+import type { ErasureOptions, ErasureResult, UserEraser } from './batches.ts';
 import { eraseAccount } from './erase-account.ts';
 import { eraseUser } from './erase-user.ts';
 
 export type DueAccount = RowOf<typeof selectDueAccounts>;
 export type DueUser = RowOf<typeof selectDueUsers>;
 
-/** Scans all accounts: any may be due. An erasure that began is due even if the grace has become longer. */
-const selectDueAccounts = query('select_due_accounts', (db, $: Arguments<{ dueBefore: Date }>) =>
+/** Scans all accounts: any may be due. An erasure that began is due even if the grace period has become longer. */
+export const selectDueAccounts = query('select_due_accounts', (db, $: Arguments<{ dueBefore: Date }>) =>
   db
     .selectFrom('accounts')
     .select(['id', 'slug', 'name', 'deletion_scheduled_at'])
@@ -22,7 +22,7 @@ const selectDueAccounts = query('select_due_accounts', (db, $: Arguments<{ dueBe
     .$narrowType<{ deletion_scheduled_at: NotNull }>(),
 );
 
-const selectDueUsers = query('select_due_users', (db, $: Arguments<{ dueBefore: Date }>) =>
+export const selectDueUsers = query('select_due_users', (db, $: Arguments<{ dueBefore: Date }>) =>
   db
     .selectFrom('users')
     .select(['id', 'email', 'name', 'deletion_requested_at'])
@@ -33,30 +33,15 @@ const selectDueUsers = query('select_due_users', (db, $: Arguments<{ dueBefore: 
     .$narrowType<{ email: NotNull; deletion_requested_at: NotNull }>(),
 );
 
-/** Lists the accounts whose deletion was scheduled at the given time or before. */
-export function listDueAccounts(database: Queryable, dueBefore: Date): Promise<DueAccount[]> {
-  return database.query(selectDueAccounts, { dueBefore });
-}
-
-/** Lists the users who requested their deletion at the given time or before. */
-export function listDueUsers(database: Queryable, dueBefore: Date): Promise<DueUser[]> {
-  return database.query(selectDueUsers, { dueBefore });
-}
-
 export type Graces = Pick<Config, 'ACCOUNT_DELETION_GRACE_DAYS' | 'USER_DELETION_GRACE_HOURS'>;
+
+type Erased = 'account' | 'user';
 
 /** Receives the outcome of each account and user at once. */
 export interface CleanUpWitness {
-  accountErased(account: ErasureResult): void;
-  userErased(user: ErasureResult): void;
-  userHeld(id: number, heldBy: string[]): void;
-  failed(what: 'account' | 'user', id: number, error: unknown): void;
-}
-
-/** Records an erasure in its last transaction. */
-export interface ErasureAudit {
-  accountErased(transaction: Queryable, account: ErasureResult): Promise<void>;
-  userErased(transaction: Queryable, user: ErasureResult): Promise<void>;
+  erased(what: Erased, result: ErasureResult): void;
+  held(userId: number, heldBy: string[]): void;
+  failed(what: Erased, id: number, error: unknown): void;
 }
 
 export interface CleanUpOptions {
@@ -64,7 +49,8 @@ export interface CleanUpOptions {
   now: Date;
   erasers: readonly UserEraser[];
   witness: CleanUpWitness;
-  audit: ErasureAudit;
+  /** Records an erasure in its last transaction. */
+  record(transaction: Queryable, what: Erased, result: ErasureResult): Promise<void>;
   batchSize?: number;
 }
 
@@ -72,27 +58,40 @@ export interface CleanUpOptions {
 const defaultBatchSize = 1000;
 
 /**
- * Erases the accounts and then the users whose grace is over (Operational rules, 1 and 2). Accounts come first, because
- * their owners cannot be erased before. A failure does not stop the others. Returns false and does nothing while
+ * Erases the accounts and then the users whose grace period is over (Operational rules, 1 and 2). Accounts come first,
+ * because their owners cannot be erased before. A failure does not stop the others. Returns false and does nothing while
  * another clean-up runs.
  */
 export async function cleanUp(
   database: Database,
-  { graces, now, erasers, witness, audit, batchSize = defaultBatchSize }: CleanUpOptions,
+  { graces, now, erasers, witness, record, batchSize = defaultBatchSize }: CleanUpOptions,
 ): Promise<boolean> {
-  return whileAlone(database, async () => {
-    const { accountsDueBefore, usersDueBefore } = dueTimes(graces, now);
-    const attempt = attemptOn(database, witness);
-    const ofAccounts = { now, dueBefore: accountsDueBefore, batchSize, record: audit.accountErased };
-    for (const { id } of await listDueAccounts(database, accountsDueBefore)) {
-      const account = await attempt('account', id, () => eraseAccount(database, id, ofAccounts));
-      if (account) witness.accountErased(account);
+  const { accountsDueBefore, usersDueBefore } = dueTimes(graces, now);
+  const optionsFor = (what: Erased, dueBefore: Date): ErasureOptions => ({
+    now,
+    dueBefore,
+    batchSize,
+    record: (transaction, result) => record(transaction, what, result),
+  });
+  const attempt = async (what: Erased, id: number, erase: () => ReturnType<typeof eraseUser>) => {
+    try {
+      const outcome = await erase();
+      if (outcome && 'heldBy' in outcome) witness.held(id, outcome.heldBy);
+      else if (outcome) witness.erased(what, outcome);
+    } catch (error) {
+      // A failure concerns one account or user as long as the database answers. Otherwise the clean-up fails.
+      await database.query(ping, {});
+      witness.failed(what, id, error);
     }
-    const ofUsers = { now, dueBefore: usersDueBefore, batchSize, erasers, record: audit.userErased };
-    for (const { id } of await listDueUsers(database, usersDueBefore)) {
-      const user = await attempt('user', id, () => eraseUser(database, id, ofUsers));
-      if (user && 'heldBy' in user) witness.userHeld(id, user.heldBy);
-      else if (user) witness.userErased(user);
+  };
+  return whileAlone(database, async () => {
+    const ofAccounts = optionsFor('account', accountsDueBefore);
+    for (const { id } of await database.query(selectDueAccounts, ofAccounts)) {
+      await attempt('account', id, () => eraseAccount(database, id, ofAccounts));
+    }
+    const ofUsers = { ...optionsFor('user', usersDueBefore), erasers };
+    for (const { id } of await database.query(selectDueUsers, ofUsers)) {
+      await attempt('user', id, () => eraseUser(database, id, ofUsers));
     }
   });
 }
@@ -108,19 +107,6 @@ export function dueTimes({ ACCOUNT_DELETION_GRACE_DAYS, USER_DELETION_GRACE_HOUR
 const hourMs = 3_600_000;
 
 const ping = query('ping_in_clean_up', db => db.selectNoFrom(one => one.lit(1).as('one')));
-
-/** A failure concerns one account or user as long as the database answers. Otherwise the clean-up fails. */
-function attemptOn(database: Queryable, witness: CleanUpWitness) {
-  return async <T>(what: 'account' | 'user', id: number, work: () => Promise<T>): Promise<T | undefined> => {
-    try {
-      return await work();
-    } catch (error) {
-      await database.query(ping, {});
-      witness.failed(what, id, error);
-      return undefined;
-    }
-  };
-}
 
 const tryLock = sql(
   'lock_clean_up',

@@ -93,8 +93,8 @@ const deleteAccount = query('delete_account', (db, $: Arguments<{ accountId: num
 );
 
 /**
- * Erases an account whose grace is over, with everything that depends on it (Operational rules, 1). Returns undefined
- * if the deletion was cancelled, or if another run has erased the account.
+ * Erases an account whose grace period is over, with everything that depends on it (Operational rules, 1). Returns
+ * undefined if the deletion was cancelled, or if another run has erased the account.
  *
  * The first transaction marks the account and ends all use of it. From then on the deletion cannot be cancelled. The
  * rows go in batches, each in a transaction of its own. After a kill the next run finds the rows that are left.

@@ -147,7 +147,7 @@ interface UserErasureOptions extends ErasureOptions {
 }
 
 /**
- * Erases a user whose grace is over (Operational rules, 2; User-deletion placeholders). Returns undefined if the
+ * Erases a user whose grace period is over (Operational rules, 2; User-deletion placeholders). Returns undefined if the
  * deletion was cancelled, or if another run has erased the user.
  *
  * The first transaction marks the user, ends all access and clears the profile. From then on the deletion cannot be

@@ -3,7 +3,7 @@ import type { QueryBuilding } from '../../database/database.ts';
 import type { Tables } from '../../database/tables.ts';
 import { countAll } from '../bounded-count.ts';
 import type { RowCounts } from './batches.ts';
-import { type DueAccount, type DueUser, dueTimes, type Graces, listDueAccounts, listDueUsers } from './clean-up.ts';
+import { type DueAccount, type DueUser, dueTimes, type Graces, selectDueAccounts, selectDueUsers } from './clean-up.ts';
 import { findHolds } from './request-deletion.ts';
 
 /** The effect that a clean-up would have now. */
@@ -16,13 +16,13 @@ export interface CleanUpPreview {
 export async function previewCleanUp(database: QueryBuilding, graces: Graces, now: Date): Promise<CleanUpPreview> {
   const { accountsDueBefore, usersDueBefore } = dueTimes(graces, now);
   const accounts = [];
-  for (const account of await listDueAccounts(database, accountsDueBefore)) {
+  for (const account of await database.query(selectDueAccounts, { dueBefore: accountsDueBefore })) {
     accounts.push({ ...account, counts: await countOfAccount(database.db, account.id) });
   }
   // Accounts go first, so their owners are free.
   const goingIds = accounts.map(({ id }) => id);
   const users = [];
-  for (const user of await listDueUsers(database, usersDueBefore)) {
+  for (const user of await database.query(selectDueUsers, { dueBefore: usersDueBefore })) {
     const held_by = user.is_begun ? [] : await findHolds(database, user.id, goingIds);
     users.push({ ...user, held_by, counts: await countOfUser(database.db, user.id) });
   }

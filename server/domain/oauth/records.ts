@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import type { OauthRecord } from '../../entities/oauth-record.ts';
@@ -14,139 +14,111 @@ export interface FoundRecord {
 
 /** Returns the hash that finds a record. The id of a code or a token is its text, so the database holds only the hash. */
 export function hashOfId(id: string): Buffer {
-  return createHash('sha256').update(id).digest();
+  return hash('sha256', id, 'buffer');
 }
 
 interface NewRecord {
   model: string;
-  idHash: Buffer;
   payload: OauthPayload;
   now: Date;
   expiresAt: Date;
 }
 
-const insertRecord = query('store_oauth_record', (db, $: Arguments<NewRecord>) =>
+/** The grant that a record belongs to, with its token. */
+interface GrantOfRecord {
+  grantId: string | null;
+  userId: number | null;
+  tokenId: number | null;
+  accountId: number | null;
+  /** The hash of the refresh token that issued this record. */
+  parentHash: Buffer | null;
+}
+
+const insertRecord = query('store_oauth_record', (db, $: Arguments<NewRecord & RecordKey & GrantOfRecord>) =>
   db
     .insertInto('oauth_records')
-    .values({ model: $.model, id_hash: $.idHash, payload: $.payload, created_at: $.now, expires_at: $.expiresAt })
+    .values({
+      model: $.model,
+      id_hash: $.idHash,
+      payload: $.payload,
+      user_id: $.userId,
+      token_id: $.tokenId,
+      account_id: $.accountId,
+      grant_id: $.grantId,
+      parent_hash: $.parentHash,
+      created_at: $.now,
+      expires_at: $.expiresAt,
+    })
     .onConflict(conflict =>
       conflict.columns(['model', 'id_hash']).doUpdateSet({ payload: $.payload, expires_at: $.expiresAt }),
     ),
 );
 
 /** Stores a record without a grant: a client, or a request that awaits consent. */
-export async function storeRecord(
-  db: Queryable,
-  { id, ...record }: Omit<NewRecord, 'idHash'> & { id: string },
-): Promise<void> {
-  await db.query(insertRecord, { ...record, idHash: hashOfId(id) });
+export async function storeRecord(db: Queryable, { id, ...record }: NewRecord & { id: string }): Promise<void> {
+  const noGrant = { grantId: null, userId: null, tokenId: null, accountId: null, parentHash: null };
+  await db.query(insertRecord, { ...record, ...noGrant, idHash: hashOfId(id) });
 }
 
-/**
- * Locks the grant and its row in api_tokens. So no token is issued after the grant has ended or its user was removed, and
- * redemptions under one grant wait for each other. The grant, its row in api_tokens and its client live as long as the
- * newest token, so that unused ones expire by themselves. The grant names the account, so the statement starts without one.
- */
-const insertUnderGrant = query('store_oauth_record_under_grant', (db, $: Arguments<NewRecordUnderGrant>) =>
+/** Starts without an account, because the grant names it. */
+const lockGrant = query('lock_oauth_grant', (db, $: Arguments<{ idHash: Buffer; now: Date }>) =>
   db
-    .with(
-      cte => cte('of_grant').materialized(),
-      cte =>
-        cte
-          .selectFrom('oauth_records as g')
-          .innerJoin('api_tokens as t', join =>
-            join.onRef('t.account_id', '=', 'g.account_id').onRef('t.id', '=', 'g.token_id'),
-          )
-          .select(['g.id_hash', 'g.token_id', 'g.user_id', 'g.account_id'])
-          .where(g => g.and({ 'g.model': 'Grant', 'g.id_hash': $.grantHash, 't.revoked_at': null }))
-          .where('t.expires_at', '>', $.now)
-          .forNoKeyUpdate(['g', 't']),
+    .selectFrom('oauth_records as g')
+    .innerJoin('api_tokens as t', join =>
+      join.onRef('t.account_id', '=', 'g.account_id').onRef('t.id', '=', 'g.token_id'),
     )
-    .with('grant_kept', cte =>
-      cte
-        .updateTable('oauth_records as r')
-        .from('of_grant as g')
-        .set(r => ({ expires_at: r.fn<string>('greatest', ['r.expires_at', $.expiresAt]) }))
-        .where('r.model', '=', 'Grant')
-        .whereRef('r.id_hash', '=', 'g.id_hash'),
-    )
-    .with('token_kept', cte =>
-      cte
-        .updateTable('api_tokens as t')
-        .from('of_grant as g')
-        .set(t => ({ expires_at: t.fn<string>('greatest', ['t.expires_at', $.expiresAt]) }))
-        .whereRef('t.account_id', '=', 'g.account_id')
-        .whereRef('t.id', '=', 'g.token_id'),
-    )
-    .with('client_kept', cte =>
-      cte
-        .updateTable('oauth_records as r')
-        .from('of_grant')
-        .set(r => ({ expires_at: r.fn<string>('greatest', ['r.expires_at', $.clientKeptUntil]) }))
-        .where(r => r.and({ 'r.model': 'Client', 'r.id_hash': $.clientHash })),
-    )
-    .insertInto('oauth_records')
-    .columns([
-      'model',
-      'id_hash',
-      'payload',
-      'user_id',
-      'token_id',
-      'account_id',
-      'grant_id',
-      'parent_hash',
-      'created_at',
-      'expires_at',
-    ])
-    .expression(from =>
-      from
-        .selectFrom('of_grant')
-        .select([
-          $.model.as('model'),
-          $.idHash.as('id_hash'),
-          $.payload.as('payload'),
-          'user_id',
-          'token_id',
-          'account_id',
-          $.grantId.as('grant_id'),
-          $.parentHash.as('parent_hash'),
-          $.now.as('created_at'),
-          $.expiresAt.as('expires_at'),
-        ]),
-    )
-    .returning('token_id'),
+    .select(['g.user_id as userId', 't.id as tokenId', 't.account_id as accountId'])
+    .where(g => g.and({ 'g.model': 'Grant', 'g.id_hash': $.idHash, 't.revoked_at': null }))
+    .where('t.expires_at', '>', $.now)
+    .forNoKeyUpdate(['g', 't']),
 );
 
-interface NewRecordUnderGrant extends NewRecord {
-  grantId: string;
-  grantHash: Buffer;
-  clientHash: Buffer;
-  clientKeptUntil: Date;
-  parentHash: Buffer | null;
-}
+const extendRecord = query('extend_oauth_record', (db, $: Arguments<RecordKey & { expiresAt: Date }>) =>
+  db
+    .updateTable('oauth_records')
+    .set(r => ({ expires_at: r.fn<string>('greatest', ['expires_at', $.expiresAt]) }))
+    .where(r => r.and({ model: $.model, id_hash: $.idHash })),
+);
+
+const extendToken = query(
+  'extend_oauth_token',
+  (db, $: Arguments<{ accountId: number; tokenId: number; expiresAt: Date }>) =>
+    db
+      .updateTable('api_tokens')
+      .set(t => ({ expires_at: t.fn<string>('greatest', ['expires_at', $.expiresAt]) }))
+      .where(t => t.and({ account_id: $.accountId, id: $.tokenId })),
+);
 
 /** A code or a token that the provider issues under a grant. */
-export interface RecordUnderGrant extends Omit<NewRecord, 'idHash'> {
+export interface RecordUnderGrant extends NewRecord {
   id: string;
   grantId: string;
   clientId: string;
   clientKeptUntil: Date;
 }
 
-/** Stores a code or a token under its grant. Returns false if the grant has ended. */
+/**
+ * Stores a code or a token under its grant, in a transaction. Returns false if the grant has ended.
+ *
+ * The lock of the grant and its row in api_tokens prevents a token after the grant has ended or its user was removed.
+ * Redemptions under one grant wait for each other. The grant, its row in api_tokens and its client live as long as the
+ * newest token, so that unused ones expire by themselves.
+ */
 export async function storeUnderGrant(
   db: Queryable,
-  record: RecordUnderGrant,
+  { id, clientId, clientKeptUntil, ...record }: RecordUnderGrant,
   parentId: string | null = null,
 ): Promise<boolean> {
-  const stored = await db.query(insertUnderGrant, {
-    ...record,
-    idHash: hashOfId(record.id),
-    grantHash: hashOfId(record.grantId),
-    clientHash: hashOfId(record.clientId),
-    parentHash: parentId === null ? null : hashOfId(parentId),
-  });
-  return stored.length > 0;
+  const { grantId, now, expiresAt } = record;
+  const grantHash = hashOfId(grantId);
+  const [grant] = await db.query(lockGrant, { idHash: grantHash, now });
+  if (!grant) return false;
+  await db.query(extendRecord, { model: 'Grant', idHash: grantHash, expiresAt });
+  await db.query(extendToken, { ...grant, expiresAt });
+  await db.query(extendRecord, { model: 'Client', idHash: hashOfId(clientId), expiresAt: clientKeptUntil });
+  const parentHash = parentId === null ? null : hashOfId(parentId);
+  await db.query(insertRecord, { ...record, ...grant, parentHash, idHash: hashOfId(id) });
+  return true;
 }
 
 interface RecordKey {

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 
 /** A secret in a cookie, a link or a token: 32 random bytes. The database stores only its hash. */
 export interface Secret {
@@ -19,5 +19,5 @@ export function hashOfSecret(text: string): Buffer | undefined {
 }
 
 function hashOf(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
+  return hash('sha256', text, 'buffer');
 }
