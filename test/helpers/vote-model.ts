@@ -42,7 +42,7 @@ export class VoteModel {
     return copy;
   }
 
-  /** Runs a command and returns its result as the moderator sees it, who is the voter of that number. */
+  /** Runs a command and returns its result as seen by the moderator, who is the voter with the given number. */
   run(command: Command, moderator: number): Outcome {
     if (command.kind === 'vote') return this.vote(command.idea, command.voter, command.value);
     if (command.kind === 'merge') return this.merge(command.idea, command.target, moderator);
