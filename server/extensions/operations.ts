@@ -17,6 +17,7 @@ import { setIdeaStatus } from '../domain/statuses/set-idea-status.ts';
 import type { Clock } from '../domain/time.ts';
 import { canonicalAddress } from '../domain/users/canonical-address.ts';
 import { castVote, type Tally } from '../domain/votes/cast-vote.ts';
+import { issuesIn } from '../http/ts-rest.ts';
 import { taskIdentifier } from './subscriptions.ts';
 
 export interface ExtensionQueries {
@@ -103,12 +104,7 @@ export function queriesOn(queryable: Queryable): ExtensionQueries {
 function valid<Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> {
   const { data, error } = schema.safeParse(input);
   if (!error) return data as z.output<Schema>;
-  const issues = error.issues.map(({ path, code, message }) => ({
-    path: ['body', ...path.map(String)],
-    code,
-    message,
-  }));
-  throw new DomainError('validation_failed', issues);
+  throw new DomainError('validation_failed', issuesIn('body', error));
 }
 
 /** A member of an account, and a board. */

@@ -44,7 +44,7 @@ export function refusalOf(error: RequestValidationError): DomainError {
   return new DomainError('validation_failed', issues);
 }
 
-function issuesIn(part: string, error: { issues: readonly unknown[] } | null): ValidationIssue[] {
+export function issuesIn(part: string, error: { issues: readonly unknown[] } | null): ValidationIssue[] {
   return ((error?.issues ?? []) as SchemaIssue[]).map(({ code, message, path }) => ({
     path: [part, ...(path ?? []).map(nameOf)],
     code: code ?? 'custom',

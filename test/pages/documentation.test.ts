@@ -58,7 +58,7 @@ test('the API reference works in a browser and reaches the Agent API but not the
   try {
     await page.goto(`${server.baseUrl}/docs`);
     await page.getByRole('heading', { name: 'Idea-Board Agent API' }).waitFor();
-    await page.getByText('Every request carries a bearer token').first().waitFor();
+    await page.getByText('Send a bearer token with every request').first().waitFor();
     expect(complaints.filter(text => /refused|violates|error/i.test(text))).toEqual([]);
 
     const { token } = await issueToken(server, await createWorld(server), 'read');

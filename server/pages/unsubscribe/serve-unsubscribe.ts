@@ -38,20 +38,20 @@ export function serveUnsubscribe({ database, audit, clock }: Dependencies, token
     });
 
     app.get('/unsubscribe', async (request, reply) => {
-      const data = confirmation(subscriptionOf(request, tokens));
+      const { ideaId } = subscriptionOf(request, tokens);
+      const data = (ideaId === 'all' ? mailTexts : ideaTexts).confirmation;
       return sendPage(reply, unsubscribePage({ title: data.title }, data));
     });
 
     app.post('/unsubscribe', async (request, reply) => {
-      const subscription = subscriptionOf(request, tokens);
-      const { userId, ideaId } = subscription;
+      const { userId, ideaId } = subscriptionOf(request, tokens);
       const actor = { by: 'user', by_user_id: userId } as const;
       await database.transaction(async transaction => {
         const admin = administrationIn(transaction, { audit, actor, now: clock.now() });
         if (ideaId === 'all') await endMail(admin, userId);
         else await unfollowIdea(admin, { userId, ideaId });
       });
-      const data = done(subscription);
+      const data = (ideaId === 'all' ? mailTexts : ideaTexts).result;
       return sendPage(reply, unsubscribePage({ title: data.title }, data));
     });
   };
@@ -64,22 +64,20 @@ function subscriptionOf(request: FastifyRequest, tokens: UnsubscribeTokens): Sub
   return subscription;
 }
 
-function confirmation({ ideaId }: Subscription): UnsubscribePageData {
-  return ideaId === 'all'
-    ? {
-        title: 'Get no more mail?',
-        explanation: 'You will get no more notifications by mail. You can still read them in Idea-Board.',
-        button: 'Get no more mail',
-      }
-    : {
-        title: 'Unfollow the idea?',
-        explanation: 'You will get no more notifications about this idea.',
-        button: 'Unfollow',
-      };
-}
+const mailTexts = {
+  confirmation: {
+    title: 'Get no more mail?',
+    explanation: 'You will get no more notifications by mail. You can still read them in Idea-Board.',
+    button: 'Get no more mail',
+  },
+  result: { title: 'No more mail', explanation: 'You get no more notifications by mail.' },
+};
 
-function done({ ideaId }: Subscription): UnsubscribePageData {
-  return ideaId === 'all'
-    ? { title: 'No more mail', explanation: 'You get no more notifications by mail.' }
-    : { title: 'Unfollowed', explanation: 'You get no more notifications about this idea.' };
-}
+const ideaTexts = {
+  confirmation: {
+    title: 'Unfollow the idea?',
+    explanation: 'You will get no more notifications about this idea.',
+    button: 'Unfollow',
+  },
+  result: { title: 'Unfollowed', explanation: 'You get no more notifications about this idea.' },
+};
