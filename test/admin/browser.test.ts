@@ -14,7 +14,7 @@ import { emailOf, givePassword } from './visitor.ts';
 /** The tests of OAuth check the consent page. */
 const elsewhere = ['/admin/connect/:id'];
 
-describe.runIf(findChromium())('in a browser', () => {
+describe.runIf(findChromium())('the admin area in a browser', () => {
   let browser: Browser | undefined;
   let mail: SmtpReceiver;
   let receiver: Receiver;

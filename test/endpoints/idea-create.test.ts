@@ -232,7 +232,7 @@ describe('pre-moderation', () => {
   }
 
   test.each(cases)(
-    'with pre-moderation $isOn, an idea by a $role with the grant $grant is $state',
+    'an idea by a $role with the grant $grant is $state with pre-moderation $isOn',
     async ({ isOn, grant, role, state }) => {
       await server.sql('update boards set pre_moderation = $2 where id = $1', [world.boardId, isOn]);
       const issuerId = await createMember(server, world.accountId, 'admin');

@@ -78,7 +78,7 @@ test('a vote is one statement beyond authentication, without an explicit transac
   }
 });
 
-describe.each(posts)('with an Idempotency-Key $method $path', operation => {
+describe.each(posts)('$method $path with an Idempotency-Key', operation => {
   test('an Idempotency-Key is stored in the transaction of its change', async () => {
     const { line, json } = requestOf(operation, await createTargets(server, world));
     const headers = { 'idempotency-key': `statements-${operation.id}` };

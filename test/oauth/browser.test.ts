@@ -12,7 +12,7 @@ import type { TestServer } from '../helpers/server.ts';
 import { openPage, overflowOf, screens, startChromium, violationsOf } from '../pages/in-browser.ts';
 import { Remembering } from './remembering.ts';
 
-describe.runIf(findChromium())('in a browser', () => {
+describe.runIf(findChromium())('the OAuth pages in a browser', () => {
   let browser: Browser | undefined;
   let program: Server;
   let server: TestServer;
