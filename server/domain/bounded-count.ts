@@ -9,6 +9,6 @@ export function countAll(rows: Expression<unknown>) {
 }
 
 /** Counts the rows of a query up to a limit. The default is one more than countLimit. */
-export function countOf(rows: Expression<unknown>, limit = countLimit + 1) {
+export function countBounded(rows: Expression<unknown>, limit = countLimit + 1) {
   return sql<number>`(select count(*) from (select from ${rows} one limit ${limit}) counted)`;
 }

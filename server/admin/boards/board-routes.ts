@@ -1,6 +1,6 @@
 import { createBoard, maxDescriptionLength, updateBoard } from '../../domain/boards/edit-board.ts';
 import { BoardChangedError, requireBoardAsSeen } from '../../domain/boards/find-board.ts';
-import { type BoardOverview, listBoardOverviews } from '../../domain/boards/list-boards.ts';
+import { type BoardListing, listBoardOverviews } from '../../domain/boards/list-boards.ts';
 import type { Board } from '../../entities/board.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import type { Problem } from '../shell/form.ts';
@@ -81,7 +81,7 @@ async function saveSettings(visit: Visit) {
 }
 
 async function showList(visit: Visit) {
-  const present = (board: BoardOverview) => presentOverview(visit, board);
+  const present = (board: BoardListing) => presentOverview(visit, board);
   const boards = await visit.administer(admin =>
     visit.numberedPage('/admin/boards', { perPage, present }, place =>
       listBoardOverviews(admin, visit.account.id, place),
@@ -92,7 +92,7 @@ async function showList(visit: Visit) {
   });
 }
 
-function presentOverview(visit: Visit, board: BoardOverview) {
+function presentOverview(visit: Visit, board: BoardListing) {
   const { slug, is_public: isPublic, pending_count: count } = board;
   const timeOf = (text: string | null) => (text === null ? null : new Date(text));
   const flags = flagsOf(

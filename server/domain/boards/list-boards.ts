@@ -2,17 +2,15 @@ import type { ExpressionBuilder } from 'kysely';
 import type { QueryBuilding } from '../../database/database.ts';
 import type { Tables } from '../../database/tables.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
-import { countAll, countOf } from '../bounded-count.ts';
+import { countAll, countBounded } from '../bounded-count.ts';
 import type { BoardOfAccount } from './find-board.ts';
 
-const windows = ['b.submissions_open_at', 'b.submissions_close_at', 'b.voting_open_at', 'b.voting_close_at'] as const;
-
-function boardListings({ db }: Administration, accountId: number) {
+function boardsOf({ db }: Administration, accountId: number, count: typeof countAll) {
   return db
     .selectFrom('boards as b')
     .select(['b.id', 'b.slug', 'b.name', 'b.description', 'b.is_frozen', 'b.pre_moderation', 'b.is_public'])
-    .select(windows)
-    .select(b => countAll(pendingOn(b, accountId)).as('pending_count'))
+    .select(['b.submissions_open_at', 'b.submissions_close_at', 'b.voting_open_at', 'b.voting_close_at'])
+    .select(b => count(pendingOn(b, accountId)).as('pending_count'))
     .select(['b.created_at', 'b.updated_at'])
     .where('b.account_id', '=', accountId)
     .orderBy('b.slug');
@@ -31,11 +29,11 @@ function pendingOn(b: ExpressionBuilder<Tables & { b: Tables['boards'] }, 'b'>, 
 export type BoardListing = Awaited<ReturnType<typeof listBoards>>[number];
 
 export function listBoards(admin: Administration, accountId: number) {
-  return boardListings(admin, accountId).execute();
+  return boardsOf(admin, accountId, countAll).execute();
 }
 
 export function readBoardListing(admin: Administration, board: BoardOfAccount): Promise<BoardListing> {
-  return boardListings(admin, board.accountId)
+  return boardsOf(admin, board.accountId, countAll)
     .where('b.id', '=', board.id)
     .executeTakeFirstOrThrow(() => new AdministrationError('not_found', 'The board is gone'));
 }
@@ -52,8 +50,6 @@ export function listBoardNames({ db }: Administration, accountId: number): Promi
     .execute();
 }
 
-export type BoardOverview = Awaited<ReturnType<typeof listBoardOverviews>>[number];
-
 /** Selects public boards, boards with pending ideas, or all. */
 interface Choice {
   isPublic?: boolean;
@@ -64,19 +60,13 @@ interface Choice {
 
 /** Lists boards of an account by slug, with their pending ideas counted up to countLimit. */
 export function listBoardOverviews(
-  { db }: Administration,
+  admin: Administration,
   accountId: number,
   { isPublic = false, hasPending = false, limit, offset = 0 }: Choice,
-) {
-  return db
-    .selectFrom('boards as b')
-    .select(['b.id', 'b.slug', 'b.name', 'b.is_frozen', 'b.pre_moderation', 'b.is_public'])
-    .select(windows)
-    .select(b => countOf(pendingOn(b, accountId)).as('pending_count'))
-    .where('b.account_id', '=', accountId)
+): Promise<BoardListing[]> {
+  return boardsOf(admin, accountId, countBounded)
     .$if(isPublic, boards => boards.where('b.is_public', '=', true))
-    .$if(hasPending, boards => boards.where(b => b(countOf(pendingOn(b, accountId), 1), '>', 0)))
-    .orderBy('b.slug')
+    .$if(hasPending, boards => boards.where(b => b(countBounded(pendingOn(b, accountId), 1), '>', 0)))
     .limit(limit)
     .offset(offset)
     .execute();
@@ -92,7 +82,7 @@ export function listModeratedBoards({ db }: QueryBuilding, accountId: number) {
   return db
     .selectFrom('boards as b')
     .select(['b.id', 'b.slug', 'b.name', 'b.is_frozen'])
-    .select(b => countOf(pendingOn(b, accountId), maxPendingCount).as('pending_count'))
+    .select(b => countBounded(pendingOn(b, accountId), maxPendingCount).as('pending_count'))
     .where('b.account_id', '=', accountId)
     .orderBy('b.slug')
     .execute();

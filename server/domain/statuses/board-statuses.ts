@@ -2,7 +2,7 @@ import type { StatusCategory } from '../../../contract/status.ts';
 import { Status } from '../../entities/board.ts';
 import { type Administration, AdministrationError, explainViolations, noteFields } from '../administration.ts';
 import { type BoardOfAccount, lockBoard } from '../boards/find-board.ts';
-import { countLimit, countOf } from '../bounded-count.ts';
+import { countBounded, countLimit } from '../bounded-count.ts';
 import { checkKey, checkName, quote } from '../fields.ts';
 
 export interface StatusFields {
@@ -66,7 +66,7 @@ export async function removeStatus(admin: Administration, status: Status): Promi
   const ideas = admin.db
     .selectFrom('ideas')
     .where(idea => idea.and({ account_id: accountId, board_id: boardId, status_id: id }));
-  const { count } = await admin.db.selectNoFrom(countOf(ideas).as('count')).executeTakeFirstOrThrow();
+  const { count } = await admin.db.selectNoFrom(countBounded(ideas).as('count')).executeTakeFirstOrThrow();
   if (count > 0) throw new AdministrationError('conflict', inUse(status, describeCount(count)));
   // An idea may get the status after the count. Then the database rejects the removal by a constraint.
   const removed = describe(status);
@@ -165,7 +165,7 @@ function statusesInUse(admin: Administration, board: BoardOfAccount) {
         .whereRef('i.status_id', '=', 's.id');
       const published = ideas.where('i.moderation_state', '=', 'published').where('i.merged_into_id', 'is', null);
       const pending = ideas.where('i.moderation_state', '=', 'pending');
-      return [countOf(published).as('idea_count'), countOf(pending).as('pending_count')];
+      return [countBounded(published).as('idea_count'), countBounded(pending).as('pending_count')];
     })
     .orderBy('s.position');
 }

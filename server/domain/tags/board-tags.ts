@@ -1,10 +1,8 @@
 import { raw } from '@mikro-orm/postgresql';
-import type { ExpressionBuilder } from 'kysely';
-import type { Tables } from '../../database/tables.ts';
 import { Tag } from '../../entities/board.ts';
 import { type Administration, AdministrationError, explainViolations, noteFields } from '../administration.ts';
 import type { BoardOfAccount } from '../boards/find-board.ts';
-import { countAll, countOf } from '../bounded-count.ts';
+import { countAll, countBounded } from '../bounded-count.ts';
 import { checkColor, checkName, quote } from '../fields.ts';
 
 interface TagFields {
@@ -58,27 +56,24 @@ export async function requireTagOfId(admin: Administration, board: BoardOfAccoun
   return admin.em.findOneOrFail(Tag, { id, accountId: board.accountId });
 }
 
-/** The tags t of a board by name. */
-function tagsOf({ db }: Administration, board: BoardOfAccount) {
+/** The tags t of a board by name, with the number of their ideas. */
+function tagsOf({ db }: Administration, board: BoardOfAccount, count: typeof countAll) {
   return db
     .selectFrom('tags as t')
     .select(['t.id', 't.name', 't.color'])
+    .select(t => {
+      const ideas = t.selectFrom('idea_tags as it').whereRef('it.tag_id', '=', 't.id');
+      return count(ideas.where('it.account_id', '=', board.accountId)).as('idea_count');
+    })
     .where(t => t.and({ 't.account_id': board.accountId, 't.board_id': board.id }))
     .orderBy(t => t.fn('lower', ['t.name']))
     .orderBy('t.id');
 }
 
-/** The ideas with a tag t, for a count. */
-function ideasWith(t: ExpressionBuilder<Tables & { t: Tables['tags'] }, 't'>, accountId: number) {
-  return t.selectFrom('idea_tags as it').where('it.account_id', '=', accountId).whereRef('it.tag_id', '=', 't.id');
-}
-
 export type TagListing = Awaited<ReturnType<typeof listTags>>[number];
 
 export function listTags(admin: Administration, board: BoardOfAccount) {
-  return tagsOf(admin, board)
-    .select(t => countAll(ideasWith(t, board.accountId)).as('idea_count'))
-    .execute();
+  return tagsOf(admin, board, countAll).execute();
 }
 
 function describe({ id, accountId, boardId }: Tag) {
@@ -89,21 +84,17 @@ function nameTaken(name: string) {
   return { tags_board_id_name_key: `Another tag of the board has the name ${quote(name)}` };
 }
 
-function tagsInUse(admin: Administration, board: BoardOfAccount) {
-  return tagsOf(admin, board).select(t => countOf(ideasWith(t, board.accountId)).as('idea_count'));
-}
-
 /** Lists tags of a board by name, with the number of their ideas up to countLimit. */
 export function listTagsInUse(
   admin: Administration,
   board: BoardOfAccount,
   { limit, offset }: { limit: number; offset: number },
 ): Promise<TagListing[]> {
-  return tagsInUse(admin, board).limit(limit).offset(offset).execute();
+  return tagsOf(admin, board, countBounded).limit(limit).offset(offset).execute();
 }
 
 export function readTagInUse(admin: Administration, board: BoardOfAccount, id: number): Promise<TagListing> {
-  return tagsInUse(admin, board)
+  return tagsOf(admin, board, countBounded)
     .where('t.id', '=', id)
     .executeTakeFirstOrThrow(() => new AdministrationError('not_found', `The board has no tag ${id}`));
 }
