@@ -1,17 +1,15 @@
 import type { NotNull } from 'kysely';
 import type { Config } from '../../config.ts';
 import type { Database, Queryable } from '../../database/database.ts';
-import { type Arguments, query, type RowOf, runOn } from '../../database/query.ts';
+import { type Arguments, query, runOn } from '../../database/query.ts';
 import { boolean, sql } from '../../database/sql.ts';
 import type { ErasureOptions, ErasureResult, UserEraser } from './batches.ts';
 import { eraseAccount } from './erase-account.ts';
 import { eraseUser } from './erase-user.ts';
-
-export type DueAccount = RowOf<typeof selectDueAccounts>;
-export type DueUser = RowOf<typeof selectDueUsers>;
+import { findHolds } from './request-deletion.ts';
 
 /** Scans all accounts: any may be due. An erasure that began is due even if the grace period has become longer. */
-export const selectDueAccounts = query('select_due_accounts', (db, $: Arguments<{ dueBefore: Date }>) =>
+const selectDueAccounts = query('select_due_accounts', (db, $: Arguments<{ dueBefore: Date }>) =>
   db
     .selectFrom('accounts')
     .select(['id', 'slug', 'name', 'deletion_scheduled_at'])
@@ -22,7 +20,7 @@ export const selectDueAccounts = query('select_due_accounts', (db, $: Arguments<
     .$narrowType<{ deletion_scheduled_at: NotNull }>(),
 );
 
-export const selectDueUsers = query('select_due_users', (db, $: Arguments<{ dueBefore: Date }>) =>
+const selectDueUsers = query('select_due_users', (db, $: Arguments<{ dueBefore: Date }>) =>
   db
     .selectFrom('users')
     .select(['id', 'email', 'name', 'deletion_requested_at'])
@@ -97,7 +95,7 @@ export async function cleanUp(
 }
 
 /** A deletion that was requested at one of these times or before is due now. */
-export function dueTimes({ ACCOUNT_DELETION_GRACE_DAYS, USER_DELETION_GRACE_HOURS }: Graces, now: Date) {
+function dueTimes({ ACCOUNT_DELETION_GRACE_DAYS, USER_DELETION_GRACE_HOURS }: Graces, now: Date) {
   return {
     accountsDueBefore: new Date(now.getTime() - ACCOUNT_DELETION_GRACE_DAYS * 24 * hourMs),
     usersDueBefore: new Date(now.getTime() - USER_DELETION_GRACE_HOURS * hourMs),
@@ -105,6 +103,19 @@ export function dueTimes({ ACCOUNT_DELETION_GRACE_DAYS, USER_DELETION_GRACE_HOUR
 }
 
 const hourMs = 3_600_000;
+
+/** Lists the accounts and users that are due. held_by has the reasons that prevent the erasure of a user. */
+export async function listDue(database: Queryable, graces: Graces, now: Date) {
+  const { accountsDueBefore, usersDueBefore } = dueTimes(graces, now);
+  const accounts = await database.query(selectDueAccounts, { dueBefore: accountsDueBefore });
+  // Accounts are erased first, so they do not prevent the erasure of their owners.
+  const accountIds = accounts.map(({ id }) => id);
+  const users = [];
+  for (const user of await database.query(selectDueUsers, { dueBefore: usersDueBefore })) {
+    users.push({ ...user, held_by: user.is_begun ? [] : await findHolds(database, user.id, accountIds) });
+  }
+  return { accounts, users };
+}
 
 const ping = query('ping_in_clean_up', db => db.selectNoFrom(one => one.lit(1).as('one')));
 

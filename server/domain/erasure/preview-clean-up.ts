@@ -3,29 +3,19 @@ import type { QueryBuilding } from '../../database/database.ts';
 import type { Tables } from '../../database/tables.ts';
 import { countAll } from '../bounded-count.ts';
 import type { RowCounts } from './batches.ts';
-import { type DueAccount, type DueUser, dueTimes, type Graces, selectDueAccounts, selectDueUsers } from './clean-up.ts';
-import { findHolds } from './request-deletion.ts';
+import { type Graces, listDue } from './clean-up.ts';
 
-/** The effect that a clean-up would have now. */
-export interface CleanUpPreview {
-  accounts: (DueAccount & { counts: RowCounts })[];
-  users: (DueUser & { held_by: string[]; counts: RowCounts })[];
-}
+/** The accounts and users that a clean-up would erase now, with the numbers of their rows. */
+export type CleanUpPreview = Awaited<ReturnType<typeof previewCleanUp>>;
 
-/** Lists the accounts and users that a clean-up would erase, and those that it would skip with the reasons. */
-export async function previewCleanUp(database: QueryBuilding, graces: Graces, now: Date): Promise<CleanUpPreview> {
-  const { accountsDueBefore, usersDueBefore } = dueTimes(graces, now);
+export async function previewCleanUp(database: QueryBuilding, graces: Graces, now: Date) {
+  const due = await listDue(database, graces, now);
   const accounts = [];
-  for (const account of await database.query(selectDueAccounts, { dueBefore: accountsDueBefore })) {
+  for (const account of due.accounts) {
     accounts.push({ ...account, counts: await countOfAccount(database.db, account.id) });
   }
-  // Accounts go first, so their owners are free.
-  const goingIds = accounts.map(({ id }) => id);
   const users = [];
-  for (const user of await database.query(selectDueUsers, { dueBefore: usersDueBefore })) {
-    const held_by = user.is_begun ? [] : await findHolds(database, user.id, goingIds);
-    users.push({ ...user, held_by, counts: await countOfUser(database.db, user.id) });
-  }
+  for (const user of due.users) users.push({ ...user, counts: await countOfUser(database.db, user.id) });
   return { accounts, users };
 }
 

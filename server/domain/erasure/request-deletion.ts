@@ -33,7 +33,7 @@ export async function findHolds(
 }
 
 /**
- * Starts the grace period of a user, who may request this, as may the operator of the server. A clean-up after its end
+ * Starts the grace period of a user. The user may request this, or the operator of the server. A clean-up after its end
  * erases the user. Until then nothing changes for them. A repeated request does not restart the period. Returns the
  * reasons that prevent the erasure, such as a role as owner: clean-ups skip the user as long as they exist.
  */
