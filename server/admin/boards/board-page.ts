@@ -92,7 +92,7 @@ function flagsOfWindow(name: string, window: Window, now: Date) {
 }
 
 /** A time window. Null and undefined mean no bound. */
-export interface Window {
+interface Window {
   openAt?: Date | null | undefined;
   closeAt?: Date | null | undefined;
 }

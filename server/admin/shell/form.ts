@@ -2,7 +2,6 @@ import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { type Administration, AdministrationError } from '../../domain/administration.ts';
-import { DomainError } from '../../domain/domain-error.ts';
 import { charge, isExhausted } from '../../http/rate-limit.ts';
 import { oneLine } from '../../text/plain-text.ts';
 import { Refusal } from './refusal.ts';
@@ -28,26 +27,6 @@ export function fieldOf(sent: unknown, name: string): string {
 export function idFieldOf(sent: unknown, name: string): number | undefined {
   const text = fieldOf(sent, name);
   return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined;
-}
-
-/** The id in the path of a page, such as /admin/tokens/:id. Anything but an id is not found. */
-export function idIn({ params }: FastifyRequest, name = 'id'): number {
-  const id = idFieldOf(params, name);
-  if (id === undefined) throw new DomainError('not_found');
-  return id;
-}
-
-/** The word in the path of a page, such as a board's slug or a status's key. Anything else is not found. */
-export function wordIn({ params }: FastifyRequest, name: string): string {
-  const text = fieldOf(params, name);
-  if (!/^[a-z0-9_-]{1,63}$/.test(text)) throw new DomainError('not_found');
-  return text;
-}
-
-/** The notice of a page. The redirect after a form names it in the query. */
-export function noticeIn({ query }: FastifyRequest, notices: Readonly<Record<string, string>>): string | undefined {
-  const word = fieldOf(query, 'notice');
-  return Object.hasOwn(notices, word) ? notices[word] : undefined;
 }
 
 /** The reason why a form was refused. The page shows it above the form. */

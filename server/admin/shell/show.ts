@@ -25,7 +25,7 @@ export function showCount(count: number, one: string, several = `${one}s`): stri
 }
 
 /** A time for people and for programs. */
-export interface ShownTime {
+interface ShownTime {
   text: string;
   iso: string;
 }

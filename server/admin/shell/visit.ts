@@ -1,11 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import type { Administration } from '../../domain/administration.ts';
+import { DomainError } from '../../domain/domain-error.ts';
 import { type Place, placeOf } from '../../domain/pagination.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import { type Link, sendPage } from '../../pages/shell/page.ts';
 import type { Html } from '../../text/html.ts';
-import { fieldOf, idFieldOf, idIn, noticeIn, type Problem, problemOf, wordIn } from './form.ts';
+import { fieldOf, idFieldOf, type Problem, problemOf } from './form.ts';
 import { frameOf } from './frame.ts';
 import { pageOf } from './pages.ts';
 import { administer, nameAccount, pathIn, requireSession, sessionOf } from './session.ts';
@@ -124,13 +125,17 @@ export class Visit<Account extends AccountOfUser | undefined = AccountOfUser> {
   }
 
   /** The id in the path, such as /admin/tokens/:id. Throws not_found for anything else. */
-  id(name?: string): number {
-    return idIn(this.request, name);
+  id(name = 'id'): number {
+    const id = idFieldOf(this.request.params, name);
+    if (id === undefined) throw new DomainError('not_found');
+    return id;
   }
 
   /** The short name in the path, such as a board's slug. Throws not_found for anything else. */
   word(name: string): string {
-    return wordIn(this.request, name);
+    const text = fieldOf(this.request.params, name);
+    if (!/^[a-z0-9_-]{1,63}$/.test(text)) throw new DomainError('not_found');
+    return text;
   }
 
   /** An id in the query, such as the last one of the previous page. */
@@ -161,7 +166,7 @@ export class Visit<Account extends AccountOfUser | undefined = AccountOfUser> {
     { notices = {}, problem, status = problem?.status ?? 200 }: Words = {},
   ): Answer {
     const frame = this.request.browserSession ? frameOf(this.request, this.account, title) : { title };
-    const notice = this.isSent ? undefined : noticeIn(this.request, notices);
+    const notice = this.isSent ? undefined : new Map(Object.entries(notices)).get(this.parameter('notice'));
     const given = {
       path: (path: string) => this.path(path),
       accountName: this.account && shownName(this.account.name),
