@@ -1,9 +1,9 @@
 import type { Task } from 'graphile-worker';
 import nodemailer, { type NodemailerError } from 'nodemailer';
+import type { Logger } from 'pino';
 import type { Config } from '../../config.ts';
 import { mailboxOf } from '../../domain/users/canonical-address.ts';
 import type { Channel, Outcome } from '../channel.ts';
-import type { TaskDependencies } from '../dependencies.ts';
 
 export interface Mail {
   to: string;
@@ -69,7 +69,7 @@ export function buildMailer(config: MailConfig): Mailer | undefined {
 }
 
 /** Returns a wrapper for tasks that send mail. Without SMTP_URL such a task does nothing, and the first logs a warning. */
-export function requireMailer({ mailer, logger }: Pick<TaskDependencies, 'mailer' | 'logger'>) {
+export function requireMailer({ mailer, logger }: { mailer: Mailer | undefined; logger: Pick<Logger, 'warn'> }) {
   let isAbsenceLogged = false;
   return <Payload>(
     run: (mailer: Mailer, payload: Payload) => ReturnType<Task>,
