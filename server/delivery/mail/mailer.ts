@@ -1,6 +1,5 @@
 import type { Task } from 'graphile-worker';
 import nodemailer, { type NodemailerError } from 'nodemailer';
-import type { Logger } from 'pino';
 import type { Config } from '../../config.ts';
 import { mailboxOf } from '../../domain/users/canonical-address.ts';
 import type { Channel, Outcome } from '../channel.ts';
@@ -69,7 +68,13 @@ export function buildMailer(config: MailConfig): Mailer | undefined {
 }
 
 /** Returns a wrapper for tasks that send mail. Without SMTP_URL such a task does nothing, and the first logs a warning. */
-export function requireMailer({ mailer, logger }: { mailer: Mailer | undefined; logger: Pick<Logger, 'warn'> }) {
+export function requireMailer({
+  mailer,
+  logger,
+}: {
+  mailer: Mailer | undefined;
+  logger: { warn(message: string): void };
+}) {
   let isAbsenceLogged = false;
   return <Payload>(
     run: (mailer: Mailer, payload: Payload) => ReturnType<Task>,
