@@ -114,7 +114,7 @@ export async function endMail(admin: Administration, userId: number): Promise<vo
     .where('id', '=', userId)
     .where('notification_email', 'is not', null)
     .executeTakeFirst();
-  if (numUpdatedRows > 0n) admin.audit.record('user.updated', { user_id: userId, changed: ['notificationEmail'] });
+  if (numUpdatedRows > 0n) admin.audit.record('user.updated', { user_id: userId, changed: ['notification_email'] });
 }
 
 /** An entry in the payload of a mail_people job. All entries of a job belong to one account. */

@@ -4,6 +4,7 @@ import { mergeIdea } from '../../../server/domain/merging/merge-idea.ts';
 import { followIdea } from '../../../server/domain/notifications/followers.ts';
 import { buildUnsubscribeTokens } from '../../../server/domain/notifications/unsubscribe-token.ts';
 import { setIdeaStatus } from '../../../server/domain/statuses/set-idea-status.ts';
+import { readAudit } from '../../helpers/audit.ts';
 import { testClock } from '../../helpers/clock.ts';
 import { createMember, createWorld, insertIdea, type World } from '../../helpers/fixtures.ts';
 import { runJobs } from '../../helpers/jobs.ts';
@@ -137,6 +138,8 @@ describe('a one-click unsubscription', () => {
     expect(await addressOf(moderator)).toBeNull();
     expect(await addressOf(userId)).toBe('grace@example.com');
     expect(await followed()).toContain(ideaId);
+    const updates = readAudit(server.auditLines).filter(({ event }) => event === 'user.updated');
+    expect(updates.at(-1)).toMatchObject({ user_id: moderator, changed: ['notification_email'] });
   });
 
   test('one click with a body that is too large is refused', async () => {
