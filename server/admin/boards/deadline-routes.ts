@@ -2,6 +2,7 @@ import { AdministrationError } from '../../domain/administration.ts';
 import { updateBoard } from '../../domain/boards/edit-board.ts';
 import { BoardChangedError, requireBoardAsSeen } from '../../domain/boards/find-board.ts';
 import type { Problem } from '../shell/form.ts';
+import { cookieOptions } from '../shell/session.ts';
 import type { Route, Visit } from '../shell/visit.ts';
 import { boardPage, pathOnBoard } from './board-page.ts';
 import { changesOf, type DeadlineForm, readDeadlineForm, untouchedInOtherZone } from './deadline-form.ts';
@@ -66,11 +67,5 @@ function chosenZone(visit: Visit): string {
 }
 
 function rememberZone({ reply, server }: Visit, zone: string) {
-  reply.setCookie(zoneCookie, zone, {
-    path: '/admin',
-    httpOnly: true,
-    sameSite: 'lax',
-    secure: server.config.BASE_URL.startsWith('https:'),
-    maxAge: yearSeconds,
-  });
+  reply.setCookie(zoneCookie, zone, { ...cookieOptions(server.config), path: '/admin', maxAge: yearSeconds });
 }

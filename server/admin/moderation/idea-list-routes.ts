@@ -5,7 +5,6 @@ import { listModeratedBoards, type ModeratedBoard } from '../../domain/boards/li
 import { readBoard } from '../../domain/boards/read-board.ts';
 import { listIdeas } from '../../domain/ideas/list-ideas.ts';
 import type { IdeaView } from '../../domain/ideas/read-idea.ts';
-import { placeOf } from '../../domain/pagination.ts';
 import { presentIdea } from '../../pages/public-board/present-idea.ts';
 import { readQuery } from '../../pages/shell/query.ts';
 import { shortLine } from '../../text/plain-text.ts';
@@ -49,7 +48,7 @@ function showBoard(visit: Visit, boards: ModeratedBoard[], given: IdeasQuery & {
     const statusKey = board.statuses.find(({ key }) => key === given.status_key)?.key;
     const query = { ...given, status_key: statusKey };
     const { q, sort } = query;
-    const page = await listIdeas(op, { statusKey, q, sort, isPending: false }, placeOf(query, sort, ideasPerPage));
+    const page = await listIdeas(op, { statusKey, q, sort, isPending: false }, visit.place(sort, ideasPerPage));
     const kept = (changes: Partial<IdeasQuery> = {}) => parametersOf({ ...query, cursor: undefined, ...changes });
     const path = (changes: Partial<IdeasQuery>) => visit.path('/admin/ideas', kept(changes));
     const hasHidden = board.statuses.some(status => status.is_hidden);

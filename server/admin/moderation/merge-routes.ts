@@ -1,12 +1,11 @@
 import { z } from 'zod';
-import { text, word } from '../../../contract/text.ts';
+import { text } from '../../../contract/text.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { listIdeas } from '../../domain/ideas/list-ideas.ts';
 import { inTurnAlone, turnsOfMerge } from '../../domain/ideas/lock-ideas.ts';
 import { readIdea } from '../../domain/ideas/read-idea.ts';
 import { copyVotesAhead, mergeIdea, unmergeIdea } from '../../domain/merging/merge-idea.ts';
 import { previewMerge } from '../../domain/merging/preview-merge.ts';
-import { placeOf } from '../../domain/pagination.ts';
 import { readQuery } from '../../pages/shell/query.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { idFieldOf, type Problem } from '../shell/form.ts';
@@ -17,7 +16,7 @@ import { headingOfSearch, hiddenFieldsOf, ideaNumberIn, ideasPerPage, listedIdea
 import { linkTo } from './idea-page.ts';
 import { ideaPath, wayBack } from './way-back.ts';
 
-const MergeQuery = z.object({ q: text(0, 100).optional(), cursor: word(500).optional() });
+const MergeQuery = z.object({ q: text(0, 100).optional() });
 
 /** Merges an idea into another after a search and a preview, and undoes a merge after a question. */
 export const mergeRoutes: Route[] = [
@@ -73,12 +72,12 @@ function problemOfTarget(error: unknown): Problem {
 /** Searches for a target by its title. Ideas with the most votes come first. */
 async function showSearch(visit: Visit, problem?: Problem) {
   const id = visit.id();
-  const { q, cursor } = readQuery(MergeQuery, visit.request.query);
+  const { q } = readQuery(MergeQuery, visit.request.query);
   const { source, page } = await actOnIdea(visit, id, async op => {
     const idea = await readIdea(op, id);
     if (!idea) throw new DomainError('not_found');
     const filter = { q, sort: 'top', isPending: false } as const;
-    return { source: idea, page: await listIdeas(op, filter, placeOf({ cursor }, filter.sort, ideasPerPage)) };
+    return { source: idea, page: await listIdeas(op, filter, visit.place(filter.sort, ideasPerPage)) };
   });
   const path = `${ideaPath(id)}/merge`;
   const data = {

@@ -84,7 +84,8 @@ export function addressRoutes(
   /** Mails a link to an address. Returns false if the user has the address already. */
   async function ask(visit: OwnVisit, field: AddressField, address: string): Promise<boolean> {
     const userId = visit.user.id;
-    if (config.SMTP_URL === undefined) throw new FormProblem(409, 'This server sends no mail');
+    if (config.SMTP_URL === undefined)
+      throw new FormProblem(409, 'This server sends no mail. Ask its operator to change the address');
     const charged = await throttle.chargeAddressLink(visit.request, visit.reply, userId, address);
     let isAsked = false;
     try {
