@@ -1,4 +1,4 @@
-/** Creates the next migration: npm run migration:new add_a_column. --directory DIR selects the migrations of an extension. */
+/** Creates the next migration: npm run migration:new add_a_column. --directory DIR is for an extension. */
 import { mkdir, rmdir, writeFile } from 'node:fs/promises';
 import { basename, join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';

@@ -1,6 +1,6 @@
 /**
- * Makes contract/openapi.json the released document, the base of later comparisons. The version in contract/openapi/info.ts
- * must be raised first. The changes decide which part of it.
+ * Makes contract/openapi.json the released document, the base of later comparisons. The version in
+ * contract/openapi/info.ts must be raised first. The changes decide which part of it.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { compareDocuments, formats, isRaisedBy, parseDocument, requiredBump } from './openapi-diff/main.ts';

@@ -24,8 +24,8 @@ function readRequests(token: string): [HostileRequest, HostileRequest] {
 }
 
 /**
- * Sends one hostile request at a time, and compares its CPU time with a plain 404. Also compares a rate-limited request with
- * the same request when it is served.
+ * Sends one hostile request at a time, and compares its CPU time with a plain 404. Also compares a rate-limited request
+ * with the same request when it is served.
  */
 export async function run(
   stage: Stage,

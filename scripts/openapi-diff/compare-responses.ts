@@ -43,8 +43,8 @@ export function compareResponses(place: Place, operations: Pair): void {
 }
 
 /**
- * Compares statuses with their own responses now, which earlier shared the response of their class or the default. An error
- * key is gone only if each of them lacks it and the shared response is gone, too.
+ * Compares statuses with their own responses now, which earlier shared the response of their class or the default. An
+ * error key is gone only if each of them lacks it and the shared response is gone, too.
  */
 function compareParts(place: Place, cover: Located, parts: readonly [string, Located][], isCoverLeft: boolean): void {
   const { comparison } = place;

@@ -5,7 +5,7 @@ import { readShape } from './schema/read-shape.ts';
 import { writeSchema } from './schema/write-schema.ts';
 import { quote } from './sentence.ts';
 
-/** Compares the names of schemas. They are not in requests or responses, but generated clients take type names from them. */
+/** Compares the names of schemas. Generated clients take type names from them, but requests do not contain them. */
 export function compareSchemaNames(comparison: Comparison): void {
   const { base, head } = comparison;
   const [had, has] = [base, head].map(({ root }) => childOf(childOf(root, 'components'), 'schemas'));

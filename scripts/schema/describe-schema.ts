@@ -6,8 +6,9 @@ const header = `-- The whole schema, for reading. The migrations create it, and 
 `;
 
 /**
- * Writes the schema `public` as SQL that creates it. Tables are in alphabetical order, except that each follows the tables
- * that it references. PostgreSQL writes expressions, constraints and functions, so equal schemas give equal texts.
+ * Writes the schema `public` as SQL that creates it. Tables are in alphabetical order, except that each follows the
+ * tables that it references. PostgreSQL writes expressions, constraints and functions, so equal schemas give equal
+ * texts.
  */
 export async function describeSchema(client: pg.Client): Promise<string> {
   await refuseUnknownObjects(client);

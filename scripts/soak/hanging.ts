@@ -17,8 +17,8 @@ const longestMailMs = 5_000;
 const patienceMs = 60_000;
 
 /**
- * Gives one account a hundred endpoints that never answer, and measures the delays of another account's webhook and mail. It
- * deletes both accounts afterwards, because the ledger does not have them.
+ * Gives one account a hundred endpoints that never answer, and measures the delays of another account's webhook and
+ * mail. It deletes both accounts afterwards, because the ledger does not have them.
  */
 export async function measureHanging(deployment: Deployment, smtp: SmtpReceiver): Promise<HangingFigures> {
   const { query } = deployment;

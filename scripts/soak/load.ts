@@ -23,8 +23,8 @@ const statuses = ['open', 'planned', 'in_progress', 'done', 'declined'];
 const pauseMs = 100;
 
 /**
- * Sends requests of all kinds for an actor, one after the other, until the load ends. Only the actor itself changes its ideas,
- * so their expected state is known at each moment.
+ * Sends requests of all kinds for an actor, one after the other, until the load ends. Only the actor itself changes its
+ * ideas, so their expected state is known at each moment.
  */
 export async function runLoad(actor: Actor, options: LoadOptions) {
   const own: KnownIdea[] = [];

@@ -1,28 +1,17 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import { parseArgs } from 'node:util';
+import { Command } from 'commander';
 import { describeSoak, replaceSection } from './results.ts';
 import { runSoak } from './run-soak.ts';
 
-const usage = `Usage: npm run soak -- [options]
-
-Runs two servers and a worker under steady load. Restarts PostgreSQL twice, once after kill -9, and each process once.
-Then every acknowledged write must exist exactly once, and every event must have been delivered. Writes the figures to
-test/RESULTS.md. Needs 2 cores and about 1 GB of memory.
-
-  --minutes M   the duration of the load (10)
-  --help        print this text
-`;
-
 const resultsFile = new URL('../../test/RESULTS.md', import.meta.url);
 
-const { values } = parseArgs({
-  options: { minutes: { type: 'string', default: '10' }, help: { type: 'boolean', default: false } },
-});
-if (values.help) {
-  process.stdout.write(usage);
-  process.exit(0);
-}
-const minutes = Number(values.minutes);
+const { minutes } = new Command('npm run soak --')
+  .description(
+    'Runs two servers and a worker under steady load. Restarts PostgreSQL twice, once after kill -9, and each process once. Then every acknowledged write must exist exactly once, and every event must have been delivered. Writes the figures to test/RESULTS.md. Needs 2 cores and about 1 GB of memory.',
+  )
+  .option('--minutes <M>', 'the duration of the load', Number, 10)
+  .parse()
+  .opts<{ minutes: number }>();
 if (!(minutes >= 0.5)) throw new Error('--minutes must be a number from 0.5');
 
 const stopping = new AbortController();

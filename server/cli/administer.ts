@@ -39,8 +39,8 @@ export interface Installation {
 const poolSize = 3;
 
 /**
- * Runs work on the installation's database. Fails if migrations are pending: to apply them here would change the database
- * under a server of another version.
+ * Runs work on the installation's database. Fails if migrations are pending: to apply them here would change the
+ * database under a server of another version.
  */
 export async function withInstallation<T>(work: (installation: Installation) => Promise<T>): Promise<T> {
   const config = loadConfig();

@@ -36,9 +36,11 @@ async function preview(output: OutputOptions) {
 }
 
 async function run(output: OutputOptions) {
-  const report = await withInstallation(installation => runOn(installation, line => sayUnlessJson(output, line)));
-  if (output.json) print(output, report, String);
-  else sayUnlessJson(output, summaryOf(report));
+  const say = (line: string) => {
+    if (!output.json) process.stdout.write(`${line}\n`);
+  };
+  const report = await withInstallation(installation => runOn(installation, say));
+  print(output, report, summaryOf);
   if (report.failed.length > 0) process.exitCode = 1;
 }
 
@@ -78,10 +80,6 @@ async function runOn(
     },
   });
   return { ...report, is_another_running: !isAlone };
-}
-
-function sayUnlessJson({ json }: OutputOptions, line: string) {
-  if (!json) process.stdout.write(`${line}\n`);
 }
 
 function summaryOf({ is_another_running, accounts, users, skipped, failed }: CleanUpReport): string {

@@ -198,7 +198,7 @@ export function parseTime(text: string): Date {
   throw new InvalidArgumentError('It must be an RFC 3339 time, such as 2026-03-14T09:00:00Z.');
 }
 
-/** The word for no value. Commander turns a parser's null into an empty text, so nullForNone() converts the word later. */
+/** The word for no value. It is converted late, because commander turns a null of a parser into an empty text. */
 type None = 'none';
 
 export function parseTimeOrNone(text: string): Date | None {

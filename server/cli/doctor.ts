@@ -83,8 +83,8 @@ function diagnoseDatabase(url: string, config: Config, { extensions }: KnownExte
 }
 
 /**
- * Checks the settings. Invalid ones get their defaults for the remaining checks. There is no config if the setting of the
- * database itself is invalid.
+ * Checks the settings. Invalid ones get their defaults for the remaining checks. There is no config if the setting of
+ * the database itself is invalid.
  */
 function diagnoseSettings(environment: NodeJS.ProcessEnv): { findings: Finding[]; config: Config | undefined } {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));

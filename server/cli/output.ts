@@ -49,7 +49,7 @@ function cellOf<Row>(row: Row, column: Column<Row>): Cell {
   return typeof cell === 'function' ? cell(row) : (row[cell] as Cell);
 }
 
-/** Removes line breaks and control characters. A title with control characters could take over the operator's terminal. */
+/** Removes line breaks and control characters, which could take over the operator's terminal. */
 export function oneLine(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: a terminal must not get these characters.
   return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]+/g, ' ');

@@ -11,9 +11,9 @@ interface ClientInternals {
 const closeLimitMs = 1_000;
 
 /**
- * A client that closes its connection in two cases. After a query timeout, a late answer would go to the next query. After
- * a failover, the former primary accepts no writes. Emits 'answer lost' if the connection broke during a query, which
- * PostgreSQL may have executed.
+ * A client that closes its connection in two cases. After a query timeout, a late answer would go to the next query.
+ * After a failover, the former primary accepts no writes. Emits 'answer lost' if the connection broke during a query,
+ * which PostgreSQL may have executed.
  */
 export class FailFastClient extends pg.Client {
   // biome-ignore lint/suspicious/noExplicitAny: pg overloads query in ways that no single signature can state.

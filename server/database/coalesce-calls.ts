@@ -24,7 +24,7 @@ export function coalesceCalls<Item, Result>(
   return coalesce(calls => settle(calls, run), limits);
 }
 
-/** Like coalesceCalls, but calls `run` once for each account of a batch. An error affects only the calls of its account. */
+/** Like coalesceCalls, but calls `run` for each account of a batch. An error affects only one account. */
 export function coalesceCallsByAccount<Item extends { accountId: number }, Result>(
   run: (accountId: number, items: Item[]) => Promise<Result[]>,
   limits?: Coalescing,

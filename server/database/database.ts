@@ -67,8 +67,8 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   });
   let isClosing = false;
   for (const one of [pool, reserve]) {
-    // An 'error' event without a listener ends the process. The pool emits one if PostgreSQL drops an idle connection. A
-    // client in use also emits one, and its query fails.
+    // An 'error' event without a listener ends the process. The pool emits one if PostgreSQL drops an idle connection.
+    // A client in use also emits one, and its query fails.
     one.on('error', error => {
       if (!isClosing) options.logger.warn({ err: error }, 'lost an idle connection to PostgreSQL');
     });
@@ -111,7 +111,7 @@ function queryOf(pool: pg.Pool): Queryable['query'] {
   return (query, values) => withRetries(async () => (await pool.query(configOf(query, values))).rows);
 }
 
-/** Deadlock and serialization failure: PostgreSQL rolled the transaction back. A single statement is a transaction, too. */
+/** Deadlock and serialization failure. PostgreSQL rolled back the transaction or the single statement. */
 const retryableCodes = ['40P01', '40001'];
 /** When sixty clients merged and unmerged six ideas at once, a quarter of the unmerges failed at first. */
 const maxTries = 10;
@@ -218,8 +218,8 @@ function databaseName(url: string): string {
 }
 
 /**
- * Stores each new entity by its whole primary key. MikroORM 7.2 stores it by the generated id alone. It then forgets all
- * but one of the entities that a flush creates, and inserts that one again instead of removing it.
+ * Stores each new entity by its whole primary key. MikroORM 7.2 stores it by the generated id alone. It then forgets
+ * all but one of the entities that a flush creates, and inserts that one again instead of removing it.
  */
 const completeKeys: EventSubscriber = {
   afterCreate({ entity, em, meta }) {

@@ -63,7 +63,8 @@ const tryLock = sql(
 
 /**
  * Makes the session the only one that migrates, until it ends. It polls for the lock, because a session that waits in
- * PostgreSQL holds a snapshot. A `create index concurrently` of the lock's holder would wait for the end of that snapshot.
+ * PostgreSQL holds a snapshot. A `create index concurrently` of the lock's holder would wait for the end of that
+ * snapshot.
  */
 export async function lockMigrations(client: pg.Client, options: LockOptions = {}): Promise<void> {
   const { waitMs = 600_000, noticeMs = 2_000, onWait } = options;
@@ -116,8 +117,8 @@ export interface TableLockOptions {
 }
 
 /**
- * Requests queue behind a migration that waits for a table lock. Therefore the migration gives up before they time out, and
- * tries again: 25 times in a minute and a half.
+ * Requests queue behind a migration that waits for a table lock. Therefore the migration gives up before they time out,
+ * and tries again: 25 times in a minute and a half.
  */
 const defaults = { lockTimeoutMs: 500, tries: 25, pauseMs: 3_000 };
 
@@ -162,7 +163,7 @@ const busyTables =
 
 const transactionHint = '. Add the line "-- no transaction" at the top of the file';
 
-/** Runs the statements of a file one by one, because PostgreSQL runs statements that arrive together in a transaction. */
+/** Runs the statements one by one. PostgreSQL would run statements that arrive together in a transaction. */
 async function applyStatements(client: pg.Client, file: MigrationFile) {
   const statements = file.sql.split(/^-- next statement$/m);
   for (const [index, sql] of statements.entries()) {

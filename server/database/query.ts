@@ -48,9 +48,9 @@ export function listQueries(): readonly Query<never, unknown>[] {
 }
 
 /**
- * Defines a query that is compiled on first use and prepared once on each connection. The name is unique in the program.
- * Only the arguments become parameters. A constant becomes a literal, so that PostgreSQL can plan with its value. Therefore
- * pass client input only as arguments.
+ * Defines a query that is compiled on first use and prepared once on each connection. The name is unique in the
+ * program. Only the arguments become parameters. A constant becomes a literal, so that PostgreSQL can plan with its
+ * value. Therefore pass client input only as arguments.
  */
 export function query<Values, Output>(
   name: string,
@@ -70,16 +70,15 @@ export function defineQuery<Values, Row>(
   compile: () => { text: string; argumentNames: readonly string[] },
 ): Query<Values, Row> {
   let compiled: ReturnType<typeof compile> | undefined;
+  const read = () => (compiled ??= compile());
   const defined: Query<Values, Row> = {
     name,
     isPrepared,
     get text() {
-      compiled ??= compile();
-      return compiled.text;
+      return read().text;
     },
     get argumentNames() {
-      compiled ??= compile();
-      return compiled.argumentNames;
+      return read().argumentNames;
     },
   };
   definedQueries.push(defined as Query<never, unknown>);

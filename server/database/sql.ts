@@ -28,8 +28,8 @@ export function declarationOf(name: string): Declaration | undefined {
 }
 
 /**
- * Defines a query in SQL that query() cannot express: function calls, advisory locks, system catalogs, and plans that need
- * an exact text. `$ideaId` in the text is the argument `ideaId`.
+ * Defines a query in SQL that query() cannot express: function calls, advisory locks, system catalogs, and plans that
+ * need an exact text. `$ideaId` in the text is the argument `ideaId`.
  */
 export function sql<Arguments extends SqlTypes, Row extends SqlTypes>(
   name: string,

@@ -20,8 +20,8 @@ class LockNotFreeError extends Error {
 }
 
 /**
- * Bounds the connections that wait for one row: more work on the row waits here and holds no connection. All work together
- * gets a part of the pool, so that reads always find a connection.
+ * Bounds the connections that wait for one row: more work on the row waits here and holds no connection. All work
+ * together gets a part of the pool, so that reads always find a connection.
  */
 export function buildTurns({ width, total, patienceMs }: TurnOptions): InTurn {
   const places = new Map<string, Places>();

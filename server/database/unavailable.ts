@@ -66,8 +66,8 @@ export function isLockNotFree(error: unknown): boolean {
 }
 
 /**
- * Whether PostgreSQL refuses writes because it is a standby, such as the former primary after a failover. A standby also
- * refuses to read the rate limits, because their table is unlogged.
+ * Whether PostgreSQL refuses writes because it is a standby, such as the former primary after a failover. A standby
+ * also refuses to read the rate limits, because their table is unlogged.
  */
 export function isReadOnly(error: unknown): boolean {
   return causesOf(error).some(
@@ -77,7 +77,7 @@ export function isReadOnly(error: unknown): boolean {
   );
 }
 
-/** Lists the error and its causes. A host name with several addresses fails with one error for each; the first is enough. */
+/** Lists the error and its causes. Of the errors for several addresses of one host name, the first is enough. */
 function causesOf(error: unknown): Error[] {
   const causes: Error[] = [];
   let cause = error;

@@ -58,8 +58,8 @@ export interface DemoData {
 }
 
 /**
- * Reads the data that `npm start` puts into an empty database. Only that start reads the files. Fieldwren is an invented
- * product: scheduling, quotes and invoices for small crews.
+ * Reads the data that `npm start` puts into an empty database. Only that start reads the files. Fieldwren is an
+ * invented product: scheduling, quotes and invoices for small crews.
  */
 export function readDemoData(): DemoData {
   return {

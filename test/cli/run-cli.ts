@@ -19,9 +19,9 @@ let resident: ChildProcess | undefined;
 let last: Promise<unknown> = Promise.resolve();
 
 /**
- * Runs a command with only the given settings, in a process that all commands share: separate processes would make these
- * tests five times as long. process.test.ts compares both. Commands run one after the other. Modules that a setting loads
- * stay loaded: use runCliProcess if that matters.
+ * Runs a command with only the given settings, in a process that all commands share: separate processes would make
+ * these tests five times as long. process.test.ts compares both. Commands run one after the other. Modules that a
+ * setting loads stay loaded: use runCliProcess if that matters.
  */
 export function runCli(settings: Record<string, string>, ...parameters: string[]): Promise<CliResult> {
   const result = last.then(() => runResident({ settings: withPath(settings), parameters }));

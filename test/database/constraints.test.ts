@@ -627,8 +627,9 @@ test('every constraint of the schema is in the list of tested constraints', asyn
     order by 1`);
   const tested = promises.map(({ constraint }) => constraint);
   const others = names.map(({ name }) => name).filter(name => !tested.includes(name));
-  // api_tokens_id_key finds a token by its id, and statuses_board_id_id_key serves a foreign key with board and status. The
-  // previous version needs unique keys of idempotency keys and notifications without the account. The others are tested below.
+  // api_tokens_id_key finds a token by its id, and statuses_board_id_id_key serves a foreign key with board and status.
+  // The previous version needs unique keys of idempotency keys and notifications without the account. The others are
+  // tested below.
   expect(others).toEqual([
     'api_tokens_id_key',
     'idempotency_keys_token_id_path_key_key',

@@ -21,7 +21,9 @@ async function statementsBefore(): Promise<(name: string) => Query<Values, Row>>
   };
 }
 
-/** Two accounts with equal boards. Idea 2 of each is merged into idea 1. Account 1 has a webhook and a stored answer. */
+/**
+ * Two accounts with equal boards. Idea 2 of each is merged into idea 1. Account 1 has a webhook and a stored answer.
+ */
 const oldData = `
   insert into users (email, name) values ('ada@example.com', 'Ada'), ('jun@example.com', 'Jun');
   insert into accounts (slug, name) values ('acme', 'Acme'), ('other', 'Other');

@@ -5,8 +5,9 @@ import { answerCalls, readUsage } from '../answer-calls.ts';
 import * as sql from './statements.ts';
 
 /**
- * The floor: a minimal server with the same stack and answers. It has Fastify, pg with prepared SQL, the lookup of the token
- * hash, one rate limit, the query and JSON. It has no limit per address, ETag, request id, log, validation or error body.
+ * The floor: a minimal server with the same stack and answers. It has Fastify, pg with prepared SQL, the lookup of the
+ * token hash, one rate limit, the query and JSON. It has no limit per address, ETag, request id, log, validation or
+ * error body.
  */
 const limit = 1_000_000_000;
 const readWindowMs = 60_000;

@@ -67,8 +67,8 @@ export const listIdeas = `
 export const castVote = 'select up_count, down_count from floor_vote($1, $2, $3, $4, $5)';
 
 /**
- * The vote without the product's rules: no error keys and no merged votes. It is a function, because in read committed only
- * a new statement sees the commits during the wait for the lock.
+ * The vote without the product's rules: no error keys and no merged votes. It is a function, because in read committed
+ * only a new statement sees the commits during the wait for the lock.
  */
 export const defineVote = `
 create or replace function floor_vote(

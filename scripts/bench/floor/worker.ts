@@ -6,8 +6,8 @@ import { buildOutgoingRequests } from '../../../server/outgoing/outgoing-request
 import { answerCalls, readUsage } from '../answer-calls.ts';
 
 /**
- * A minimal sender: graphile-worker with a task that posts. It does not read, sign or record anything and keeps no order.
- * `plain` has the default settings of graphile-worker, `tuned` those of our worker.
+ * A minimal sender: graphile-worker with a task that posts. It does not read, sign or record anything and keeps no
+ * order. `plain` has the default settings of graphile-worker, `tuned` those of our worker.
  */
 const config = loadConfig({
   WORKER_CONCURRENCY: process.env.WORKER_CONCURRENCY,

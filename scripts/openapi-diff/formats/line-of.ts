@@ -1,4 +1,4 @@
-/** Returns the line of a JSON pointer in a JSON text, starting at 1. If the target is missing, returns its parent's line. */
+/** Returns the line of a JSON pointer in a JSON text, from 1. A missing target has the line of its parent. */
 export function lineOf(text: string, pointer: string): number {
   const path = pointer
     .split('/')

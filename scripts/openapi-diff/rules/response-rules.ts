@@ -1,8 +1,9 @@
 import { nothingToDo as nothing, type Rule } from './rule.ts';
 
 /**
- * Rules for schemas of received data: response bodies and headers, and webhooks. The new server may only send values that an
- * old client expects. So widening breaks clients. If only a strict client notices, such as with a new enum value, it is risky.
+ * Rules for schemas of received data: response bodies and headers, and webhooks. The new server may only send values
+ * that an old client expects. So widening breaks clients. If only a strict client notices, such as with a new enum
+ * value, it is risky.
  */
 export const responseRules = {
   'response-field-removed': {

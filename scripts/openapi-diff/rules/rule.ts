@@ -1,6 +1,6 @@
 /**
- * The effect of a change on clients. `breaking`: a correct client stops working. `risky`: some clients may stop working.
- * `additive`: no client has to change.
+ * The effect of a change on clients. `breaking`: a correct client stops working. `risky`: some clients may stop
+ * working. `additive`: no client has to change.
  */
 export const levels = ['breaking', 'risky', 'additive'] as const;
 export type Level = (typeof levels)[number];

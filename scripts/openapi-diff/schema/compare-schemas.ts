@@ -39,7 +39,7 @@ export function compareSchemas(comparison: SchemaComparison, site: Site, base: F
   if (walk.found === 0) for (const key of walk.times.keys()) comparison.equal.add(key);
 }
 
-/** The maximum number of visits of one pair in a walk. A visit names a field, but widely shared schemas have too many. */
+/** The maximum number of visits of one pair in a walk. Widely shared schemas have too many fields to name. */
 const mostTimes = 16;
 
 function enter(walk: Walk, around: Step, site: Site, base: Fragment, head: Fragment): void {
@@ -81,8 +81,8 @@ function stepOf(site: Site, base: Shape, head: Shape): Step {
 }
 
 /**
- * Checks the walk with the library. If the walk found nothing severe, the library must agree. Otherwise it must agree about
- * the remaining parts.
+ * Checks the walk with the library. If the walk found nothing severe, the library must agree. Otherwise it must agree
+ * about the remaining parts.
  */
 function audit(walk: Walk, step: Step): void {
   if (step.isExplained || step.parts.size > 0) {

@@ -14,8 +14,8 @@ const known = new Map<string, boolean>();
  *
  * The library alone is not sufficient: it returns only one bit, ignores formats and readOnly, reports a merged allOf as
  * narrower, and ignores unevaluatedProperties. Therefore its schemas have these parts resolved, and it is used only for
- * keywords without a rule and as a check of the walk. Like us, it accepts a new optional field of a request, because no client
- * sends undescribed fields.
+ * keywords without a rule and as a check of the walk. Like us, it accepts a new optional field of a request, because no
+ * client sends undescribed fields.
  */
 export function isCompatible(direction: Direction, base: JsonObject, head: JsonObject): boolean {
   const [baseText, headText] = [canonicalText(base), canonicalText(head)];

@@ -2,8 +2,8 @@ import { byFirst, canonicalText } from '../json.ts';
 import type { Kind, Shape, Size } from './shape.ts';
 
 /**
- * Normalizes alternatives. Each has one type, and lists of values are merged into one list. If all types differ, they become
- * one schema, because each keyword concerns only one type.
+ * Normalizes alternatives. Each has one type, and lists of values are merged into one list. If all types differ, they
+ * become one schema, because each keyword concerns only one type.
  */
 export function joinVariants(variants: readonly Shape[]): Shape[] {
   const pieces = variants.filter(({ kinds }) => kinds.size > 0).flatMap(split);

@@ -20,8 +20,8 @@ export interface Limit {
 }
 
 /**
- * The normalized form of a schema: references are resolved, `allOf` is merged, `const` is a list of one value, and null beside
- * one alternative is one of its types. Equivalent schemas have equal shapes.
+ * The normalized form of a schema: references are resolved, `allOf` is merged, `const` is a list of one value, and null
+ * beside one alternative is one of its types. Equivalent schemas have equal shapes.
  */
 export interface Shape {
   /** The place of the schema, after its reference. */

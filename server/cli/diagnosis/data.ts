@@ -104,24 +104,18 @@ async function diagnoseTokens(db: Kysely<Tables>): Promise<Finding[]> {
     .where('t.kind', '=', 'api')
     .orderBy('t.id')
     .execute();
-  const findings = rows.flatMap(({ id, name, account, expires_at, expires_soon, has_board }) => [
-    ...(expires_at !== null && expires_soon
-      ? [
-          warning(
-            `The token ${id} (${name}) of ${account} expires at ${new Date(expires_at).toISOString()}`,
-            `Give its user a new one: ${invocation} token create --account ${account} --name ...`,
-          ),
-        ]
-      : []),
-    ...(has_board
-      ? []
-      : [
-          warning(
-            `The token ${id} (${name}) of ${account} grants no board, so every request with it is refused`,
-            `Revoke it: ${invocation} token revoke ${id} --account ${account}`,
-          ),
-        ]),
-  ]);
+  const findings: Finding[] = [];
+  for (const { id, name, account, expires_at, expires_soon, has_board } of rows) {
+    const token = `The token ${id} (${name}) of ${account}`;
+    if (expires_at !== null && expires_soon) {
+      const remedy = `Give its user a new one: ${invocation} token create --account ${account} --name ...`;
+      findings.push(warning(`${token} expires at ${new Date(expires_at).toISOString()}`, remedy));
+    }
+    if (!has_board) {
+      const remedy = `Revoke it: ${invocation} token revoke ${id} --account ${account}`;
+      findings.push(warning(`${token} grants no board, so every request with it is refused`, remedy));
+    }
+  }
   return findings.length > 0 ? findings : [ok(`Every token has a board and none expires soon (${rows.length} in use)`)];
 }
 

@@ -5,16 +5,10 @@ export interface Finding {
   remedy: string | null;
 }
 
-export function ok(what: string): Finding {
-  return { level: 'ok', what, remedy: null };
-}
+export const ok = (what: string): Finding => ({ level: 'ok', what, remedy: null });
 
 /** A problem that will grow, or that may be intended. */
-export function warning(what: string, remedy: string): Finding {
-  return { level: 'warning', what, remedy };
-}
+export const warning = (what: string, remedy: string): Finding => ({ level: 'warning', what, remedy });
 
 /** A problem that keeps the server from working correctly. */
-export function error(what: string, remedy: string): Finding {
-  return { level: 'error', what, remedy };
-}
+export const error = (what: string, remedy: string): Finding => ({ level: 'error', what, remedy });

@@ -6,8 +6,8 @@ import { dirname, join } from 'node:path';
 const unfinished = /\.idea-board-new-(\d+)-[0-9a-f]{8}$/;
 
 /**
- * Creates a directory completely or not at all: `fill` works on a sibling, which is then renamed to `target`. Returns false
- * if `target` exists by then, for example because another process was faster.
+ * Creates a directory completely or not at all: `fill` works on a sibling, which is then renamed to `target`. Returns
+ * false if `target` exists by then, for example because another process was faster.
  */
 export async function buildDirectory(target: string, fill: (directory: string) => Promise<void>): Promise<boolean> {
   await removeAbandoned(dirname(target));

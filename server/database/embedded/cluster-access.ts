@@ -20,8 +20,8 @@ import {
 const run = promisify(execFile);
 
 /**
- * Returns the password of the application role. It is stored outside the cluster, because every process of PostgreSQL's user
- * can read the cluster.
+ * Returns the password of the application role. It is stored outside the cluster, because every process of PostgreSQL's
+ * user can read the cluster.
  */
 export async function loadPassword(dataDir: string, runAs?: UserIds): Promise<string> {
   const file = join(dataDir, 'postgres.password');
@@ -46,8 +46,8 @@ export interface StoppedCluster {
 }
 
 /**
- * Sets the roles, the password and the access rules of a stopped cluster. It is safe to repeat after an interruption, because
- * pg_hba.conf is written last. Returns false if another process uses the cluster.
+ * Sets the roles, the password and the access rules of a stopped cluster. It is safe to repeat after an interruption,
+ * because pg_hba.conf is written last. Returns false if another process uses the cluster.
  */
 export async function secureCluster(
   cluster: StoppedCluster,
@@ -65,7 +65,7 @@ export async function secureCluster(
   return true;
 }
 
-/** The fingerprint ties the file to the password. After a copy of the cluster or a lost password, it no longer matches. */
+/** After a copy of the cluster or a lost password, the fingerprint differs. Then the cluster is secured again. */
 function describeAccess(password: string): string {
   const fingerprint = createHash('sha256').update(password).digest('hex').slice(0, 16);
   return `# Written by Idea-Board, which restores it at each start. Password: ${fingerprint}
@@ -75,8 +75,9 @@ host all all all scram-sha-256
 }
 
 /**
- * Old versions trusted every client and used initdb's superuser as the application role. PostgreSQL cannot demote that role,
- * so it gets another name, and a new role gets the old name. The superuser has no password, so nobody can connect as it.
+ * Old versions trusted every client and used initdb's superuser as the application role. PostgreSQL cannot demote that
+ * role, so it gets another name, and a new role gets the old name. The superuser has no password, so nobody can connect
+ * as it.
  */
 function arrangeRoles(password: string): string {
   return `do $$
@@ -101,8 +102,8 @@ end $$;
 }
 
 /**
- * Transfers the database and its objects from the superuser to the application role. Extensions stay, because PostgreSQL
- * cannot change their owner. 16384 is the first id of objects that initdb did not create.
+ * Transfers the database and its objects from the superuser to the application role. Extensions stay, because
+ * PostgreSQL cannot change their owner. 16384 is the first id of objects that initdb did not create.
  */
 const transferDatabase = `do $$
 declare
@@ -139,8 +140,8 @@ end $$;
 `;
 
 /**
- * Runs one statement as the superuser, in PostgreSQL's single-user mode. Nobody can connect meanwhile, and the lock on the
- * directory excludes servers.
+ * Runs one statement as the superuser, in PostgreSQL's single-user mode. Nobody can connect meanwhile, and the lock on
+ * the directory excludes servers.
  */
 export async function runAlone(
   { directory, runAs }: StoppedCluster,
@@ -165,6 +166,6 @@ export async function runAlone(
     if (stderr.includes(`database "${applicationName}" does not exist`)) return 'done';
     // The error's own message could contain the statement with the password.
     const reason = pickReason(stderr) ?? message.split('\n')[0];
-    throw new EmbeddedPostgresError('failed', `PostgreSQL in ${directory} cannot be secured: ${reason}`);
+    throw new EmbeddedPostgresError(`PostgreSQL in ${directory} cannot be secured: ${reason}`);
   }
 }

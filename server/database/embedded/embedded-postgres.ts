@@ -27,13 +27,13 @@ export interface EmbeddedPostgres {
   /** The application's database, for `pg`. The host is the directory of a socket. */
   connection: { host: string; port: number; user: string; password: string; database: string };
   /**
-   * `postgresql://idea_board:<password>@%2Ftmp%2F<directory>:5432/<database>?sslmode=disable`, for pg, psql and MikroORM.
-   * The host is the encoded directory, because `new URL` refuses an empty host with `?host=`.
+   * `postgresql://idea_board:<password>@%2Ftmp%2F<directory>:5432/<database>?sslmode=disable`, for pg, psql and
+   * MikroORM. The host is the encoded directory, because `new URL` refuses an empty host with `?host=`.
    */
   url(database?: string): string;
   /** Whether stop() also stops PostgreSQL. */
   readonly isOwner: boolean;
-  /** Stops the PostgreSQL of an owner and waits for its end. It ends the remaining sessions. */
+  /** Stops the PostgreSQL of an owner and waits for its end. Close the pools first, because it ends all sessions. */
   stop(): Promise<void>;
 }
 
@@ -117,7 +117,7 @@ async function prepareCluster(dataDir: string, binaries: PostgresBinaries, isDur
 async function requireOwnership(session: Session<boolean>, dataDir: string): Promise<Session<boolean>> {
   if (session.outcome) return session;
   await session.client.end();
-  throw new EmbeddedPostgresError('in_use', `another Idea-Board server is using ${dataDir}`);
+  throw new EmbeddedPostgresError(`another Idea-Board server is using ${dataDir}`, { code: 'in_use' });
 }
 
 interface Session<Outcome> {
@@ -158,7 +158,6 @@ async function openSession<Outcome>(
         if (postmaster.child !== undefined) await stopPostmaster(postmaster, cluster);
         const reason = (error as Error).message;
         throw new EmbeddedPostgresError(
-          'failed',
           `PostgreSQL (process ${found.pid}) runs in ${cluster.dataDir} but does not serve: ${reason}`,
           { cause: error },
         );
@@ -208,8 +207,8 @@ async function lockCluster(client: Client): Promise<boolean> {
 const relockIntervalMs = 250;
 
 /**
- * Holds the lock as long as PostgreSQL runs. The lock ends with its session, and all sessions end if one backend crashes. Then
- * it takes the lock again.
+ * Holds the lock as long as PostgreSQL runs. The lock ends with its session, and all sessions end if one backend
+ * crashes. Then it takes the lock again.
  */
 function keepOwnership(first: Client, postmaster: Postmaster, password: string) {
   let isHeld = true;
@@ -262,6 +261,6 @@ async function useDataDir<Result>(dataDir: string, use: () => Promise<Result>): 
   } catch (error) {
     if (error instanceof EmbeddedPostgresError) throw error;
     const message = `cannot keep a database in ${dataDir}: ${(error as Error).message}`;
-    throw new EmbeddedPostgresError('failed', message, { cause: error });
+    throw new EmbeddedPostgresError(message, { cause: error });
   }
 }

@@ -40,7 +40,6 @@ function findPackageDirectory() {
     return dirname(dirname(entry));
   } catch (error) {
     throw new EmbeddedPostgresError(
-      'unavailable',
       `no embedded PostgreSQL is installed for ${platform}: set DATABASE_URL to the PostgreSQL to use`,
       { cause: error },
     );
@@ -63,7 +62,7 @@ async function copyForEveryUser(packageDirectory: string) {
     });
     return copy;
   } catch (error) {
-    throw new EmbeddedPostgresError('failed', `cannot copy PostgreSQL to ${copy}: ${(error as Error).message}`, {
+    throw new EmbeddedPostgresError(`cannot copy PostgreSQL to ${copy}: ${(error as Error).message}`, {
       cause: error,
     });
   }
@@ -80,8 +79,8 @@ async function openToEveryUser(directory: string) {
 }
 
 /**
- * PostgreSQL does not start without symbolic links such as `libpq.so.5`. An npm package cannot contain links, and npm runs the
- * package's install script, which creates them, only if it is approved.
+ * PostgreSQL does not start without symbolic links such as `libpq.so.5`. An npm package cannot contain links, and npm
+ * runs the package's install script, which creates them, only if it is approved.
  */
 async function linkLibraries(native: string) {
   const links = JSON.parse(await readFile(join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]')) as {

@@ -39,19 +39,13 @@ export async function findCluster(dataDir: string): Promise<Cluster | undefined>
     const isDangling = await lstat(path).then(Boolean, () => false);
     if (!isDangling) return undefined;
     // The data may be on an unmounted disk, and a new cluster would hide that.
-    throw new EmbeddedPostgresError(
-      'failed',
-      `${path} is a link to a missing database: remove it to start with a new one`,
-    );
+    throw new EmbeddedPostgresError(`${path} is a link to a missing database: remove it to start with a new one`);
   });
   if (directory === undefined) return undefined;
 
   const { uid, gid, dev, ino } = await stat(directory);
   if (!isRoot() && uid !== process.getuid?.()) {
-    throw new EmbeddedPostgresError(
-      'failed',
-      `${path} belongs to user ${uid}: run as that user or as root, or remove it`,
-    );
+    throw new EmbeddedPostgresError(`${path} belongs to user ${uid}: run as that user or as root, or remove it`);
   }
   if (!existsSync(join(directory, 'PG_VERSION'))) return undefined;
 
@@ -63,20 +57,14 @@ export async function findCluster(dataDir: string): Promise<Cluster | undefined>
   return { ...cluster, runAs: unprivileged };
 }
 
-export interface NewCluster {
-  isDurable: boolean;
-  /** The password of the application role. */
-  password: string;
-}
-
 /**
- * Creates the cluster of an existing data directory. If PostgreSQL's user cannot enter that directory, the cluster is created
- * in the shared directory with a link to it. The modes of parent directories stay unchanged.
+ * Creates the cluster of an existing data directory. If PostgreSQL's user cannot enter that directory, the cluster is
+ * created in the shared directory with a link to it. The modes of parent directories stay unchanged.
  */
 export async function createCluster(
   dataDir: string,
   binaries: PostgresBinaries,
-  { isDurable, password }: NewCluster,
+  { isDurable, password }: { isDurable: boolean; password: string },
 ): Promise<Cluster> {
   const path = join(dataDir, 'postgres');
   const initialize = async (directory: string) => {
@@ -99,7 +87,7 @@ export async function createCluster(
   }
   const cluster = await findCluster(dataDir);
   if (cluster === undefined) {
-    throw new EmbeddedPostgresError('failed', `${path} exists but is not a PostgreSQL database: remove it`);
+    throw new EmbeddedPostgresError(`${path} exists but is not a PostgreSQL database: remove it`);
   }
   return cluster;
 }
@@ -119,8 +107,8 @@ export async function makeDirectory(path: string): Promise<void> {
 
 async function initializeCluster(directory: string, binaries: PostgresBinaries, isDurable: boolean) {
   if (isRoot()) await chown(directory, unprivileged.uid, unprivileged.gid);
-  // PostgreSQL's built-in locale is the same everywhere. But full-text search and pg_trgm take letters from the C library:
-  // with `C` they would miss “quoted” words and trigrams of `É`.
+  // PostgreSQL's built-in locale is the same everywhere. But full-text search and pg_trgm take letters from the C
+  // library: with `C` they would miss “quoted” words and trigrams of `É`.
   const characterTypes = ['C.UTF-8', 'en_US.UTF-8', 'C'];
   for (const [index, characterType] of characterTypes.entries()) {
     const args = [
@@ -140,7 +128,7 @@ async function initializeCluster(directory: string, binaries: PostgresBinaries, 
     } catch (error) {
       const { message, stderr = '' } = error as Error & { stderr?: string };
       if (stderr.includes('invalid locale name') && index < characterTypes.length - 1) continue;
-      throw new EmbeddedPostgresError('failed', `initdb failed: ${pickReason(stderr) ?? message}`, { cause: error });
+      throw new EmbeddedPostgresError(`initdb failed: ${pickReason(stderr) ?? message}`, { cause: error });
     }
   }
 }

@@ -27,20 +27,13 @@ export function isLockConflict(output: string): boolean {
   return /lock file ".*" already exists/.test(output);
 }
 
-export type EmbeddedPostgresErrorCode =
-  /** npm has no PostgreSQL for this platform, or did not install optional dependencies. */
-  | 'unavailable'
-  /** Another live process owns the cluster. */
-  | 'in_use'
-  /** The data directory, initdb or PostgreSQL itself failed. */
-  | 'failed';
-
 /** The embedded PostgreSQL is not available. The message is one line for the operator. */
 export class EmbeddedPostgresError extends Error {
   override readonly name = 'EmbeddedPostgresError';
-  readonly code: EmbeddedPostgresErrorCode;
+  /** Another live process owns the cluster. */
+  readonly code: 'in_use' | undefined;
 
-  constructor(code: EmbeddedPostgresErrorCode, message: string, options?: ErrorOptions) {
+  constructor(message: string, { code, ...options }: ErrorOptions & { code?: 'in_use' } = {}) {
     super(message.replace(/\s+/g, ' ').trim(), options);
     this.code = code;
   }

@@ -22,11 +22,6 @@ export interface Postmaster {
   child?: ChildProcess;
 }
 
-export interface LaunchOptions {
-  isDurable: boolean;
-  settings: Record<string, string>;
-}
-
 const pollIntervalMs = 20;
 
 /** Recovery after a crash replays up to a gigabyte of log (max_wal_size). A slow disk needs this time. */
@@ -48,8 +43,8 @@ const socketParentLimitBytes = 103 - '/idea-board-XXXXXX/.s.PGSQL.5432'.length;
 const port = 5432; // A constant, because every cluster has its own socket directory.
 
 /**
- * Waits until the cluster's PostgreSQL accepts connections. If none runs, it calls `launch`, or returns undefined without
- * `launch`. A stopping one is treated likewise after its end.
+ * Waits until the cluster's PostgreSQL accepts connections. If none runs, it calls `launch`, or returns undefined
+ * without `launch`. If one is stopping, it first waits for its end.
  */
 export async function awaitPostmaster(
   cluster: Cluster,
@@ -77,7 +72,6 @@ export async function awaitPostmaster(
     await sleep(pollIntervalMs);
   }
   throw new EmbeddedPostgresError(
-    'failed',
     `PostgreSQL in ${cluster.dataDir} is not ready after ${startLimitMs / 1000} s but still starting: see ${cluster.logFile}`,
   );
 }
@@ -120,7 +114,7 @@ export interface Launched {
 export async function launchPostmaster(
   cluster: Cluster,
   binaries: PostgresBinaries,
-  { isDurable, settings }: LaunchOptions,
+  { isDurable, settings }: { isDurable: boolean; settings: Record<string, string> },
 ): Promise<Launched> {
   await removeLeftovers(cluster);
   const log = await openLog(cluster);
@@ -150,7 +144,7 @@ export async function launchPostmaster(
     return { child, socketDir, logOffset: log.offset };
   } catch (error) {
     await removeSocketDir(socketDir);
-    throw new EmbeddedPostgresError('failed', `cannot run PostgreSQL: ${(error as Error).message}`, { cause: error });
+    throw new EmbeddedPostgresError(`cannot run PostgreSQL: ${(error as Error).message}`, { cause: error });
   } finally {
     await log.handle.close();
   }
@@ -199,7 +193,6 @@ async function explainExit(cluster: Cluster, { child, logOffset }: Launched) {
   const log = await readFile(cluster.logFile);
   const reason = pickReason(log.subarray(logOffset).toString());
   return new EmbeddedPostgresError(
-    'failed',
     `PostgreSQL in ${cluster.dataDir} did not start: ${reason ?? `exit ${child.exitCode ?? child.signalCode}`}`,
   );
 }
@@ -211,7 +204,7 @@ export async function stopPostmaster(postmaster: Postmaster, cluster: Cluster) {
   await signalUntil(isGone, postmaster.pid, 'SIGINT', fastShutdownLimitMs);
   await signalUntil(isGone, postmaster.pid, 'SIGQUIT', immediateShutdownLimitMs);
   if (!(await isGone())) {
-    throw new EmbeddedPostgresError('failed', `PostgreSQL (process ${postmaster.pid}) does not stop`);
+    throw new EmbeddedPostgresError(`PostgreSQL (process ${postmaster.pid}) does not stop`);
   }
   await removeSocketDir(postmaster.socketDir);
 }
