@@ -21,16 +21,6 @@ interface Answer {
   body: unknown;
 }
 
-/** Runs the operations of endpoints for the actor of an admitted request. */
-export interface OperationRunner {
-  /** Runs one or more statements that need no transaction. */
-  read<T>(request: FastifyRequest, work: (op: Operation) => Promise<T>): Promise<T>;
-  /** Runs a write in one transaction, and once for each Idempotency-Key. */
-  write<A extends Answer>(input: WriteInput, work: (op: WriteOperation) => Promise<A>): Promise<A>;
-  /** Runs a write of one statement without a transaction, unless an Idempotency-Key must commit with it. */
-  writeOnce<A extends Answer>(input: WriteInput, work: (op: Operation) => Promise<A>): Promise<A>;
-}
-
 interface WriteInput {
   request: FastifyRequest;
   reply: HeaderSetter;
@@ -43,18 +33,23 @@ interface WriteInput {
   prepare?(op: ReadOperation): Promise<void>;
 }
 
-export function buildOperationRunner(server: ServerDependencies): OperationRunner {
-  const { database, clock } = server;
+export type OperationRunner = ReturnType<typeof buildOperationRunner>;
 
-  function operationFor(request: FastifyRequest): Operation {
-    return { actor: actorOf(request), now: clock.now(), query: database.query };
-  }
+/** Runs the operations of endpoints for the actor of an admitted request. */
+export function buildOperationRunner(server: ServerDependencies) {
+  const { database, clock } = server;
 
   function inTurn<T>(input: WriteInput, work: () => Promise<T>): Promise<T> {
     const keys = turnsOf(input);
     return keys.length > 0 ? database.inTurn(keys, work) : work();
   }
 
+  /** Runs one or more statements that need no transaction. */
+  function read<T>(request: FastifyRequest, work: (op: Operation) => Promise<T>): Promise<T> {
+    return work({ actor: actorOf(request), now: clock.now(), query: database.query });
+  }
+
+  /** Runs a write in one transaction, and once for each Idempotency-Key. */
   async function write<A extends Answer>(input: WriteInput, work: (op: WriteOperation) => Promise<A>): Promise<A> {
     const { request, prepare } = input;
     const { idempotency } = request;
@@ -79,12 +74,12 @@ export function buildOperationRunner(server: ServerDependencies): OperationRunne
     return outcome.stored ? replay<A>(server, input, outcome.stored) : outcome.answer;
   }
 
-  return {
-    read: (request, work) => work(operationFor(request)),
-    write,
-    writeOnce: (input, work) =>
-      input.request.idempotency ? write(input, work) : inTurn(input, () => work(operationFor(input.request))),
-  };
+  /** Runs a write of one statement without a transaction, unless an Idempotency-Key must commit with it. */
+  function writeOnce<A extends Answer>(input: WriteInput, work: (op: Operation) => Promise<A>): Promise<A> {
+    return input.request.idempotency ? write(input, work) : inTurn(input, () => read(input.request, work));
+  }
+
+  return { read, write, writeOnce };
 }
 
 function turnsOf({ request, turns }: WriteInput): string[] {

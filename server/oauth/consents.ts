@@ -22,27 +22,22 @@ export interface ConsentRequest {
   returnTo: string;
 }
 
-export interface Consents {
-  /** Returns undefined if the request is unknown, answered or expired, or comes from another browser. */
-  find(request: FastifyRequest, reply: FastifyReply, id: string): Promise<ConsentRequest | undefined>;
-  give(
-    admin: Administration,
-    asked: ConsentRequest,
-    answer: Pick<Consent, 'accountId' | 'userId' | 'boards' | 'clientName'>,
-  ): Promise<void>;
-  refuse(admin: Administration, asked: ConsentRequest, by: { accountId: number | null; userId: number }): Promise<void>;
-}
+export type Consents = ReturnType<typeof consentsOf>;
 
-export function consentsOf({ config }: { config: Config }, providerOf: () => Promise<Provider>): Consents {
+type Answer = Pick<Consent, 'accountId' | 'userId' | 'boards' | 'clientName'>;
+
+export function consentsOf({ config }: { config: Config }, providerOf: () => Promise<Provider>) {
   return {
-    async find(request, reply, id) {
+    /** Returns undefined if the request is unknown, answered or expired, or comes from another browser. */
+    async find(request: FastifyRequest, reply: FastifyReply, id: string): Promise<ConsentRequest | undefined> {
       const provider = await providerOf();
       const interaction = await provider.interactionDetails(request.raw, reply.raw).catch(nothingIfNotFound);
       if (!interaction || interaction.uid !== id || interaction.result) return undefined;
       return requestOf(provider, interaction);
     },
 
-    async give(admin, asked, { accountId, userId, boards, clientName }) {
+    async give(admin: Administration, asked: ConsentRequest, answer: Answer) {
+      const { userId } = answer;
       const provider = await providerOf();
       const grant = new provider.Grant({ accountId: String(userId), clientId: asked.clientId });
       grant.addOIDCScope(`${toolScope} offline_access`);
@@ -51,14 +46,13 @@ export function consentsOf({ config }: { config: Config }, providerOf: () => Pro
       const { payload } = await grant.getValueAndPayload();
       const { jti: _, ...grantPayload } = payload;
       const result = { login: { accountId: String(userId), remember: false }, consent: { grantId } };
-      const interactionId = asked.id;
-      const consent = { interactionId, clientName, accountId, userId, boards, grantId, grantPayload, result };
+      const consent = { ...answer, interactionId: asked.id, grantId, grantPayload, result };
       await giveConsent(admin, consent, config.PLANS_WITHOUT_AGENT_API);
     },
 
-    async refuse(admin, { id, clientId }, { accountId, userId }) {
+    async refuse(admin: Administration, asked: ConsentRequest, by: { accountId: number | null; userId: number }) {
       const result = { error: 'access_denied', error_description: 'the user refused' };
-      await refuseConsent(admin, { interactionId: id, userId, accountId, clientId, result });
+      await refuseConsent(admin, { ...by, interactionId: asked.id, clientId: asked.clientId, result });
     },
   };
 }

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type ErrorKey, errors } from '../../contract/errors.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { noteErrors } from '../http/error-handler.ts';
@@ -9,20 +9,13 @@ import { refuseManyParameters } from './adjust-authorization.ts';
 import { callProvider, type OauthErrorBody, pinToIssuer } from './call-provider.ts';
 import { chargeAuthorizations, chargeRegistrations } from './client-limits.ts';
 import { shownTarget, tidyRegistration } from './client-metadata.ts';
-import { type Consents, consentsOf } from './consents.ts';
+import { consentsOf } from './consents.ts';
 import { authorizationServerMetadata, consentPathOf, protectedResourceMetadata, routes } from './metadata.ts';
 import { type BuiltProvider, buildProvider } from './provider.ts';
 import { sendRefusalPage, sendReturnPage } from './refusal-page.ts';
 
-export interface Oauth {
-  /** The plugin for the authorization endpoint, which browsers open. */
-  servePages: FastifyPluginAsync;
-  serveEndpoints: FastifyPluginAsync;
-  consents: Consents;
-}
-
 /** Builds the OAuth 2.1 server for the tools (Authentication, 9). */
-export function buildOauth(server: ServerDependencies): Oauth {
+export function buildOauth(server: ServerDependencies) {
   const { config } = server;
   const issuer = issuerOf(config);
   let built: Promise<BuiltProvider> | undefined;
@@ -44,7 +37,8 @@ export function buildOauth(server: ServerDependencies): Oauth {
   return {
     consents: consentsOf(server, providerOf),
 
-    async servePages(app) {
+    /** The plugin for the authorization endpoint, which browsers open. */
+    async servePages(app: FastifyInstance) {
       const authorize = async (request: FastifyRequest, reply: FastifyReply) => {
         refuseManyParameters(request.query as object);
         const outcome = await answerWithProvider(request, reply);
@@ -62,7 +56,7 @@ export function buildOauth(server: ServerDependencies): Oauth {
       app.addHook('onClose', async () => (await built)?.close());
     },
 
-    async serveEndpoints(app) {
+    async serveEndpoints(app: FastifyInstance) {
       leaveBodies(app);
       app.setErrorHandler(answerOauthErrors(server.reporter));
       const paths = collectPaths(app);
