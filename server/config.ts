@@ -125,10 +125,10 @@ export const settings = z.object({
     ),
   RATE_LIMIT_READ: wholeNumber(0)
     .default(buckets['apitoken:read'].limit)
-    .describe('Requests of one token in a minute, in the bucket apitoken:read.'),
+    .describe('Requests of one token in a minute, under the rate limit apitoken:read.'),
   RATE_LIMIT_WRITE: wholeNumber(0)
     .default(buckets['apitoken:write'].limit)
-    .describe('Requests of one token in an hour, in the bucket apitoken:write.'),
+    .describe('Requests of one token in an hour, under the rate limit apitoken:write.'),
   RATE_LIMIT_IP: wholeNumber(0).default(600).describe('Requests of one client address in a minute, without /health.'),
   RATE_LIMIT_SIGN_IN_IP: wholeNumber(0)
     .default(30)
