@@ -46,8 +46,8 @@ const prefetchMs = 1_000;
 
 /**
  * Starts the pools that run jobs, with their own connections and a lease. When the lease is lost, other processes take
- * over the jobs. So the runner closes its connections at once, because its later results must not count. The next runner opens
- * new connections.
+ * over the jobs. So the runner closes its connections at once, because its later results must not count. The next runner
+ * opens new connections.
  */
 export async function startRunner({ url, appKey, timing, ...deps }: RunnerOptions): Promise<Runner> {
   const { config, logger, stopping } = deps;
