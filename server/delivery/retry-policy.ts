@@ -6,7 +6,9 @@ interface RetryPolicy {
   delaysMs: readonly number[];
   /** Delays vary by up to this share, so that items that failed together are not retried together. */
   jitter: number;
-  /** The item is given up if its next try would be later than this after the event. Until then the last delay repeats. */
+  /**
+   * The item is given up if its next try would be later than this after the event. Until then the last delay repeats.
+   */
   maxAgeMs?: number;
   /** The least delay that a Retry-After header can ask for. Without it the header is ignored. */
   minRetryAfterMs?: number;

@@ -76,7 +76,10 @@ interface Batch {
   actorId: number | null;
 }
 
-/** Selects the next batch of candidates. Skips the actor, blocked users, the placeholder of erased users and non-members. */
+/**
+ * Selects the next batch of candidates. Skips the actor, blocked users, the placeholder of erased users and
+ * non-members.
+ */
 function selectRecipients(
   name: string,
   candidatesOf: (db: Kysely<Tables>, $: Arguments<Batch>) => AliasableExpression<{ user_id: number }>,
@@ -164,8 +167,8 @@ const insertNotifications = query(
 );
 
 /**
- * Builds the task that notifies people of an event. In one transaction it adds jobs for the event's chats, notifications
- * and mail jobs for a batch of users, and a job for the next batch. A second run adds nothing.
+ * Builds the task that notifies people of an event. In one transaction it adds jobs for the event's chats,
+ * notifications and mail jobs for a batch of users, and a job for the next batch. A second run adds nothing.
  */
 export function tellPeople({ database, queue, clock }: Pick<TaskDependencies, 'database' | 'queue' | 'clock'>) {
   return async (payload: unknown) => {

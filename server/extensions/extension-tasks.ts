@@ -47,7 +47,9 @@ export function buildExtensionTasks(deps: ExtensionTaskDependencies, timeoutMs =
   return tasks;
 }
 
-/** Returns the crontab of the extensions. A failed task is retried until its next time, and never runs twice at once. */
+/**
+ * Returns the crontab of the extensions. A failed task is retried until its next time, and never runs twice at once.
+ */
 export function extensionCrontab(extensions: readonly Extension[]): string {
   const lines = ['23 * * * * clear_left_extensions ?max=1'];
   for (const { name, on = {}, cron = {} } of extensions) {

@@ -10,8 +10,8 @@ import { queriesOn } from './operations.ts';
 const importTimeoutMs = 10_000;
 
 /**
- * Loads the modules in EXTENSIONS: paths from the working directory, and installed packages. Reads their settings only if
- * it gets an environment, because migrations need no settings. Refuses all modules if one of them cannot be used.
+ * Loads the modules in EXTENSIONS: paths from the working directory, and installed packages. Reads their settings only
+ * if it gets an environment, because migrations need no settings. Refuses all modules if one of them cannot be used.
  */
 export async function loadExtensions(
   modules: readonly string[],

@@ -33,9 +33,9 @@ export interface JobOptions {
 }
 
 /**
- * Operations on a board on behalf of a member, with the rules and results of the Agent API. Frozen boards, closed ideas and
- * approval apply to extensions too. Webhooks, chats and people are notified. A refusal is a DomainError with the key of
- * the Agent API.
+ * Operations on a board on behalf of a member, with the rules and results of the Agent API. Frozen boards, closed ideas
+ * and approval apply to extensions too. Webhooks, chats and people are notified. A refusal is a DomainError with the
+ * key of the Agent API.
  */
 export interface ExtensionOperations extends ExtensionQueries {
   createIdea(by: ActingUser, idea: { title: string; body: string }): Promise<z.output<typeof Idea>>;

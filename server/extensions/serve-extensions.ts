@@ -11,9 +11,9 @@ import { ExtensionError, reasonOf } from './extension-error.ts';
 const registrationTimeoutMs = 8_000;
 
 /**
- * Registers the routes of each extension under /ext/<name>. They have the rate limit by address, the request id, the log
- * and the error format of the Agent API, but not its authentication, document or schemas. Changes of an extension to its
- * part of the server, such as a body parser, stay there. Call this function before refuseOtherMethods.
+ * Registers the routes of each extension under /ext/<name>. They have the rate limit by address, the request id, the
+ * log and the error format of the Agent API, but not its authentication, document or schemas. Changes of an extension
+ * to its part of the server, such as a body parser, stay there. Call this function before refuseOtherMethods.
  */
 export async function serveExtensions(
   app: FastifyInstance,

@@ -17,8 +17,8 @@ interface AuditEntry {
 }
 
 /**
- * Collects the audit entries of a process without an audit log, such as a command: it may run on another machine than the
- * server, or as another user. It stores its entries as jobs in the transaction of its change. A worker writes them.
+ * Collects the audit entries of a process without an audit log, such as a command: it may run on another machine than
+ * the server, or as another user. It stores its entries as jobs in the transaction of its change. A worker writes them.
  */
 export function collectAuditEntries(actor: AuditActor, now: Date) {
   const entries: AuditEntry[] = [];

@@ -7,8 +7,8 @@ import { array, boolean, sql, text } from '../database/sql.ts';
 import type { WorkerLocks } from '../delivery/dependencies.ts';
 
 /**
- * The advisory locks of a worker process, in their own session. When the process dies, PostgreSQL releases them at once.
- * Then other processes take over its jobs. graphile-worker alone would wait four hours.
+ * The advisory locks of a worker process, in their own session. When the process dies, PostgreSQL releases them at
+ * once. Then other processes take over its jobs. graphile-worker alone would wait four hours.
  */
 export interface Lease extends WorkerLocks {
   /** Shows other processes that the owner of this pool's jobs is alive. */

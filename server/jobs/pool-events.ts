@@ -34,8 +34,8 @@ export function logJobs(logger: Logger): GraphileLogger {
 const queueDelaysMs = [5, 50];
 
 /**
- * Looks for the next job of a named queue when one of its jobs has ended. graphile-worker does not announce a free queue
- * and would find the job seconds later.
+ * Looks for the next job of a named queue when one of its jobs has ended. graphile-worker does not announce a free
+ * queue and would find the job seconds later.
  */
 export function followQueues(events: WorkerEvents) {
   let pool: WorkerPool | undefined;

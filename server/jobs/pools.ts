@@ -16,8 +16,8 @@ const accountsAtOnce = 2;
 export const webhookSlots = (concurrency: number) => accountsAtOnce * concurrency;
 
 /**
- * Gives webhooks and chats their own pools, which hanging receivers of customers may fill. Mail, cron and everything else
- * run in the first pool, which no receiver can fill.
+ * Gives webhooks and chats their own pools, which hanging receivers of customers may fill. Mail, cron and everything
+ * else run in the first pool, which no receiver can fill.
  */
 export function buildPools(tasks: TaskList, concurrency: number): JobPool[] {
   const { deliver_webhooks, post_to_chat, ...others } = tasks;

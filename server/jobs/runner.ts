@@ -46,8 +46,8 @@ const prefetchMs = 1_000;
 
 /**
  * Starts the pools that run jobs, with their own connections and a lease. When the lease is lost, other processes take
- * over the jobs. So the runner closes its connections at once, because its later results must not count. The next runner
- * opens new connections.
+ * over the jobs. So the runner closes its connections at once, because its later results must not count. The next
+ * runner opens new connections.
  */
 export async function startRunner({ url, appKey, timing, ...deps }: RunnerOptions): Promise<Runner> {
   const { config, logger, stopping } = deps;
@@ -68,8 +68,8 @@ export async function startRunner({ url, appKey, timing, ...deps }: RunnerOption
   const cutOff = Promise.withResolvers<never>();
   cutOff.promise.catch(() => {});
   let cutOffTimer: NodeJS.Timeout | undefined;
-  // A pool may never end: because of a job that ignores its signal, or in graphile-worker 0.18 after it failed to record
-  // a batch of finished jobs (https://github.com/graphile/worker/issues/636).
+  // A pool may never end: because of a job that ignores its signal, or in graphile-worker 0.18 after it failed to
+  // record a batch of finished jobs (https://github.com/graphile/worker/issues/636).
   const finish = (reason: string) => {
     cutOffTimer ??= setTimeout(
       () => cutOff.reject(new Error(`the worker took too long to end: ${reason}`)),

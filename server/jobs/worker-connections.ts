@@ -12,7 +12,9 @@ type ConnectionConfig = Pick<
   'DATABASE_CONNECT_TIMEOUT_MS' | 'DATABASE_STATEMENT_TIMEOUT_MS' | 'WORKER_CONCURRENCY'
 >;
 
-/** Applies the timeouts of the server's other connections. PostgreSQL may stop answering without closing a connection. */
+/**
+ * Applies the timeouts of the server's other connections. PostgreSQL may stop answering without closing a connection.
+ */
 export function patienceOf(
   config: Pick<Config, 'DATABASE_CONNECT_TIMEOUT_MS' | 'DATABASE_STATEMENT_TIMEOUT_MS'>,
 ): pg.ClientConfig {
@@ -27,7 +29,9 @@ export function patienceOf(
 /** How long the pool waits for connections to be returned at its end. */
 const farewellMs = 1_000;
 
-/** For work beside jobs, such as listening in each pool. Connections are opened on demand, and few are in use at once. */
+/**
+ * For work beside jobs, such as listening in each pool. Connections are opened on demand, and few are in use at once.
+ */
 const spareConnections = 6;
 
 /**

@@ -8,7 +8,9 @@ import {
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { type AddressGuard, forbiddenAddress, isForbiddenHost, problemOfUrl } from './address-guard.ts';
 
-/** Sends requests to addresses that customers chose: webhooks, incoming webhooks of chats, documents of OAuth clients. */
+/**
+ * Sends requests to addresses that customers chose: webhooks, incoming webhooks of chats, documents of OAuth clients.
+ */
 export interface OutgoingRequests {
   /**
    * Resolves to the answer with any status. Does not follow redirects. Rejects with an OutgoingRequestError if the
@@ -40,7 +42,9 @@ export interface OutgoingAnswer {
   body: Buffer;
 }
 
-/** There was no answer. The person who set the address up reads the message, which reveals nothing about this server. */
+/**
+ * There was no answer. The person who set the address up reads the message, which reveals nothing about this server.
+ */
 export class OutgoingRequestError extends Error {
   override readonly name = 'OutgoingRequestError';
 }

@@ -19,8 +19,8 @@ declare module 'fastify' {
 const areas = ['/b', '/admin', '/assets'];
 
 /**
- * Builds the pages for people. They have strict headers, errors as pages, and no body parser unless a plugin adds one. They
- * share the rate limit by address, the request id and the log of the server.
+ * Builds the pages for people. They have strict headers, errors as pages, and no body parser unless a plugin adds one.
+ * They share the rate limit by address, the request id and the log of the server.
  */
 export async function buildPages(server: ServerDependencies) {
   const headers = Object.entries(await strictHeaders());
@@ -61,8 +61,8 @@ export async function buildPages(server: ServerDependencies) {
 }
 
 /**
- * Extends the content security policy for a page. Without this, browsers do not follow a redirect to another server after
- * a form, and do not run copy.js.
+ * Extends the content security policy for a page. Without this, browsers do not follow a redirect to another server
+ * after a form, and do not run copy.js.
  */
 function forPage({ formTarget, hasCopyButtons }: FastifyReply, name: string, value: string): string {
   if (name !== 'content-security-policy') return value;

@@ -7,7 +7,10 @@
 // biome-ignore lint/suspicious/noControlCharactersInRegex: oneLine removes these characters.
 const control = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]+/g;
 
-/** Text with only invisible characters, such as zero-width spaces. Between visible characters they join letters and emoji. */
+/**
+ * Text with only invisible characters, such as zero-width spaces. Between visible characters they join letters and
+ * emoji.
+ */
 const blank = /^[\s\p{Default_Ignorable_Code_Point}\u2800]*$/u;
 
 /** Returns the text on one line; empty if all of it is invisible. */

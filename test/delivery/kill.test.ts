@@ -16,7 +16,9 @@ const serving = 2;
 const spares = 2;
 const writers = 4;
 const longestPauseMs = 80;
-/** The pause of a writer between two requests: short before a kill, longer while the next server needs the processors. */
+/**
+ * The pause of a writer between two requests: short before a kill, longer while the next server needs the processors.
+ */
 const writeDelayMs = { beforeKill: 8, whileLoading: 250 };
 /** The longest delay of the receiver's answers, so that a kill interrupts deliveries. */
 const longestAnswerMs = 30;

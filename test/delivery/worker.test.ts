@@ -23,8 +23,8 @@ const record = (ideaId: number) =>
   );
 
 test('two workers share the deliveries and send each once', async () => {
-  // A process sends one delivery to an endpoint that has not answered yet. The second concurrent delivery comes from the
-  // other process.
+  // A process sends one delivery to an endpoint that has not answered yet. The second concurrent delivery comes from
+  // the other process.
   const held: (() => void)[] = [];
   const receiver = await startReceiverForTest(response => {
     held.push(() => response.writeHead(204).end());

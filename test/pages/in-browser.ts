@@ -45,7 +45,9 @@ export async function openPage(browser: Browser, screen: Screen, options: Browse
 /** The minified source, which is half as long as axe.source. Each page has to parse it. */
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** The violations that axe-core finds on a page, each as the rule and the elements. `ofColors` checks only the colors. */
+/**
+ * The violations that axe-core finds on a page, each as the rule and the elements. `ofColors` checks only the colors.
+ */
 export async function violationsOf(page: Page, { ofColors = false } = {}): Promise<string[]> {
   const rules = ofColors ? ", runOnly: ['color-contrast']" : '';
   // Uses the debugger, because the content security policy of the page does not restrict it.

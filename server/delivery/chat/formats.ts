@@ -10,8 +10,8 @@ export const renderers = {
 } satisfies Record<ChatKind, (message: ChatMessage) => unknown>;
 
 /**
- * Slack shows the text elements of rich text literally: it parses no mark-up, mention or link in them. Notifications show
- * mrkdwn, where &, < and > are escaped.
+ * Slack shows the text elements of rich text literally: it parses no mark-up, mention or link in them. Notifications
+ * show mrkdwn, where &, < and > are escaped.
  */
 function renderForSlack({ sentence, quote }: ChatMessage) {
   return {

@@ -38,8 +38,8 @@ const addressPurposes: Record<AddressField, string> = {
 };
 
 /**
- * Builds the tasks that send one mail about an account or a sign-in. A task sends nothing if its mail is obsolete. It makes
- * its secret link itself, so the link is only in the mail. The database has the hash.
+ * Builds the tasks that send one mail about an account or a sign-in. A task sends nothing if its mail is obsolete. It
+ * makes its secret link itself, so the link is only in the mail. The database has the hash.
  */
 export function buildAccountMailTasks(deps: TaskDependencies) {
   const { config, database, clock, audit, addressTokens, logger, metrics } = deps;

@@ -28,8 +28,8 @@ type DueNotification = RowOf<typeof selectDue>;
 const followedKinds = ['idea.status_changed', 'idea.merged', 'idea.unmerged', 'comment.created'];
 
 /**
- * Skips users who were blocked, left the account or unfollowed the idea after the notification was made. The link in the
- * mail unfollows the idea followed_id.
+ * Skips users who were blocked, left the account or unfollowed the idea after the notification was made. The link in
+ * the mail unfollows the idea followed_id.
  */
 const selectDue = query('select_due_notifications', (db, $: Arguments<{ accountId: number; ids: readonly number[] }>) =>
   db
@@ -103,9 +103,9 @@ const markMailed = query('mark_mailed', (db, $: Arguments<{ accountId: number; i
 );
 
 /**
- * Builds the tasks that mail notifications: at most 100 in a job, one after the other. Each is marked right after it was
- * sent, so a job that runs again after a crash sends at most one of them twice. If the mail server does not take some of
- * them now, the worker retries only those.
+ * Builds the tasks that mail notifications: at most 100 in a job, one after the other. Each is marked right after it
+ * was sent, so a job that runs again after a crash sends at most one of them twice. If the mail server does not take
+ * some of them now, the worker retries only those.
  */
 export function mailNotifications(deps: TaskDependencies) {
   const { config, database, clock, logger, unsubscribeTokens, stopping, metrics } = deps;

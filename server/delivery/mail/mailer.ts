@@ -17,7 +17,9 @@ export interface Mail {
   unsubscribeUrl?: string;
 }
 
-/** Sends mails. The outcome is `refused` if the mail server will never take the message, or does not know the address. */
+/**
+ * Sends mails. The outcome is `refused` if the mail server will never take the message, or does not know the address.
+ */
 export interface Mailer extends Channel<Mail> {
   close(): void;
 }
@@ -67,7 +69,9 @@ export function buildMailer(config: MailConfig): Mailer | undefined {
   };
 }
 
-/** Returns a wrapper for tasks that send mail. Without SMTP_URL such a task does nothing, and the first logs a warning. */
+/**
+ * Returns a wrapper for tasks that send mail. Without SMTP_URL such a task does nothing, and the first logs a warning.
+ */
 export function requireMailer({
   mailer,
   logger,
@@ -95,8 +99,8 @@ function unsubscribeHeaders(url: string) {
 const commandsOfMessage = ['RCPT TO', 'DATA'];
 
 /**
- * Returns the outcome of one mail. Undefined if no mail can be sent, such as after a refused sender or login. Nodemailer
- * refuses an invalid address without asking the server.
+ * Returns the outcome of one mail. Undefined if no mail can be sent, such as after a refused sender or login.
+ * Nodemailer refuses an invalid address without asking the server.
  */
 function outcomeOf({ code, command, responseCode, permanent }: NodemailerError): Outcome | undefined {
   const refused = { result: 'refused', reason: 'The mail server refuses the message' } as const;

@@ -42,8 +42,8 @@ interface Turn {
  * endpoint has eight lanes, which take at most eight jobs of a worker. Slots limit how many lanes of an endpoint and of
  * an account send at once. A lane without a slot ends its job, so that other accounts do not wait for it.
  *
- * A lock keeps a lane to one process. A process that finds the lane locked ends its job: its delivery has committed, and
- * the process with the lock looks for deliveries once more after it releases the lock.
+ * A lock keeps a lane to one process. A process that finds the lane locked ends its job: its delivery has committed,
+ * and the process with the lock looks for deliveries once more after it releases the lock.
  */
 export function deliverWebhooks(deps: TaskDependencies): Task {
   const { queue, locks, logger, clock, metrics, stopping } = deps;

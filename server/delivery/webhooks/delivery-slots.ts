@@ -30,7 +30,9 @@ export function buildDeliverySlots(accountShare: number, quickMs: number) {
   /** The time of an endpoint's last quick answer; undefined if its last delivery was slow or failed. */
   const quickAt = new Map<number, number | undefined>();
 
-  /** An endpoint stays quick if it answered quickly within the last `quickMs`, even if one of its deliveries is slow. */
+  /**
+   * An endpoint stays quick if it answered quickly within the last `quickMs`, even if one of its deliveries is slow.
+   */
   function isQuick(endpointId: number): boolean {
     const lastQuick = quickAt.get(endpointId);
     if (lastQuick === undefined) return false;

@@ -56,8 +56,8 @@ const referencePage = `<!doctype html>
 `;
 
 /**
- * The package's script takes 40 MB of memory. It is loaded for the first reader, because a server without readers does not
- * need it.
+ * The package's script takes 40 MB of memory. It is loaded for the first reader, because a server without readers does
+ * not need it.
  */
 async function buildReference(): Promise<FastifyInstance> {
   const { default: scalar } = await import('@scalar/fastify-api-reference');

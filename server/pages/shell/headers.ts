@@ -2,9 +2,9 @@ import helmet from '@fastify/helmet';
 import fastify from 'fastify';
 
 /**
- * Returns the headers of every page. A page runs no scripts, loads only assets of this server, cannot be framed, and sends
- * its forms only to this server. Helmet writes the headers once, on a temporary server: its own hook would run too late
- * for requests that an earlier hook refuses.
+ * Returns the headers of every page. A page runs no scripts, loads only assets of this server, cannot be framed, and
+ * sends its forms only to this server. Helmet writes the headers once, on a temporary server: its own hook would run
+ * too late for requests that an earlier hook refuses.
  */
 export async function strictHeaders(): Promise<Record<string, string>> {
   const app = fastify();

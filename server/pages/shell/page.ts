@@ -6,16 +6,16 @@ import { loadTemplate } from './template.ts';
 /*
  * How a page is made:
  *
- * 1. Its template is an .eta file in server/, beside the code that fills it. `<%= it.title %>` escapes a value. Attributes
- *    are always in double quotation marks. `<%~ include('/pages/shell/parts/…', { … }) %>` is the only raw output. A
- *    template gets finished values and only decides how they look.
- * 2. `const boardPage = definePage<BoardPageData>('pages/public-board/board')` compiles the template when the server starts.
- *    It returns a function: `boardPage(frame, data)`. The frame is the content of the layout around the page.
- * 3. A route answers with `sendPage(reply, boardPage(frame, data))`. To refuse, it throws a DomainError, which becomes a page
- *    in error-page.ts. Routes are in a plugin that server/app.ts passes to pages.serve, which adds the strict headers. A
- *    plugin with forms registers @fastify/formbody itself. Without it no body is accepted.
- * 4. The content security policy forbids inline scripts and styles. Use the classes of style.css. A page with texts to copy
- *    sets `hasCopyButtons`: copy.js adds the buttons, and the policy of that page allows it.
+ * 1. Its template is an .eta file in server/, beside the code that fills it. `<%= it.title %>` escapes a value.
+ *    Attributes are always in double quotation marks. `<%~ include('/pages/shell/parts/…', { … }) %>` is the only raw
+ *    output. A template gets finished values and only decides how they look.
+ * 2. `const boardPage = definePage<BoardPageData>('pages/public-board/board')` compiles the template when the server
+ *    starts. It returns a function: `boardPage(frame, data)`. The frame is the content of the layout around the page.
+ * 3. A route answers with `sendPage(reply, boardPage(frame, data))`. To refuse, it throws a DomainError, which becomes
+ *    a page in error-page.ts. Routes are in a plugin that server/app.ts passes to pages.serve, which adds the strict
+ *    headers. A plugin with forms registers @fastify/formbody itself. Without it no body is accepted.
+ * 4. The content security policy forbids inline scripts and styles. Use the classes of style.css. A page with texts to
+ *    copy sets `hasCopyButtons`: copy.js adds the buttons, and the policy of that page allows it.
  */
 
 /** The content of the layout around a page. */

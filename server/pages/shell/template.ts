@@ -6,8 +6,8 @@ const views = resolve(import.meta.dirname, '../..');
 const eta = new Eta({ views, cache: true, autoEscape: true, escapeFunction: show });
 
 /**
- * Compiles a template by its path in server/, without .eta. The server compiles all templates at its start, so an invalid
- * template prevents the start.
+ * Compiles a template by its path in server/, without .eta. The server compiles all templates at its start, so an
+ * invalid template prevents the start.
  */
 export function loadTemplate<Data extends object>(name: string): (data: Data) => Html {
   const filepath = eta.resolvePath(name);

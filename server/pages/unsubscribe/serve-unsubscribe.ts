@@ -22,8 +22,8 @@ const unsubscribePage = definePage<UnsubscribePageData>('pages/unsubscribe/unsub
 type Dependencies = Pick<ServerDependencies, 'database' | 'audit' | 'clock'>;
 
 /**
- * Serves the page that ends a kind of mail. A GET changes nothing, because mail filters follow links. The POST of its button
- * or of a mail provider (one click, RFC 8058) ends the mail. The token in the link replaces a sign-in.
+ * Serves the page that ends a kind of mail. A GET changes nothing, because mail filters follow links. The POST of its
+ * button or of a mail provider (one click, RFC 8058) ends the mail. The token in the link replaces a sign-in.
  */
 export function serveUnsubscribe({ database, audit, clock }: Dependencies, tokens: UnsubscribeTokens) {
   return async (app: FastifyInstance) => {
