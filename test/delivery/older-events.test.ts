@@ -15,8 +15,8 @@ import { type SmtpReceiver, startSmtpReceiver } from '../helpers/smtp-receiver.t
 import { addWebhook, administer, type TestWebhook, testSecretBox, verify } from '../helpers/webhooks.ts';
 
 /*
- * An older version records events with a body but no data, and adds jobs without an account. Workers of this version must
- * run these jobs.
+ * An older version records events with a body but no data, and adds jobs without an account. Workers of this version
+ * must run these jobs.
  */
 
 const heard: ExtensionEvent[] = [];

@@ -10,7 +10,7 @@ interface TakenSlot {
 const maxRemembered = 10_000;
 
 /**
- * Decides which lanes one process sends from at the same time. A hanging receiver holds a slot for ten seconds, so these
+ * Decides which lanes one process sends from at the same time. A hanging receiver holds a slot for ten seconds. These
  * limits keep an account with such receivers from taking every slot:
  *
  * - An account has `accountShare` slots, which is half of them.
@@ -18,7 +18,8 @@ const maxRemembered = 10_000;
  * - All endpoints of an account that are not quick share a third of its slots. The rest is for its quick endpoints.
  *
  * A lane without a slot waits in the memory of the process. It waits only while another lane of its account has a slot,
- * and so while a job is locked. When a process dies, the process that frees its jobs wakes every lane with a due delivery.
+ * and so while a job is locked. When a process dies, the process that frees its jobs wakes every lane with a due
+ * delivery.
  *
  * Each process counts its own slots. Two processes give a slow endpoint two slots, but `probed_until` gives a failing
  * endpoint a single try in all processes.
