@@ -19,7 +19,8 @@ export interface ChatMessage {
 
 /*
  * Limits in code points. A message with two links stays below the limit of every chat, even if each character is
- * escaped. The limits: 3,000 characters for a text of Slack, 4,096 for an embed of Discord, 4,000 for a post of an older Mattermost.
+ * escaped. The limits: 3,000 characters for a text of Slack, 4,096 for an embed of Discord, 4,000 for a post of an
+ * older Mattermost.
  */
 const maxNameLength = 60;
 const maxTitleLength = 120;
