@@ -60,6 +60,8 @@ function meaningOf(schema: z.ZodType): string {
     if (inner) return meaningOf(inner);
     throw new Error('A field of an event has no description');
   }
-  const values = 'options' in schema ? (schema.options as string[]).map(value => `\`${value}\``).join(', ') : '';
-  return values ? `${values}: ${description}` : description;
+  const values = 'options' in schema ? (schema.options as string[]).map(value => `\`${value}\``) : [];
+  // A description that explains each value lists the values itself.
+  if (values.length === 0 || values.every(value => description.includes(value))) return description;
+  return `${description}: ${values.join(', ')}`;
 }

@@ -29,15 +29,15 @@ export const oneOf = <const Values extends readonly string[]>(values: Values, me
 
 /** Fields with the same meaning in every entry. Ids name people and things, because they reveal nothing. */
 export const field = {
-  accountId: whole('the account'),
-  boardId: whole('the board'),
-  ideaId: whole('the idea'),
-  targetId: whole('the target of the merge'),
-  tokenId: whole('the token; never its secret'),
-  webhookId: whole('the webhook'),
-  channelId: whole('the chat channel'),
-  requestId: text('the `X-Request-Id` of the answer, which is also in the ordinary log'),
-  ip: text('the network of the client and the hash of its address: see above'),
+  accountId: whole('the id of the account'),
+  boardId: whole('the id of the board'),
+  ideaId: whole('the id of the idea'),
+  targetId: whole('the id of the merge target: the idea that receives the votes'),
+  tokenId: whole('the id of the token, never the secret of the token'),
+  webhookId: whole('the id of the webhook'),
+  channelId: whole('the id of the chat connection'),
+  requestId: text('the `X-Request-Id` of the response, which is also in the ordinary log'),
+  ip: text('the network of the client and the hash of the client address; see [Client networks](#client-networks)'),
   changed: z.array(z.string()).describe('the names of the changed fields'),
-  origin: text('the scheme and host of the URL, without the path, which may be a secret'),
+  origin: text('the scheme and host of the webhook URL, without the path, which may be a secret'),
 } as const;

@@ -3,7 +3,7 @@ import { defineCountedEntry as countedEntry, defineEntry as entry, field, oneOf,
 
 const request = { request_id: field.requestId, ip: field.ip };
 const withToken = { ...request, account_id: field.accountId, token_id: field.tokenId };
-const userId = whole('the user');
+const userId = whole('the id of the user');
 
 /** The error keys that refuse a valid token. */
 export const grantRefusals = [
@@ -16,36 +16,33 @@ export const grantRefusals = [
 
 /** Refused requests, and the state of the server. */
 export const requestEntries = {
-  'authentication.failed': countedEntry('A request had no valid token and was answered 401.', {
+  'authentication.failed': countedEntry('The server refused a request without a valid token with 401.', {
     ...request,
     reason: oneOf(
       ['missing', 'malformed', 'unknown', 'wrong_secret', 'access_token'],
-      'the header is missing; it has no token in it; no token has this id; the secret is wrong; the OAuth access token is unknown or expired',
+      'the cause. `missing`: the request has no Authorization header. `malformed`: the header contains no token. `unknown`: no token has the given id. `wrong_secret`: the secret of the token is wrong. `access_token`: the OAuth access token is unknown or expired',
     ),
     account_id: field.accountId.optional(),
     token_id: field.tokenId.optional(),
   }),
-  'token.used_after_revocation': countedEntry(
-    'A revoked token was used with the right secret: somebody still has it.',
-    withToken,
-  ),
-  'token.used_after_expiry': countedEntry('An expired token was used with the right secret.', withToken),
-  'grant.refused': countedEntry('A request with a valid token was answered 403.', {
+  'token.used_after_revocation': countedEntry('Somebody used a revoked token with its right secret.', withToken),
+  'token.used_after_expiry': countedEntry('Somebody used an expired token with its right secret.', withToken),
+  'grant.refused': countedEntry('The server refused a request with a valid token with 403.', {
     ...request,
-    reason: oneOf(grantRefusals, 'the error key'),
+    reason: oneOf(grantRefusals, 'the error key of the response'),
     account_id: field.accountId,
     token_id: field.tokenId,
-    user_id: whole('the issuer of the token'),
+    user_id: whole('the id of the issuer of the token'),
   }),
-  'rate_limit.exceeded': entry('A request exceeded a rate limit. There is one entry for each counter and window.', {
+  'rate_limit.exceeded': entry('A client exceeded a rate limit. Further requests in the same window add no entry.', {
     ...request,
     bucket: z
       .string()
       .describe(
-        'the rate limit: `apitoken:read` or `apitoken:write` of a token, or `ip` of a client network; `sign-in` and `password-link`, each with `:ip` or `:address`, for sign-in attempts and mailed links; `invitation:user`, `invitation:account` and `invitation:address`; `oauth-client:ip` and `oauth-authorization:ip` for the registrations and authorization requests of OAuth clients',
+        'the rate limit. `apitoken:read` and `apitoken:write`: requests of a token. `ip`: requests of a client network. `sign-in:ip` and `sign-in:address`: sign-in attempts. `password-link:ip` and `password-link:address`: mailed links. `invitation:user`, `invitation:account` and `invitation:address`: invitations. `oauth-client:ip`: registrations of OAuth clients. `oauth-authorization:ip`: authorization requests of OAuth clients',
       ),
-    limit: whole('the number of requests allowed in a window'),
-    window_seconds: whole('the length of the window'),
+    limit: whole('the number of requests allowed in one window'),
+    window_seconds: whole('the length of the window in seconds'),
     account_id: field.accountId.optional(),
     token_id: field.tokenId.optional(),
   }),
@@ -53,23 +50,23 @@ export const requestEntries = {
     failed: z
       .array(z.enum(['database', 'migrations', 'cron']))
       .readonly()
-      .describe('the failed checks: `database`, `migrations`, `cron`'),
+      .describe('the list of failed checks: `database`, `migrations`, `cron`'),
   }),
-  'extension.recorded': entry('An extension recorded an entry.', {
+  'extension.recorded': entry('An extension wrote an entry of its own.', {
     extension: text('the name of the extension'),
-    what: text('what happened, in the words of the extension'),
-    details: z.record(z.string(), z.unknown()).describe('further details'),
+    what: text('the name that the extension gives to the entry'),
+    details: z.record(z.string(), z.unknown()).describe('the fields that the extension adds'),
   }),
 };
 
 /** Signing in and out in the pages. Changes in the pages are administration entries. */
 export const signInEntries = {
   'sign_in.succeeded': entry('A user signed in.', { ...request, user_id: userId }),
-  'sign_in.failed': countedEntry('A sign-in failed. The page does not show the reason.', {
+  'sign_in.failed': countedEntry('A sign-in failed. The sign-in page does not show the reason.', {
     ...request,
     reason: oneOf(
       ['unknown_user', 'no_password', 'wrong_password', 'blocked'],
-      'no user has the address; the user has no password; the password is wrong; the user is blocked or being erased',
+      'the cause. `unknown_user`: no user has the e-mail address. `no_password`: the user has set no password. `wrong_password`: the password is wrong. `blocked`: the user is blocked or is being erased',
     ),
     user_id: userId.optional(),
   }),
@@ -77,37 +74,45 @@ export const signInEntries = {
   'session.ended_everywhere': entry('A user signed out in all browsers.', {
     ...request,
     user_id: userId,
-    sessions: whole('the number of sessions'),
+    sessions: whole('the number of sessions that ended'),
   }),
-  'password.reset_requested': countedEntry('A link to set a password was requested.', {
+  'password.reset_requested': countedEntry('Somebody asked for a link to set a password.', {
     ...request,
-    user_id: userId.optional().describe('the user with the address, if any'),
+    user_id: userId
+      .optional()
+      .describe('the id of the user with the entered address; absent if no user has the address'),
   }),
-  'password.refused': countedEntry('A signed-in user entered a wrong password when asked to confirm it.', {
+  'password.refused': countedEntry(
+    'A signed-in user entered a wrong password in a form that asks for the current password.',
+    {
+      ...request,
+      user_id: userId,
+    },
+  ),
+  'form.refused': countedEntry('The server refused a submitted form because of the origin or the form token.', {
     ...request,
-    user_id: userId,
-  }),
-  'form.refused': countedEntry('A form was refused because of its origin or its form token.', {
-    ...request,
-    reason: oneOf(['origin', 'token'], 'the wrong origin, or the wrong form token'),
+    reason: oneOf(
+      ['origin', 'token'],
+      'the cause. `origin`: a page of another origin sent the form. `token`: the form token is wrong',
+    ),
     user_id: userId.optional(),
   }),
 };
 
 /** Actions of OAuth clients. The consent of a person is the administration entry `token.created`. */
 export const oauthEntries = {
-  'oauth.client_registered': entry('An OAuth client registered itself. This grants it no access.', {
+  'oauth.client_registered': entry('An OAuth client registered itself. A registration grants no access.', {
     ...request,
-    client_id: text('the client'),
-    target: text('the host, or the scheme, of its first redirect URI'),
+    client_id: text('the id of the OAuth client'),
+    target: text('the host or the scheme of the first redirect URI of the client'),
   }),
   'oauth.grant_ended': entry(
-    'An OAuth grant was revoked because of a request to the OAuth endpoints. The entry follows `token.revoked`.',
+    'A request to the OAuth endpoints ended an OAuth grant. The entry follows an entry `token.revoked`.',
     {
       ...request,
       reason: oneOf(
         ['revoked_by_client', 'code_reused', 'refresh_token_reused'],
-        'the client revoked it; an authorization code was reused; a refresh token was reused',
+        'the cause. `revoked_by_client`: the client revoked the grant. `code_reused`: an authorization code was used twice. `refresh_token_reused`: an old refresh token was used again',
       ),
       account_id: field.accountId,
       token_id: field.tokenId,
