@@ -11,29 +11,38 @@ import type { Queryable } from '../../database/database.ts';
 import { type Arguments, type Query, query } from '../../database/query.ts';
 import { primaryKeyOf, type Tables } from '../../database/tables.ts';
 
-/** The number of removed or changed rows, by table. */
+/** The number of removed or changed rows of each table. */
 export type RowCounts = Record<string, number>;
 
-/** A change of some rows of a table. It returns a row for each, and is repeated until it changes none. */
+/**
+ * A change that runs in batches. The statement changes one batch and returns one row for each changed row. Callers
+ * repeat the statement until it changes no row.
+ */
 export interface BatchedChange<Values> {
   table: keyof Tables;
   statement: Query<Values, unknown>;
 }
 
-/** The arguments of every batch. Erasures work account by account. */
+/** The arguments of every batched change. An erasure processes one account after the other. */
 export interface Batch {
   accountId: number;
-  /** The rows of a batch. Each batch is a transaction, so its locks are held for milliseconds. */
+  /**
+   * The largest number of rows in one batch. Each batch is its own transaction, so its locks are held only for
+   * milliseconds.
+   */
   batchSize: number;
 }
 
-/** Selects the rows of a table that a batched change applies to. */
+/** The condition that selects the rows of a table for a batched change. */
 type Condition<Table extends keyof Tables, Values> = (
   row: ExpressionBuilder<Tables, Table>,
   $: Arguments<Values>,
 ) => Expression<SqlBool>;
 
-/** Removes the rows of an account that meet a condition. Without a condition it removes all of them. */
+/**
+ * Defines the removal of an account's rows that meet a condition. Without a condition, the removal covers all rows of
+ * the account.
+ */
 export function batchedRemoval<Table extends keyof Tables, Values extends Batch>(
   name: string,
   table: Table,
@@ -47,24 +56,27 @@ export function batchedRemoval<Table extends keyof Tables, Values extends Batch>
   );
 }
 
-/** Defines a change of the rows that isInBatch selects. */
+/** Defines a change whose statement selects its rows with isInBatch. */
 export function batchedChange<Values extends Batch>(
   name: string,
   table: keyof Tables,
   build: (db: Kysely<Tables>, $: Arguments<Values>) => Compilable<unknown>,
 ): BatchedChange<Values> {
-  // The best plan depends on the number of rows that meet the condition.
+  // Not a prepared statement, because the best query plan depends on the number of rows that meet the condition.
   return { table, statement: query(name, build, { isPrepared: false }) };
 }
 
 /**
- * Selects a batch of the rows that meet a condition, and names them by their primary key within the account. PostgreSQL
- * always looks up an array of ids through the index. A key of several columns has no such form. There the condition stays
- * inside: repeated outside, it makes PostgreSQL read every row that meets it again for each batch.
+ * Selects one batch of an account's rows that meet a condition, by their primary key. If the key is one column, the
+ * batch is an array of ids, which PostgreSQL always looks up through the index.
+ *
+ * For a key of several columns, the condition is only inside the subquery. If the outer statement repeated the
+ * condition, PostgreSQL would read all matching rows again for each batch.
  */
 export function isInBatch(table: keyof Tables, $: Arguments<Batch>, condition?: Expression<SqlBool>) {
   const primaryKey = primaryKeyOf(table);
-  // The condition for another table leads to the account, for example through its tokens.
+  // A table without account_id needs a condition that leads to the account, for example through the tokens of the
+  // account.
   const ofAccount = primaryKey.includes('account_id') ? [sql`account_id = ${$.accountId}`] : [];
   const columns = sql.join(primaryKey.filter(column => column !== 'account_id').map(column => sql.ref(column)));
   const batch = sql`
@@ -76,14 +88,17 @@ export function isInBatch(table: keyof Tables, $: Arguments<Batch>, condition?: 
   return sql<boolean>`${sql.join([...ofAccount, isNamed], sql` and `)}`;
 }
 
-/** Finds the rows of some tokens. PostgreSQL always looks up an array of ids through the index. */
+/**
+ * The condition that a row belongs to one of the given tokens. PostgreSQL always looks up an array of ids through the
+ * index.
+ */
 export function isOfTokens(tokens: Expression<{ id: number }>) {
   return sql<boolean>`token_id = any (array(${tokens}))`;
 }
 
 /**
- * Repeats a change batch by batch until no row meets its condition. If the process is killed, the rows that are left
- * still meet the condition, and the next run continues with them.
+ * Repeats a change batch by batch until no row meets its condition. If the process is killed, the remaining rows still
+ * meet the condition, and the next run continues with them.
  */
 export async function runBatches<Values extends Batch>(
   database: Queryable,
@@ -105,25 +120,28 @@ export function addCount(counts: RowCounts, table: string, count: number) {
 /** The options of the erasure of one account or user. */
 export interface ErasureOptions {
   now: Date;
-  /** A deletion that was requested at this time or before is due. */
+  /** The deletion is due if it was requested at this time or earlier. */
   dueBefore: Date;
-  /** About the largest number of rows that one transaction changes. */
+  /** The approximate maximum number of rows that one transaction changes. */
   batchSize: number;
-  /** Called in the last transaction of each erasure, so its writes commit with it or not at all. */
+  /** Records the erasure in its last transaction, so the record and the erasure are committed together. */
   record(transaction: Queryable, erased: ErasureResult): Promise<void>;
 }
 
 /** The result of the erasure of an account or user. */
 export interface ErasureResult {
   id: number;
-  /** Whether an earlier run began the erasure. Then the counts contain only the rows that were left. */
+  /** Whether an earlier run began this erasure. If so, the counts contain only the rows that the earlier run left. */
   isResumed: boolean;
   counts: RowCounts;
 }
 
-/** An extension that erases a user from its own tables. */
+/** An extension that can remove a user's data from the tables of the extension. */
 export interface UserEraser {
   readonly name: string;
-  /** Called in the last transaction of a user's erasure, while the user's row is still there. It may run again. */
+  /**
+   * Erases the user in the last transaction of the erasure, before the row of the user is deleted. The server may call
+   * it more than once.
+   */
   eraseUser?(transaction: Queryable, userId: number): Promise<void>;
 }

@@ -27,9 +27,10 @@ const passComments = batchedChange(
       .returning('id'),
 );
 
-/** Changes that need no placeholder. */
+/** Changes that do not need the placeholder user. */
 const changes = [
-  // The tokens are revoked, so nobody receives these answers again.
+  // The stored responses to requests with an Idempotency-Key. The tokens of the user are revoked, so nobody can request
+  // a response again.
   batchedRemoval('remove_answers_of_user', 'idempotency_keys', (k, $: Arguments<UserBatch>) =>
     isOfTokens(
       k
@@ -38,7 +39,7 @@ const changes = [
         .where(t => t.and({ 't.account_id': $.accountId, 't.issuer_id': $.userId })),
     ),
   ),
-  // Votes stay and count. Their voter no longer belongs to anybody.
+  // The votes stay and still count. Their voter no longer refers to a user.
   batchedChange('unlink_voters_of_user', 'voters', (db, $: Arguments<UserBatch>) =>
     db
       .updateTable('voters')
@@ -52,8 +53,8 @@ const changes = [
 ];
 
 /**
- * Finds an account with rows that the erasure of a user still has to change. This starts from the person: the rows may
- * be in any account, also in one that the user has left.
+ * Finds an account that contains rows which the erasure of a user still has to change. The query searches all accounts,
+ * because a user may have rows in accounts that they have left.
  */
 const selectAccountLeft = query(
   'select_account_with_rows_of_user',
@@ -82,7 +83,7 @@ const selectAccountLeft = query(
 
 type TableOfUser = 'events' | 'comments' | 'ideas' | 'voters' | 'followers' | 'notifications' | 'user_blocks';
 
-/** Changes the user's rows of the tables that may have many, account by account. */
+/** Changes the rows of a user, account by account. Covers only the tables where one user may have many rows. */
 export async function changeUserRows(
   database: Database,
   user: Omit<Redaction, 'accountId'>,
@@ -94,17 +95,17 @@ export async function changeUserRows(
     if (accountId === undefined) break;
     const redaction = { ...user, accountId };
     const batch = { accountId, userId, batchSize };
-    // Each step repeats until it finds no more rows.
+    // Each of these steps repeats until it finds no more rows.
     addCount(counts, 'events', await redactActed(database, redaction));
     await runBatches(database, passComments, { ...batch, placeholderId: placeholder.id }, counts);
     addCount(counts, 'ideas', await moveIdeas(database, redaction, now));
     for (const change of changes) await runBatches(database, change, batch, counts);
   }
-  // After all ideas: answers that are stored from then on do not show the user.
+  // This comes after all ideas have the new author. Responses that the server stores from now on do not show the user.
   addCount(counts, 'idempotency_keys', await redactAnswers(database, userId, placeholder, batchSize));
 }
 
-/** Finds an account where rows of the user are left. */
+/** Finds an account that still contains rows of the user. */
 export async function findAccountLeft(database: Queryable, userId: number): Promise<number | undefined> {
   const [left] = await database.query(selectAccountLeft, { userId });
   return left?.account_id;

@@ -8,7 +8,10 @@ import { eraseAccount } from './erase-account.ts';
 import { eraseUser } from './erase-user.ts';
 import { findHolds } from './request-deletion.ts';
 
-/** Scans all accounts: any may be due. An erasure that began is due even if the grace period has become longer. */
+/**
+ * Scans all accounts, because any account may be due. An erasure that has begun stays due even if the operator extends
+ * the grace period.
+ */
 const selectDueAccounts = query('select_due_accounts', (db, $: Arguments<{ dueBefore: Date }>) =>
   db
     .selectFrom('accounts')
@@ -35,7 +38,7 @@ export type Graces = Pick<Config, 'ACCOUNT_DELETION_GRACE_DAYS' | 'USER_DELETION
 
 type Erased = 'account' | 'user';
 
-/** Receives the outcome of each account and user at once. */
+/** Receives the outcome for each account and user as soon as it is known. */
 export interface CleanUpWitness {
   erased(what: Erased, result: ErasureResult): void;
   held(userId: number, heldBy: string[]): void;
@@ -47,18 +50,18 @@ export interface CleanUpOptions {
   now: Date;
   erasers: readonly UserEraser[];
   witness: CleanUpWitness;
-  /** Records an erasure in its last transaction. */
+  /** Records an erasure in the last transaction of that erasure. */
   record(transaction: Queryable, what: Erased, result: ErasureResult): Promise<void>;
   batchSize?: number;
 }
 
-/** A statement for this many rows takes some hundredths of a second. */
+/** One statement for this many rows takes a few hundredths of a second. */
 const defaultBatchSize = 1000;
 
 /**
- * Erases the accounts and then the users whose grace period is over (Operational rules, 1 and 2). Accounts come first,
- * because their owners cannot be erased before. A failure does not stop the others. Returns false and does nothing while
- * another clean-up runs.
+ * Erases first the accounts and then the users whose grace period is over (Operational rules, 1 and 2). An owner cannot
+ * be erased before their account. If one erasure fails, the others continue. Returns false and does nothing if another
+ * clean-up is running.
  */
 export async function cleanUp(
   database: Database,
@@ -77,7 +80,8 @@ export async function cleanUp(
       if (outcome && 'heldBy' in outcome) witness.held(id, outcome.heldBy);
       else if (outcome) witness.erased(what, outcome);
     } catch (error) {
-      // A failure concerns one account or user as long as the database answers. Otherwise the clean-up fails.
+      // If the database still answers, only this account or user has failed. If the database does not answer, the whole
+      // clean-up fails.
       await database.query(ping, {});
       witness.failed(what, id, error);
     }
@@ -94,7 +98,7 @@ export async function cleanUp(
   });
 }
 
-/** A deletion that was requested at one of these times or before is due now. */
+/** Returns two times. An account or user is due if its deletion was requested at its time or earlier. */
 function dueTimes({ ACCOUNT_DELETION_GRACE_DAYS, USER_DELETION_GRACE_HOURS }: Graces, now: Date) {
   return {
     accountsDueBefore: new Date(now.getTime() - ACCOUNT_DELETION_GRACE_DAYS * 24 * hourMs),
@@ -104,11 +108,14 @@ function dueTimes({ ACCOUNT_DELETION_GRACE_DAYS, USER_DELETION_GRACE_HOURS }: Gr
 
 const hourMs = 3_600_000;
 
-/** Lists the accounts and users that are due. held_by has the reasons that prevent the erasure of a user. */
+/**
+ * Lists the accounts and users that are due for erasure. The field held_by has the reasons that prevent the erasure of
+ * a user.
+ */
 export async function listDue(database: Queryable, graces: Graces, now: Date) {
   const { accountsDueBefore, usersDueBefore } = dueTimes(graces, now);
   const accounts = await database.query(selectDueAccounts, { dueBefore: accountsDueBefore });
-  // Accounts are erased first, so they do not prevent the erasure of their owners.
+  // A clean-up erases accounts first, so these accounts do not prevent the erasure of their owners.
   const accountIds = accounts.map(({ id }) => id);
   const users = [];
   for (const user of await database.query(selectDueUsers, { dueBefore: usersDueBefore })) {
@@ -127,7 +134,7 @@ const tryLock = sql(
 
 const unlock = sql('unlock_clean_up', { arguments: {}, row: {} }, 'select pg_advisory_unlock_all()');
 
-/** Two runs at once do no harm, but keep waiting for each other. */
+/** Prevents parallel clean-ups. They would do no harm but would often wait for each other's locks. */
 async function whileAlone(database: Database, work: () => Promise<void>): Promise<boolean> {
   const connection = await database.pool.connect();
   try {
@@ -135,7 +142,7 @@ async function whileAlone(database: Database, work: () => Promise<void>): Promis
     if (lock?.is_acquired) await work();
     return lock?.is_acquired ?? false;
   } finally {
-    // If the lock cannot be released, closing the connection releases it.
+    // If unlocking fails, the server closes the connection, which also releases the lock.
     await runOn(connection, unlock, {}).then(
       () => connection.release(),
       error => connection.release(error),

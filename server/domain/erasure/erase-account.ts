@@ -16,13 +16,14 @@ import { removeAccountJobs } from './jobs.ts';
 const removalOfAll = (table: keyof Tables) => batchedRemoval<typeof table, Batch>(`remove_${table}_of_account`, table);
 
 /**
- * The removals of an account's rows. Dependent rows go first, such as the votes of ideas, so that no cascade takes long.
- * Statuses and tags go with their boards.
+ * Removes the rows of an account. Dependent rows are removed first, for example the votes before the ideas, so that no
+ * cascading delete takes long. Statuses and tags are removed with their boards.
  */
 const removals = [
   ...(['notifications', 'webhook_attempts', 'webhook_deliveries', 'events'] as const).map(removalOfAll),
   ...(['votes', 'comments', 'followers', 'idea_tags', 'merges'] as const).map(removalOfAll),
-  // Sources of a merge go before its target: removing a target cascades to all of its sources in one statement.
+  // Merged ideas are removed before the target of their merge. Removing a target first would delete all its merged
+  // ideas in one long cascade.
   batchedRemoval('remove_ideas_of_account', 'ideas', (i, $: Arguments<Batch>) =>
     i.not(
       i.exists(
@@ -35,7 +36,8 @@ const removals = [
     ),
   ),
   removalOfAll('idempotency_keys'),
-  // No foreign key removes the OAuth records of a token. No more are added, because the tokens are revoked.
+  // OAuth records have no foreign key to their token, so no cascade removes them. No new ones appear, because the
+  // tokens are revoked.
   batchedRemoval('remove_oauth_records_of_account', 'oauth_records', (r, $: Arguments<Batch>) =>
     isOfTokens(r.selectFrom('api_tokens').select('id').where('account_id', '=', $.accountId)),
   ),
@@ -64,7 +66,10 @@ const lockAccount = query('lock_account_for_erasure', (db, $: Arguments<{ accoun
 
 type Begin = Arguments<{ accountId: number; now: Date }>;
 
-/** From now on nobody acts in the account, and it sends nothing: parts of it will be missing. */
+/**
+ * Blocks all actions in the account and everything that the account sends, because the erasure removes its data step by
+ * step.
+ */
 const beginStatements = [
   query('begin_account_erasure', (db, $: Begin) =>
     db.updateTable('accounts').set({ erasure_began_at: $.now }).where('id', '=', $.accountId),
@@ -87,17 +92,18 @@ const beginStatements = [
   ),
 ];
 
-/** Also removes rows that a request wrote which began before the erasure. */
+/** Also removes, by cascade, rows from requests that began before the erasure. */
 const deleteAccount = query('delete_account', (db, $: Arguments<{ accountId: number }>) =>
   db.deleteFrom('accounts').where('id', '=', $.accountId).returning('id'),
 );
 
 /**
- * Erases an account whose grace period is over, with everything that depends on it (Operational rules, 1). Returns
- * undefined if the deletion was cancelled, or if another run has erased the account.
+ * Erases an account whose grace period is over, and all its data (Operational rules, 1). Returns undefined if the
+ * deletion was cancelled, or if another run has erased the account.
  *
- * The first transaction marks the account and ends all use of it. From then on the deletion cannot be cancelled. The
- * rows go in batches, each in a transaction of its own. After a kill the next run finds the rows that are left.
+ * The first transaction marks the account and ends all use of it. After that transaction, the deletion cannot be
+ * cancelled. The rows are removed in batches, each in its own transaction. If the process is killed, the next run
+ * continues with the remaining rows.
  */
 export async function eraseAccount(
   database: Database,
@@ -105,7 +111,7 @@ export async function eraseAccount(
   { now, dueBefore, batchSize, record }: ErasureOptions,
 ): Promise<ErasureResult | undefined> {
   const begin = await database.transaction(async ({ query }) => {
-    // Waits for open transactions that refer to the account.
+    // This lock waits for open transactions that refer to the account.
     const [account] = await query(lockAccount, { accountId, dueBefore });
     const isResumed = account?.erasure_began_at != null;
     if (!isResumed && !account?.is_due) return undefined;
@@ -120,7 +126,7 @@ export async function eraseAccount(
   for (const removal of removals) await runBatches(database, removal, batch, counts);
   return database.transaction(async ({ query }) => {
     const [gone] = await query(deleteAccount, { accountId });
-    // Another run erased it at the same time.
+    // Another run has erased the account at the same time.
     if (!gone) return undefined;
     const erased = { id: accountId, isResumed: begin.isResumed, counts };
     await record({ query }, erased);

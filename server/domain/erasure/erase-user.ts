@@ -16,13 +16,14 @@ import { forgetErrorsNaming, removeUserJobs } from './jobs.ts';
 import { placeholderName, requirePlaceholder, type ShownPerson } from './placeholder.ts';
 import { findHolds } from './request-deletion.ts';
 
-/*
- * These statements start from a person and name no account: the person loses access everywhere in one transaction.
- */
+/* These statements select rows by user in all accounts, so the user loses access everywhere in one transaction. */
 
 type OfUser = Arguments<{ userId: number }>;
 
-/** Runs before the lock of the user: a change of a member's role locks in the same order. */
+/**
+ * This runs before lockUser. A change of a member's role takes the same locks in the same order, so the two cannot
+ * deadlock.
+ */
 const lockMemberships = query('lock_memberships_for_erasure', (db, $: OfUser) =>
   db.selectFrom('memberships').select('account_id').where('user_id', '=', $.userId).orderBy('account_id').forUpdate(),
 );
@@ -38,8 +39,8 @@ const lockUser = query('lock_user_for_erasure', (db, $: Arguments<{ userId: numb
 );
 
 /**
- * From now on every reader of the profile sees the placeholder's name. The address must be present and unique. An address
- * under .invalid frees the person's own address for a new sign-up, and receives no mail (RFC 2606).
+ * Replaces the profile. From now on every reader sees the placeholder's name. The new address is unique and ends in
+ * .invalid, so it receives no mail (RFC 2606). The user's own address becomes free for a new sign-up.
  */
 const clearProfile = query(
   'begin_user_erasure',
@@ -71,7 +72,7 @@ interface Identity {
   email: string | null;
 }
 
-/** The removals of the rows that let the person act, in person, through a token or by an invitation. */
+/** The removals of all rows that give the user access: signed in, through a token or by an invitation. */
 const accesses: { table: keyof Tables; removal: Query<Identity, unknown> }[] = [
   ...(['memberships', 'sign_in_methods', 'sessions', 'password_links'] as const).map(table => ({
     table,
@@ -110,9 +111,9 @@ function isOfIssuer(db: Kysely<Tables>, $: OfUser) {
 }
 
 /**
- * Begins the erasure of a user who is due, or returns the reasons that prevent it. A cancellation and a new role as
- * owner lock the user, too: the first to get the lock wins. Returns undefined if there is no such user, or if the user
- * is not due.
+ * Begins the erasure of a user who is due, or returns the reasons that prevent it. A cancelled deletion or a new role
+ * as owner also locks the user, so the first operation to get the lock wins. Returns undefined if the user does not
+ * exist or is not due.
  */
 function beginUserErasure(
   database: Database,
@@ -125,7 +126,8 @@ function beginUserErasure(
     const counts: RowCounts = {};
     if (user?.erasure_began_at != null) return { isResumed: true, counts };
     if (!user?.is_due) return undefined;
-    // After the lock: a transaction that makes the user an owner has committed, or will see that the erasure began.
+    // The check needs the lock. A transaction that makes the user an owner has either committed, or will find that the
+    // erasure has begun.
     const heldBy = await findHolds({ query }, userId);
     if (heldBy.length > 0) return { heldBy };
 
@@ -136,7 +138,7 @@ function beginUserErasure(
     for (const { table, removal } of accesses) addCount(counts, table, (await query(removal, identity)).length);
     addCount(counts, 'jobs', await removeUserJobs({ query }, userId));
     const addresses = [email, notificationEmail].filter(address => address !== null);
-    // A mail server's error message may contain the mailbox.
+    // An error message of a mail server may contain the user's mailbox.
     await forgetErrorsNaming({ query }, [name, ...addresses, ...addresses.map(mailboxOf)]);
     return { isResumed: false, counts };
   });
@@ -150,10 +152,11 @@ interface UserErasureOptions extends ErasureOptions {
  * Erases a user whose grace period is over (Operational rules, 2; User-deletion placeholders). Returns undefined if the
  * deletion was cancelled, or if another run has erased the user.
  *
- * The first transaction marks the user, ends all access and clears the profile. From then on the deletion cannot be
- * cancelled. The rows are changed account by account in batches, each in a transaction of its own. The last transaction
- * locks the user. If an earlier request has written more rows meanwhile, the batches continue. Otherwise it removes the
- * user.
+ * The first transaction marks the user, ends all access and clears the profile. After that transaction, the deletion
+ * cannot be cancelled. The rows are changed account by account in batches, each in its own transaction.
+ *
+ * The last transaction locks the user. If a request that began earlier has written more rows, another round of batches
+ * changes them. Otherwise the last transaction removes the user.
  */
 export async function eraseUser(
   database: Database,
@@ -177,7 +180,10 @@ const lockErased = query('lock_user', (db, $: OfUser) =>
   db.selectFrom('users').select('id').where('id', '=', $.userId).forUpdate(),
 );
 
-/** Renames the tokens, because a name such as "Ada's laptop" contains the name of a person. */
+/**
+ * Gives the tokens to the placeholder and renames them, because the name of a token may contain the name of a person,
+ * such as "Ada's laptop".
+ */
 const passTokens = query(
   'pass_tokens_of_user',
   (db, $: Arguments<{ userId: number; placeholderId: number; now: Date }>) =>
@@ -192,15 +198,15 @@ const passTokens = query(
       .returning('id'),
 );
 
-/** Removes the grants of tokens that were issued while the erasure began. */
+/** Removes the OAuth records of tokens that were issued while the erasure was beginning. */
 const removeGrants = query('remove_grants_of_user', (db, $: OfUser) =>
   db.deleteFrom('oauth_records').where(isOfIssuer(db, $)),
 );
 
-/** Foreign keys remove the few other rows that name the user. */
+/** A cascade through foreign keys removes the few remaining rows that refer to the user. */
 const deleteUser = query('delete_user', (db, $: OfUser) => db.deleteFrom('users').where('id', '=', $.userId));
 
-/** Removes the user. Returns 'left' if there are new rows of the user, which still have to be changed. */
+/** Removes the user. Returns 'left' if new rows of the user exist that the erasure still has to change. */
 function finish(
   database: Database,
   placeholder: ShownPerson,
@@ -208,7 +214,7 @@ function finish(
   { now, erasers, record }: UserErasureOptions,
 ): Promise<ErasureResult | undefined | 'left'> {
   return database.transaction(async ({ query }) => {
-    // Waits for transactions that refer to the user. Later ones find the user gone.
+    // This lock waits for open transactions that refer to the user. Later transactions no longer find the user.
     const [user] = await query(lockErased, { userId });
     if (!user) return undefined;
     if ((await findAccountLeft({ query }, userId)) !== undefined) return 'left';

@@ -3,8 +3,8 @@ import { array, bigint, integer, nullable, sql, text } from '../../database/sql.
 import { addCount, type Batch, type RowCounts } from './batches.ts';
 
 /**
- * Reads the jobs in the order of their ids, some at a time: no index finds them by their payload. A running job is left
- * alone: every task ends quietly when the rows that its payload names are gone.
+ * Removes an account's jobs among the next jobs in the order of their ids. No index finds jobs by their payload.
+ * Running jobs are not removed: a task ends without an error if the rows named in its payload are gone.
  */
 const removeJobs = sql(
   'remove_jobs_of_account',
@@ -55,7 +55,7 @@ const removeJobs = sql(
   { isPrepared: false },
 );
 
-/** Removes the jobs of an account: its webhooks, chats, events, notifications, invitations and notices. */
+/** Removes the jobs of an account: jobs for webhooks, chats, events, notifications, invitations and notices. */
 export async function removeAccountJobs(database: Queryable, batch: Batch, counts: RowCounts): Promise<void> {
   let after = 0;
   for (;;) {
@@ -66,7 +66,7 @@ export async function removeAccountJobs(database: Queryable, batch: Batch, count
   }
 }
 
-/** The payloads of other jobs hold only ids. The message of an error may hold anything. */
+/** The error messages of jobs may contain any text. The payloads of the jobs that remain contain only ids. */
 const clearErrors = sql(
   'clear_errors_of_jobs',
   { arguments: { words: array(text()) }, row: {} },
@@ -75,12 +75,15 @@ const clearErrors = sql(
   { isPrepared: false },
 );
 
-/** Clears the errors of jobs that contain one of the words, such as a person's name. */
+/** Clears the error messages of jobs if they contain one of the words, such as a person's name. */
 export async function forgetErrorsNaming(database: Queryable, words: readonly string[]): Promise<void> {
   await database.query(clearErrors, { words });
 }
 
-/** Links and notices. One of these jobs holds an address. A running job ends by itself, because the user is gone. */
+/**
+ * Covers mails with links and notices. The payload of one kind of these jobs contains an address. A running job ends by
+ * itself, because the user is gone.
+ */
 const removeLinks = sql(
   'remove_jobs_of_user',
   { arguments: { userId: bigint() }, row: { count: integer() } },
@@ -95,7 +98,7 @@ const removeLinks = sql(
   { isPrepared: false },
 );
 
-/** Removes the jobs that would send mail to a user only. Returns their number. */
+/** Removes the jobs that would send mail to this user only. Returns the number of removed jobs. */
 export async function removeUserJobs(database: Queryable, userId: number): Promise<number> {
   const [removed] = await database.query(removeLinks, { userId });
   return removed?.count ?? 0;

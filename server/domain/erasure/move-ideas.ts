@@ -4,10 +4,10 @@ import { type Arguments, query } from '../../database/query.ts';
 import { textInEvent } from '../events/recorded-event.ts';
 import { type Redaction, redactEvents } from './redact-events.ts';
 
-/** Few, because one transaction locks all of them. */
+/** The number of ideas that one transaction locks. Small, so that few writers wait. */
 const ideasAtOnce = 50;
 
-/** The best plan depends on the limit and on the number of ideas. */
+/** Not prepared statements, because the best query plan depends on the limit and on the number of ideas. */
 const options = { isPrepared: false };
 
 const selectIdeas = query(
@@ -29,7 +29,10 @@ interface ShowingEvents {
   batchSize: number;
 }
 
-/** Selects the events that show the author of the ideas: the events of the ideas, and of merges into them. */
+/**
+ * Selects the events that show the author of the given ideas: events of these ideas, and events of ideas that were
+ * merged into them.
+ */
 const selectShowing = query(
   'select_events_showing_author',
   (db, $: Arguments<ShowingEvents>) =>
@@ -72,7 +75,7 @@ const lockIdeas = query(
       .forNoKeyUpdate(),
 );
 
-/** An idea may have changed after the run began. */
+/** Keeps updated_at if the idea was updated after the start of the run. */
 const passAuthorship = query(
   'pass_authorship_of_ideas',
   (db, $: Arguments<{ accountId: number; ideaIds: readonly number[]; placeholderId: number; now: Date }>) =>
@@ -83,9 +86,11 @@ const passAuthorship = query(
 );
 
 /**
- * Attributes a user's ideas in an account to the placeholder, and returns their number. Events are redacted before the
- * author changes: only the author leads to them, also after a kill. Then the ideas are locked. The lock waits for
- * transactions that record events about them, and these events are redacted, too. Later events show the placeholder.
+ * Makes the placeholder the author of a user's ideas in an account, and returns the number of ideas.
+ *
+ * Events are redacted before the author changes, because a resumed run finds them only by the author of their idea.
+ * Then the ideas are locked. The lock waits for transactions that record events of these ideas, and the function
+ * redacts these events, too. Later events show the placeholder.
  */
 export async function moveIdeas(database: Database, redaction: Redaction, now: Date): Promise<number> {
   const { accountId, userId, placeholder, batchSize } = redaction;
@@ -106,7 +111,7 @@ export async function moveIdeas(database: Database, redaction: Redaction, now: D
   }
 }
 
-/** Finds the events on one connection, which may hold the ideas locked, and redacts them on another. */
+/** Finds the events on one connection and redacts them on another. The first connection may hold locks on the ideas. */
 async function redactEventsOf(finder: Queryable, database: Database, ideaIds: readonly number[], redaction: Redaction) {
   const { accountId, batchSize } = redaction;
   const userId = String(redaction.userId);

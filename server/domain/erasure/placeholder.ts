@@ -1,10 +1,13 @@
 import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
 
-/** Shown in place of the name of an erased user. */
+/** The name that is shown in place of the name of an erased user. */
 export const placeholderName = 'Deleted user';
 
-/** Only one such user can exist. If two runs insert it at the same time, the second waits and inserts nothing. */
+/**
+ * Only one placeholder user can exist. If two runs insert it at the same time, the second run waits and inserts
+ * nothing.
+ */
 const insertPlaceholder = query('insert_placeholder', (db, $: Arguments<{ name: string; now: Date }>) =>
   db
     .insertInto('users')
@@ -16,7 +19,10 @@ const selectPlaceholder = query('select_placeholder', db =>
   db.selectFrom('users').select(['id', 'name']).where('is_placeholder', '=', true),
 );
 
-/** Returns the author of the content of erased users (User-deletion placeholders). The first call creates it. */
+/**
+ * Returns the placeholder user, the author of the content of erased users (User-deletion placeholders). The first call
+ * creates this user.
+ */
 export async function requirePlaceholder(database: Queryable, now: Date): Promise<ShownPerson> {
   const [existing] = await database.query(selectPlaceholder, {});
   if (existing) return existing;
@@ -26,15 +32,15 @@ export async function requirePlaceholder(database: Queryable, now: Date): Promis
   return made;
 }
 
-/** A user as answers and events show one. */
+/** A user as API responses and events show one. */
 export interface ShownPerson {
   id: number;
   name: string;
 }
 
 /**
- * Replaces a user by another person in a JSON text, as the author of an idea or a comment or as the actor of an event.
- * Returns undefined if the text does not show the user.
+ * Replaces a user by another person in a JSON text. The user may be the author of an idea or a comment, or the actor of
+ * an event. Returns undefined if the text does not show the user.
  */
 export function redactPerson(json: string, userId: number, replacement: ShownPerson): string | undefined {
   let isShown = false;
@@ -47,8 +53,8 @@ export function redactPerson(json: string, userId: number, replacement: ShownPer
 }
 
 /**
- * In the contract only people consist of an id and a name. An actor has the id of a token, too. Boards also have a slug,
- * and tags a color.
+ * In the contract, only people have just an id and a name. An actor also has the id of a token. Other objects have more
+ * fields: boards a slug, tags a color.
  */
 function isPerson(value: unknown): value is ShownPerson {
   if (typeof value !== 'object' || value === null) return false;

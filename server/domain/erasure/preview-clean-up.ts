@@ -5,7 +5,7 @@ import { countAll } from '../bounded-count.ts';
 import type { RowCounts } from './batches.ts';
 import { type Graces, listDue } from './clean-up.ts';
 
-/** The accounts and users that a clean-up would erase now, with the numbers of their rows. */
+/** The accounts and users that a clean-up would erase now, with the number of their rows in each table. */
 export type CleanUpPreview = Awaited<ReturnType<typeof previewCleanUp>>;
 
 export async function previewCleanUp(database: QueryBuilding, graces: Graces, now: Date) {
@@ -19,7 +19,7 @@ export async function previewCleanUp(database: QueryBuilding, graces: Graces, no
   return { accounts, users };
 }
 
-/** Votes and comments come from the counters of the ideas, because counting many rows takes long. */
+/** Counts votes and comments from the counters of the ideas, because counting all their rows takes long. */
 function countOfAccount(db: Kysely<Tables>, accountId: number): Promise<RowCounts> {
   const count = (table: 'boards' | 'memberships' | 'api_tokens' | 'webhook_endpoints' | 'events') =>
     countAll(db.selectFrom(table).where('account_id', '=', accountId));
@@ -39,7 +39,7 @@ function countOfAccount(db: Kysely<Tables>, accountId: number): Promise<RowCount
     .executeTakeFirstOrThrow();
 }
 
-/** Names no account: a person's rows may be in any. */
+/** Counts the rows of a user in all accounts, because the user may have rows in any account. */
 function countOfUser(db: Kysely<Tables>, userId: number): Promise<RowCounts> {
   type Table = 'ideas' | 'comments' | 'api_tokens' | 'memberships' | 'followers' | 'notifications';
   const count = (table: Table, column: 'author_id' | 'issuer_id' | 'user_id') =>

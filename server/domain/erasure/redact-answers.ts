@@ -12,8 +12,8 @@ interface AnswerKey {
 }
 
 /**
- * Reads the answers of all accounts in the order of the primary key: no index finds those that show a person. For
- * nearly all of them mayShow is false, and the text certainly does not show the person.
+ * Reads the stored responses of all accounts in the order of the primary key. No index finds the responses that show a
+ * user. The column mayShow is false if the text certainly does not show the user, as nearly all texts.
  */
 const selectAnswers = query(
   'select_answers_that_may_show',
@@ -53,8 +53,8 @@ const writeAnswer = query('write_answer', (db, $: Arguments<AnswerKey & { body: 
 );
 
 /**
- * Replaces a user by the placeholder in the answers that are kept for a day to be replayed. Returns the number of
- * changed answers. They are not removed, because a repeated request must not run again.
+ * Replaces a user by the placeholder in the stored responses to requests with an Idempotency-Key. Returns the number of
+ * changed responses. The function does not remove responses, because a repeated request must not run again.
  */
 export async function redactAnswers(
   database: Database,
@@ -75,7 +75,10 @@ export async function redactAnswers(
   }
 }
 
-/** Locks the answer: a run for another user would otherwise write back the text that shows this one. */
+/**
+ * Locks the stored response. Without the lock, a parallel erasure of another user could write back the text that shows
+ * this user.
+ */
 function redactAnswer(database: Database, key: AnswerKey, userId: number, placeholder: ShownPerson): Promise<boolean> {
   return database.transaction(async ({ query }) => {
     const [answer] = await query(lockAnswer, key);

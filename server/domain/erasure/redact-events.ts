@@ -4,12 +4,12 @@ import { type Arguments, query } from '../../database/query.ts';
 import { redactPerson, type ShownPerson } from './placeholder.ts';
 
 /*
- * Events show people by name, in their data and in the body for workers of the version before. Both are rewritten and not
- * removed, so that pending webhooks still arrive and notifications still make sense. A webhook signs the body at the time
- * when it sends it.
+ * An event contains people's names in its data, and in the body that workers of the previous version read. Events are
+ * rewritten and not removed, so pending webhooks still arrive and notifications still make sense. A webhook's body is
+ * signed when it is sent, so the signature matches the rewritten body.
  */
 
-/** Replaces a user by the placeholder in one account. */
+/** The replacement of one user by the placeholder in one account. */
 export interface Redaction {
   accountId: number;
   userId: number;
@@ -28,7 +28,10 @@ const selectPending = query('select_pending_deliveries_of_events', (db, $: Event
     .where('is_redacted', '=', false),
 );
 
-/** One by one: it holds no other lock while it waits, so it cannot deadlock with a worker that stores a response. */
+/**
+ * Marks one delivery. The statement holds no other lock while it waits, so it cannot deadlock with a worker that stores
+ * a response.
+ */
 const markDelivery = query('mark_delivery_redacted', (db, $: Arguments<{ accountId: number; id: number }>) =>
   db
     .updateTable('webhook_deliveries')
@@ -83,8 +86,8 @@ const writeEvents = query('write_redacted_events', (db, $: Arguments<RewrittenEv
 );
 
 /**
- * Replaces a user by the placeholder in some events, and clears the responses of receivers, which may repeat the body.
- * Deliveries are marked first: from then on no response to the old body is stored.
+ * Replaces a user by the placeholder in the given events. Clears the responses of webhook receivers, because they may
+ * repeat the body. Deliveries are marked first, so that no worker stores a response to the old body afterwards.
  */
 export async function redactEvents(
   database: Database,
@@ -97,7 +100,7 @@ export async function redactEvents(
   await database.query(clearResponses, { accountId, eventIds });
   const redact = (json: string) => redactPerson(json, userId, placeholder) ?? json;
   await database.transaction(async ({ query }) => {
-    // A run for another user would otherwise write back texts that show this one.
+    // Without the lock, a parallel erasure of another user could write back texts that show this user.
     const events = await query(lockEvents, { accountId, eventIds });
     await query(writeEvents, {
       accountId,
@@ -121,7 +124,10 @@ const selectActed = query(
   { isPrepared: false },
 );
 
-/** Redacts all events that a user caused. A redacted event has another actor, so each search finds the next ones. */
+/**
+ * Redacts all events that a user caused. A redacted event has the placeholder as its actor, so each search finds only
+ * events that are left.
+ */
 export async function redactActed(database: Database, redaction: Redaction): Promise<number> {
   const { accountId, userId, batchSize } = redaction;
   let count = 0;

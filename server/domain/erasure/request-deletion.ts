@@ -7,7 +7,7 @@ import { requireLockedAccount } from '../accounts/find-account.ts';
 import type { Administration } from '../administration.ts';
 import { lockUser } from '../users/find-user.ts';
 
-/** Starts from a person, who may own several accounts. */
+/** Selects by user in all accounts, because one user may own several accounts. */
 const selectHolds = query('select_holds', (db, $: Arguments<{ userId: number }>) =>
   db
     .selectFrom('users as u')
@@ -19,8 +19,8 @@ const selectHolds = query('select_holds', (db, $: Arguments<{ userId: number }>)
 );
 
 /**
- * Returns the reasons that prevent the erasure of a user, who may own accounts or operate the server. Ignores accounts
- * that will be erased before the user. Each reason completes the sentence "The user is …".
+ * Returns the reasons that prevent the erasure of a user: the user owns an account or operates the server. Ignores the
+ * accounts that will be erased before the user. Each reason completes the sentence "The user is …".
  */
 export async function findHolds(
   database: Queryable,
@@ -33,9 +33,11 @@ export async function findHolds(
 }
 
 /**
- * Starts the grace period of a user. The user may request this, or the operator of the server. A clean-up after its end
- * erases the user. Until then nothing changes for them. A repeated request does not restart the period. Returns the
- * reasons that prevent the erasure, such as a role as owner: clean-ups skip the user as long as they exist.
+ * Starts the grace period of a user. The user or the operator of the server may request this. During the grace period
+ * nothing changes for the user. A clean-up after the grace period erases the user.
+ *
+ * A repeated request does not restart the grace period. Returns the reasons that prevent the erasure, such as a role as
+ * owner. Clean-ups skip the user as long as such a reason exists.
  */
 export async function requestUserDeletion(admin: Administration, userId: number): Promise<string[]> {
   const user = await lockUser(admin, userId);
@@ -46,7 +48,7 @@ export async function requestUserDeletion(admin: Administration, userId: number)
   return findHolds(admin, userId);
 }
 
-/** Cancels the deletion of a user, unless the erasure has begun. The same people may do this as request it. */
+/** Cancels the deletion of a user, unless the erasure has begun. The user or the operator of the server may do this. */
 export async function cancelUserDeletion(admin: Administration, userId: number): Promise<void> {
   const user = await lockUser(admin, userId);
   if (!user.deletionRequestedAt) return;
@@ -55,22 +57,25 @@ export async function cancelUserDeletion(admin: Administration, userId: number):
 }
 
 /**
- * Starts the grace period of an account, and sends its owners a notice by mail. A clean-up after its end erases the
- * account. Until then the account works as before. A repeated request does not restart the period. An owner of the account
- * may request this, or the operator of the server.
+ * Starts the grace period of an account, and sends the owners a notice by mail. An owner or the operator of the server
+ * may request this. During the grace period the account works as before.
+ *
+ * A clean-up after the grace period erases the account. A repeated request does not restart the grace period.
  */
 export async function scheduleAccountDeletion(admin: Administration, accountId: number): Promise<void> {
   const account = await requireLockedAccount(admin, accountId);
   if (account.deletionScheduledAt) return;
   account.deletionScheduledAt = admin.now;
-  // Every owner may cancel the deletion.
+  // All owners get the notice, because every owner may cancel the deletion.
   for (const { userId } of await admin.em.find(Membership, { accountId, role: 'owner' })) {
     await addJob(admin, { task: 'mail_account_deletion', payload: { account_id: accountId, user_id: userId } });
   }
   admin.audit.record('account.deletion_scheduled', { account_id: accountId });
 }
 
-/** Cancels the deletion of an account, unless the erasure has begun. The same people may do this as schedule it. */
+/**
+ * Cancels the deletion of an account, unless the erasure has begun. An owner or the operator of the server may do this.
+ */
 export async function cancelAccountDeletion(admin: Administration, accountId: number): Promise<void> {
   const account = await requireLockedAccount(admin, accountId);
   if (!account.deletionScheduledAt) return;
@@ -92,7 +97,10 @@ const selectDeletion = query('select_scheduled_deletion', (db, $: Arguments<{ ac
     .$narrowType<{ email: NotNull; scheduled_at: NotNull }>(),
 );
 
-/** Reads the content of an owner's notice. Undefined after a cancellation, and for a user who is no longer an owner. */
+/**
+ * Reads the content of the deletion notice for an owner. Returns undefined if the deletion was cancelled, or if the
+ * user is no longer an owner.
+ */
 export async function readScheduledDeletion(db: Queryable, accountId: number, ownerId: number) {
   const [deletion] = await db.query(selectDeletion, { accountId, ownerId });
   return deletion;
