@@ -48,7 +48,7 @@ const told = () => readAudit(server.auditLines).map(({ event, by, by_user_id }) 
 const byOwner = (event: string) => ({ event, by: 'user', by_user_id: world.ownerId });
 
 describe('the account', () => {
-  test('owners and admins see the account with its plan', async () => {
+  test('owners and admins see the name, the plan and the owners of their account', async () => {
     const admin = await signedIn(server, await createMember(server, world.accountId, 'admin'));
     expect((await visitor.get('/admin/account')).html).toContain('community, with the Agent API');
     await server.sql(`update accounts set plan = 'starter' where id = $1`, [world.accountId]);
@@ -60,7 +60,7 @@ describe('the account', () => {
     expect(html).not.toContain('name="slug"');
   });
 
-  test('an owner changes the name and the slug, and the new slug finds the account', async () => {
+  test('an owner changes the name and the slug of the account, and its pages are then under the new slug', async () => {
     const other = await createWorld(server);
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'member')`, [
       other.accountId,
@@ -77,7 +77,7 @@ describe('the account', () => {
     ]);
   });
 
-  test('an invalid or taken name or slug is refused, and the form keeps its values', async () => {
+  test('an invalid or taken name or slug of an account is refused, and the form still shows the entered values', async () => {
     const [other] = await server.sql<{ slug: string }>('select slug from accounts where id = $1', [
       (await createWorld(server)).accountId,
     ]);
@@ -95,7 +95,7 @@ describe('the account', () => {
     expect(server.auditLines).toEqual([]);
   });
 
-  test('the account page escapes the name and the owners', async () => {
+  test('the account page escapes the account name and the addresses of its owners', async () => {
     const hostile = `"><img src=x onerror='alert(1)'>\u202e`;
     await server.sql('update accounts a set name = $2 where id = $1', [world.accountId, hostile]);
     const address = `<img>\u202e${world.ownerId}@example.com`;
@@ -110,7 +110,7 @@ describe('the account', () => {
 });
 
 describe('the deletion of the account', () => {
-  test('an owner schedules the deletion with the slug and the password, and the page shows it until it is canceled', async () => {
+  test('an owner schedules the deletion of the account with its slug and a password, and the account page shows it until it is canceled', async () => {
     const admin = await signedIn(server, await createMember(server, world.accountId, 'admin'));
     server.auditLines.length = 0;
     const question = await visitor.get('/admin/account/delete');
@@ -125,7 +125,7 @@ describe('the deletion of the account', () => {
       expect(html).toContain('1 Apr 2026, 09:00 UTC');
       expect(html.includes('Keep the account')).toBe(one === visitor);
     }
-    // A second request does not restart the grace period.
+    // A second request must not restart the grace period.
     expect((await visitor.get('/admin/account/delete')).location).toBe('/admin/account');
     const scheduled = (await account()).deletion_scheduled_at;
     const again = { ...hiddenFields(question.html, '/admin/account/delete'), slug, current_password: owner.password };
@@ -139,7 +139,7 @@ describe('the deletion of the account', () => {
     expect(told()).toEqual([byOwner('account.deletion_scheduled'), byOwner('account.deletion_cancelled')]);
   });
 
-  test('a wrong slug or password schedules no deletion, and the limits of signing in apply', async () => {
+  test('a wrong slug or password does not schedule the deletion, and wrong passwords count against the rate limit of sign-ins', async () => {
     const wrong = await schedule({ slug: 'acme', current_password: owner.password });
     expect([wrong.status, wrong.html.includes(`Enter ${slug} to confirm`)]).toEqual([422, true]);
     expect(wrong.html).toContain('value="acme"');
@@ -157,7 +157,7 @@ describe('the deletion of the account', () => {
     ]);
   });
 
-  test('a deletion cannot be canceled after the erasure began, and the account is no longer shown', async () => {
+  test('after the erasure of an account began, its deletion cannot be canceled, and its pages are closed', async () => {
     await schedule({ slug, current_password: owner.password });
     await server.sql('update accounts set erasure_began_at = now() where id = $1', [world.accountId]);
     expect((await visitor.get('/admin/account')).status).toBe(403);
@@ -169,7 +169,7 @@ describe('the deletion of the account', () => {
 });
 
 describe.each(['admin', 'moderator', 'member'] as const)('the pages of the account, for a %s', role => {
-  test(`the account forms are closed to the ${role}, and the page is open only to an admin`, async () => {
+  test(`a person with the role ${role} cannot change the account, and only owners and admins can read its page`, async () => {
     const other = await signedIn(server, await createMember(server, world.accountId, role));
     const mayWatch = role === 'admin';
     const fields = hiddenFields((await other.get('/admin')).html, '/admin/sign-out');
@@ -183,7 +183,7 @@ describe.each(['admin', 'moderator', 'member'] as const)('the pages of the accou
   });
 });
 
-test('the account of others is not found, and the page needs a session', async () => {
+test('the page of an account that the user does not belong to gets 404, and account pages need a session', async () => {
   const [other] = await server.sql<{ slug: string }>('select slug from accounts where id = $1', [
     (await createWorld(server)).accountId,
   ]);

@@ -46,7 +46,7 @@ const fieldIn = ({ html }: Seen, field: string) => new RegExp(`name="${field}"[^
 const chosenZone = ({ html }: Seen) => /<option value="([^"]+)" selected>/.exec(html)?.[1];
 
 describe('the deadlines of a board', () => {
-  test('saved deadlines apply to clients at once and do not affect reading', async () => {
+  test('saved deadlines of a board apply to the next API requests, and ideas can still be read', async () => {
     const { token } = await issueToken(server, world, 'moderate');
     const ideaId = await insertIdea(server, world);
     const submit = async () =>
@@ -79,7 +79,7 @@ describe('the deadlines of a board', () => {
     });
   });
 
-  test('deadlines are shown in the entered zone and in UTC, and the browser remembers the zone', async () => {
+  test('the page shows deadlines in the entered time zone and in UTC, and the browser remembers the time zone', async () => {
     await save({ zone: 'Europe/Berlin', submissions_open_at: '2026-03-28T09:00', voting_close_at: '2026-07-01T09:00' });
     expect(await stored()).toMatchObject({
       submissions_open_at: '2026-03-28 08:00:00+00',
@@ -114,7 +114,7 @@ describe('the deadlines of a board', () => {
       'The voting window must open before it closes',
     ],
   ])(
-    'deadlines with %s are refused, and the form keeps its values',
+    'deadlines with %s are refused, and the form still shows the entered values',
     async (_what, given: Record<string, string>, why) => {
       const answer = await save({ submissions_open_at: '2026-04-01T08:00', ...given });
       expect([answer.status, answer.html.includes(why)]).toEqual([422, true]);
@@ -127,7 +127,7 @@ describe('the deadlines of a board', () => {
     },
   );
 
-  test('a time that occurs twice means the first one, and a stored second one does not change', async () => {
+  test('a deadline at a local time that occurs twice means the first one, and a stored second one stays', async () => {
     const zone = 'Europe/Berlin';
     const answer = await save({ zone, voting_close_at: '2026-10-25T02:30' });
     expect((await visitor.get(answer.location ?? '')).html).toContain('The first one applies');
@@ -140,12 +140,12 @@ describe('the deadlines of a board', () => {
     expect(await stored()).toMatchObject({ voting_close_at: second, submissions_open_at: '2026-04-30 22:00:00+00' });
   });
 
-  test('another zone does not move deadlines but first shows them in that zone', async () => {
+  test('a form with another time zone changes no deadlines and first shows them in that zone', async () => {
     await save({ voting_close_at: '2026-07-01T09:00' });
     const before = await stored();
     const other = { zone: 'America/New_York', voting_close_at: '2026-07-01T09:00', voting_open_at: '2026-06-01T10:00' };
     const looked = await save({ ...other, look: 'yes' });
-    // The form of a page that was opened before.
+    // This form is from a page that was opened before the other time zone was chosen.
     visitor.cookies.delete('idea_board_zone');
     const refused = await save(other);
     for (const [answer, status] of [
@@ -163,7 +163,7 @@ describe('the deadlines of a board', () => {
     expect(await stored()).toMatchObject({ ...before, voting_open_at: '2026-06-01 14:00:00+00' });
   });
 
-  test('a save of deadlines after a change by another person is refused and shows the change', async () => {
+  test('saved deadlines are refused if another person changed the board meanwhile, and the page shows that change', async () => {
     const { html } = await visitor.get(path);
     const hidden = Object.fromEntries(
       [...html.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)">/g)].map(([, name, value]) => [
@@ -183,7 +183,7 @@ describe('the deadlines of a board', () => {
     expect(await stored()).toMatchObject({ voting_close_at: '2026-08-01 09:00:00+00' });
   });
 
-  test('deadlines in an unknown zone are refused', async () => {
+  test('deadlines in an unknown time zone are refused', async () => {
     const answer = await save({ zone: 'Mars/Olympus_Mons', voting_close_at: '2026-07-01T09:00' });
     expect([answer.status, answer.html.includes('Choose a time zone')]).toEqual([422, true]);
     expect(await stored()).toEqual(nothing);
@@ -202,17 +202,17 @@ describe('a time zone', () => {
     ['Europe/Berlin', '2026-03-29T03:00', ['2026-03-29T01:00:00.000Z']],
     ['Europe/Berlin', '2026-10-25T02:00', ['2026-10-25T00:00:00.000Z', '2026-10-25T01:00:00.000Z']],
     ['America/New_York', '2026-11-01T01:30', ['2026-11-01T05:30:00.000Z', '2026-11-01T06:30:00.000Z']],
-    // A change of half an hour, a skipped midnight, and a skipped day.
+    // These rows have a clock change of half an hour, a skipped midnight and a skipped day.
     ['Australia/Lord_Howe', '2026-04-05T01:45', ['2026-04-04T14:45:00.000Z', '2026-04-04T15:15:00.000Z']],
     ['America/Sao_Paulo', '2018-11-04T00:00', []],
     ['Pacific/Apia', '2011-12-30T12:00', []],
     ['Asia/Kathmandu', '2026-01-01T00:00:30', ['2025-12-31T18:15:30.000Z']],
     ['UTC', '2026-02-29T00:00', undefined],
-  ])('%s shows %s at %j', (zone, text, times) => {
+  ])('the clocks of the time zone %s show %s at the instants %j', (zone, text, times) => {
     expect(isoTimes(zone, text)).toEqual(times);
   });
 
-  test('a local time converts to its instant in every zone', () => {
+  test('an instant that is converted to local time and back stays the same in every time zone', () => {
     const time = fc.date({ min: new Date('1971-01-01'), max: new Date('2100-01-01'), noInvalidDate: true });
     fc.assert(
       fc.property(fc.constantFrom(...timeZones), time, (name, at) => {
@@ -226,7 +226,7 @@ describe('a time zone', () => {
     );
   });
 
-  test('local times in every zone agree with PostgreSQL', async () => {
+  test('the server and PostgreSQL convert the same instants to the same local times', async () => {
     const zones = ['Europe/London', 'America/St_Johns', 'Asia/Tehran', 'Pacific/Chatham', 'Africa/Casablanca', 'UTC'];
     const hours = Array.from({ length: 400 }, (_, index) => new Date(Date.UTC(2001, 0, 1) + index * 500 * 3_600_000));
     const rows = await server.sql<{ zone: string; at: string; local: string }>(

@@ -49,7 +49,7 @@ const stored = async () =>
   )[0];
 
 describe('a new board', () => {
-  test('a new board has the default statuses and is in the list', async () => {
+  test('a new board has the default statuses and appears in the list of boards', async () => {
     const slug = unique();
     const answer = await visitor.submit('/admin/boards/new', '/admin/boards/new', {
       name: ' Mobile app ',
@@ -84,7 +84,7 @@ describe('a new board', () => {
     ['an invalid slug', 422, () => ({ slug: 'Web App' }), 'must be 1 to 63 lower-case letters'],
     ['no name', 422, () => ({ name: ' ' }), 'The name must not be empty'],
     ['a text that is too long', 422, () => ({ description: 'x'.repeat(5001) }), 'at most 5000 characters'],
-  ])('a board with %s is refused, and the form keeps its values', async (_what, status, given, why) => {
+  ])('a board with %s is refused, and the form still shows the entered values', async (_what, status, given, why) => {
     const fields = { name: 'My "board"', slug: unique(), description: 'What next?', pre_moderation: 'yes', ...given() };
     const answer = await visitor.submit('/admin/boards/new', '/admin/boards/new', fields);
     expect([answer.status, answer.html.includes(why)]).toEqual([status, true]);
@@ -94,7 +94,7 @@ describe('a new board', () => {
     expect(server.auditLines).toEqual([]);
   });
 
-  test('a board may have the slug new, like the page that creates boards', async () => {
+  test('a board may have the slug "new", although the page that creates boards is at /admin/boards/new', async () => {
     await visitor.submit('/admin/boards/new', '/admin/boards/new', { name: 'Newest', slug: 'new' });
     expect((await visitor.get('/admin/boards/new')).html).toContain('New board</h1>');
     const { html } = await visitor.get('/admin/boards/new/settings');
@@ -103,7 +103,7 @@ describe('a new board', () => {
 });
 
 describe('the settings of a board', () => {
-  test('settings are saved, and the page moves to the new slug', async () => {
+  test('the settings of a board are saved, and the settings page moves to the new slug', async () => {
     const { token } = await issueToken(server, world, 'read');
     const slug = unique();
     const answer = await save({ name: 'Renamed', slug, description: 'New', pre_moderation: 'yes', is_public: 'yes' });
@@ -125,7 +125,7 @@ describe('the settings of a board', () => {
     ]);
   });
 
-  test('refused settings do not change the board, and the form keeps its values', async () => {
+  test('invalid settings do not change the board, and the form still shows the entered values', async () => {
     const other = await createWorld(server, { isPublic: true });
     const before = await stored();
     const answer = await save({ name: 'Mine', slug: other.boardSlug, is_public: 'yes' });
@@ -137,7 +137,7 @@ describe('the settings of a board', () => {
     expect(server.auditLines).toEqual([]);
   });
 
-  test('a save after a change by another person is refused and shows the change', async () => {
+  test('saved settings are refused if another person changed the board meanwhile, and the page shows that change', async () => {
     const fields = { form_token: '', seen_at: '', name: 'Mine', slug: world.boardSlug, description: 'Same' };
     const opened = await visitor.get(settingsPath);
     fields.form_token = formTokenIn(opened.html);
@@ -162,7 +162,7 @@ describe('the settings of a board', () => {
     expect(await stored()).toMatchObject({ name: one.status === 303 ? 'Mine' : 'Also mine', pre_moderation: false });
   });
 
-  test('a freeze after a confirmation stops every client until the board is unfrozen', async () => {
+  test('after a confirmed freeze of a board the API refuses new ideas until the board is unfrozen', async () => {
     const { token } = await issueToken(server, world, 'moderate');
     const submit = () => request(server, 'POST /api/v1/ideas', { token, json: { title: 'An idea', body: 'Of what.' } });
     expect((await visitor.get(settingsPath)).html).toContain(`href="${path}/freeze"`);
@@ -180,7 +180,7 @@ describe('the settings of a board', () => {
 });
 
 describe('the list of boards', () => {
-  test('the list shows pending ideas and flags of each board, on several pages', async () => {
+  test('the list of boards has several pages and shows pending ideas, freezes and closed windows of each board', async () => {
     await insertIdea(server, world, { moderationState: 'pending' });
     await server.sql(
       `update boards set is_frozen = true, submissions_close_at = now() - interval '1 day',
@@ -210,7 +210,7 @@ describe('the list of boards', () => {
     expect(last.html).toContain('href="/admin/boards"');
   });
 
-  test('the list stops counting pending ideas at a limit', async () => {
+  test('the list of boards counts pending ideas only up to 1,000', async () => {
     await server.sql(
       `insert into ideas (account_id, board_id, author_id, status_id, title, body, moderation_state)
       select s.account_id, s.board_id, $2, s.id, 'An idea', 'Of what', 'pending'
@@ -248,7 +248,7 @@ describe('the pages of boards', () => {
     expect(server.auditLines.filter(line => line.includes('"by":"user"'))).toEqual([]);
   });
 
-  test('pages of unknown boards and of boards of other accounts are not found', async () => {
+  test('the pages of an unknown board or of a board of another account get 404', async () => {
     const other = await createWorld(server);
     const tagId = await createTag(server, other.accountId, other.boardId);
     const ownTagId = await createTag(server, world.accountId, world.boardId);
@@ -286,7 +286,7 @@ describe('the pages of boards', () => {
     ]);
   });
 
-  test('the pages of boards escape every text and remove characters that change its direction', async () => {
+  test('the pages of boards escape every text and remove characters that change the text direction', async () => {
     const hostile = `"><img src=x onerror='alert(1)'>\u202e`;
     const tagId = await createTag(server, world.accountId, world.boardId, hostile);
     await insertIdea(server, world, { moderationState: 'pending' });
@@ -298,7 +298,7 @@ describe('the pages of boards', () => {
     await server.sql('update accounts set name = $2 where id = $1', [world.accountId, hostile]);
     for (const page of [...all.map(one => pathOf(one, world, tagId)), '/admin']) {
       const { html, status } = await visitor.get(page);
-      // Only a form field shows the stored text.
+      // The stored text may appear unchanged only in form fields.
       const outside = html.replace(/ value="[^"]*"/g, '').replace(/<textarea[\s\S]*?<\/textarea>/g, '');
       expect([page, status, html.includes('<img'), outside.includes('\u202e')]).toEqual([
         page,
@@ -309,7 +309,7 @@ describe('the pages of boards', () => {
     }
   });
 
-  test('the pages of boards show the account in the address for a user with several accounts', async () => {
+  test('if a user has several accounts, the links on the pages of boards contain the account', async () => {
     const other = await createWorld(server);
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'admin')`, [
       other.accountId,
@@ -328,7 +328,7 @@ describe('the pages of boards', () => {
 });
 
 describe('the home page', () => {
-  test('the home page shows an admin pending ideas, failing webhooks and channels, and boards', async () => {
+  test('the home page shows an admin the pending ideas, failing webhooks and chat channels, and boards', async () => {
     await insertIdea(server, world, { moderationState: 'pending' });
     const { id, slug } = await createBoard(server, world.accountId, { name: 'Quiet', isFrozen: true });
     await server.sql(
@@ -361,7 +361,7 @@ describe('the home page', () => {
     expect((await admin.get('/admin')).html).toContain('An owner can keep the account');
   });
 
-  test('the home page shows a moderator pending ideas and a member public boards', async () => {
+  test('the home page shows a moderator the pending ideas, and a member only the public boards', async () => {
     await insertIdea(server, world, { moderationState: 'pending' });
     const { slug } = await createBoard(server, world.accountId, { name: 'Open to all', isPublic: true });
     const moderator = await signedIn(server, await createMember(server, world.accountId, 'moderator'));

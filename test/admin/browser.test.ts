@@ -11,7 +11,7 @@ import { overflowOf, screens, startChromium, violationsOf } from '../pages/in-br
 import { furnishAccount } from './furnished-account.ts';
 import { emailOf, givePassword } from './visitor.ts';
 
-/** The tests of OAuth check the consent page. */
+/** The consent page of OAuth is checked by the tests of OAuth. */
 const elsewhere = ['/admin/connect/:id'];
 
 describe.runIf(findChromium())('the admin area in a browser', () => {
@@ -32,7 +32,7 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
     server = started;
     routes = registered
       .filter(({ method, url }) => method === 'GET' && /^\/admin(\/|$)/.test(url))
-      // Fixed paths come before paths with parameters: /admin/members/leave is not a member.
+      // Fixed paths must come before paths with parameters, so that /admin/members/leave is not taken for a member.
       .sort((one, other) => Number(one.url.includes(':')) - Number(other.url.includes(':')))
       .map(({ url }) => ({ path: url, pattern: new RegExp(`^${url.replaceAll(/:\w+/g, '[^/]+')}$`) }));
     world = await createWorld(server, { name: 'Web app' });
@@ -58,7 +58,7 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
     await page.waitForURL(`**${path}`);
   }
 
-  test('a person sets a password by mail and signs in with it without JavaScript', async () => {
+  test('a person without JavaScript sets a password by mail and signs in with it', async () => {
     const email = await emailOf(server, await createMember(server, world.accountId, 'admin'));
     const page = await open({ javaScriptEnabled: false });
     await page.goto('/admin/sign-in');
@@ -77,14 +77,16 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
     await page.context().close();
   });
 
-  // Seventy pages, on a machine that may be busy.
-  test('every page passes axe and is small', { timeout: 300_000 }, async () => {
+  // The test opens seventy pages, and the machine may be busy.
+  test('axe-core finds no violation on any page of the admin area, and every page is small', {
+    timeout: 300_000,
+  }, async () => {
     const { world, ownerId, ideaId, otherId, pendingId, mergedId, secondAccount } = await furnishAccount(
       server,
       receiver.url,
     );
     const account = `account=${world.accountSlug}`;
-    // axe must not measure a color during a transition.
+    // Without reduced motion, axe-core could measure a color during a transition.
     const page = await open({ reducedMotion: 'reduce', permissions: ['clipboard-read', 'clipboard-write'] });
     const seen = new Set<string>();
     const check = async () => {
@@ -92,7 +94,7 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
       seen.add(routes.find(route => route.pattern.test(pathname))?.path ?? pathname);
       const length = (await page.evaluate('document.documentElement.outerHTML.length')) as number;
       expect([page.url(), length < 36_000]).toEqual([page.url(), true]);
-      // One screen for each page, because sizes and colors work the same on all pages.
+      // Each page is checked on only one screen, because sizes and colors work the same on all pages.
       const { width, colorScheme } = screens[seen.size % screens.length] ?? { width: 390, colorScheme: 'light' };
       await page.setViewportSize({ width, height: 844 });
       await page.emulateMedia({ colorScheme });
@@ -105,7 +107,7 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
       await check();
     };
 
-    // The pages of signing in, with their errors.
+    // Visit the sign-in pages, with and without errors.
     await visit('/admin/sign-in?notice=signed_out');
     await visit('/admin/password-link');
     await page.getByLabel('E-mail address').fill(await emailOf(server, ownerId));
@@ -124,7 +126,7 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
     await check();
     await signIn(page, await givePassword(server, ownerId), `/admin?${account}`);
 
-    // Follow all links from the first page, each route once.
+    // Follow all links from the first page, and visit each route once.
     const found = [`/admin?${account}`];
     for (const path of found) {
       const { pathname } = new URL(path, server.baseUrl);
@@ -136,7 +138,7 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
         .evaluateAll(all => all.map(one => one.getAttribute('href')))) as (string | null)[];
       found.push(...links.filter((href): href is string => href !== null));
     }
-    // Pages in other states.
+    // Visit pages in other states, such as a frozen board or a merged idea.
     for (const path of [
       `/admin?account=${secondAccount}`,
       `/admin/ideas/${pendingId}?${account}`,
@@ -166,7 +168,7 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
     await page.getByLabel('Web app').selectOption('Read');
     await page.getByRole('button', { name: 'Create the token' }).click();
     await check();
-    // A button copies the token. Without a script, a click selects it.
+    // A button copies the token. A click on the token selects it without a script.
     const token = page.getByLabel('The token', { exact: true });
     const plaintext = await token.textContent();
     await page.getByRole('button', { name: 'Copy: The token' }).click();

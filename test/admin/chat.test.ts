@@ -50,7 +50,7 @@ const told = () => readAudit(server.auditLines).map(({ time: _, ...line }) => li
 const byOwner = () => ({ by: 'user', by_user_id: world.ownerId, account_id: world.accountId });
 
 describe('a channel', () => {
-  test('a new channel gets a test message, and no page or log shows its URL', async () => {
+  test('a new chat channel can get a test message, and no page or log shows its URL', async () => {
     const url = `${receiver.url}/hooks/a-secret-path`;
     const added = await create({
       kind: 'mattermost',
@@ -82,7 +82,7 @@ describe('a channel', () => {
     receiver.respondWith(closeEarly);
     const closed = await visitor.submit(list, path);
     expect([closed.status, closed.html.includes('The connection was closed')]).toEqual([409, true]);
-    // One retry on a new connection.
+    // The server may retry once on a new connection after the chat closed the first one early.
     expect(receiver.received.length).toBeGreaterThanOrEqual(3);
 
     const { html } = await visitor.get(`${list}?notice=tested`);
@@ -104,7 +104,7 @@ describe('a channel', () => {
     ]);
   });
 
-  test('an invalid channel is refused with the reason, and the form keeps all values but the URL', async () => {
+  test('an invalid chat channel is refused with the reason, and the form keeps all entered values except the URL', async () => {
     const cases: [Record<string, string>, string][] = [
       [{ url: '' }, 'is not a URL'],
       [{ kind: 'discord' }, 'must be the URL of an incoming webhook'],
@@ -131,7 +131,7 @@ describe('a channel', () => {
     expect([await channels(), server.auditLines]).toEqual([[], []]);
   });
 
-  test('a channel is disabled after a confirmation, enabled, and deleted after a confirmation', async () => {
+  test('a chat channel is disabled after a confirmation, enabled again, and deleted after a confirmation', async () => {
     const id = await addChannel(world);
     const path = `${list}/${id}`;
     expect((await visitor.get(`${path}/disable`)).html).toContain('Disable <bdi>#ideas</bdi>?');
@@ -150,7 +150,7 @@ describe('a channel', () => {
     ]);
   });
 
-  test('a channel with an unreadable URL can be listed and deleted but not posted to', async () => {
+  test('a chat channel whose URL cannot be decrypted is listed and can be deleted, but gets no messages', async () => {
     const id = await addChannel(world);
     await server.sql('update chat_channels set url = $2 where id = $1', [id, Buffer.alloc(60, 1)]);
     expect((await visitor.get(list)).html).toContain('encrypted with another APP_KEY');
@@ -163,7 +163,7 @@ describe('the pages of chats', () => {
   const gets = (id: number) => ['disable', 'delete'].map(verb => `${list}/${id}/${verb}`);
   const posts = (id: number) => ['test', 'disable', 'enable', 'delete'].map(verb => `${list}/${id}/${verb}`);
 
-  test.each(['moderator', 'member'] as const)('the pages of chats are closed to a %s', async role => {
+  test.each(['moderator', 'member'] as const)('the pages of chat channels are closed to a %s', async role => {
     const id = await addChannel(world, 'mattermost', `${receiver.url}/hooks/x`);
     const before = await channels();
     const other = await signedIn(server, await createMember(server, world.accountId, role));
@@ -178,7 +178,7 @@ describe('the pages of chats', () => {
     expect([await channels(), receiver.received]).toEqual([before, []]);
   });
 
-  test('channels and boards of another account are not found', async () => {
+  test('the chat channels and boards of another account get 404', async () => {
     const other = await createWorld(server);
     const id = await addChannel(other, 'mattermost', `${receiver.url}/hooks/x`);
     const before = await channels(other);
@@ -191,7 +191,7 @@ describe('the pages of chats', () => {
     expect(server.auditLines).toEqual([]);
   });
 
-  test('an admin sees the channels of all boards on small pages with escaped names', async () => {
+  test('an admin sees the chat channels of all boards on small pages with escaped names', async () => {
     const hostile = `"><img src=x onerror='alert(1)'>\u202e`;
     const { id: second } = await createBoard(server, world.accountId, { name: hostile });
     await server.sql('update accounts a set name = $2 where id = $1', [world.accountId, hostile]);
@@ -213,7 +213,7 @@ describe('the pages of chats', () => {
       expect([status, html.includes('<img'), html.includes('\u202e')]).toEqual([200, false, false]);
       expect(html).toContain('&quot;&gt;&lt;img src=x onerror=&#39;alert(1)&#39;&gt;');
     }
-    // The number is limited, because each channel gets every event.
+    // An account has at most 100 channels, because each channel gets every event.
     await server.sql(
       `insert into chat_channels (account_id, board_id, kind, name, url, event_types)
       select $1, $2, 'teams', '', '', '{}' from generate_series(1, 70)`,

@@ -26,7 +26,7 @@ beforeAll(async () => {
   visitor = await signedIn(server, world.ownerId);
 });
 beforeEach(async () => {
-  // Also deletes pending deliveries, which would reach the receiver during another test.
+  // Delete the pending deliveries of the webhooks, too. The receiver could get them during another test.
   await server.sql('delete from webhook_endpoints where account_id = $1', [world.accountId]);
   ({ id, secret } = await addWebhook(server, world, { url: receiver.url }));
   log = `/admin/webhooks/${id}/deliveries`;
@@ -40,7 +40,7 @@ afterAll(async () => {
   await server.close();
 });
 
-/** Creates deliveries of an event with a body and a state. Each has a number of attempts with a response. */
+/** Creates deliveries of an event with this body, one for each state. Each has some attempts with this response. */
 const insert = (states: DeliveryState[], { body = '{}', tries = 0, response = '' } = {}) =>
   server.sql<{ id: number }>(
     `with s as (
@@ -67,7 +67,7 @@ const idsIn = (html: string) =>
 const nextIn = (html: string) => /rel="next" href="([^"]+)"/.exec(html)?.[1]?.replaceAll('&amp;', '&');
 
 describe('a delivery', () => {
-  test('a delivery is sent again from its page with the same webhook-id and a new signature', async () => {
+  test('a webhook delivery can be sent again from its page, with the same webhook-id and a new signature', async () => {
     await visitor.submit(`/admin/webhooks/${id}`, `/admin/webhooks/${id}/test`);
     await receiver.waitForRequests(1);
     const [delivery] = await deliveriesOf(server, id);
@@ -98,7 +98,7 @@ describe('a delivery', () => {
     ]);
   });
 
-  test('a delivery is not sent again to a disabled webhook', async () => {
+  test('a webhook delivery cannot be sent again while the webhook is disabled', async () => {
     const [delivery] = await insert(['dead']);
     const path = `${log}/${delivery?.id}`;
     const { html } = await visitor.get(path);
@@ -111,7 +111,7 @@ describe('a delivery', () => {
     expect([await deliveriesOf(server, id), told()]).toMatchObject([[{ state: 'dead' }], []]);
   });
 
-  test('the page of a delivery shows the escaped and shortened request and responses', async () => {
+  test('the page of a webhook delivery shows the request and the responses escaped and shortened', async () => {
     const hostile = `"><img src=x onerror='alert(1)'>\u202e\u2066\u0007\u009b\ufeff`;
     const body = JSON.stringify({
       type: 'idea.merged',
@@ -124,7 +124,7 @@ describe('a delivery', () => {
     expect(Buffer.byteLength(first.html)).toBeLessThan(38_000);
     for (const raw of ['<img', '\u202e', '\u2066', '\u0007', '\u009b', '\ufeff']) expect(first.html).not.toContain(raw);
     const shown = '&quot;&gt;&lt;img src=x onerror=&#39;alert(1)&#39;&gt;\\u202e\\u2066\\u0007\\u009b\\ufeff';
-    // In ten attempts, and in the body with JSON escapes.
+    // The text is shown in ten attempts and, with JSON escapes, in the request body.
     expect(first.html.split(shown)).toHaveLength(12);
     expect(first.html).toContain('&quot;title&quot;: &quot;\\&quot;&gt;&lt;img');
     expect(first.html).toContain(`<dd>${Buffer.byteLength(body)}</dd>`);
@@ -133,7 +133,7 @@ describe('a delivery', () => {
     const third = await visitor.get(nextIn(second.html) ?? '');
     expect([first, second, third].map(one => one.html.match(/Answered 500/g)?.length)).toEqual([10, 10, 5]);
     expect([nextIn(third.html), third.html.includes('First page')]).toEqual([undefined, true]);
-    // A short text is complete.
+    // A short text is not shortened.
     const [small] = await insert(['dead'], { body: '{"one":"a\\tb"}', response: 'Two\r\nlines', tries: 1 });
     const { html } = await visitor.get(`${log}/${small?.id}`);
     expect(html).toContain('>{\n  &quot;one&quot;: &quot;a\\tb&quot;\n}</pre>');
@@ -143,12 +143,12 @@ describe('a delivery', () => {
 });
 
 describe('the log', () => {
-  test('the log lists every delivery once, newest first, on small pages', async () => {
+  test('the delivery log lists every delivery once, newest first, on small pages', async () => {
     const made = (await insert(Array(60).fill('delivered'), { tries: 2 })).map(one => one.id).reverse();
     const first = await visitor.get(log);
     expect(Buffer.byteLength(first.html)).toBeLessThan(38_000);
     const second = await visitor.get(nextIn(first.html) ?? '');
-    // A new delivery arrives between two pages.
+    // A delivery that arrives while a person reads the second page must not shift the third page.
     await insert(['delivered']);
     const third = await visitor.get(nextIn(second.html) ?? '');
     expect([first, second, third].flatMap(one => idsIn(one.html))).toEqual(made);
@@ -156,7 +156,7 @@ describe('the log', () => {
     expect(first.html).toContain('500 (2 ms)');
   });
 
-  test('the log filters by state, and each page searches a bounded part of it', async () => {
+  test('the delivery log can be filtered by state, and each page searches only a limited number of deliveries', async () => {
     const states: DeliveryState[] = ['pending', 'delivered', 'dead'];
     const made = await insert(Array.from({ length: 90 }, (_, n) => states[n % 3] as DeliveryState));
     const chips = { pending: 'Waiting', delivered: 'Delivered', dead: 'Given up' };
@@ -183,7 +183,7 @@ describe('the log', () => {
     expect([end.rows.length, end.next]).toEqual([3, undefined]);
   });
 
-  test('the log sends only deliveries again that were given up since a time, and shows their number', async () => {
+  test('the delivery log sends all deliveries again that were given up since an entered time, and shows their number', async () => {
     const [old] = await insert(['dead']);
     await server.sql(`update webhook_deliveries set created_at = '2020-01-01' where id = $1`, [old?.id]);
     const [first, , third] = await insert(['dead', 'delivered', 'dead']);

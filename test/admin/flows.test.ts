@@ -11,7 +11,7 @@ import { startChromium } from '../pages/in-browser.ts';
 import { type Person, personInBrowser, personOverHttp } from './person.ts';
 import { givePassword } from './visitor.ts';
 
-/** The work of an admin on the pages, with and without a browser and scripts. */
+/** The same work of an admin is tested over HTTP and in a browser. */
 const ways = ['over HTTP', ...(findChromium() ? ['in a browser', 'in a browser without JavaScript'] : [])];
 
 let browser: Browser | undefined;
@@ -25,11 +25,11 @@ afterAll(async () => {
   await server.close();
 });
 
-describe.each(ways)('%s', way => {
+describe.each(ways)('the work of an admin %s', way => {
   let world: World;
   let person: Person;
 
-  // The person stays signed in across the tests.
+  // The person stays signed in during all tests.
   beforeAll(async () => {
     world = await createWorld(server, { name: 'Web app' });
     person =
@@ -45,7 +45,7 @@ describe.each(ways)('%s', way => {
   });
   afterAll(() => person.leave());
 
-  test('a person approves an idea, and the webhook gets the event', async () => {
+  test('a person approves a pending idea, and the webhook gets the event', async () => {
     const receiver = await startReceiverForTest();
     await person.goto('/admin/webhooks');
     await person.fill('URL', receiver.url);
@@ -74,7 +74,7 @@ describe.each(ways)('%s', way => {
     expect(await person.read()).toContain('idea.created');
   });
 
-  test('a person searches for a target, merges an idea into it and undoes the merge', async () => {
+  test('a person searches for a target idea, merges an idea into it and undoes the merge', async () => {
     const { token } = await issueToken(server, world, 'write');
     const submit = async (title: string) => {
       const { body } = await request(server, 'POST /api/v1/ideas', { token, json: { title, body: 'Please' } });
@@ -100,7 +100,7 @@ describe.each(ways)('%s', way => {
     expect((await read(folded)).merged_into_id).toBeNull();
   });
 
-  test('a person sets a deadline, and the API answers 423 until it is moved', async () => {
+  test('a person sets a deadline, and the API answers 423 until the deadline is moved', async () => {
     const { token } = await issueToken(server, world, 'write');
     const submit = async () =>
       (await request(server, 'POST /api/v1/ideas', { token, json: { title: 'Late', body: 'Or not' } })).key;
@@ -119,7 +119,7 @@ describe.each(ways)('%s', way => {
     expect(await submit()).toBeUndefined();
   });
 
-  test('a person creates a token, uses it, revokes it and signs out', async () => {
+  test('a person creates an API token, uses it, revokes it and signs out', async () => {
     await person.goto('/admin/tokens');
     await person.fill('Name', 'Support bot');
     await person.choose('Web app', 'Write');

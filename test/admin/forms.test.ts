@@ -32,20 +32,23 @@ const forms = [
 const isSignedIn = async () => (await visitor.get('/admin')).status === 200;
 
 describe('a form of a signed-in user', () => {
-  test.each(forms)('%s is refused without the form_token of the session', async action => {
-    const other = await signedIn(server, (await createWorld(server)).ownerId);
-    const ofOther = hiddenFields((await other.get('/admin')).html, '/admin/sign-out');
-    const wrong = formToken.replace(/^./, first => (first === 'A' ? 'B' : 'A'));
-    for (const fields of [{}, { form_token: '' }, { form_token: wrong }, { form_token: `${formToken}A` }, ofOther]) {
-      const answer = await visitor.post(action, fields as Record<string, string>);
-      expect([answer.status, answer.html.includes('no longer valid')]).toEqual([403, true]);
-    }
-    expect(await isSignedIn()).toBe(true);
-    expect(await server.sql('select from api_tokens where account_id = $1', [world.accountId])).toEqual([]);
-  });
+  test.each(forms)(
+    'a form sent to %s is refused if it has no form_token or a form_token of another session',
+    async action => {
+      const other = await signedIn(server, (await createWorld(server)).ownerId);
+      const ofOther = hiddenFields((await other.get('/admin')).html, '/admin/sign-out');
+      const wrong = formToken.replace(/^./, first => (first === 'A' ? 'B' : 'A'));
+      for (const fields of [{}, { form_token: '' }, { form_token: wrong }, { form_token: `${formToken}A` }, ofOther]) {
+        const answer = await visitor.post(action, fields as Record<string, string>);
+        expect([answer.status, answer.html.includes('no longer valid')]).toEqual([403, true]);
+      }
+      expect(await isSignedIn()).toBe(true);
+      expect(await server.sql('select from api_tokens where account_id = $1', [world.accountId])).toEqual([]);
+    },
+  );
 
-  test('a form from another site is refused even with the form_token, and is audited', async () => {
-    // A separate audit log, because one log counts equal lines.
+  test('a form from another site is refused even with the right form_token, and the refusal is in the audit log', async () => {
+    // This server has its own audit log, because a log combines equal lines into one.
     const own = await startServerForTest({ on: server, environment: { BASE_URL: server.config.BASE_URL } });
     const there = new Visitor(own);
     for (const [name, value] of visitor.cookies) there.cookies.set(name, value);
@@ -68,9 +71,9 @@ describe('a form of a signed-in user', () => {
     expect(readAudit(own.auditLines)).toMatchObject([{ event: 'form.refused', reason: 'origin' }]);
   });
 
-  test('a form must come from the exact origin of BASE_URL, for every Host header', async () => {
+  test('a form must come from the exact origin in BASE_URL, for every Host header', async () => {
     const { host } = new URL(server.baseUrl);
-    // The headers of a browser after DNS rebinding.
+    // A browser sends these headers after a DNS rebinding attack.
     for (const headers of [{ origin: server.baseUrl }, { origin: server.baseUrl, 'sec-fetch-site': 'same-origin' }]) {
       const answer = await visitor.post('/admin/sign-out', { form_token: formToken }, { headers });
       expect([host, answer.status]).toEqual([host, 403]);
@@ -87,7 +90,7 @@ describe('a form of a signed-in user', () => {
     expect(await isSignedIn()).toBe(false);
   });
 
-  test('without BASE_URL a form is accepted from the address in the browser, such as 127.0.0.1 or localhost', async () => {
+  test('without BASE_URL a form is accepted from the address that the browser uses, such as 127.0.0.1 or localhost', async () => {
     const own = await startServerForTest({ on: server });
     const person = await givePassword(server, world.ownerId);
     for (const baseUrl of [own.baseUrl, own.baseUrl.replace('127.0.0.1', 'localhost')]) {
@@ -103,7 +106,7 @@ describe('a form of a signed-in user', () => {
     }
   });
 
-  test('a form with a JSON body or another body is refused', async () => {
+  test('a form with a JSON, text or multipart body gets 415', async () => {
     for (const type of ['application/json', 'text/plain', 'multipart/form-data; boundary=x']) {
       const answer = await visitor.post(
         '/admin/sign-out',
@@ -114,7 +117,7 @@ describe('a form of a signed-in user', () => {
     }
   });
 
-  test('a form after the end of the session leads to the sign-in page with a notice, and then back to its page', async () => {
+  test('a form that is sent after the session ended leads to the sign-in page, and the sign-in leads back to the page of the form', async () => {
     await server.sql('delete from sessions where user_id = $1', [world.ownerId]);
     const answer = await visitor.post('/admin/tokens?account=x', { form_token: formToken, name: 'Bot' });
     expect([answer.status, answer.location]).toEqual([
@@ -122,7 +125,7 @@ describe('a form of a signed-in user', () => {
       '/admin/sign-in?next=%2Fadmin%2Ftokens%3Faccount%3Dx&notice=expired',
     ]);
     expect((await visitor.get(answer.location ?? '')).html).toContain('your form was not processed');
-    // An address without a page leads to the home page instead.
+    // If the form's address has no page, the sign-in leads to the home page.
     expect((await visitor.post('/admin/ideas/1/approve', {})).location).toBe(
       '/admin/sign-in?next=%2Fadmin&notice=expired',
     );
@@ -131,7 +134,7 @@ describe('a form of a signed-in user', () => {
 
 describe('a form of a visitor', () => {
   test.each(['/admin/sign-in', '/admin/password-link', '/admin/password'])(
-    '%s is refused from another site and without an origin',
+    'a form sent to %s is refused if it comes from another site or has no origin',
     async action => {
       const owner = await givePassword(server, world.ownerId);
       const stranger = new Visitor(server);
@@ -143,7 +146,7 @@ describe('a form of a visitor', () => {
   );
 });
 
-test('a page allows no frames, no scripts and no caches', async () => {
+test('a page of the admin area allows no frames, scripts or caches', async () => {
   const { headers, html } = await visitor.get('/admin');
   expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
   expect(headers.get('content-security-policy')).not.toContain('script-src');

@@ -47,11 +47,11 @@ afterAll(async () => {
 });
 
 let count = 0;
-/** An unused address. */
+/** Returns a new e-mail address. */
 const newAddress = () => `grace-${++count}@example.com`;
 const invite = (email: string, role = 'member', inviter = admin) => inviter.submit(list, list, { email, role });
 const pathIn = (text = '') => /\/admin\/invitations\/[\w-]{43}/.exec(text)?.[0] ?? '';
-/** Invites an address, and returns the path of the link in the mail. */
+/** Invites a person by e-mail, and returns the path of the link in the mail. */
 async function invited(email: string, role = 'member', inviter = admin): Promise<string> {
   expect((await invite(email, role, inviter)).location).toBe(`${list}?notice=invited`);
   expect(await runJobs(server)).toEqual([]);
@@ -73,10 +73,10 @@ const membersWith = (email: string) =>
     where m.account_id = $1 and lower(u.email) = lower($2)`,
     [world.accountId, email],
   );
-/** Whether a link is valid. */
+/** Returns whether the invitation link at this path is valid. */
 const works = async (path: string) => (await new Visitor(server).get(path)).status === 200;
 
-test('an invited person follows the link in the mail, chooses a password and joins in the given role', async () => {
+test('an invited person opens the link in the mail, chooses a password and joins the account in the chosen role', async () => {
   const email = newAddress();
   const path = await invited(` ${email}`, 'moderator');
   expect(mail.received).toHaveLength(1);
@@ -89,7 +89,7 @@ test('an invited person follows the link in the mail, chooses a password and joi
   expect((await admin.get(list)).html).toMatch(new RegExp(`${email}[^§]*Mailed;`));
 
   const visitor = new Visitor(server);
-  // Mail filters follow links, so opening the page does not use the link up.
+  // Mail filters follow links, so a link must stay valid after its page is opened.
   for (let looks = 0; looks < 2; looks++) {
     const page = await visitor.get(path);
     expect(page.html).toContain(`<bdi>Ada</bdi> invites <bdi>${email}</bdi> to the account <bdi>An account</bdi>`);
@@ -128,8 +128,8 @@ test('an invited person follows the link in the mail, chooses a password and joi
   for (const secret of [token, password, email]) expect(written).not.toContain(secret);
 });
 
-describe('the link of a person with a user', () => {
-  test('a link leads a user to sign in and back, and a button makes them a member, with any case of the address', async () => {
+describe('the invitation link of a person who has a user already', () => {
+  test('an invited user signs in and accepts with a button, also if the invitation has another letter case of the address', async () => {
     const userId = await createUser(server, 'Hedy');
     const person = await signedIn(server, userId);
     const email = await emailOf(server, userId);
@@ -146,7 +146,7 @@ describe('the link of a person with a user', () => {
     expect(await works(path)).toBe(false);
   });
 
-  test('a link refuses another signed-in user, who can sign out and continue', async () => {
+  test('an invitation link refuses a signed-in user with another address, who can sign out and then accept it', async () => {
     const email = newAddress();
     const path = await invited(email, 'admin');
     const visitor = await signedIn(server, await createUser(server));
@@ -161,19 +161,19 @@ describe('the link of a person with a user', () => {
     expect((await visitor.get(path)).html).toContain('name="password"');
   });
 
-  test('a link is not used without a session or its form_token', async () => {
+  test('an invitation link cannot be accepted without a session or without the form_token of the session', async () => {
     const userId = await createUser(server);
     const person = await signedIn(server, userId);
     const path = await invited(await emailOf(server, userId));
     expect((await person.post(`${path}/accept`, {})).status).toBe(403);
     expect((await new Visitor(server).post(`${path}/accept`, {})).location).toMatch(/^\/admin\/sign-in/);
-    // Nobody can sign up with the address of another user.
+    // A person with this address is a user already, so nobody can sign up with it.
     const refused = await signUp(path);
     expect([refused.status, refused.html.includes('Sign in with this address')]).toEqual([409, true]);
     expect(await works(path)).toBe(true);
   });
 
-  test('a link of a person who is already a member leads to the account and ends the invitation', async () => {
+  test('an existing member who opens an invitation link learns that they are a member and cannot accept it', async () => {
     const userId = await createUser(server);
     const path = await invited(await emailOf(server, userId), 'admin');
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'member')`, [
@@ -189,7 +189,7 @@ describe('the link of a person with a user', () => {
 });
 
 describe('concurrent requests', () => {
-  test('one of several concurrent sign-ups uses the link, and the others get an error', async () => {
+  test('one of several concurrent sign-ups with one invitation link succeeds, and the others get an error', async () => {
     const email = newAddress();
     const path = await invited(email);
     const names = ['One', 'Two', 'Three', 'Four'];
@@ -200,7 +200,7 @@ describe('concurrent requests', () => {
     expect(user?.name).toBe(names[answers.findIndex(({ status }) => status === 303)]);
   });
 
-  test('one of several concurrent clicks of a person makes them a member', async () => {
+  test('if an invited user accepts several times at once, they become a member once', async () => {
     const userId = await createUser(server);
     const person = await signedIn(server, userId);
     const path = await invited(await emailOf(server, userId));
@@ -213,10 +213,10 @@ describe('concurrent requests', () => {
     expect(accepted).toHaveLength(1);
   });
 
-  test('one of two concurrent sign-ups with one address creates the user, and the other has to sign in', async () => {
+  test('one of two concurrent sign-ups with one address creates the user, and the other must sign in', async () => {
     const email = newAddress();
     const path = await invited(email);
-    // The address is taken between the check and the end of the password hash.
+    // The other sign-up takes the address between the check and the end of the password hash.
     const { passwords } = server.dependencies;
     const { hash } = passwords;
     passwords.hash = async text => {
@@ -231,7 +231,7 @@ describe('concurrent requests', () => {
 });
 
 describe('an invitation', () => {
-  test('an accepted, replaced, revoked, expired or unknown link gets the same answer', async () => {
+  test('an accepted, replaced, revoked, expired or unknown invitation link gets the same response', async () => {
     const [accepted, again, revoked, late] = [newAddress(), newAddress(), newAddress(), newAddress()];
     const paths = [await invited(accepted), await invited(again), await invited(revoked), await invited(late)];
     expect((await signUp(paths[0] ?? '')).status).toBe(303);
@@ -259,7 +259,7 @@ describe('an invitation', () => {
     expect(await membersWith(again)).toEqual([{ role: 'moderator' }]);
   });
 
-  test('an invitation is valid as long as its inviter may invite', async () => {
+  test('an invitation link is valid only while its inviter may still invite people in that role', async () => {
     const inviterId = await createMember(server, world.accountId, 'owner');
     const inviter = await signedIn(server, inviterId);
     const [asOwner, asMember] = [newAddress(), newAddress()];
@@ -281,7 +281,7 @@ describe('an invitation', () => {
     expect([...(await membersWith(asOwner)), ...(await membersWith(asMember))]).toEqual([]);
   });
 
-  test('an invitation does not work for a blocked user or for an account in erasure', async () => {
+  test('an invitation link does not work for a blocked user or for an account whose erasure has begun', async () => {
     const userId = await createUser(server);
     const email = await emailOf(server, userId);
     const person = await signedIn(server, userId);
@@ -289,7 +289,7 @@ describe('an invitation', () => {
     const form_token = await formToken(person);
     const block = [world.accountId, userId];
     await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', block);
-    // A user who is blocked in all accounts is not signed in either.
+    // A user who is blocked in all their accounts is signed out, so this user is also a member of another account.
     await server.sql(`insert into memberships (account_id, user_id, role) select $1, $2, 'member'`, [
       (await createWorld(server)).accountId,
       userId,
@@ -307,14 +307,14 @@ describe('an invitation', () => {
     expect(await membersWith(email)).toEqual([]);
   });
 
-  test('only people who may assign the role can make and revoke an invitation, and only owners invite owners', async () => {
+  test('only people who may assign a role can create and revoke invitations in that role, and only owners can invite owners', async () => {
     const email = newAddress();
     expect((await admin.get(list)).html).not.toContain('value="owner"');
     expect((await invite(email, 'owner')).status).toBe(403);
     expect(await rows(email)).toEqual([]);
     const path = await invited(email, 'owner', owner);
     const id = (await rows(email))[0]?.id;
-    // An admin can neither revoke nor replace it.
+    // An admin can neither revoke nor replace the invitation of an owner.
     expect((await admin.get(list)).html).not.toContain(`${list}/${id}/revoke`);
     const form_token = await formToken(admin);
     expect((await admin.post(`${list}/${id}/revoke`, { form_token })).status).toBe(403);
@@ -330,21 +330,24 @@ describe('an invitation', () => {
   test.each([
     ['an invalid address', { email: 'nobody' }, 422, 'is not an e-mail address'],
     ['an unknown role', { role: 'king' }, 422, 'Choose a role'],
-  ])('an invitation with %s is refused, and the form keeps its values', async (_what, given, status, why) => {
-    const fields = { email: 'grace "h"@example.com', role: 'moderator', ...given };
-    const answer = await admin.submit(list, list, fields);
-    expect([answer.status, answer.html.includes(why)]).toEqual([status, true]);
-    if (!('role' in given)) expect(answer.html).toContain('<option value="moderator" selected>');
-    expect(server.auditLines).toEqual([]);
-    expect(await waitingJobs(server)).toEqual([]);
-  });
+  ])(
+    'an invitation with %s is refused, and the form still shows the entered values',
+    async (_what, given, status, why) => {
+      const fields = { email: 'grace "h"@example.com', role: 'moderator', ...given };
+      const answer = await admin.submit(list, list, fields);
+      expect([answer.status, answer.html.includes(why)]).toEqual([status, true]);
+      if (!('role' in given)) expect(answer.html).toContain('<option value="moderator" selected>');
+      expect(server.auditLines).toEqual([]);
+      expect(await waitingJobs(server)).toEqual([]);
+    },
+  );
 
-  test('a member cannot be invited', async () => {
+  test('a person who is already a member cannot be invited', async () => {
     const answer = await invite((await emailOf(server, world.ownerId)).toUpperCase());
     expect([answer.status, answer.html.includes('is a member of the account already')]).toEqual([409, true]);
   });
 
-  test('a sign-up with a weak password or without a name is refused, and the link stays valid', async () => {
+  test('a sign-up with a weak password or without a name is refused, and the invitation link stays valid', async () => {
     const path = await invited(newAddress());
     for (const [fields, why] of [
       [{ ...chosen, password: 'short', password_again: 'short' }, 'at least 12'],
@@ -383,7 +386,7 @@ describe('an invitation', () => {
 });
 
 describe('the mail', () => {
-  test('a mail is retried with a valid link after a temporary failure, and the list shows a refusal', async () => {
+  test('an invitation mail is retried with a valid link after a temporary failure, and the list shows a permanent refusal', async () => {
     const [later, never] = [newAddress(), newAddress()];
     mail.refuse(later, 451);
     mail.refuse(never, 550);
@@ -401,7 +404,7 @@ describe('the mail', () => {
     await runJobs(server);
     expect(mail.received.map(({ to }) => to)).toEqual([later]);
     expect(await works(pathIn(mail.received[0]?.mail.text))).toBe(true);
-    // A job that runs again after a crash does not replace a mailed link.
+    // A job that runs again after a crash must not replace a link that was mailed.
     const [row] = await rows(later);
     await server.sql(`select graphile_worker.add_job('mail_invitation', $1::json)`, [
       { invitation_id: row?.id, account_id: world.accountId },
@@ -411,12 +414,12 @@ describe('the mail', () => {
     expect(await works(pathIn(mail.received[0]?.mail.text))).toBe(true);
   });
 
-  test('several invitations in a row send one mail for the last one, and a revoked invitation sends none', async () => {
+  test('several invitations to one address send one mail with the last role, and a revoked invitation sends none', async () => {
     const [again, revoked] = [newAddress(), newAddress()];
     const before = await invited(again);
     mail.received.length = 0;
     for (const role of ['member', 'moderator', 'admin']) await invite(again, role);
-    // The previous link is invalid at once, before a new link exists.
+    // The previous link becomes invalid at once, before the new link exists.
     expect(await works(before)).toBe(false);
     await invite(revoked);
     const path = `${list}/${(await rows(revoked))[0]?.id}/revoke`;
@@ -427,7 +430,7 @@ describe('the mail', () => {
   });
 });
 
-test('a server without mail shows a valid link once', async () => {
+test('a server without mail shows a valid invitation link on the page once', async () => {
   const silent = await startServerForTest({ on: server, clock, environment: farLimits });
   const inviter = new Visitor(silent);
   for (const [name, value] of admin.cookies) inviter.cookies.set(name, value);
@@ -444,13 +447,13 @@ test('a server without mail shows a valid link once', async () => {
   expect(await membersWith(email)).toEqual([{ role: 'member' }]);
 });
 
-test('invitations are limited by user, account and address, and a refused invitation does not count', async () => {
+test('invitations are limited by inviter, account and address, and invalid ones do not count against the rate limit', async () => {
   const environment = {
     RATE_LIMIT_INVITATIONS: '4',
     RATE_LIMIT_INVITATIONS_ACCOUNT: '6',
     RATE_LIMIT_INVITATIONS_ADDRESS: '2',
   };
-  // Starts at midnight, because the two hours of this test must be in one day of the account's limit.
+  // Start at midnight, so that the two hours of this test are in one day of the account's limit.
   clock.set(new Date(Math.ceil(start.getTime() / day) * day));
   const strict = await startServerForTest({ on: server, clock, environment });
   const own = await createWorld(server);

@@ -54,7 +54,7 @@ const asOperator = <T>(work: (admin: ReturnType<typeof operatorIn>) => Promise<T
 const make = (email: string) => asOperator(admin => createUser(admin, { email, name: 'Iris' }));
 const find = async (email: string) => (await asOperator(admin => findUser(admin, email)))?.id;
 
-/** Texts that look like one address. Some are other addresses, which are unknown. */
+/** Texts that look like one address. Some are spellings of the address, and the others belong to no user. */
 function spellings(email: string): string[] {
   const [local = '', domain = ''] = email.split('@');
   return [
@@ -80,19 +80,19 @@ let lastIp = 0;
 const stranger = () => new Visitor(server, { 'x-forwarded-for': `10.0.${lastIp >> 8}.${lastIp++ & 255}` });
 
 describe('spellings of one address', () => {
-  test('spellings of one address share one limit of wrong passwords', async () => {
+  test('all spellings of an address share one limit of wrong passwords', async () => {
     const tries = spellings(iris.email).flatMap(email => Array.from({ length: 5 }, () => email));
     await Promise.all(tries.map(email => stranger().signIn(email, 'a wrong password')));
     const failures = readAudit(server.auditLines).filter(line => line.event === 'sign_in.failed');
     expect(failures.filter(({ user_id }) => user_id === irisId)).toHaveLength(4);
-    // No spelling bypasses the limit: the right one has to wait, too.
+    // No spelling bypasses the limit, so even the right password is refused.
     for (const email of spellings(iris.email)) {
       expect((await stranger().signIn(email, iris.password)).status, email).not.toBe(303);
     }
     expect(await server.sql('select from sessions where user_id = $1', [irisId])).toEqual([]);
   });
 
-  test('spellings of one address share one limit of password links', async () => {
+  test('all spellings of an address share one limit of password links', async () => {
     const asked = spellings(iris.email).flatMap(email => [email, email, email, email]);
     await Promise.all(asked.map(email => stranger().post('/admin/password-link', { email })));
     expect(await runJobs(server)).toEqual([]);
@@ -100,7 +100,7 @@ describe('spellings of one address', () => {
     expect(await server.sql('select from password_links where user_id = $1', [irisId])).toHaveLength(3);
   });
 
-  test('spellings of one address share one limit of invitations', async () => {
+  test('all spellings of an address share one limit of invitations', async () => {
     const owner = await signedIn(server, world.ownerId);
     const invited = `ada.${count}@bücher.example`;
     const same = [
@@ -118,7 +118,7 @@ describe('spellings of one address', () => {
     expect(await server.sql('select from invitations where account_id = $1', [world.accountId])).toHaveLength(1);
   });
 
-  test('the owner of an address can sign in with any spelling, and the browser is known for all spellings', async () => {
+  test('a user can sign in with any spelling of the address, and a known browser stays known for every spelling', async () => {
     const own = stranger();
     expect((await own.signIn(`iris.${count}@XN--BCHER-KVA.EXAMPLE.`, iris.password)).status).toBe(303);
     for (let n = 0; n < 5; n++) await stranger().signIn(iris.email, 'a wrong password');
@@ -127,7 +127,7 @@ describe('spellings of one address', () => {
     expect((await stranger().signIn(iris.email, iris.password)).status).toBe(429);
   });
 
-  test('concurrent requests with spellings of one address create one user', async () => {
+  test('several concurrent requests that create users with spellings of one address create only one user', async () => {
     const base = `zoe.${count}@example.com`;
     const asked = [base, base.toUpperCase(), base.replace('z', 'ｚ'), `${base}.`];
     const outcomes = await Promise.allSettled(asked.map(make));
@@ -139,7 +139,7 @@ describe('spellings of one address', () => {
     expect(ids[0]).toEqual(expect.any(Number));
   });
 
-  test('a member or a blocked user is not invited in another spelling of the address', async () => {
+  test('a member or a blocked user cannot be invited with another spelling of their address', async () => {
     const memberId = await createMember(server, world.accountId, 'member');
     await server.sql('update users set email = $2 where id = $1', [memberId, `eve.${count}@example.com`]);
     const invite = (email: string) =>
@@ -153,10 +153,10 @@ describe('spellings of one address', () => {
 });
 
 describe('addresses that only look alike', () => {
-  test('addresses with İ and with i are different, and each user gets their own mail', async () => {
+  test('addresses with İ and with i belong to different users, and each user gets their own mail', async () => {
     const [plain, dotted] = [`liv.${count}@example.com`, `lİv.${count}@example.com`];
     const attacker = await make(dotted);
-    // The owner of the address can still register it.
+    // The owner of the other address can still register it.
     const owner = await make(plain);
     expect([await find(plain), await find(dotted)]).toEqual([owner.id, attacker.id]);
     await stranger().post('/admin/password-link', { email: plain });
@@ -167,7 +167,7 @@ describe('addresses that only look alike', () => {
     ).toEqual([{ user_id: owner.id }]);
   });
 
-  test('a user cannot accept an invitation to an address that looks like theirs', async () => {
+  test('a user cannot accept an invitation to an address that only looks like their own', async () => {
     const address = `lİs.${count}@example.com`;
     const { token } = await asOperator(admin =>
       inviteMember(admin, { accountId: world.accountId, email: address, role: 'admin' }, { isMailed: false }),
@@ -189,7 +189,7 @@ describe('addresses that only look alike', () => {
   });
 });
 
-test('a user who changes the spelling of their address is still found by every spelling', async () => {
+test('a user who changes the spelling of their address is still found by every other spelling', async () => {
   const inUnicode = `Iris.${count}@BÜCHER.example`;
   for (const email of [`iris.${count}@xn--bcher-kva.example`, inUnicode, iris.email, inUnicode]) {
     await asOperator(async admin => {
@@ -205,11 +205,11 @@ test('a user who changes the spelling of their address is still found by every s
   expect(mail.received.map(({ to }) => to)).toEqual([`Iris.${count}@bücher.example`]);
 });
 
-test('mail goes to the canonical domain, even if JavaScript has another lower case for it', async () => {
+test('mail is sent to the canonical domain, even if toLowerCase() in JavaScript returns another domain', async () => {
   const address = `Zoe.${count}@ΟΔΟΣ.example`;
   await make(address);
   await stranger().post('/admin/password-link', { email: address.replace('Σ', 'σ') });
   expect(await runJobs(server)).toEqual([]);
-  // JavaScript converts the last letter to ς, which is another domain in DNS.
+  // toLowerCase() converts the last letter to ς, which is another domain in DNS.
   expect(mail.received.map(({ to }) => to)).toEqual([`Zoe.${count}@οδοσ.example`]);
 });

@@ -75,7 +75,7 @@ describe('the list of members', () => {
     const filtered = await lister.get('/admin/members?q=bulk&role=member');
     expect(filtered.html).toContain('q=bulk&amp;role=member&amp;after=member.');
     expect(filtered.html).toContain('<option value="member" selected>');
-    // Invalid parameters are ignored.
+    // Invalid search parameters are ignored.
     expect(await found('role=king&blocked=maybe&after=king.1')).toHaveLength(25);
   });
 
@@ -93,7 +93,7 @@ describe('the list of members', () => {
 });
 
 describe('a member', () => {
-  test('a new role applies from the next request', async () => {
+  test('a new role of a member applies to their next request', async () => {
     const userId = await createMember(server, world.accountId, 'member');
     const visitor = await signedIn(server, userId);
     server.auditLines.length = 0;
@@ -110,12 +110,12 @@ describe('a member', () => {
       const refused = await send(admin, `${path}/role`, { role });
       expect([refused.status, refused.html.includes('Choose a role')]).toEqual([422, true]);
     }
-    // A person who gives up the role of admin is redirected to a page that is open to them.
+    // A person who gives up the role of admin is redirected to a page that they may open.
     expect((await send(visitor, `${path}/role`, { role: 'member' })).location).toBe('/admin?notice=role');
     expect((await visitor.get('/admin?notice=role')).html).toContain('Your role has changed.');
   });
 
-  test('an admin cannot make, change or remove an owner', async () => {
+  test('an admin cannot promote a member to owner, or change or remove an owner', async () => {
     const page = await admin.get(`/admin/members/${world.ownerId}`);
     expect(page.html).toContain('Only an owner can change or remove an owner.');
     expect(page.html).not.toMatch(/<select|remove"/);
@@ -136,7 +136,7 @@ describe('a member', () => {
     expect(await roleOf(adminId)).toBe('admin');
   });
 
-  test('the confirmation to remove a member offers to revoke their API tokens', async () => {
+  test('the page that confirms the removal of a member offers to revoke their API tokens', async () => {
     for (const isRevoked of [true, false]) {
       const userId = await createMember(server, world.accountId, 'admin', 'Grace');
       const visitor = await signedIn(server, userId);
@@ -164,7 +164,7 @@ describe('a member', () => {
     }
   });
 
-  test('an admin who leaves may revoke their API tokens, and a plain member may not', async () => {
+  test('an admin who leaves the account may revoke their own API tokens, and a plain member may not', async () => {
     for (const role of ['admin', 'member'] as const) {
       const userId = await createMember(server, world.accountId, role);
       const visitor = await signedIn(server, userId);
@@ -177,7 +177,7 @@ describe('a member', () => {
     }
   });
 
-  test('a member of every role can leave the account, but not the last owner', async () => {
+  test('a member of any role can leave the account, except the last owner', async () => {
     const visitor = await signedIn(server, await createMember(server, world.accountId, 'member'));
     expect((await visitor.get('/admin')).html).toContain('href="/admin/members/leave"');
     const answer = await visitor.submit('/admin/members/leave', '/admin/members/leave');
@@ -194,7 +194,7 @@ describe('a member', () => {
   });
 });
 
-test('two owners who remove each other at the same time leave one owner', async () => {
+test('if two owners remove each other at the same time, one owner remains', async () => {
   const { accountId } = await createAccount(server);
   const ids = [await createMember(server, accountId, 'owner'), await createMember(server, accountId, 'owner')];
   const [one, other] = [await signedIn(server, ids[0] ?? 0), await signedIn(server, ids[1] ?? 0)];
@@ -234,14 +234,14 @@ describe('the pages of members', () => {
     expect(await server.sql('select from invitations where account_id = $1', [world.accountId])).toEqual([]);
   });
 
-  test('the forms of members need the form_token of the session', async () => {
+  test('the forms on the pages of members need the form_token of the session', async () => {
     for (const [method, path = ''] of [...pages(adminId), ['POST', '/admin/members/leave']]) {
       if (method === 'POST') expect([path, (await owner.post(path, fields)).status]).toEqual([path, 403]);
     }
     expect(await roleOf(adminId)).toBe('admin');
   });
 
-  test('members of another account and unknown users are not found', async () => {
+  test('members of another account and unknown users get 404', async () => {
     const other = await createWorld(server);
     const form_token = await formTokenOf(owner);
     for (const id of [other.ownerId, await createUser(server), 999_999_999, 'x', '9'.repeat(20)]) {

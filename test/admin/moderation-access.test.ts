@@ -36,7 +36,7 @@ const formToken = async (visitor: Visitor) =>
   /name="form_token" value="([^"]+)"/.exec((await visitor.get('/admin')).html)?.[1] ?? '';
 
 describe('a block', () => {
-  test('a block from the queue with a reason leads back there, blocks the tokens, and can be ended', async () => {
+  test("a moderator blocks an author from the queue, which also blocks the author's API tokens, and can end the block", async () => {
     const authorId = await createMember(server, world.accountId, 'member', 'Mallory');
     const { token } = await issueToken(server, world, 'write', { issuerId: authorId });
     await insertIdea(server, world, { title: 'Buy watches', moderationState: 'pending', authorId });
@@ -59,7 +59,7 @@ describe('a block', () => {
     ]);
   });
 
-  test('a moderator cannot block themselves, a higher role or a stranger', async () => {
+  test('a moderator cannot block themselves, a person with a higher role or a person outside the account', async () => {
     const form_token = await formToken(ada);
     const strangers = [await createUser(server), (await createWorld(server)).ownerId, 999_999_999];
     for (const [userId, status] of [
@@ -79,7 +79,7 @@ describe('a block', () => {
     expect(audit()).toEqual([]);
   });
 
-  test('a blocked moderator cannot open these pages from the next request on', async () => {
+  test('a blocked moderator cannot open the moderation pages from the next request on', async () => {
     const userId = await createMember(server, world.accountId, 'moderator', 'Eve');
     const eve = await signedIn(server, userId);
     expect((await eve.get('/admin/queue')).status).toBe(200);
@@ -88,7 +88,7 @@ describe('a block', () => {
     expect((await eve.get('/admin/queue')).location).toMatch(/^\/admin\/sign-in/);
   });
 
-  test('the list of blocked people has pages, and the newest block comes first', async () => {
+  test('the list of blocked people has several pages, and the newest block comes first', async () => {
     const own = await createWorld(server);
     const visitor = await signedIn(server, own.ownerId);
     await server.sql(
@@ -106,7 +106,7 @@ describe('a block', () => {
   });
 });
 
-/** Every page and form of moderation, for the ideas of a world. */
+/** Returns every page and form of moderation for one account. */
 async function routesOf({ accountId, boardId, boardSlug, ...rest }: World) {
   const on = { accountId, boardId, boardSlug, ...rest };
   const id = await insertIdea(server, on);
@@ -172,7 +172,7 @@ describe('the pages of moderation', () => {
     expect(audit()).toEqual([]);
   });
 
-  test.each(['admin', 'owner'] as Role[])('the pages of moderation are open to an %s', async role => {
+  test.each(['admin', 'owner'] as Role[])('the pages and forms of moderation are open to an %s', async role => {
     const visitor = await signedIn(server, await createMember(server, world.accountId, role));
     for (const path of ['/admin/queue', '/admin/ideas', '/admin/blocks']) {
       expect([path, (await visitor.get(path)).status]).toEqual([path, 200]);
@@ -180,7 +180,7 @@ describe('the pages of moderation', () => {
     expect((await visitor.get('/admin')).html).toContain('href="/admin/queue"');
   });
 
-  test('the pages of moderation neither show nor change ideas of another account', async () => {
+  test('the moderation pages neither show nor change ideas of another account', async () => {
     const { pages, forms } = await routesOf(await createWorld(server, { preModeration: true }));
     const form_token = await formToken(ada);
     const before = await snapshot(server);
@@ -194,7 +194,7 @@ describe('the pages of moderation', () => {
     expect(audit()).toEqual([]);
   });
 
-  test('the pages of moderation and their links stay in the account of the address for a user with several accounts', async () => {
+  test('if a user has several accounts, the links and forms on the moderation pages stay in one account', async () => {
     const other = await createWorld(server, { preModeration: true });
     const userId = await createMember(server, world.accountId, 'moderator');
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'moderator')`, [
@@ -210,7 +210,7 @@ describe('the pages of moderation', () => {
     const approve = `/admin/ideas/${id}/approve?${inAccount}&from=queue`;
     const answer = await visitor.submit(`/admin/queue?${inAccount}`, approve);
     expect(answer.location).toBe(`/admin/queue?${inAccount}&notice=approved`);
-    // Every link and form, including the search forms, stays in the account.
+    // Every link and form, including the search forms, must stay in the account.
     for (const path of ['/admin/ideas', `/admin/ideas/${id}`, `/admin/ideas/${id}/merge`, '/admin/blocks']) {
       const { html, status } = await visitor.get(`${path}?${inAccount}`);
       expect([path, status]).toEqual([path, 200]);
@@ -222,7 +222,7 @@ describe('the pages of moderation', () => {
     }
   });
 
-  test('the pages of moderation escape every text, and no text changes the direction of the page', async () => {
+  test('the moderation pages escape every text, and no text changes the direction of the page', async () => {
     const hostile = `"><img src=x onerror='alert(1)'>\u202e`;
     const own = await createWorld(server, { name: hostile, preModeration: true });
     const visitor = await signedIn(server, own.ownerId);
@@ -273,7 +273,7 @@ describe('the pages of moderation', () => {
       const { html, status } = await visitor.get(path);
       expect([path, status, /<img|onerror='/.test(html)]).toEqual([path, 200, false]);
       expect([path, html.includes('&lt;img')]).toEqual([path, true]);
-      // A long text and a search keep their characters, in an element that isolates them.
+      // A long text and a search keep these characters, because an element isolates their direction.
       const outside = html.replaceAll(
         /<(p|textarea) [^>]*(?:dir="auto"|name="reason")[^>]*>[^<]*|<input id="q"[^>]*>/g,
         '',

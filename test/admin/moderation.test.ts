@@ -78,7 +78,7 @@ async function vote(ids: number[], ...rows: (1 | -1 | 0)[][]) {
 }
 
 describe('the queue', () => {
-  test('the queue lists pending ideas of all boards or one, the oldest first, on pages', async () => {
+  test('the queue lists the pending ideas of one board or of all boards, oldest first, on several pages', async () => {
     const own = await createWorld(server, { name: 'First', preModeration: true });
     const visitor = await signedIn(server, own.ownerId);
     expect((await visitor.get('/admin/queue')).html).toContain('Nothing awaits approval.');
@@ -105,7 +105,7 @@ describe('the queue', () => {
     expect(titlesIn(await visitor.get(next))).toEqual(['Idea 11', 'Idea 12']);
     const filtered = await visitor.get(`/admin/queue?board=${second.slug}`);
     expect(titlesIn(filtered)).toEqual([2, 4, 6, 8, 10, 12].map(n => `Idea ${n}`));
-    // An approval leads back to the same page of the queue.
+    // After an approval, the moderator is on the same page of the queue.
     const [, approve = ''] = /action="([^"]+\/approve[^"]*)"/.exec(filtered.html) ?? [];
     const answer = await visitor.submit(`/admin/queue?board=${second.slug}`, approve.replaceAll('&amp;', '&'));
     expect(answer.location).toBe(`/admin/queue?board=${second.slug}&notice=approved`);
@@ -113,7 +113,7 @@ describe('the queue', () => {
     expect((await visitor.get('/admin/queue?cursor=nonsense')).status).toBe(400);
   });
 
-  test('an idea is approved with one click, and the webhook arrives', async () => {
+  test('a moderator approves a pending idea with one click, and the webhook gets the event', async () => {
     const id = await pending('Dark mode');
     const path = pathOf(id, '/approve?from=queue');
     const answer = await ada.submit('/admin/queue', path);
@@ -128,7 +128,7 @@ describe('the queue', () => {
     expect(audit()).toMatchObject([{ event: 'idea.approved', idea_id: id, ...byAda() }]);
   });
 
-  test('two moderators who approve an idea at once publish it once', async () => {
+  test('an idea that two moderators approve at the same time is published once', async () => {
     const id = await pending('At once');
     const tokens = [await formToken(ada), await formToken(ben)];
     const answers = await Promise.all(
@@ -142,7 +142,7 @@ describe('the queue', () => {
     expect(audit()).toMatchObject([{ event: 'idea.approved', idea_id: id }]);
   });
 
-  test('a rejection needs a reason, which the author gets', async () => {
+  test('a rejection of an idea requires a reason, and the author is notified of it', async () => {
     const authorId = await createMember(server, world.accountId, 'member');
     const id = await pending('Export to <b>Lotus</b>', { authorId });
     const path = pathOf(id, '/reject?from=queue');
@@ -167,7 +167,7 @@ describe('the queue', () => {
     ]);
     const page = await ada.get(pathOf(id));
     expect(page.html).toContain('We have &lt;this&gt;.');
-    // A decided idea cannot be approved, rejected or changed.
+    // A rejected idea cannot be approved, rejected or changed.
     expect((await ada.get(path)).status).toBe(409);
     const token = await formToken(ben);
     expect((await ben.post(pathOf(id, '/approve'), { form_token: token })).status).toBe(409);
@@ -176,12 +176,12 @@ describe('the queue', () => {
     expect(again.location).toBe('/admin/queue?notice=rejected_already');
   });
 
-  test('rejected ideas are listed with their reasons, the newest rejection first, for moderators only', async () => {
+  test('only moderators can list rejected ideas, which are shown with their reasons, newest rejection first', async () => {
     const own = await createWorld(server);
     const there = await signedIn(server, await createMember(server, own.accountId, 'moderator'));
     expect((await there.get('/admin/queue')).html).toContain('href="/admin/queue/rejected"');
     expect((await there.get('/admin/queue/rejected')).html).toContain('No idea was rejected.');
-    // Several at the same time, which are sorted by id.
+    // Several rejections have the same time, so these ideas are sorted by id.
     await server.sql(
       `insert into ideas (account_id, board_id, author_id, status_id, title, body, moderation_state, rejection_reason, updated_at)
       select $1, $2, $3, (select id from statuses where board_id = $2 order by position limit 1), 'Idea ' || n || ' <b>', 'B',
@@ -206,7 +206,7 @@ describe('the queue', () => {
 });
 
 describe('the ideas of a board', () => {
-  test('ideas are found by title, status and number, and hidden ideas only on request', async () => {
+  test('moderators find ideas by title, status and number, and hidden ideas only with the filter for their status', async () => {
     const own = await createWorld(server, {
       name: 'Main',
       statuses: [
@@ -242,7 +242,7 @@ describe('the ideas of a board', () => {
 });
 
 describe('an idea', () => {
-  test('a person sets the status and tags of an idea with the events of the API, and the audit log names the person', async () => {
+  test('a moderator sets the status and tags of an idea, which creates events and audit entries with the moderator', async () => {
     const id = await idea('Faster sync');
     const tagId = await createTag(server, world.accountId, world.boardId, 'Speed');
     const page = pathOf(id);
@@ -263,7 +263,7 @@ describe('an idea', () => {
       { event: 'idea.tag_added', tag_id: tagId, ...told },
       { event: 'idea.tag_removed', tag_id: tagId, ...told },
     ]);
-    // Changes by a token are not in the audit log.
+    // Changes with an API token are not in the audit log.
     const { token } = await issueToken(server, world, 'moderate');
     await request(server, `POST /api/v1/ideas/${id}/status`, { token, json: { status: 'done' } });
     expect(audit()).toHaveLength(3);
@@ -281,7 +281,7 @@ describe('an idea', () => {
     expect(await events(id)).toHaveLength(2);
   });
 
-  test('an idea on a frozen board has no forms and refuses changes with an explanation', async () => {
+  test('the page of an idea on a frozen board has no forms, and changes are refused with an explanation', async () => {
     const { id: boardId } = await createBoard(server, world.accountId);
     const on = { ...world, boardId };
     const [id, target, waiting] = [
@@ -306,7 +306,7 @@ describe('an idea', () => {
     expect(audit()).toEqual([]);
   });
 
-  test('an idea can be followed and unfollowed, and its comments have pages', async () => {
+  test('a moderator can follow and unfollow an idea, and its comments have several pages', async () => {
     const id = await idea('Followed');
     const path = pathOf(id, '/follow');
     await server.sql(
@@ -331,7 +331,7 @@ describe('merging', () => {
   const tallyIn = (html: string) =>
     [...html.matchAll(/<td class="number">(-?\d+)/g)].map(([, number]) => Number(number));
 
-  test('a merge has a search, a preview of the tallies and a confirmation, and can be undone', async () => {
+  test('a moderator searches for a target idea, sees a preview of the tallies, confirms the merge, and can undo it', async () => {
     const [source, target, earlier] = [
       await idea('Night theme'),
       await idea('Night colors'),
@@ -346,7 +346,7 @@ describe('merging', () => {
 
     await ada.submit(`${pathOf(earlier, '/merge')}?target=${source}`, pathOf(earlier, '/merge'));
     server.auditLines.length = 0;
-    // Upvotes, downvotes and score of each idea, and of both.
+    // Upvotes, downvotes and score of the source, of the target, and of the merged idea.
     const tallies = [4, 1, 3, 1, 1, 0, 3, 2, 1];
     const preview = await ada.get(`${path}?target=${target}`);
     expect(tallyIn(preview.html)).toEqual(tallies);
@@ -373,7 +373,7 @@ describe('merging', () => {
     ]);
   });
 
-  test('a concurrent second merge changes nothing, and one of two crossing merges is refused with the reason', async () => {
+  test('one of several equal concurrent merges takes effect, and one of two merges in opposite directions is refused with the reason', async () => {
     const [source, target] = [await idea('Once'), await idea('Into')];
     const [one, other] = [await idea('This'), await idea('That')];
     const tokens = new Map([
@@ -394,7 +394,7 @@ describe('merging', () => {
     expect(audit().map(({ event }) => event)).toEqual(['idea.merged', 'idea.merged']);
   });
 
-  test('an invalid target is refused above the search, before and after the preview', async () => {
+  test('an invalid merge target is refused above the search, before and after the preview', async () => {
     const [id, waiting] = [await idea('One'), await pending('Waiting')];
     const elsewhere = await insertIdea(server, await createWorld(server));
     const form_token = await formToken(ada);

@@ -37,7 +37,7 @@ async function followed(title: string, by = userId, where = world): Promise<numb
   return ideaId;
 }
 
-/** Notifies the followers of an idea about its new status and a comment. */
+/** Changes the status of an idea and comments on it, which notifies its followers. */
 async function tell(ideaId: number, comment = 'Soon.') {
   await runAsUser(server, world, actorId, op => setIdeaStatus(op, ideaId, 'planned'));
   await runAsUser(server, world, actorId, op => commentOnIdea(op, ideaId, comment));
@@ -52,7 +52,7 @@ const unread = async (id = userId) =>
     )
   ).map(one => one.id);
 
-/** Creates a number of notifications of an event. */
+/** Creates this number of notifications. */
 async function tellOften(ideaId: number, count: number) {
   await server.sql(
     `insert into notifications (account_id, user_id, event_id, kind)
@@ -74,13 +74,13 @@ describe('notifications', () => {
     expect(sentences).toEqual(['Ada commented on “Dark mode”:', 'Ada moved “Dark mode” to planned.']);
     expect(html).toContain('Soon.');
     expect(html).toContain('2 new<span');
-    // Opening the page changes nothing.
+    // Opening the page does not mark a notification as read.
     const [older = 0, newer = 0] = await unread();
 
     expect((await visitor.submit(path, `${path}/${older}/read`)).location).toBe(`${path}?notice=read`);
     expect(await unread()).toEqual([newer]);
     expect((await visitor.get('/admin')).html).toContain('1 new<span');
-    // A notification that arrives after the page was opened stays unread.
+    // A notification that arrives after the page was opened must stay unread.
     const seen = hiddenFields((await visitor.get(path)).html, `${path}/read`);
     await tell(await followed('Offline mode'));
     expect((await visitor.post(`${path}/read`, seen)).location).toBe(`${path}?notice=all_read`);
@@ -91,7 +91,7 @@ describe('notifications', () => {
     expect([after.includes('Mark'), after.includes(' new<span')]).toEqual([false, false]);
   });
 
-  test('a user sees and marks only their own notifications', async () => {
+  test('a user sees only their own notifications and can mark only these as read', async () => {
     const ideaId = await followed('Dark mode');
     await administer(server, admin => followIdea(admin, world.accountId, { ideaId, userId: world.ownerId }));
     await tell(ideaId);
@@ -108,7 +108,7 @@ describe('notifications', () => {
     }
   });
 
-  test('the next page of notifications starts after the last one of the page', async () => {
+  test('each page of notifications starts after the last one of the page before, even if new notifications arrive', async () => {
     const ideaId = await followed('Dark mode');
     await tellOften(ideaId, 60);
     const first = await visitor.get(path);
@@ -129,7 +129,7 @@ describe('notifications', () => {
     expect(marked.location).toBe(`${path}?before=${ids.at(-25)}&notice=read`);
   });
 
-  test('a notification links to a page on which the reader may read the idea', async () => {
+  test('a notification links to a page only if the user may read the idea there', async () => {
     const ideaId = await followed('Dark mode');
     await tell(ideaId);
     const links = async (by = visitor) =>
@@ -152,7 +152,7 @@ describe('notifications', () => {
     expect(await links()).toEqual(Array(2).fill(`/admin/ideas/${ideaId}`));
   });
 
-  test('admins are notified of a disabled webhook and keep the notification after they lose the role', async () => {
+  test('a notification of a disabled webhook is visible without the role admin, but only an admin gets a link to the webhooks', async () => {
     const { id } = await addWebhook(server, world, { url: 'https://hooks.example.com/a' });
     await server.sql(
       `insert into notifications (account_id, user_id, endpoint_id, kind) values ($1, $2, $3, 'webhook.disabled')`,
@@ -167,7 +167,7 @@ describe('notifications', () => {
 });
 
 describe('followed ideas', () => {
-  test('a user lists and unfollows only their own followed ideas', async () => {
+  test('a user sees only the ideas that they follow, and unfollowing an idea does not affect its other followers', async () => {
     const ideaId = await followed('Dark mode');
     await administer(server, admin => followIdea(admin, world.accountId, { ideaId, userId: world.ownerId }));
     const page = await visitor.get(following);
@@ -184,7 +184,7 @@ describe('followed ideas', () => {
     ).toBe(303);
   });
 
-  test('the next page of followed ideas starts after the last one of the page', async () => {
+  test('each page of followed ideas starts after the last one of the page before, even if the user follows a new idea', async () => {
     for (let n = 0; n < 27; n++) await followed(`Idea ${n}`);
     const first = await visitor.get(following);
     const titles = (html: string) => [...html.matchAll(/<h2><bdi>([^<]+)/g)].map(([, title]) => title);
@@ -196,7 +196,7 @@ describe('followed ideas', () => {
     expect(second.html).not.toContain('Next page');
   });
 
-  test('followed ideas of an account that the user left or is blocked in are hidden', async () => {
+  test('the list of followed ideas omits accounts that the user left or is blocked in', async () => {
     const other = await createWorld(server);
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'moderator')`, [
       other.accountId,
@@ -215,7 +215,7 @@ describe('followed ideas', () => {
   });
 });
 
-test('a notification of an unknown kind from a newer server is listed', async () => {
+test('a notification of an unknown kind, created by a newer server, is listed', async () => {
   await tell(await followed('Dark mode'));
   await server.sql(`update notifications set kind = 'idea.polished' where user_id = $1 and kind = 'comment.created'`, [
     userId,
@@ -228,14 +228,14 @@ test('a notification of an unknown kind from a newer server is listed', async ()
   ]);
 });
 
-test('both lists escape every text', async () => {
+test('the lists of notifications and followed ideas escape every text', async () => {
   const hostile = `"><img src=x onerror='alert(1)'>\u202e`;
   const ideaId = await followed(hostile);
   await server.sql('update users u set name = $2 where id = $1', [actorId, hostile]);
   await server.sql('update boards b set name = $2 where id = $1', [world.boardId, hostile]);
   await server.sql(`update statuses s set label = $2 where board_id = $1`, [world.boardId, hostile]);
   await tell(ideaId, hostile);
-  // Two accounts, so that the lists show their names.
+  // The lists show account names only to a user with two accounts.
   const other = await createWorld(server);
   await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'member')`, [
     other.accountId,
@@ -256,7 +256,7 @@ test('both lists escape every text', async () => {
   }
 });
 
-test('empty lists of notifications and followed ideas say so', async () => {
+test('empty lists of notifications and followed ideas say that they are empty', async () => {
   const nobody = await signedIn(server, await createUser(server));
   expect((await nobody.get(path)).html).toContain('You have no notifications yet');
   expect((await nobody.get(following)).html).toContain('You follow no idea.');

@@ -40,7 +40,7 @@ afterAll(async () => {
   await mail.close();
 });
 
-/** The path and token of the link in the last mail. */
+/** Returns the path and the token of the link in the last mail. */
 async function mailedLink(address = email): Promise<{ path: string; token: string }> {
   expect((await new Visitor(server).post('/admin/password-link', { email: address })).status).toBe(200);
   expect(await runJobs(server)).toEqual([]);
@@ -55,7 +55,7 @@ const setBy = (token: string, chosen = password, visitor = new Visitor(server)) 
 const isIn = async (chosen: string) => (await new Visitor(server).signIn(email, chosen)).status === 303;
 
 describe('a link by mail', () => {
-  test('a mailed link sets the first password once, and only the mail has it', async () => {
+  test('a mailed link sets the first password once, and the token of the link is only in the mail', async () => {
     const { path, token } = await mailedLink(` ${email.toUpperCase()}`);
     expect(mail.received).toHaveLength(1);
     expect(mail.received[0]).toMatchObject({ to: email, mail: { subject: 'Set your password for Idea-Board' } });
@@ -67,7 +67,7 @@ describe('a link by mail', () => {
     expect(server.logLines.join('') + server.auditLines.join('')).not.toContain(token);
 
     const visitor = new Visitor(server);
-    // Mail filters follow links, so opening the page does not use the link up.
+    // Mail filters follow links, so a link must stay valid after its page is opened.
     for (let looks = 0; looks < 2; looks++) expect((await visitor.get(path)).status).toBe(200);
     const answer = await visitor.submit(path, '/admin/password', { password, password_again: password });
     expect(answer.location).toBe('/admin/sign-in?notice=password_set');
@@ -83,7 +83,7 @@ describe('a link by mail', () => {
     expect(server.auditLines.join('') + server.logLines.join('')).not.toContain(password);
   });
 
-  test('a new password ends every session and every other link', async () => {
+  test('a new password ends every session of the user and every other password link', async () => {
     const visitor = await signedIn(server, world.ownerId);
     const [first, second] = [await mailedLink(), await mailedLink()];
     expect((await setBy(first.token)).status).toBe(303);
@@ -92,7 +92,7 @@ describe('a link by mail', () => {
     expect(await server.sql('select from password_links where user_id = $1', [world.ownerId])).toEqual([]);
   });
 
-  test('one of many concurrent requests redeems a link', async () => {
+  test('if many concurrent requests use one password link, exactly one of them sets the password', async () => {
     const { token } = await mailedLink();
     const chosen = Array.from({ length: 8 }, (_, n) => `the password number ${n}`);
     const statuses = await Promise.all(chosen.map(async one => (await setBy(token, one)).status));
@@ -100,7 +100,7 @@ describe('a link by mail', () => {
     expect(await isIn(chosen[statuses.indexOf(303)] ?? '')).toBe(true);
   });
 
-  test('a link works for 30 minutes', async () => {
+  test('a password link expires after 30 minutes', async () => {
     const { token } = await mailedLink();
     clock.advance(30 * 60_000 - 1);
     expect((await setBy(token)).status).toBe(303);
@@ -110,7 +110,7 @@ describe('a link by mail', () => {
     expect((await setBy(late.token)).status).toBe(404);
   });
 
-  test('a request for a link has the same answer and the same job for known and unknown addresses', async () => {
+  test('a request for a password link gets the same response and queues the same job for known and unknown addresses', async () => {
     const blockedId = await createMember(server, world.accountId, 'admin');
     await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, blockedId]);
     const addresses = [email, 'nobody@example.com', 'no address', 'a\0b@example.com', await emailOf(server, blockedId)];
@@ -129,7 +129,7 @@ describe('a link by mail', () => {
     expect(mail.received.map(({ to }) => to)).toEqual([email]);
   });
 
-  test('the mail of a link is retried after a temporary failure', async () => {
+  test('the mail with a password link is retried after a temporary failure', async () => {
     mail.refuse(email, 451);
     await new Visitor(server).post('/admin/password-link', { email });
     expect(await runJobs(server)).toMatchObject([{ task: 'mail_password_link' }]);
@@ -140,7 +140,7 @@ describe('a link by mail', () => {
     expect(mail.received).toHaveLength(1);
   });
 
-  test('a server without mail refers to its operator', async () => {
+  test('on a server without mail, the page for password links refers people to the operator of the server', async () => {
     const silent = await startServerForTest({ on: server, clock });
     expect((await new Visitor(silent).get('/admin/password-link')).html).toContain('This server sends no mail');
     const { html } = await new Visitor(silent).post('/admin/password-link', { email });
@@ -149,7 +149,7 @@ describe('a link by mail', () => {
   });
 });
 
-test('an operator prints a link with the command line, and the audit log records it', async () => {
+test('the operator of the server prints a password link with the command line, and the audit log records it', async () => {
   const cli = cliOn(server.url, { BASE_URL: server.baseUrl });
   const { exitCode, stdout } = await cli.run('user', 'password-link', '--email', email);
   expect(exitCode).toBe(0);
@@ -181,14 +181,14 @@ describe('a password', () => {
     ['Password1234', 'commonest'],
     ['1QAZ2wsx3edc', 'commonest'],
     ['ababababababab', 'commonest'],
-  ])('the password %j is refused, and the link stays valid', async (chosen, why) => {
+  ])('the password %j is refused, and the password link stays valid', async (chosen, why) => {
     const answer = await setBy(token, chosen);
     expect([answer.status, answer.html.includes(why)]).toEqual([422, true]);
     expect(answer.html).not.toContain(chosen);
     expect((await setBy(token)).status).toBe(303);
   });
 
-  test('the address and its part before the @ are refused as passwords', async () => {
+  test("the user's address and its part before the @ are refused as passwords", async () => {
     const long = `somebody.quite.long.${world.ownerId}@example.com`;
     await server.sql('update users u set email = $2 where id = $1', [world.ownerId, long]);
     for (const chosen of [long.toUpperCase(), long.split('@')[0] ?? '']) {
@@ -212,7 +212,7 @@ describe('a password', () => {
     expect(await isIn(`${chosen}!`)).toBe(false);
   });
 
-  test('a new password replaces the previous one', async () => {
+  test('a new password replaces the previous password', async () => {
     const before = await givePassword(server, world.ownerId);
     const { token: another } = await mailedLink();
     await setBy(another);

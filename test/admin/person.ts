@@ -5,8 +5,8 @@ import type { TestServer } from '../helpers/server.ts';
 import { type Seen, Visitor } from './visitor.ts';
 
 /**
- * A person who uses the pages by the names of links and buttons and the labels of fields. A name on the page may contain more
- * than the searched text. The first match is used.
+ * A person who finds links and buttons by their names and fields by their labels. A name on the page may be longer than
+ * the given text. The first match is used.
  */
 export interface Person {
   goto(path: string): Promise<void>;
@@ -45,7 +45,7 @@ export async function personInBrowser(browser: Browser, server: Server, javaScri
   };
 }
 
-/** The same person where there is no browser: pages are read, and forms sent, as HTTP carries them. */
+/** The same person without a browser: reads pages and sends forms over HTTP. */
 export function personOverHttp(server: Server): Person {
   const visitor = new Visitor(server);
   let address = server.baseUrl;
@@ -111,7 +111,7 @@ export function personOverHttp(server: Server): Person {
   };
 }
 
-/** The fields that a browser sends when a button of the form is pressed. */
+/** Returns the fields that a browser sends when this button of the form is pressed. */
 function fieldsOf(form: HTMLElement, pressed: HTMLElement): [string, string][] {
   const fields: [string, string][] = [];
   for (const field of [...form.querySelectorAll('input, select, textarea'), pressed]) {

@@ -15,7 +15,7 @@ const start = '2026-03-02T09:00:00Z';
 const clock = testClock(start);
 let mail: SmtpReceiver;
 let server: TestServer;
-/** A user without an account, because these pages need none. */
+/** A user without an account. The pages of the profile need no account. */
 let userId: number;
 let person: Person;
 let visitor: Visitor;
@@ -68,7 +68,7 @@ const askForEmail = (email: string, current_password = person.password) =>
 const askForMail = (notification_email: string) => send(`${profile}/notification-email`, { notification_email });
 const told = (event: string) => readAudit(server.auditLines).filter(line => line.event === event);
 
-/** Sends the waiting mails, and returns the path of the link that was mailed to an address. */
+/** Sends the waiting mails, and returns the path of the link in the last mail to this address. */
 async function linkTo(address: string): Promise<string> {
   expect(await runJobs(server)).toEqual([]);
   const text = mail.received.findLast(({ to }) => to === address)?.mail.text ?? '';
@@ -77,7 +77,7 @@ async function linkTo(address: string): Promise<string> {
 
 const confirm = (path: string, by = visitor) => by.submit(path, `${profile}/confirm`);
 
-test('the name is changed and escaped on every page', async () => {
+test('a user changes their name, which is escaped on every page', async () => {
   const hostile = `"><img src=x onerror='alert(1)'>\u202e`;
   const answer = await send(profile, { name: ` ${hostile}` });
   expect(answer.location).toBe('/admin/profile?notice=saved');
@@ -100,7 +100,7 @@ test('the name is changed and escaped on every page', async () => {
 });
 
 describe('a new sign-in address', () => {
-  test('a new address takes effect with the mailed link, and both addresses get a mail', async () => {
+  test('a new sign-in address takes effect when the user opens the mailed link, and both addresses get a mail', async () => {
     const { token: linkForPassword } = await server.database.transaction(transaction =>
       createPasswordLink(operatorIn(transaction, clock.now()), userId),
     );
@@ -111,7 +111,7 @@ describe('a new sign-in address', () => {
       [address, 'Confirm your address for Idea-Board'],
       [person.email, 'A new address for Idea-Board was requested'],
     ]);
-    // Mail filters follow links, so opening the page changes nothing.
+    // Mail filters follow links, so opening the page must change nothing.
     for (let looks = 0; looks < 2; looks++) expect((await visitor.get(path)).html).toContain(address);
     expect((await user())?.email).toBe(person.email);
 
@@ -119,7 +119,7 @@ describe('a new sign-in address', () => {
     expect((await visitor.get('/admin/profile?notice=email_changed')).html).toContain(address);
     await signIn(person.password, address.toUpperCase());
     expect((await new Visitor(server).signIn(person.email, person.password)).status).toBe(422);
-    // A password link to the old address no longer works.
+    // A password link that was mailed to the old address no longer works.
     expect((await visitor.get(`/admin/password?token=${linkForPassword}`)).status).toBe(404);
     expect((await visitor.get(path)).status).toBe(404);
     expect(told('user.address_requested')).toMatchObject([{ by_user_id: userId, user_id: userId, field: 'email' }]);
@@ -128,13 +128,13 @@ describe('a new sign-in address', () => {
     expect(server.logLines.join('') + server.auditLines.join('')).not.toContain(token.slice(-43));
   });
 
-  test('a new sign-in address needs the password and a valid address', async () => {
+  test('a change of the sign-in address needs the current password and a valid address', async () => {
     const wrong = await askForEmail('new@example.org', 'a wrong password');
     expect([wrong.status, wrong.html.includes('The current password is wrong')]).toEqual([422, true]);
     expect(wrong.html).toContain('value="new@example.org"');
     const none = await askForEmail('no address');
     expect([none.status, none.html.includes('is not an e-mail address')]).toEqual([422, true]);
-    // Their own address is not a change, and right passwords do not count against the limit.
+    // The user's own address is not a change, and right passwords do not count against the rate limit.
     for (let asked = 0; asked < 4; asked++) {
       expect((await askForEmail(person.email)).location).toBe('/admin/profile?notice=saved');
     }
@@ -142,7 +142,7 @@ describe('a new sign-in address', () => {
     expect(told('password.refused')).toMatchObject([{ user_id: userId }]);
   });
 
-  test('only the signed-in requester can confirm an address', async () => {
+  test('only the signed-in user who requested a new address can confirm it', async () => {
     await askForEmail(`other-${userId}@example.org`);
     const path = await linkTo(`other-${userId}@example.org`);
     const stranger = new Visitor(server);
@@ -156,7 +156,7 @@ describe('a new sign-in address', () => {
     expect((await user())?.email).toBe(person.email);
   });
 
-  test('an address that another user took is not confirmed', async () => {
+  test('a new address cannot be confirmed after another user took it', async () => {
     const address = `taken-${userId}@example.org`;
     await askForEmail(address);
     const path = await linkTo(address);
@@ -166,7 +166,7 @@ describe('a new sign-in address', () => {
     expect((await user())?.email).toBe(person.email);
   });
 
-  test('a link does not confirm an address after a new password or after a day', async () => {
+  test('the link that confirms an address is invalid after a change of the password or after a day', async () => {
     const address = `late-${userId}@example.org`;
     await askForEmail(address);
     const path = await linkTo(address);
@@ -176,7 +176,7 @@ describe('a new sign-in address', () => {
     clock.advance(1);
     expect((await visitor.get(path)).status).toBe(404);
     await askForEmail(address);
-    // Also between the request and the mail.
+    // The password may also change between the request and the mail.
     const waiting = await linkTo(address);
     await askForEmail(address);
     mail.received.length = 0;
@@ -194,7 +194,7 @@ describe('a new sign-in address', () => {
     expect((await visitor.get(waiting)).status).toBe(404);
   });
 
-  test('one of many concurrent requests confirms an address', async () => {
+  test('if many concurrent requests confirm one address, exactly one succeeds', async () => {
     const address = `once-${userId}@example.org`;
     await askForEmail(address);
     const path = await linkTo(address);
@@ -206,7 +206,7 @@ describe('a new sign-in address', () => {
 });
 
 describe('an address for notifications', () => {
-  test('an address for notifications is used after its link was opened and until it is removed', async () => {
+  test('mail for notifications goes to another address after its link was opened and until the address is removed', async () => {
     const address = `mail-${userId}@example.org`;
     expect((await askForMail(address)).location).toBe('/admin/profile?notice=mail_asked');
     expect((await user())?.notification_email).toBeNull();
@@ -214,7 +214,7 @@ describe('an address for notifications', () => {
     expect(mail.received).toHaveLength(1);
     expect((await confirm(path)).location).toBe('/admin/profile?notice=mail_changed');
     expect(await user()).toMatchObject({ notification_email: address, email: person.email });
-    // An unchanged address sends no mail.
+    // A request for the same address sends no mail.
     expect((await askForMail(address)).location).toBe('/admin/profile?notice=saved');
     expect(await waitingJobs(server)).toEqual([]);
     expect((await askForMail(' ')).location).toBe('/admin/profile?notice=mail_ended');
@@ -225,7 +225,7 @@ describe('an address for notifications', () => {
     ]);
   });
 
-  test('an address for notifications and a sign-in address can be requested together', async () => {
+  test('a user can request an address for notifications and a sign-in address at the same time', async () => {
     const address = `both-${userId}@example.org`;
     await askForMail(address);
     const first = await linkTo(address);
@@ -236,7 +236,7 @@ describe('an address for notifications', () => {
     expect(await user()).toMatchObject({ notification_email: address, email: address });
   });
 
-  test('requests for an address are limited per hour, so that nobody can send many mails to others', async () => {
+  test('requests for a new address are limited per hour, so that a user cannot flood other people with mail', async () => {
     const statuses = [];
     for (let n = 0; n < 7; n++) statuses.push((await askForMail(`victim${n}-${userId}@example.org`)).status);
     expect(statuses).toEqual([303, 303, 303, 303, 303, 429, 429]);
@@ -245,7 +245,7 @@ describe('an address for notifications', () => {
   });
 });
 
-test('a forged link confirms nothing', async () => {
+test('a forged or altered link confirms no address', async () => {
   const tokens = buildAddressTokens(testAppKey);
   const ours = { userId, field: 'email' as AddressField, address: 'mallory@example.org', basis: 'x'.repeat(22) };
   const end = new Date(clock.now().getTime() + 1000);
@@ -267,7 +267,7 @@ test('a forged link confirms nothing', async () => {
   }
 });
 
-test('without a mail server no address can be requested, and a stored one can be removed', async () => {
+test('on a server without mail a user cannot request an address for notifications but can remove a stored one', async () => {
   const silent = await startServerForTest({ on: server, clock });
   await server.sql(`update users set notification_email = 'old@example.org' where id = $1`, [userId]);
   const there = new Visitor(silent);
@@ -295,7 +295,7 @@ describe('a new password', () => {
       ...fields,
     });
 
-  test('a new password signs every other browser out and renews this session', async () => {
+  test("a password change on the profile ends the user's other sessions and renews the current one", async () => {
     const other = await signIn();
     const copy = new Visitor(server);
     for (const [name, value] of visitor.cookies) copy.cookies.set(name, value);
@@ -313,17 +313,17 @@ describe('a new password', () => {
     ['a wrong current password', { current_password: 'a wrong password' }, 'The current password is wrong'],
     ['two different passwords', { password_again: 'other words for it' }, 'differ'],
     ['a short password', { password: 'short', password_again: 'short' }, 'at least 12'],
-  ])('a new password is refused with %s', async (_what, given, why) => {
+  ])('a password change on the profile with %s is refused', async (_what, given, why) => {
     const answer = await change(given);
     expect([answer.status, answer.html.includes(why)]).toEqual([422, true]);
     await signIn();
   });
 
-  test('one of two concurrent requests sets the password', async () => {
+  test('if two concurrent requests change a password, exactly one succeeds', async () => {
     const other = await signIn();
     const chosen = ['the words of the first', 'the words of the second'];
     const path = `${profile}/password`;
-    // Both open the page before one of them changes the password.
+    // Both browsers open the page before one of them changes the password.
     const forms = [
       hiddenFields((await visitor.get(profile)).html, path),
       hiddenFields((await other.get(profile)).html, path),
@@ -336,13 +336,13 @@ describe('a new password', () => {
       }),
     );
     const winner = answers.findIndex(({ location }) => location === '/admin/profile?notice=password_changed');
-    // The other one is refused or already signed out.
+    // The other request is refused, or its browser is already signed out.
     expect(answers[1 - winner]?.location).not.toBe('/admin/profile?notice=password_changed');
     await signIn(chosen[winner]);
     expect(told('password.set')).toHaveLength(1);
   });
 
-  test('attempts with the current password have the limits of signing in', async () => {
+  test('wrong current passwords on the profile count against the rate limit of sign-ins', async () => {
     for (let tries = 0; tries < 3; tries++) {
       expect((await change({ current_password: 'a wrong password' })).status).toBe(422);
     }
@@ -353,12 +353,12 @@ describe('a new password', () => {
   });
 });
 
-describe('their deletion', () => {
+describe('the deletion of a user', () => {
   let world: World;
   const ask = (current_password = person.password) =>
     visitor.submit(`${profile}/delete`, `${profile}/delete`, { current_password });
 
-  test('a deletion is requested with the password, names its obstacles, and can be canceled within 48 hours', async () => {
+  test('a user requests their deletion with the password, sees the reasons that prevent it, and can cancel it within 48 hours', async () => {
     world = await createWorld(server);
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'owner')`, [
       world.accountId,
@@ -389,7 +389,7 @@ describe('their deletion', () => {
   });
 });
 
-test('a user who is blocked in their account can open their own pages', async () => {
+test('a user who is blocked in an account can still open their own profile', async () => {
   const [blocked, open] = [await createWorld(server), await createWorld(server)];
   for (const { accountId } of [blocked, open]) {
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'member')`, [
@@ -408,7 +408,7 @@ test('a user who is blocked in their account can open their own pages', async ()
   expect((await visitor.submit(`${profile}?account=${slug}`, profile, { name: 'Grace H.' })).status).toBe(303);
 });
 
-test('every form of the profile needs a session and its form_token', async () => {
+test('every form of the profile needs a session and the form_token of the session', async () => {
   const paths = [
     '',
     '/email',

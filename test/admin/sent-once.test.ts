@@ -18,12 +18,12 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 interface Case {
-  /** The path of the page and of its form. */
+  /** The path of the page, which is also the target of its form. */
   page: string;
   fields: () => Record<string, string>;
-  /** Fields that the form refuses. */
+  /** Invalid fields: the server refuses a form that has them. */
   wrong: Record<string, string>;
-  /** The status of a successful answer. */
+  /** The status of a successful response. */
   done: number;
   left: () => Promise<unknown>;
 }
@@ -56,11 +56,11 @@ const forms: Record<string, Case> = {
 
 const sendAll = (path: string, fields: Fields) => Promise.all([1, 2, 3].map(() => visitor.post(path, fields)));
 
-test.each(Object.keys(forms))('%s is created once, however often its form is sent', async name => {
+test.each(Object.keys(forms))('%s is created only once if its form is sent several times', async name => {
   const { page, fields, wrong, done, left } = forms[name] as Case;
   const hidden = hiddenFields((await visitor.get(page)).html, page);
   const before = Number(await left());
-  // A refused form may be corrected and sent again.
+  // A refused form can be corrected and sent again.
   expect((await visitor.post(page, { ...hidden, ...fields(), ...wrong })).status).toBe(422);
   const answers = [
     ...(await sendAll(page, { ...hidden, ...fields() })),
@@ -70,13 +70,13 @@ test.each(Object.keys(forms))('%s is created once, however often its form is sen
   for (const { status, html } of answers)
     if (status === 409) expect(html).toContain('This form was sent twice but ran only once');
   expect(await left()).toBe(before + 1);
-  // The form on the page of a refusal has a new form_id.
+  // The form on the error page has a new form_id.
   const refused = answers.find(({ status }) => status === 409)?.html ?? '';
   expect((await visitor.post(page, { ...hiddenFields(refused, page), ...fields() })).status).toBe(done);
   expect(await left()).toBe(before + 2);
 });
 
-test('a double click rotates a secret once, so that the secret before it still signs', async () => {
+test('a double click rotates a webhook secret only once, so the secret before the rotation still signs', async () => {
   const path = `/admin/webhooks/${webhookId}/rotate-secret`;
   const read = () =>
     server.sql('select secret, previous_secret from webhook_endpoints where id = $1', [webhookId]) as Promise<
@@ -91,7 +91,7 @@ test('a double click rotates a secret once, so that the secret before it still s
   expect(after?.secret).not.toEqual(before?.secret);
 });
 
-test('a form without a form_id does nothing and is shown again', async () => {
+test('a form without a form_id creates nothing and is shown again', async () => {
   const before = await count('api_tokens');
   const { form_token = '' } = hiddenFields((await visitor.get('/admin/tokens')).html, '/admin/tokens');
   const fields = (forms['a token'] as Case).fields();

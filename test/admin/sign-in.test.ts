@@ -58,7 +58,7 @@ describe('signing in', () => {
     expect(server.auditLines.join('') + server.logLines.join('')).not.toContain(owner.password);
   });
 
-  test('the session cookie is closed to scripts, other sites and other paths, and the table stores its hash', async () => {
+  test('scripts, other sites and other paths cannot use the session cookie, and the database stores only its hash', async () => {
     const visitor = new Visitor(server);
     const { headers } = await visitor.signIn(owner.email, owner.password);
     const [cookie] = headers.getSetCookie();
@@ -70,7 +70,7 @@ describe('signing in', () => {
     expect(JSON.stringify(await server.sql('select * from sessions'))).not.toContain(token);
   });
 
-  test('cookies that are set over HTTPS are bound to this host and to HTTPS', async () => {
+  test('cookies set over HTTPS have the __Host- prefix and the Secure attribute', async () => {
     const secure = await startServerForTest({
       on: server,
       clock,
@@ -87,7 +87,7 @@ describe('signing in', () => {
     ]);
   });
 
-  test('a sign-in starts a new session and ends the previous session of the browser', async () => {
+  test('a sign-in starts a new session and ends the previous session of the same browser', async () => {
     const visitor = await signedIn(server, world.ownerId);
     owner = await givePassword(server, world.ownerId);
     await visitor.signIn(owner.email, owner.password);
@@ -100,7 +100,7 @@ describe('signing in', () => {
     expect((await old.get('/admin')).status).toBe(303);
   });
 
-  test('a sign-in does not adopt a token that another person put into the browser', async () => {
+  test("a sign-in never uses a session token that another person put into the browser's cookies", async () => {
     const visitor = new Visitor(server);
     const planted = 'A'.repeat(43);
     visitor.cookies.set('idea_board_session', planted);
@@ -108,13 +108,13 @@ describe('signing in', () => {
     expect(visitor.cookies.get('idea_board_session')).not.toBe(planted);
   });
 
-  test('the sign-in page redirects a user who is signed in', async () => {
+  test('the sign-in page redirects a user who is already signed in', async () => {
     const visitor = await signedIn(server, world.ownerId);
     const answer = await visitor.get('/admin/sign-in?next=/admin/tokens');
     expect([answer.status, answer.location]).toEqual([303, '/admin/tokens']);
   });
 
-  test('a sign-in after a change of the hash parameters stores a new hash once', async () => {
+  test('after a change of the hash parameters, the next sign-in of a user stores a new password hash once', async () => {
     const raised = buildPasswords({ memoryKib: 16, passes: 1 });
     const costly = await startServerForTest({ on: server, clock, dependencies: { passwords: raised } });
     const credential = async () =>
@@ -131,7 +131,7 @@ describe('signing in', () => {
     expect(await credential()).toBe(stored);
   });
 
-  test('a sign-in with unstorable characters in the address is refused like any other', async () => {
+  test('a sign-in is refused as usual if the address contains characters that the database cannot store', async () => {
     for (const email of ['a\0b@example.com', '%', '']) {
       expect((await new Visitor(server).signIn(email, 'whatever it is')).status).toBe(422);
     }
@@ -153,12 +153,12 @@ describe('a refused sign-in', () => {
     },
   };
 
-  test('every refused sign-in gets the same answer and costs one comparison', async () => {
-    // A separate audit log, because one log counts equal lines.
+  test('every refused sign-in gets the same response and compares one password hash', async () => {
+    // This server has its own audit log, because a log combines equal lines into one.
     const own = await startServerForTest({ on: server, clock });
     const verify = vi.spyOn(argon2, 'verify');
     const pages = new Set<string>();
-    // The first comparison also creates the hash for unknown users.
+    // The first comparison also creates the hash that is compared for unknown users.
     await new Visitor(own).signIn(owner.email, owner.password);
     for (const [reason, arrange] of Object.entries(cases)) {
       const { userId, ...person } = await arrange();
@@ -176,7 +176,7 @@ describe('a refused sign-in', () => {
     verify.mockRestore();
   });
 
-  test('a user in erasure and the deleted user cannot sign in', async () => {
+  test('a user whose erasure has begun cannot sign in, and nobody can sign in as the placeholder for deleted users', async () => {
     const userId = await createUser(server);
     const person = await givePassword(server, userId);
     await server.sql('update users set deletion_requested_at = now(), erasure_began_at = now() where id = $1', [
@@ -192,7 +192,7 @@ describe('a refused sign-in', () => {
       expect((await new Visitor(server).signIn(email, person.password)).status).toBe(422);
   });
 
-  test('a password that was replaced during the comparison starts no session', async () => {
+  test('a sign-in fails if the password is replaced while the server compares the old one', async () => {
     const other = await startServerForTest({ on: server, clock });
     const { passwords } = other.dependencies;
     const verify = passwords.verify;
@@ -207,7 +207,7 @@ describe('a refused sign-in', () => {
     expect(await sessions()).toEqual([]);
   });
 
-  test('a user with a block in one of two accounts or with a requested deletion can sign in', async () => {
+  test('a user with a requested deletion or with a block in one of two accounts can sign in', async () => {
     const other = await createWorld(server);
     const userId = await createMember(server, world.accountId, 'admin');
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'admin')`, [
@@ -232,7 +232,7 @@ describe('a refused sign-in', () => {
 });
 
 describe('a session', () => {
-  test('a session ends when it is idle for too long, and not while it is used', async () => {
+  test('a session ends after an hour without requests, and each request extends it', async () => {
     const visitor = await signedIn(server, world.ownerId);
     for (let used = 0; used < 5; used++) {
       clock.advance(59 * minute);
@@ -242,7 +242,7 @@ describe('a session', () => {
     expect((await visitor.get('/admin')).status).toBe(303);
   });
 
-  test('a session expires after its maximum time, however often it is used', async () => {
+  test('a session expires after its maximum lifetime, even if it is in constant use', async () => {
     const visitor = await signedIn(server, world.ownerId);
     for (let hours = 0.5; hours < 10; hours += 0.5) {
       clock.advance(30 * minute);
@@ -252,7 +252,7 @@ describe('a session', () => {
     expect((await visitor.get('/admin')).status).toBe(303);
   });
 
-  test('a session stores its last use at most once a minute', async () => {
+  test("the time of a session's last request is stored at most once a minute", async () => {
     const visitor = await signedIn(server, world.ownerId);
     const seen = async () => Date.parse((await sessions())[0]?.last_seen_at ?? '') - start.getTime();
     clock.advance(minute - 1);
@@ -263,7 +263,7 @@ describe('a session', () => {
     expect(await seen()).toBe(minute);
   });
 
-  test('a session ends with a block in every account, and with the erasure', async () => {
+  test('a session ends when the user is blocked in every account, and when the erasure of the user begins', async () => {
     const userId = await createMember(server, world.accountId, 'admin');
     const visitor = await signedIn(server, userId);
     await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, userId]);
@@ -276,7 +276,7 @@ describe('a session', () => {
     expect((await visitor.get('/admin')).status).toBe(303);
   });
 
-  test('a sign-out ends a session also for a kept cookie, and other sessions continue', async () => {
+  test("after a sign-out a copy of the session cookie is invalid, and the user's other sessions continue", async () => {
     const visitor = await signedIn(server, world.ownerId);
     owner = await givePassword(server, world.ownerId);
     await visitor.signIn(owner.email, owner.password);
@@ -293,7 +293,7 @@ describe('a session', () => {
     expect(events()).toEqual(['sign_out']);
   });
 
-  test('a sign-out everywhere ends every session of the user and of no other user', async () => {
+  test('"Sign out everywhere" ends every session of the user and of no other user', async () => {
     const stranger = await signedIn(server, (await createWorld(server)).ownerId);
     const browsers = [new Visitor(server), new Visitor(server), new Visitor(server)];
     for (const one of browsers) await one.signIn(owner.email, owner.password);
@@ -322,12 +322,12 @@ describe('the page after a sign-in', () => {
     '/api/v1/ideas',
     '/admin/sign-in?next=/admin',
     '',
-  ])('a sign-in leads to the home page instead of %j', async next => {
+  ])('a sign-in leads to the home page if the requested page is %j', async next => {
     const { location } = await new Visitor(server).signIn(owner.email, owner.password, next);
     expect(location).toBe('/admin');
   });
 
-  test('a sign-in leads to a page of the admin area with its query', async () => {
+  test('a sign-in leads to the requested page of the admin area with its query string', async () => {
     const { location } = await new Visitor(server).signIn(owner.email, owner.password, '/admin/tokens?page=2');
     expect(location).toBe('/admin/tokens?page=2');
   });

@@ -23,7 +23,7 @@ beforeEach(async () => {
 });
 
 const from = (ip: string) => new Visitor(server, { 'x-forwarded-for': ip });
-/** The same browser in another network. */
+/** Returns the same browser in another network. */
 function inNetwork(visitor: Visitor, ip: string): Visitor {
   const moved = from(ip);
   for (const [name, value] of visitor.cookies) moved.cookies.set(name, value);
@@ -32,7 +32,7 @@ function inNetwork(visitor: Visitor, ip: string): Visitor {
 const trySignIn = (ip: string, email = owner.email, password = 'a wrong password') => from(ip).signIn(email, password);
 
 describe('password attempts', () => {
-  test('concurrent attempts with one address from many networks never exceed the limit', async () => {
+  test('concurrent password attempts for one address from many networks never exceed the limit', async () => {
     const verify = vi.spyOn(argon2, 'verify');
     const answers = await Promise.all(Array.from({ length: 12 }, (_, n) => trySignIn(`203.0.113.${n}`)));
     expect(answers.map(({ status }) => status).sort()).toEqual([...Array(4).fill(422), ...Array(8).fill(429)]);
@@ -46,14 +46,14 @@ describe('password attempts', () => {
     expect((await trySignIn('203.0.113.99', owner.email, owner.password)).status).toBe(303);
   });
 
-  test('attempts of other people do not lock a known browser out, and its own attempts are limited', async () => {
+  test("wrong passwords of other people do not lock a user's known browser out, which has its own limit", async () => {
     const own = from('203.0.113.7');
     await own.signIn(` ${owner.email.toUpperCase()}`, owner.password);
     for (let n = 0; n < 5; n++) await trySignIn(`198.51.100.${n}`);
     expect((await from('203.0.113.8').signIn(owner.email, owner.password)).status).toBe(429);
     own.cookies.delete('idea_board_session');
     expect((await own.signIn(owner.email, owner.password)).status).toBe(303);
-    // The cookie is valid only for this address and with the server's id.
+    // The cookie of a known browser is valid for one address and cannot be forged.
     const known = own.cookies.get('idea_board_browser') ?? '';
     const other = await givePassword(server, await createUser(server));
     for (let n = 0; n < 5; n++) await trySignIn(`198.51.100.${n}`, other.email);
@@ -64,18 +64,18 @@ describe('password attempts', () => {
       known.replace(/^./, first => (first === 'A' ? 'B' : 'A')),
     );
     expect((await forged.signIn(owner.email, owner.password)).status).toBe(429);
-    // Another sign-in does not add attempts.
+    // The attempts of a known browser are counted across all networks.
     for (let n = 0; n < 4; n++) {
       own.cookies.set('idea_board_browser', known);
       expect((await inNetwork(own, `192.0.2.${n}`).signIn(owner.email, 'wrong')).status).toBe(422);
     }
     expect((await inNetwork(own, '192.0.2.9').signIn(owner.email, owner.password)).status).toBe(429);
-    // Browsers without failed attempts still sign in.
+    // After 15 minutes, unknown browsers can sign in again.
     clock.advance(15 * 60_000);
     expect((await from('203.0.113.8').signIn(owner.email, owner.password)).status).toBe(303);
   });
 
-  test('attempts from one network are limited across addresses', async () => {
+  test('password attempts from one network are limited across all addresses', async () => {
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, n) => trySignIn('2001:db8::1', `user${n}@example.com`)),
     );
@@ -86,7 +86,7 @@ describe('password attempts', () => {
     expect(limits).toMatchObject([{ bucket: 'sign-in:ip', limit: 6, window_seconds: 900 }]);
   });
 
-  test('attempts with an unknown address have the same limit', async () => {
+  test('password attempts for an unknown address have the same limit as for a known one', async () => {
     const tries = async (email: string) => {
       const statuses = [];
       for (let n = 0; n < 6; n++) statuses.push((await trySignIn(`198.51.100.${n}`, email)).status);
@@ -95,11 +95,11 @@ describe('password attempts', () => {
     expect(await tries('nobody@example.com')).toEqual(await tries(owner.email));
   });
 
-  test('a successful attempt does not count as a failure', async () => {
+  test('successful sign-ins do not count as failed password attempts', async () => {
     for (let n = 0; n < 10; n++) expect((await trySignIn('203.0.113.7', owner.email, owner.password)).status).toBe(303);
   });
 
-  test('the counter of attempts stores only a hash of the address', async () => {
+  test('the database stores the address of a password attempt only as a hash', async () => {
     await trySignIn('203.0.113.7');
     const keys = (await server.sql<{ key: string }>(`select key from rate_limits where key like 'sign-in:%'`)).map(
       ({ key }) => key,
@@ -112,7 +112,7 @@ describe('password attempts', () => {
     expect(keys.join()).not.toContain('example');
   });
 
-  test('the limit also bounds the lines that strangers can write into the audit log', async () => {
+  test('the limit of password attempts also limits the lines that strangers can add to the audit log', async () => {
     const userId = await createUser(server);
     const { email } = await givePassword(server, userId);
     server.auditLines.length = 0;
@@ -131,7 +131,7 @@ describe('successful sign-ins', () => {
   });
   const countSuccesses = () => readAudit(server.auditLines).filter(({ event }) => event === 'sign_in.succeeded').length;
 
-  test('successful sign-ins of one user are limited in every network and in known browsers', async () => {
+  test('successful sign-ins of one user are limited across all networks, also in known browsers', async () => {
     const known = from('203.0.113.200');
     expect((await known.signIn(owner.email, owner.password)).status).toBe(303);
     const answers = await Promise.all(
@@ -153,7 +153,7 @@ describe('successful sign-ins', () => {
     expect((await trySignIn('203.0.113.99', owner.email, owner.password)).status).toBe(303);
   });
 
-  test('failures of strangers do not use up the successful sign-ins of an account', async () => {
+  test('failed sign-ins by strangers do not count against the limit of successful sign-ins', async () => {
     const known = from('203.0.113.200');
     expect((await known.signIn(owner.email, owner.password)).status).toBe(303);
     await Promise.all(Array.from({ length: 20 }, (_, n) => trySignIn(`198.51.100.${n}`)));
@@ -165,7 +165,7 @@ describe('successful sign-ins', () => {
 });
 
 describe('links to set a password', () => {
-  test('password links for one address are limited, also for an unknown address', async () => {
+  test('requests for password links are limited for each address, also for an unknown address', async () => {
     for (const email of [owner.email, 'nobody@example.com']) {
       const ask = (n: number) => from(`198.51.100.${n}`).post('/admin/password-link', { email });
       const answers = await Promise.all(Array.from({ length: 9 }, (_, n) => ask(n)));
@@ -174,7 +174,7 @@ describe('links to set a password', () => {
   });
 });
 
-test('a sign-in gets 503 if it would wait too long', async () => {
+test('a sign-in gets 503 if too many passwords wait to be compared', async () => {
   const { verify } = argon2;
   const release = Promise.withResolvers<void>();
   const spy = vi.spyOn(argon2, 'verify').mockImplementation((async (...parameters: Parameters<typeof verify>) => {
@@ -191,7 +191,7 @@ test('a sign-in gets 503 if it would wait too long', async () => {
   expect(answer.html).toContain('Many people are signing in right now');
 });
 
-test('at most two passwords are hashed at once, and a flood is refused instead of waiting', async () => {
+test('the server hashes at most two passwords at once, and refuses further ones when the queue is full', async () => {
   const passwords = buildPasswords({ memoryKib: 8, passes: 1 });
   const hash = argon2.hash;
   let [running, most] = [0, 0];

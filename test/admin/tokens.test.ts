@@ -29,13 +29,13 @@ const tokens = () =>
 const level = (boardId = world.boardId) => `level_${boardId}`;
 const create = (fields: Record<string, string>) => visitor.submit('/admin/tokens', '/admin/tokens', fields);
 const plaintextIn = (html: string) => /ib_\d+_[\w-]{43}/.exec(html)?.[0] ?? '';
-// The secret may contain underscores.
+// The secret of a token may contain underscores.
 const secretOf = (plaintext: string) => plaintext.split('_').slice(2).join('_');
 const slug = async (accountId: number) =>
   (await server.sql<{ slug: string }>('select slug from accounts where id = $1', [accountId]))[0]?.slug ?? '';
 
 describe('a token', () => {
-  test('a new token works on the chosen boards and is shown once', async () => {
+  test('a new API token works on the chosen boards and is shown only once', async () => {
     const second = await createBoard(server, world.accountId, { name: 'Mobile' });
     const third = await createBoard(server, world.accountId);
     const day = new Date(clock.now().getTime() + 86_400_000).toISOString().slice(0, 10);
@@ -47,7 +47,7 @@ describe('a token', () => {
     });
     expect(answer.status).toBe(201);
     expect(answer.headers.get('cache-control')).toBe('no-store');
-    // Only this page has a script. The script is from this server and copies the token.
+    // Only this page has a script. The script comes from this server and copies the token.
     expect(answer.headers.get('content-security-policy')).toMatch(/;script-src 'self'$/);
     expect(answer.html.match(/<script[^>]*>/g)).toEqual([
       expect.stringMatching(/^<script src="\/assets\/[0-9a-f]{16}\.js" defer>$/),
@@ -60,7 +60,7 @@ describe('a token', () => {
     });
     expect(body.boards.map((one: { grant: string }) => one.grant).sort()).toEqual(['read', 'write']);
     expect(JSON.stringify(body.boards)).not.toContain(third.slug);
-    // The command works without changes.
+    // The command that the page shows works without changes.
     const [, path] =
       new RegExp(`Bearer ${plaintext}&#39; &#39;http://localhost:3000(/[^&]+)&#39;`).exec(answer.html) ?? [];
     expect((await request(server, `GET ${path}`, { token: plaintext })).status).toBe(200);
@@ -87,25 +87,28 @@ describe('a token', () => {
     ['a past day', { expires_on: '2020-01-01' }, 'expired already'],
     ['an invalid day', { expires_on: 'soon' }, 'year-month-day'],
     ['a day with extra characters', { expires_on: '2030-02-31x' }, 'year-month-day'],
-  ])('a token with %s is refused, and the form keeps its values', async (_what, given: Record<string, string>, why) => {
-    const fields = { name: 'Support "bot"', level: 'write', expires_on: '2099-01-01', ...given };
-    const { level: chosen, ...rest } = fields;
-    const answer = await create({ ...rest, [level()]: chosen });
-    expect([answer.status, answer.html.includes(why)]).toEqual([422, true]);
-    if (given.name === undefined) expect(answer.html).toContain('value="Support &quot;bot&quot;"');
-    if (given.level === undefined) expect(answer.html).toContain('<option value="write" selected>');
-    expect(await tokens()).toEqual([]);
-    expect(server.auditLines).toEqual([]);
-  });
+  ])(
+    'an API token with %s is refused, and the form still shows the entered values',
+    async (_what, given: Record<string, string>, why) => {
+      const fields = { name: 'Support "bot"', level: 'write', expires_on: '2099-01-01', ...given };
+      const { level: chosen, ...rest } = fields;
+      const answer = await create({ ...rest, [level()]: chosen });
+      expect([answer.status, answer.html.includes(why)]).toEqual([422, true]);
+      if (given.name === undefined) expect(answer.html).toContain('value="Support &quot;bot&quot;"');
+      if (given.level === undefined) expect(answer.html).toContain('<option value="write" selected>');
+      expect(await tokens()).toEqual([]);
+      expect(server.auditLines).toEqual([]);
+    },
+  );
 
-  test('a token gives no access to a board of another account', async () => {
+  test('an API token cannot get access to a board of another account', async () => {
     const other = await createWorld(server);
     const answer = await create({ name: 'Bot', [level(other.boardId)]: 'read' });
     expect(answer.status).toBe(422);
     expect(await tokens()).toEqual([]);
   });
 
-  test('a plan without the Agent API has no form for tokens and refuses a sent form', async () => {
+  test('on a plan without the Agent API, the page has no form for tokens, and a sent form is refused', async () => {
     const page = await visitor.get('/admin/tokens');
     await server.sql(`update accounts set plan = 'starter' where id = $1`, [world.accountId]);
     const refused = await visitor.get('/admin/tokens');
@@ -116,7 +119,7 @@ describe('a token', () => {
     expect(await tokens()).toEqual([]);
   });
 
-  test('a token is revoked after a confirmation and then gets 401', async () => {
+  test('an API token is revoked after a confirmation, and its next request gets 401', async () => {
     const { id, token } = await issueToken(server, world, 'read', { name: 'Old bot' });
     const path = `/admin/tokens/${id}/revoke`;
     expect((await visitor.get(path)).html).toContain('Revoke <bdi>Old bot</bdi>?');
@@ -131,7 +134,7 @@ describe('a token', () => {
     );
   });
 
-  test('a token of another account is not found and does not change', async () => {
+  test('an API token of another account gets 404 and does not change', async () => {
     const other = await createWorld(server);
     const { id } = await issueToken(server, other, 'read');
     const { html } = await visitor.get('/admin');
@@ -145,7 +148,7 @@ describe('a token', () => {
 });
 
 describe('the list of tokens', () => {
-  test('the list shows each token with its grants, issuer, kind, last use, expiry and state, and active tokens come first', async () => {
+  test("the list shows each token's grants, issuer, kind, last use, expiry and state, with active tokens first", async () => {
     const { id: used } = await issueToken(server, world, 'moderate', { name: 'Used' });
     const { id: oauth } = await issueToken(server, world, 'read', { name: 'Agent' });
     const { id: expired } = await issueToken(server, world, 'read', { name: 'Expired one' });
@@ -167,7 +170,7 @@ describe('the list of tokens', () => {
       expect(html).toContain(text);
   });
 
-  test('the list and the confirmation escape every name', async () => {
+  test('the list of tokens and the page that confirms a revocation escape every name', async () => {
     const hostile = `"><img src=x onerror='alert(1)'>`;
     await issueToken(server, world, 'read', { name: hostile });
     await server.sql('update accounts a set name = $2 where id = $1', [world.accountId, hostile]);
@@ -202,7 +205,7 @@ describe('the list of tokens', () => {
       [world.accountId, world.ownerId],
     );
     for (let made = 0; made < 30; made++) await issueToken(server, world, 'read', { name: 'W'.repeat(100) });
-    // The newest token, but expired.
+    // This token is the newest one, but it is revoked.
     const { id: over } = await issueToken(server, world, 'read', { name: 'Over' });
     await server.sql('update api_tokens set revoked_at = now() where id = $1', [over]);
     const first = await visitor.get('/admin/tokens');
@@ -229,7 +232,7 @@ describe('the pages of tokens', () => {
     const form_token = /name="form_token" value="([^"]+)"/.exec(html)?.[1] ?? '';
     for (const path of ['/admin/tokens', `/admin/tokens/${id}/revoke`]) {
       const refused = await other.get(path);
-      // The refusal has the frame of the other pages.
+      // The error page has the same frame as the other pages.
       expect([refused.status, refused.html.includes('action="/admin/sign-out"')]).toEqual([403, true]);
       const answer = await other.post(path, { form_token, name: 'Bot', [level()]: 'read' });
       expect([answer.status, answer.html.includes(`is ${role}`)]).toEqual([403, true]);
@@ -244,7 +247,7 @@ describe('the pages of tokens', () => {
     expect((await admin.get('/admin/tokens')).location).toBe('/admin/sign-in?next=%2Fadmin%2Ftokens');
   });
 
-  test('the pages of tokens show the account in the address for a user with several accounts', async () => {
+  test('if a user has several accounts, the links on the pages of tokens contain the account', async () => {
     const other = await createWorld(server);
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'admin')`, [
       other.accountId,
@@ -269,7 +272,7 @@ describe('the pages of tokens', () => {
     expect((await visitor.post('/admin/tokens', { form_token, name: 'Which' })).status).toBe(404);
   });
 
-  test('the pages of tokens are not found for an unknown account or an account of others', async () => {
+  test('the pages of tokens get 404 for an unknown account and for an account that the user does not belong to', async () => {
     const other = await createWorld(server);
     for (const name of [await slug(other.accountId), 'no-such-account']) {
       for (const path of ['/admin', '/admin/tokens']) {

@@ -6,23 +6,23 @@ import type { TestServer } from '../helpers/server.ts';
 
 type Visited = Pick<TestServer, 'baseUrl'> & Partial<Pick<TestServer, 'config'>>;
 
-/** An answer as a person sees it. */
+/** A response as a person sees it. */
 export interface Seen {
   status: number;
   headers: Headers;
   html: string;
-  /** Where a redirect leads. */
+  /** The target of a redirect. */
   location: string | null;
 }
 
-/** The fields of a form. Pairs allow several fields with one name. */
+/** The fields of a form. The list of pairs can repeat a name. */
 export type Fields = Record<string, string> | [name: string, value: string][];
 
 interface Sending {
   headers?: Record<string, string>;
 }
 
-/** A browser without JavaScript: it keeps cookies, and sends forms with their hidden fields. */
+/** A browser without JavaScript. It keeps cookies and sends forms with their hidden fields. */
 export class Visitor {
   readonly cookies = new Map<string, string>();
   readonly #server: Visited;
@@ -37,7 +37,7 @@ export class Visitor {
     return this.#send(path, { headers });
   }
 
-  /** Sends fields as a form of this server is sent. */
+  /** Sends fields in the way that a browser sends a form of this server. */
   post(path: string, fields: Fields, { headers = {} }: Sending = {}): Promise<Seen> {
     return this.#send(path, {
       method: 'POST',
@@ -46,7 +46,7 @@ export class Visitor {
     });
   }
 
-  /** Fills in the form of a page that is sent to a path, and sends it. */
+  /** Opens a page, fills in the form with this action, and sends it. */
   async submit(page: string, action: string, fields: Record<string, string> = {}): Promise<Seen> {
     const { html, status } = await this.get(page);
     expect(status, page).toBe(200);
@@ -76,12 +76,12 @@ export class Visitor {
   }
 }
 
-/** The origin of the server's pages, as a browser of its address in the settings has it. */
+/** Returns BASE_URL if it is set, and otherwise the address of the server. */
 function originOf({ baseUrl, config }: Visited): string {
   return config?.isBaseUrlSet ? config.BASE_URL : baseUrl;
 }
 
-/** The hidden fields of the form that is sent to a path. */
+/** Returns the hidden fields of the form with this action. */
 export function hiddenFields(html: string, action: string): Record<string, string> {
   const forms = html.split('<form ').slice(1);
   const form = forms.find(one => one.split('>', 1)[0]?.includes(`action="${action.replaceAll('&', '&amp;')}"`));
@@ -95,7 +95,7 @@ export interface Person {
   password: string;
 }
 
-/** Gives a user a password. */
+/** Gives a user a password, and returns the sign-in data. */
 export async function givePassword(server: TestServer, userId: number): Promise<Person> {
   const password = randomBytes(12).toString('base64url');
   const { passwords } = server.dependencies;
@@ -111,7 +111,7 @@ export async function emailOf({ sql }: TestServer, userId: number): Promise<stri
   return user?.email ?? '';
 }
 
-/** A browser with a signed-in user. */
+/** Signs a user in, and returns the browser. */
 export async function signedIn(server: TestServer, userId: number): Promise<Visitor> {
   const { email, password } = await givePassword(server, userId);
   const visitor = new Visitor(server);

@@ -49,7 +49,7 @@ const byOwner = () => ({ by: 'user', by_user_id: world.ownerId, account_id: worl
 const sendTest = (id: number) => visitor.submit(`${list}/${id}`, `${list}/${id}/test`);
 
 describe('a webhook', () => {
-  test('a new webhook shows its secret once, which signs a test event in the log', async () => {
+  test('a new webhook shows its secret once, and a test event is signed with that secret and appears in the delivery log', async () => {
     const url = `${receiver.url}/ideas?key=a-secret-path`;
     const made = await create({ url, description: ' For data ', board: world.boardSlug, 'event_idea.created': '1' });
     expect([made.status, made.headers.get('cache-control')]).toEqual([201, 'no-store']);
@@ -76,7 +76,7 @@ describe('a webhook', () => {
     for (const text of ['Answered 200', `evt_${delivery?.event_id}`, `&quot;endpoint_id&quot;: ${id}`, url]) {
       expect(html).toContain(text);
     }
-    // Neither the secret nor a signature.
+    // No page or log shows the secret or a signature.
     const signature = received?.headers['webhook-signature']?.slice('v1,'.length) ?? '';
     const pages = await Promise.all([list, path, log, `${path}/deliveries`].map(one => visitor.get(one)));
     for (const page of pages) expect(page.html).not.toMatch(/whsec_/);
@@ -94,7 +94,7 @@ describe('a webhook', () => {
     ]);
   });
 
-  test('an invalid webhook is refused with the reason, and the form keeps its values', async () => {
+  test('an invalid webhook is refused with the reason, and the form still shows the entered values', async () => {
     const cases: [Record<string, string>, string][] = [
       [{ url: '' }, 'is not a URL'],
       [{ url: 'ftp://example.com' }, 'must begin with https:// or http://'],
@@ -121,7 +121,7 @@ describe('a webhook', () => {
     expect([await webhooks(), server.auditLines]).toEqual([[], []]);
   });
 
-  test('the form changes a webhook, and an unchanged URL stays as it was entered', async () => {
+  test('the form changes a webhook, and an unchanged URL keeps its original spelling', async () => {
     const entered = 'HTTPS://Hooks.Example.com/é';
     const { id } = await addWebhook(server, world, { url: entered, eventTypes: ['idea.created'] });
     const path = `${list}/${id}`;
@@ -142,7 +142,7 @@ describe('a webhook', () => {
     ]);
   });
 
-  test('a webhook has two secrets after a rotation, and one after a rotation without an overlap', async () => {
+  test('after a rotation both webhook secrets sign, and after a rotation without an overlap only the new one signs', async () => {
     const { id, secret: first } = await addWebhook(server, world, { url: receiver.url });
     const path = `${list}/${id}/rotate-secret`;
     const rotate = (hours: string) => visitor.submit(path, path, { overlap_hours: hours });
@@ -172,7 +172,7 @@ describe('a webhook', () => {
     );
   });
 
-  test('a webhook that is disabled after a confirmation gets no events until it is enabled', async () => {
+  test('a webhook that is disabled after a confirmation gets no events until it is enabled again', async () => {
     const { id } = await addWebhook(server, world, { url: receiver.url });
     const path = `${list}/${id}`;
     const before = await visitor.get(path);
@@ -182,7 +182,7 @@ describe('a webhook', () => {
     const { html } = await visitor.get(path);
     expect(html).toContain('Disabled by an administrator');
     expect(html).not.toContain(`action="${path}/test"`);
-    // A page from before the webhook was disabled.
+    // This form is from a page that was opened before the webhook was disabled.
     const refused = await visitor.post(`${path}/test`, hiddenFields(before.html, `${path}/test`));
     expect([refused.status, refused.html.includes('enable it first')]).toEqual([409, true]);
 
@@ -201,7 +201,7 @@ describe('a webhook', () => {
     ]);
   });
 
-  test('a webhook is deleted with its log after a confirmation', async () => {
+  test('a webhook is deleted with its delivery log after a confirmation', async () => {
     const { id } = await addWebhook(server, world, { url: 'https://hooks.example.com/' });
     await administer(server, admin => sendTestEvent(admin, world.accountId, id));
     const path = `${list}/${id}/delete`;
@@ -214,7 +214,7 @@ describe('a webhook', () => {
 });
 
 describe('the list of webhooks', () => {
-  test('the list of webhooks has small pages and a bounded count of waiting deliveries', async () => {
+  test('the list of webhooks has small pages and counts waiting deliveries only up to a limit', async () => {
     await server.sql(
       `insert into webhook_endpoints (account_id, url, description, event_types, secret, disabled_at, disabled_reason)
       select $1, 'https://hooks.example.com/' || repeat('x', 1900) || n, repeat('W', 200),
@@ -240,7 +240,7 @@ describe('the list of webhooks', () => {
     const second = await visitor.get(next);
     expect(second.html.match(/<li class="card/g)).toHaveLength(10);
     expect(second.html).toContain('First page');
-    // The number is limited, because each webhook gets every event.
+    // An account has at most 100 webhooks, because each webhook gets every event.
     await server.sql(
       `insert into webhook_endpoints (account_id, url, secret) select $1, 'https://hooks.example.com', '' from generate_series(1, 70)`,
       [world.accountId],
@@ -271,7 +271,7 @@ describe('the pages of webhooks', () => {
     const { id } = await addWebhook(server, of, { url: 'https://hooks.example.com/' });
     const deliveryId = await administer(server, async admin => {
       const made = await sendTestEvent(admin, of.accountId, id);
-      // The worker must not deliver it.
+      // The worker must not send this delivery.
       await admin.query(giveUp, [made]);
       return made;
     });
@@ -299,7 +299,7 @@ describe('the pages of webhooks', () => {
     expect(await everything(world)).toEqual(before);
   });
 
-  test('webhooks of another account are not found and do not change', async () => {
+  test('the webhooks of another account get 404 and do not change', async () => {
     const other = await createWorld(server);
     const { id, deliveryId } = await withDelivery(other);
     const before = await everything(other);

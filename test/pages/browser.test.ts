@@ -43,14 +43,14 @@ afterAll(async () => {
   await server.close();
 });
 
-test('axe-core finds no violation on the public pages, on two widths and in both color schemes', async () => {
+test('axe-core finds no violation on the public pages, in two widths and in both color schemes', async () => {
   const [narrow, wide] = screens;
   if (!browser || !narrow || !wide) return;
   const { page, complaints, close } = await openPage(browser, narrow, { reducedMotion: 'reduce' });
   const check = async (path: string) => {
     await page.goto(server.baseUrl + path);
     expect([path, await violationsOf(page), await overflowOf(page)]).toEqual([path, [], 0]);
-    // Another width and scheme change only layout and colors, so only these checks are repeated.
+    // Another width or color scheme changes only layout and colors, so only these checks are repeated.
     await page.setViewportSize({ width: wide.width, height: 844 });
     await page.emulateMedia({ colorScheme: wide.colorScheme });
     expect([path, await violationsOf(page, { ofColors: true }), await overflowOf(page)]).toEqual([path, [], 0]);
@@ -72,7 +72,7 @@ test('axe-core finds no violation on the public pages, on two widths and in both
   await close();
 });
 
-test('a reader without JavaScript can filter, search, page and open ideas', async () => {
+test('a reader without JavaScript can filter and search the ideas, go to the next page and open an idea', async () => {
   if (!browser) return;
   const { page, complaints, close } = await openPage(
     browser,
@@ -98,7 +98,7 @@ test('a reader without JavaScript can filter, search, page and open ideas', asyn
   await close();
 });
 
-test('a keyboard user can skip to the content and sees the focus', async () => {
+test('a keyboard user can skip to the content and sees the focused element', async () => {
   if (!browser) return;
   const { page, close } = await openPage(browser, { width: 1280, colorScheme: 'light' });
   await page.goto(server.baseUrl + boardPath);

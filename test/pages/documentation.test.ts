@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-test('the API reference has the headers of pages and a policy without inline scripts and eval', async () => {
+test('the page of the API reference has the headers of pages and a content security policy without inline scripts and eval', async () => {
   const page = await request(server, 'GET /docs/');
   const script = await request(server, 'GET /docs/js/scalar.js');
   const { headers: ofPages } = await request(server, 'GET /admin/sign-in');
@@ -43,7 +43,7 @@ test('the API reference has the headers of pages and a policy without inline scr
   expect(page.text).not.toMatch(/<script[^>]*>[^<]/);
 });
 
-test('an invalid Host header does not appear in the policy of the API reference', async () => {
+test('the content security policy of the API reference omits an invalid Host header', async () => {
   for (const host of ["a.example 'unsafe-eval'", 'a.example;script-src *', '[::1]:3000']) {
     const { headers } = await rawRequest(server, 'GET', '/docs/', { headers: { host } });
     const policy = headers.get('content-security-policy') ?? '';
@@ -51,7 +51,7 @@ test('an invalid Host header does not appear in the policy of the API reference'
   }
 });
 
-test('the API reference works in a browser and reaches the Agent API but not the admin area', async () => {
+test('the API reference works in a browser and can call the Agent API but not open the admin area', async () => {
   const browser = await startChromium();
   if (!browser) return;
   const { page, complaints, close } = await openPage(browser, { width: 1280, colorScheme: 'light' });
@@ -74,9 +74,9 @@ test('the API reference works in a browser and reaches the Agent API but not the
     expect(await statusOf('/api/v1/board', { authorization: `Bearer ${token}` })).toBe(200);
     expect(await statusOf('/admin')).toBe('blocked');
     expect(await statusOf('/oauth/token')).toBe('blocked');
-    // The scripts of the page could control a window of the same origin.
+    // The scripts of the page could control a window of the same origin, so the browser must not open it.
     expect(await page.evaluate(`window.open('/admin') === null`)).toBe(true);
-    // Uses elements of the page, because the policy does not apply to code from the debugger.
+    // The page's own elements must run the code, because the policy does not apply to code from the debugger.
     const ran = await page.evaluate(`(() => {
       const script = document.createElement('script');
       script.textContent = 'globalThis.ranInline = true';

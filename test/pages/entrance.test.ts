@@ -12,7 +12,7 @@ afterAll(() => server.close());
 
 const browserAccept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
 
-test('a browser at / gets a page with links to the sign-in and the documentation', async () => {
+test('a browser that opens the path / gets a page with links to the sign-in and the documentation', async () => {
   const { status, headers, text } = await rawRequest(server, 'GET', '/', { headers: { accept: browserAccept } });
   expect(status).toBe(200);
   expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
@@ -29,7 +29,7 @@ test('a browser at / gets a page with links to the sign-in and the documentation
   expect(head.headers.get('content-length')).toBe(headers.get('content-length'));
 });
 
-test('a program at / gets the 404 of the API', async () => {
+test('an API client that requests the path / gets the 404 error of the API', async () => {
   for (const accept of [undefined, '*/*', 'application/json']) {
     for (const method of ['GET', 'HEAD']) {
       const answer = await rawRequest(server, method, '/', { headers: accept ? { accept } : {} });
@@ -40,7 +40,7 @@ test('a program at / gets the 404 of the API', async () => {
   }
 });
 
-test('axe-core finds no violation on the page at /', async () => {
+test('axe-core finds no violation on the page at the path /', async () => {
   const browser = await startChromium();
   if (!browser) return;
   try {

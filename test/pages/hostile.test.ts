@@ -5,7 +5,7 @@ import { request } from '../helpers/request.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
 import { openPage, overflowOf, screens, startChromium, violationsOf } from './in-browser.ts';
 
-/** Hostile texts for all fields that users write and the public reads. */
+/** Hostile texts for all fields that users write and the public can read. */
 const script = `<script>document.title='owned'</script><img src=x onerror="document.title='owned'">`;
 const breakout = `"'><svg onload=document.title='owned'>`;
 const override = '\u202eelcric eht ni\u202c\u2066\u200f';
@@ -57,12 +57,12 @@ afterAll(async () => {
   await server.close();
 });
 
-test('texts of users never become markup', async () => {
+test('texts of users never become HTML markup', async () => {
   for (const path of paths) {
     const { status, text } = await request(server, `GET ${path}`);
     expect(status).toBe(200);
     expect(text).not.toMatch(/<script|<img|<svg onload|<\/main>[\s\S]*<\/main>/i);
-    // All attributes come from the templates, and no value breaks out of its attribute.
+    // All attributes come from the templates, and no value ends its attribute early.
     expect(text.replace(/"[^"<>]*"/g, '""')).not.toMatch(/<[^>]*\son\w+=/i);
   }
 });
@@ -70,7 +70,7 @@ test('texts of users never become markup', async () => {
 test('titles, names and labels contain no bidirectional control characters', async () => {
   const { text } = await request(server, `GET ${paths[0]}`);
   expect(text).not.toMatch(/[\u202a-\u202e\u2066-\u2069\u200e\u200f]/);
-  // An invisible title would make an invisible link.
+  // A title of invisible characters would make an invisible link.
   expect(text).toContain('<bdi>(untitled)</bdi>');
 });
 
@@ -80,21 +80,24 @@ test('a text of 10,000 escaped characters is shown completely', async () => {
   expect(text).toContain('x'.repeat(300));
 });
 
-test('the list shows only the beginning of a text', async () => {
+test('the list of ideas shows only the beginning of a long text', async () => {
   const { text } = await request(server, `GET ${paths[0]}`);
   expect(text.length).toBeLessThan(50_000);
   expect(text).not.toContain('x'.repeat(300));
 });
 
-test.each(screens)('hostile texts neither run scripts nor overflow the screen: $width, $colorScheme', async screen => {
-  if (!browser) return;
-  const { page, complaints, close } = await openPage(browser, screen);
-  for (const path of paths) {
-    await page.goto(server.baseUrl + path);
-    expect(await page.title()).not.toBe('owned');
-    expect([path, await overflowOf(page)]).toEqual([path, 0]);
-  }
-  expect(await violationsOf(page)).toEqual([]);
-  expect(complaints).toEqual([]);
-  await close();
-});
+test.each(screens)(
+  'hostile texts neither run scripts nor overflow the screen, with the width $width and the color scheme $colorScheme',
+  async screen => {
+    if (!browser) return;
+    const { page, complaints, close } = await openPage(browser, screen);
+    for (const path of paths) {
+      await page.goto(server.baseUrl + path);
+      expect(await page.title()).not.toBe('owned');
+      expect([path, await overflowOf(page)]).toEqual([path, 0]);
+    }
+    expect(await violationsOf(page)).toEqual([]);
+    expect(complaints).toEqual([]);
+    await close();
+  },
+);

@@ -14,7 +14,7 @@ const launchOptions = [
   '--disable-sync',
 ];
 
-/** Starts Chromium. Prints a warning and returns undefined if it is not installed. */
+/** Starts Chromium. Prints a warning and returns undefined if Chromium is not installed. */
 export async function startChromium(): Promise<Browser | undefined> {
   const executablePath = findChromium();
   return executablePath === undefined ? undefined : chromium.launch({ executablePath, args: launchOptions });
@@ -25,13 +25,13 @@ export interface Screen {
   colorScheme: 'light' | 'dark';
 }
 
-/** Each width and each color scheme once, since they are independent of each other. */
+/** Each width and each color scheme appears once. Widths and color schemes do not affect each other. */
 export const screens: Screen[] = [
   { width: 390, colorScheme: 'light' },
   { width: 1280, colorScheme: 'dark' },
 ];
 
-/** Opens a page on a screen and records the browser's messages, such as policy violations and missing files. */
+/** Opens a page with this width and color scheme, and records the browser's messages, such as policy violations. */
 export async function openPage(browser: Browser, screen: Screen, options: BrowserContextOptions = {}) {
   const { width, colorScheme } = screen;
   const context = await browser.newContext({ viewport: { width, height: 844 }, colorScheme, ...options });
@@ -42,15 +42,13 @@ export async function openPage(browser: Browser, screen: Screen, options: Browse
   return { page, complaints, close: () => context.close() };
 }
 
-/** The minified source, which is half as long as axe.source. Each page has to parse it. */
+/** The minified source of axe-core. It is half as long as axe.source, and each page has to parse it. */
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/**
- * The violations that axe-core finds on a page, each as the rule and the elements. `ofColors` checks only the colors.
- */
+/** Returns the violations that axe-core finds on a page, with rule and elements. `ofColors` checks only the colors. */
 export async function violationsOf(page: Page, { ofColors = false } = {}): Promise<string[]> {
   const rules = ofColors ? ", runOnly: ['color-contrast']" : '';
-  // Uses the debugger, because the content security policy of the page does not restrict it.
+  // The debugger runs this code, because the content security policy of the page does not restrict the debugger.
   await page.evaluate(`globalThis.axe ?? ${axeSource}`);
   const results = (await page.evaluate(
     `axe.run(document, { preload: false, resultTypes: ['violations']${rules} })`,
@@ -58,7 +56,7 @@ export async function violationsOf(page: Page, { ofColors = false } = {}): Promi
   return results.violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`);
 }
 
-/** The overflow of a page beyond the width of the screen, in pixels. */
+/** Returns the number of pixels that a page is wider than the screen. */
 export function overflowOf(page: Page): Promise<number> {
   return page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
 }

@@ -35,12 +35,12 @@ const put = (title: string, status = 'new', input = {}) => insertIdea(server, wo
 
 const unescapeHtml = (text: string) => text.replaceAll('&#39;', "'").replaceAll('&quot;', '"').replaceAll('&amp;', '&');
 
-/** The titles in a list, in order. */
+/** Returns the titles of the listed ideas in their order. */
 function titlesIn(html: string): string[] {
   return [...html.matchAll(/<h3><a href="[^"]*"><bdi>([^<]*)<\/bdi>/g)].map(([, title = '']) => unescapeHtml(title));
 }
 
-/** The target of the link with this text. */
+/** Returns the target of the link with this text. */
 function linkIn(html: string, words: string): string | undefined {
   const href = new RegExp(`<a [^>]*href="([^"]*)"[^>]*>(?:<bdi>)?${words}<`).exec(html)?.[1];
   return href && unescapeHtml(href);
@@ -55,7 +55,7 @@ const comment = (ideaId: number, body: string) =>
   ]);
 
 describe('the board', () => {
-  test('a public board shows its name, its description and links to its ideas, newest first', async () => {
+  test('a public board shows its name, its description and links to its ideas, newest idea first', async () => {
     await put('The older', 'new', { createdAt: new Date('2026-01-01') });
     const id = await put('The newer');
     const { status, text } = await get(boardPath());
@@ -67,7 +67,7 @@ describe('the board', () => {
     expect(text).toContain(`<link rel="canonical" href="https://ideas.example.com${boardPath()}">`);
   });
 
-  test('a public board can show the highest score first', async () => {
+  test('a public board can list its ideas by score, highest first', async () => {
     const liked = await put('Liked', 'new', { createdAt: new Date('2026-01-01') });
     await put('Not yet');
     await server.sql('update ideas set up_count = 3 where id = $1', [liked]);
@@ -75,7 +75,7 @@ describe('the board', () => {
     expect(titlesIn(text)).toEqual(['Liked', 'Not yet']);
   });
 
-  test('a public board can filter by a status or a category', async () => {
+  test('a public board can filter its ideas by a status or a category', async () => {
     for (const key of ['new', 'research', 'planned', 'done']) await put(`In ${key}`, key);
     const page = await get(`${boardPath()}?status_key=research`);
     expect(titlesIn(page.text)).toEqual(['In research']);
@@ -85,7 +85,7 @@ describe('the board', () => {
     expect(page.text).toContain('<meta name="robots" content="noindex">');
   });
 
-  test('the search of a public board keeps the status and the order', async () => {
+  test('the search of a public board keeps the chosen status and order', async () => {
     await put('Export as CSV');
     await put('Façade export', 'done');
     await put('Import');
@@ -99,7 +99,7 @@ describe('the board', () => {
     expect(linkIn(text, 'Newest')).toBe(`${boardPath()}?q=exp&status_key=done`);
   });
 
-  test('the links of a public board lead through all pages and back to the first', async () => {
+  test('the page links of a public board lead through all pages and back to the first one', async () => {
     for (let n = 1; n <= 45; n++) await put(`Export ${n}`);
     for (const start of [
       boardPath(),
@@ -121,7 +121,7 @@ describe('the board', () => {
     }
   });
 
-  test('a public board and its assets have less than 50 kB', async () => {
+  test('a page of a public board and its assets have less than 50 kB together', async () => {
     for (let n = 1; n <= 21; n++) {
       await put(`${'A long title '.repeat(15)}${n}`, 'new', { body: 'A long text, as people write them. '.repeat(50) });
     }
@@ -130,14 +130,14 @@ describe('the board', () => {
     expect(bytes).toBeLessThan(50_000);
   });
 
-  test('a public board has texts for no ideas, no matches and a freeze', async () => {
+  test('a public board explains an empty list, a search without results and a freeze', async () => {
     expect((await get(boardPath())).text).toContain('There are no ideas here yet.');
     expect((await get(`${boardPath()}?q=nothing`)).text).toContain('No ideas match.');
     await server.sql('update boards set is_frozen = true where id = $1', [world.boardId]);
     expect((await get(boardPath())).text).toContain('This board is frozen');
   });
 
-  test('a public board ignores empty and unknown parameters', async () => {
+  test('a public board ignores empty and unknown query parameters', async () => {
     await put('The one');
     const { status, text } = await get(`${boardPath()}?q=&status_key=&sort=&utm_source=mail&fbclid=1&fbclid=2`);
     expect([status, titlesIn(text)]).toEqual([200, ['The one']]);
@@ -154,19 +154,19 @@ describe('the board', () => {
     'cursor=WyJ0b3AiLDEsMV0',
     `cursor=${'A'.repeat(600)}`,
     'sort=top&sort=newest',
-  ])('a public board shows an error page for the query %s', async query => {
+  ])('the public board shows an error page for the invalid query %s', async query => {
     const { status, text } = await get(`${boardPath()}?${query}`);
     expect(status).toBe(400);
     expect(linkIn(text, 'Start again')).toBe(boardPath());
   });
 
-  test('a public board answers 404 for an unknown status', async () => {
+  test('the public board answers 404 to a filter by an unknown status', async () => {
     expect((await get(`${boardPath()}?status_key=none`)).status).toBe(404);
   });
 });
 
 describe('an idea', () => {
-  test('the page of an idea shows its status, tags, tally, author, text and comments', async () => {
+  test('the public page of an idea shows its status, tags, tally, author, text and comments', async () => {
     const id = await put('Dark mode', 'done', { body: 'For late evenings.\n\nAnd early mornings.' });
     const tagId = await createTag(server, world.accountId, world.boardId, 'Design');
     await server.sql('insert into idea_tags (idea_id, tag_id, account_id) values ($1, $2, $3)', [
@@ -197,7 +197,7 @@ describe('an idea', () => {
     expect(linkIn(text, 'All ideas of ')).toBe(boardPath());
   });
 
-  test('the page of an idea shows all comments in pages, oldest first', async () => {
+  test('the public page of an idea shows its comments oldest first, on several pages', async () => {
     const id = await put('Discussed');
     for (let n = 1; n <= 25; n++) await comment(id, `Comment ${n}.`);
     const first = await get(ideaPath(id));
@@ -209,14 +209,14 @@ describe('an idea', () => {
     expect((await get(`${ideaPath(id)}?cursor=x`)).status).toBe(400);
   });
 
-  test('the links of mails and chats lead to the page of the idea', async () => {
+  test('the links in mails and chat messages lead to the public page of the idea', async () => {
     const id = await put('Told of');
     const link = new URL(ideaUrl(server.config, world.boardSlug, id));
     expect(link.origin).toBe('https://ideas.example.com');
     expect((await get(link.pathname)).text).toContain('<h1><bdi>Told of</bdi></h1>');
   });
 
-  test('a merged idea is not listed, and its page links to its target', async () => {
+  test('a merged idea is not listed, and its public page links to the idea that it was merged into', async () => {
     const source = await put('Night mode');
     const target = await put('Dark mode');
     await runAsUser(server, world, world.ownerId, op => mergeIdea(op, source, target));
@@ -236,7 +236,7 @@ describe('an idea', () => {
 });
 
 describe('private data', () => {
-  test('pending, rejected and hidden ideas are not listed and have no page', async () => {
+  test('pending and rejected ideas and ideas with a hidden status are not listed and have no public page', async () => {
     const hidden = [
       await put('A pending secret', 'new', { moderationState: 'pending' }),
       await put('A rejected secret', 'new', { moderationState: 'rejected' }),
@@ -263,7 +263,7 @@ describe('private data', () => {
     expect([asked.status, asked.text]).toEqual([404, (await get(`${boardPath()}?status_key=none`)).text]);
   });
 
-  test('a private board and its ideas get the same response as missing ones', async () => {
+  test('a private board and its ideas get the same response as a missing board or idea', async () => {
     const other = await createBoard(server, world.accountId);
     const id = await insertIdea(server, { ...world, boardId: other.id });
     const pages = [
@@ -272,7 +272,7 @@ describe('private data', () => {
       await get(`/b/${other.slug}?sort=worst`),
       await get(`/b/${other.slug}/ideas/${id}`),
       await get('/b/none/ideas/1'),
-      // The path of the public board with an idea of the private one.
+      // This path combines the public board with an idea of the private board.
       await get(ideaPath(id)),
     ];
     const shown = pages.map(({ status, text, headers }) => {
@@ -284,7 +284,7 @@ describe('private data', () => {
   });
 
   test.each(['x', '-1', '1.5', '01x', '9'.repeat(30), '%27', ''])(
-    'the page of the invalid idea id %s gets 404',
+    'the public page of an idea with the invalid id %s gets 404',
     async id => {
       expect((await get(`${boardPath()}/ideas/${id}`)).status).toBe(404);
     },
@@ -302,7 +302,7 @@ describe('private data', () => {
     expect(await snapshot(server)).toEqual(before);
   });
 
-  test('the setting makes a board public or private at once', async () => {
+  test('the setting is_public makes a board public or private at once', async () => {
     const setPublic = (value: boolean) =>
       server.sql('update boards set is_public = $1 where id = $2', [value, world.boardId]);
     await setPublic(false);
@@ -313,7 +313,7 @@ describe('private data', () => {
 });
 
 describe('caches', () => {
-  test('caches may store a page for 15 seconds, and an unchanged page gets 304', async () => {
+  test('caches may store a public page for 15 seconds, and an unchanged page gets 304', async () => {
     const id = await put('The one');
     for (const path of [boardPath(), ideaPath(id), `${boardPath()}?sort=top`]) {
       const first = await get(path);
@@ -339,7 +339,7 @@ describe('caches', () => {
     expect(other.headers.get('vary')).toBeNull();
   });
 
-  test('a HEAD request gets the headers of the page without the body', async () => {
+  test('a HEAD request gets the headers of the public page without the body', async () => {
     const id = await put('The one');
     for (const path of [boardPath(), ideaPath(id)]) {
       const page = await get(path);

@@ -28,7 +28,7 @@ const strict = {
   'cross-origin-resource-policy': 'same-origin',
 };
 
-test('pages, error pages and assets have strict headers, a request id and no cookie', async () => {
+test('pages, error pages and assets have strict security headers and a request id, and set no cookie', async () => {
   const lines = [
     `GET ${boardPath()}`,
     `GET ${boardPath()}/ideas/${ideaId}`,
@@ -56,7 +56,7 @@ test('pages, error pages and assets have strict headers, a request id and no coo
   expect(Object.fromEntries(headers)).toMatchObject(strict);
 });
 
-test('pages and the API send Strict-Transport-Security only if BASE_URL is HTTPS', async () => {
+test('pages and API responses have Strict-Transport-Security only if BASE_URL starts with https', async () => {
   const plain = await startServerForTest({ environment: { BASE_URL: 'http://localhost:3000' } });
   const paths = [boardPath(), '/b/none', '/docs/', '/health', '/api/v1/board', '/api/v1/openapi.json', '/none', '/%zz'];
   for (const path of paths) {
@@ -66,13 +66,13 @@ test('pages and the API send Strict-Transport-Security only if BASE_URL is HTTPS
   }
 });
 
-test('API responses do not have the headers of pages', async () => {
+test('API responses do not have the security headers of pages', async () => {
   for (const path of ['/health', '/api/v1/board', '/api/v1/openapi.json']) {
     expect((await request(server, `GET ${path}`)).headers.get('cross-origin-opener-policy')).toBeNull();
   }
 });
 
-test('the style sheet and the icon are cached forever, and their names change with their content', async () => {
+test('browsers cache the style sheet and the icon forever, and a new content gets a new name', async () => {
   for (const [path, type] of [
     [stylesheetPath, 'text/css; charset=utf-8'],
     [iconPath, 'image/svg+xml'],
@@ -111,7 +111,7 @@ describe('error pages', () => {
     expect((await errorPage(server, line)).status).toBe(status);
   });
 
-  test('an unsupported method gets a 405 page with an Allow header', async () => {
+  test('a page request with an unsupported method gets a 405 error page with an Allow header', async () => {
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
       for (const path of [boardPath(), `${boardPath()}/ideas/${ideaId}`, stylesheetPath]) {
         const { status, headers } = await errorPage(server, `${method} ${path}`);
@@ -120,7 +120,7 @@ describe('error pages', () => {
     }
   });
 
-  test('a request above the IP limit gets a 429 page', async () => {
+  test('a page request above the rate limit of the IP address gets a 429 error page', async () => {
     const limited = await startServerForTest({ clock: testClock(), environment: { RATE_LIMIT_IP: '2' } });
     for (let time = 0; time < 2; time++) await request(limited, 'GET /b/none');
     const { status, headers, text } = await errorPage(limited, 'GET /b/none');
@@ -129,7 +129,7 @@ describe('error pages', () => {
     expect(Object.fromEntries(headers)).toMatchObject(strict);
   });
 
-  test('an internal error gets a 500 page with the request id and without details', async () => {
+  test('an internal error gets a 500 error page with the request id and without details of the error', async () => {
     const broken = await startServerForTest();
     const { boardSlug } = await createWorld(broken, { isPublic: true });
     await broken.sql('drop table tags cascade');
@@ -141,7 +141,7 @@ describe('error pages', () => {
     expect(failure).toContain(headers.get('x-request-id'));
   });
 
-  test('a request without a database gets a 503 page with Retry-After', async () => {
+  test('a page request gets a 503 error page with Retry-After while the database is unavailable', async () => {
     const cut = await startServerForTest();
     await server.sql(`drop database ${new URL(cut.url).pathname.slice(1)} with (force)`);
     const { status, headers, text } = await errorPage(cut, 'GET /b/any');

@@ -15,7 +15,7 @@ test('every template compiles', () => {
   for (const file of templates) loadTemplate(file);
 });
 
-test('templates write only other templates without escaping', () => {
+test('only included templates are written without HTML escaping', () => {
   for (const file of templates) {
     const raw = sourceOf(file).match(/<%[-_]?\s*~(?! include\()[^%]*%>/g);
     expect([file, raw]).toEqual([file, null]);
@@ -29,7 +29,7 @@ test('templates have no inline scripts, inline styles or unquoted attributes', (
   }
 });
 
-test('values are escaped in text and in attributes, and the output of a template is not escaped twice', () => {
+test('values are escaped in text and in attributes, and an included template is not escaped again', () => {
   const page = definePage<object>('pages/shell/error')(
     {
       title: hostile,
@@ -44,13 +44,13 @@ test('values are escaped in text and in attributes, and the output of a template
   expect(page.text).toContain(`<h1>${escaped}</h1>`);
 });
 
-test('a template renders missing values as nothing and throws for an object', () => {
+test('a template renders a missing value as nothing and throws for an object', () => {
   const render = loadTemplate<object>('pages/unsubscribe/unsubscribe');
   expect(render({ title: undefined, explanation: null, button: false }).text).toContain('<h1></h1>\n<p></p>');
   expect(() => render({ title: {}, explanation: '' })).toThrow(TypeError);
 });
 
-test('loading a missing template or a file outside the pages throws', () => {
+test('loading a missing template or a file outside the folder of the pages throws an error', () => {
   expect(() => loadTemplate('none')).toThrow();
   expect(() => loadTemplate('../app')).toThrow();
 });
