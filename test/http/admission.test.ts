@@ -38,13 +38,13 @@ const onBoard = operationIds.filter(id => metadataOf(id).auth === 'board');
 const send = ({ line, json }: ArrangedRequest, options: RequestOptions = {}) =>
   request(server, line, { ...(json === undefined ? {} : { json }), ...options });
 
-/** Adds a query parameter to the line of a request. */
+/** Adds a query parameter to the path of a request. */
 const withQuery = (sample: ArrangedRequest, query: string) => ({
   ...sample,
   line: `${sample.line}${sample.line.includes('?') ? '&' : '?'}${query}`,
 });
 
-/** A valid request for each operation. Each has an idea of its own, so that requests do not affect each other. */
+/** Returns a valid request for each operation. Each uses a different idea, so that no request affects another. */
 async function samples(on: World = world) {
   const targets = await createTargets(server, on);
   const requests = operations.map(operation => [operation.id, requestOf(operation, targets)]);
@@ -93,7 +93,7 @@ describe('a request without a valid token', () => {
     expectUnauthorized(await request(server, 'GET /api/v1/board', { headers }));
   });
 
-  test('all invalid tokens get the same answer, which reveals nothing about the cause', async () => {
+  test('all invalid tokens get the same answer, so that it does not reveal why a token is invalid', async () => {
     const bodies = new Set<string>();
     for (const [, authorization] of invalid) {
       const value = authorization();
@@ -108,17 +108,20 @@ describe('a request without a valid token', () => {
     expect([...bodies]).toHaveLength(1);
   });
 
-  test.each(authenticated)('a request without a token gets 401 from %s before its body is read', async id => {
-    const sample = (await samples())[id];
-    const before = await countIdeas();
-    expectUnauthorized(await request(server, sample.line, { raw: null }));
-    if (sample.line.startsWith('POST')) {
-      expectUnauthorized(await request(server, sample.line, { raw: '{', headers: { 'content-type': 'text/plain' } }));
-    }
-    expect(await countIdeas()).toBe(before);
-  });
+  test.each(authenticated)(
+    'the operation %s answers a request without a token with 401 before it reads the body',
+    async id => {
+      const sample = (await samples())[id];
+      const before = await countIdeas();
+      expectUnauthorized(await request(server, sample.line, { raw: null }));
+      if (sample.line.startsWith('POST')) {
+        expectUnauthorized(await request(server, sample.line, { raw: '{', headers: { 'content-type': 'text/plain' } }));
+      }
+      expect(await countIdeas()).toBe(before);
+    },
+  );
 
-  test('a token in the query, in the body or in a cookie does not authenticate a request', async () => {
+  test('a token in the query string, in the body or in a cookie does not authenticate a request', async () => {
     for (const name of ['token', 'access_token', 'authorization', 'api_key']) {
       expectUnauthorized(await request(server, `GET /api/v1/board?${name}=${known.token}`));
     }
@@ -127,7 +130,7 @@ describe('a request without a valid token', () => {
     expectUnauthorized(await request(server, 'POST /api/v1/ideas', { json }));
   });
 
-  test('a second, valid token does not authenticate a request with an invalid one', async () => {
+  test('a request with an invalid token in Authorization gets 401, even if another header has a valid token', async () => {
     const headers = { authorization: `Bearer ib_${known.id}_${otherSecret}`, 'x-api-key': known.token };
     expectUnauthorized(await request(server, 'GET /api/v1/board', { headers }));
   });
@@ -139,7 +142,7 @@ describe('a request without a valid token', () => {
     expectUnauthorized(await request(server, 'GET /api/v1/board', { token }));
   });
 
-  test('a token gets 401 from the millisecond of its expiry on', async () => {
+  test('a token works until one millisecond before its expiry and gets 401 from the time of expiry on', async () => {
     const start = clock.now();
     const { token } = await issueToken(server, world, 'read', { expiresAt: new Date(Date.now() + 1e9) });
     const expiresAt = new Date(start.getTime() + 60_000);
@@ -151,13 +154,13 @@ describe('a request without a valid token', () => {
     clock.set(start);
   });
 
-  test('an OAuth grant gets 401 from the REST API, because it is only for the tools', async () => {
+  test('the token of an OAuth grant gets 401 from the REST API, because it is only valid for MCP tools', async () => {
     const { token, id } = await issueToken(server, world, 'moderate');
     await server.sql(`update api_tokens set kind = 'oauth' where id = $1`, [id]);
     expectUnauthorized(await request(server, 'GET /api/v1/board', { token }));
   });
 
-  test('a wrong secret neither counts against the rate limits of the token nor updates its last use', async () => {
+  test("a request with the id of a token and a wrong secret neither counts against the token's rate limits nor updates its last use", async () => {
     const { token, id } = await issueToken(server, world, 'write');
     const wrong = `ib_${id}_${otherSecret}`;
     const sample = await samples();
@@ -172,7 +175,7 @@ describe('a request without a valid token', () => {
     expect(answer.headers.get('x-ratelimit-remaining')).toBe(String(server.config.RATE_LIMIT_READ - 1));
   });
 
-  test('the scheme may be in any case, and any number of spaces may surround the token', async () => {
+  test('an Authorization header may write "Bearer" in upper or lower case and have any number of spaces around the token', async () => {
     for (const authorization of [`bearer ${known.token}`, `BEARER   ${known.token}`]) {
       expect((await request(server, 'GET /api/v1/board', { headers: { authorization } })).status).toBe(200);
     }
@@ -205,26 +208,26 @@ describe('the board of a request', () => {
 
   const board = (token: string, query = '') => request(server, `GET /api/v1/board${query}`, { token });
 
-  test('a token with one board may name it or omit it', async () => {
+  test('a request by a token with one board may name the board or omit it', async () => {
     for (const query of ['', `?board=${world.boardSlug}`]) {
       expect(await board(one, query)).toMatchObject({ status: 200, body: { board: { id: world.boardId } } });
     }
   });
 
-  test('a token with several boards must name one in every operation', async () => {
+  test('every operation requires the name of the board if the token has several boards', async () => {
     const sample = await samples();
     for (const id of onBoard)
       expect([id, (await send(sample[id], { token: two })).key]).toEqual([id, 'board_required']);
     expect(await board(two)).toMatchObject({ status: 400 });
   });
 
-  test('a token with several boards reaches the board that it names', async () => {
+  test('a request by a token with several boards uses the board that the request names', async () => {
     for (const { id, slug } of [second, { id: world.boardId, slug: world.boardSlug }]) {
       expect(await board(two, `?board=${slug}`)).toMatchObject({ status: 200, body: { board: { id, slug } } });
     }
   });
 
-  test('a board without a grant gets 403, whether it exists or not, in the account or in another', async () => {
+  test('a request gets 403 for a board that its token does not grant, whether or not the board exists, and in any account', async () => {
     for (const slug of [ungranted.slug, stranger.boardSlug, 'no-such-board', '', '%00', 'A'.repeat(5000)]) {
       for (const token of [one, two]) {
         const answer = await board(token, `?board=${slug}`);
@@ -263,17 +266,17 @@ describe('the board of a request', () => {
     expect(await server.sql('select from votes')).toEqual([]);
   });
 
-  test('a token has on each board only the level that it has there', async () => {
+  test('a token with different grants on two boards can do on each board only what its grant there allows', async () => {
     const there = await samples({ ...world, boardId: second.id, boardSlug: second.slug });
     const here = await samples();
     const vote = (sample: ArrangedRequest, slug: string) => send(withQuery(sample, `board=${slug}`), { token: two });
     expect(await vote(here.voteIdea, world.boardSlug)).toMatchObject({ status: 403, key: 'insufficient_scope' });
     expect(await vote(there.voteIdea, second.slug)).toMatchObject({ status: 200 });
-    // Naming the board with the write grant does not give access to ideas of the other board.
+    // A request that names the board with the write grant still cannot reach ideas of the other board.
     expect(await vote(here.voteIdea, second.slug)).toMatchObject({ status: 404 });
   });
 
-  test('a token without boards gets 403 after its only board was deleted', async () => {
+  test('a token gets 403 after its only board was deleted', async () => {
     const gone = await createBoard(server, world.accountId);
     const { token } = await issueToken(server, world, { [gone.id]: 'read' });
     expect((await board(token)).status).toBe(200);
@@ -282,7 +285,7 @@ describe('the board of a request', () => {
     expect(await request(server, 'GET /api/v1/token', { token })).toMatchObject({ status: 200, body: { boards: [] } });
   });
 
-  test('the token endpoint needs no board', async () => {
+  test('a request to the token endpoint needs no board', async () => {
     expect(await request(server, 'GET /api/v1/token', { token: two })).toMatchObject({ status: 200 });
   });
 });
@@ -290,38 +293,44 @@ describe('the board of a request', () => {
 describe('the table of grants', () => {
   const cases = onBoard.flatMap(id => grants.map(held => ({ id, held, ...(metadataOf(id) as { grant: Grant }) })));
 
-  test.each(cases)('$id needs the grant $grant, and the token has $held', async ({ id, held, grant }) => {
-    const { token } = await issueToken(server, world, held);
-    const sample = (await samples())[id];
-    const before = await countIdeas();
-    const answer = await send(sample, { token });
-    if (includesGrant(held, grant)) {
-      expect([200, 201]).toContain(answer.status);
-      expect(answer.body).not.toHaveProperty('error');
-    } else {
-      expect(answer).toMatchObject({ status: 403, key: 'insufficient_scope' });
-      expect(await countIdeas()).toBe(before);
-    }
-  });
+  test.each(cases)(
+    'a token with the grant $held can call $id exactly if the grant includes $grant',
+    async ({ id, held, grant }) => {
+      const { token } = await issueToken(server, world, held);
+      const sample = (await samples())[id];
+      const before = await countIdeas();
+      const answer = await send(sample, { token });
+      if (includesGrant(held, grant)) {
+        expect([200, 201]).toContain(answer.status);
+        expect(answer.body).not.toHaveProperty('error');
+      } else {
+        expect(answer).toMatchObject({ status: 403, key: 'insufficient_scope' });
+        expect(await countIdeas()).toBe(before);
+      }
+    },
+  );
 
-  test.each(grants)('the token endpoint works with the grant %s', async held => {
+  test.each(grants)('the token endpoint works for a token with the grant %s', async held => {
     const { token } = await issueToken(server, world, held);
     expect((await request(server, 'GET /api/v1/token', { token })).status).toBe(200);
   });
 
-  test.each(grants)('the list works with the grant %s, and its approval queue only with moderate', async held => {
-    const { token } = await issueToken(server, world, held);
-    const answer = await request(server, 'GET /api/v1/ideas?moderation_state=pending', { token });
-    if (held === 'moderate') expect(answer.status).toBe(200);
-    else expect(answer).toMatchObject({ status: 403, key: 'insufficient_scope' });
-  });
+  test.each(grants)(
+    'a token with the grant %s can list ideas, and can list the approval queue only if the grant is moderate',
+    async held => {
+      const { token } = await issueToken(server, world, held);
+      const answer = await request(server, 'GET /api/v1/ideas?moderation_state=pending', { token });
+      if (held === 'moderate') expect(answer.status).toBe(200);
+      else expect(answer).toMatchObject({ status: 403, key: 'insufficient_scope' });
+    },
+  );
 
-  test('the table contains every operation that needs a token', () => {
+  test('the table of grants contains every operation that needs a token', () => {
     expect(authenticated).toEqual(expect.arrayContaining(onBoard));
     expect(authenticated.filter(id => !onBoard.includes(id))).toEqual(['getToken']);
   });
 
-  test('a lowered or removed grant takes effect at the next request', async () => {
+  test('if the grant of a token is lowered or removed, the change takes effect at the next request', async () => {
     const { token, id } = await issueToken(server, world, 'write');
     const { voteIdea, getBoard } = await samples();
     expect((await send(voteIdea, { token })).status).toBe(200);
@@ -333,17 +342,20 @@ describe('the table of grants', () => {
 });
 
 describe('the plan of the account', () => {
-  test.each(authenticated)('a plan without the Agent API gets 403 from %s', async id => {
-    const starter = await createWorld(server);
-    const { token } = await issueToken(server, starter, 'moderate');
-    await server.sql(`update accounts set plan = 'starter' where id = $1`, [starter.accountId]);
-    const answer = await send((await samples(starter))[id], { token });
-    expect(answer).toMatchObject({ status: 403, key: 'agent_api_unavailable' });
-    // The request counts against its rate limit regardless of the plan.
-    expect(answer.headers.get('x-ratelimit-limit')).not.toBeNull();
-  });
+  test.each(authenticated)(
+    'if the plan of the account does not include the Agent API, the operation %s answers 403',
+    async id => {
+      const starter = await createWorld(server);
+      const { token } = await issueToken(server, starter, 'moderate');
+      await server.sql(`update accounts set plan = 'starter' where id = $1`, [starter.accountId]);
+      const answer = await send((await samples(starter))[id], { token });
+      expect(answer).toMatchObject({ status: 403, key: 'agent_api_unavailable' });
+      // The request counts against its rate limit regardless of the plan.
+      expect(answer.headers.get('x-ratelimit-limit')).not.toBeNull();
+    },
+  );
 
-  test('a change of the plan takes effect at the next request, in both directions', async () => {
+  test('if the plan of the account loses or regains the Agent API, the change takes effect at the next request', async () => {
     const changing = await createWorld(server);
     const { token } = await issueToken(server, changing, 'read');
     for (const [plan, status] of [
@@ -358,7 +370,7 @@ describe('the plan of the account', () => {
     }
   });
 
-  test('the plan of one account does not affect another account', async () => {
+  test('a plan without the Agent API in one account does not affect another account', async () => {
     const { accountId } = await createAccount(server, 'starter');
     expect(accountId).not.toBe(world.accountId);
     const { token } = await issueToken(server, world, 'read');
@@ -391,7 +403,7 @@ describe('the issuer', () => {
   const moderating = onBoard.filter(id => (metadataOf(id) as { grant: Grant }).grant === 'moderate');
 
   test.each(['moderator', 'admin', 'owner'])(
-    'the moderate grant is effective if its issuer has the role %s',
+    'the moderate grant of a token is effective if the issuer of the token has the role %s',
     async role => {
       await setRole(role);
       const sample = await samples(own);
@@ -408,7 +420,7 @@ describe('the issuer', () => {
   );
 
   test.each(['member', null])(
-    'if the role of the issuer becomes %s, moderator actions get 403 from the next request on, and the rest works as with write',
+    "if the issuer's role becomes %s, the token's moderator actions get 403 from the next request on, and its other actions work",
     async role => {
       await setRole('moderator');
       const sample = await samples(own);
@@ -437,7 +449,7 @@ describe('the issuer', () => {
     },
   );
 
-  test('a write token of a moderator cannot moderate', async () => {
+  test('a token with the write grant cannot moderate, even if its issuer is a moderator', async () => {
     await setRole('owner');
     const write = (await issueToken(server, own, 'write', { issuerId })).token;
     const sample = await samples(own);
@@ -450,7 +462,7 @@ describe('the issuer', () => {
     await server.sql('delete from ideas where id = $1', [created.body.id]);
   });
 
-  test('a moderator role in another account does not count', async () => {
+  test('the moderate grant is not effective if its issuer is a moderator only in another account', async () => {
     await setRole(null);
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'owner')`, [
       world.accountId,
@@ -461,7 +473,7 @@ describe('the issuer', () => {
     await setRole('moderator');
   });
 
-  test('a token of a blocked user can read but not write, from the next request until the block ends', async () => {
+  test('while the issuer of a token is blocked, the token can read but not write', async () => {
     await setRole('moderator');
     const sample = await samples(own);
     const writing = onBoard.filter(id => (metadataOf(id) as { bucket: string }).bucket === 'apitoken:write');
@@ -479,7 +491,7 @@ describe('the issuer', () => {
     expect((await send(sample.voteIdea, { token })).status).toBe(200);
   });
 
-  test('a token of a user who is blocked in another account can write', async () => {
+  test('a token can write if its issuer is blocked only in another account', async () => {
     await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, issuerId]);
     expect((await send((await samples(own)).voteIdea, { token })).status).toBe(200);
   });

@@ -33,7 +33,7 @@ const invalid: Expected = [422, 'validation_failed'];
 const malformed: Expected = [400, 'malformed_json'];
 const notFound: Expected = [404, 'not_found'];
 
-/** Sends each bad request. Fails unless it is refused as expected and changes nothing. */
+/** Sends each bad request. Fails unless the request gets the expected error and changes nothing. */
 async function refusesAll(method: string, requests: [what: string, path: string, RawRequestOptions, Expected][]) {
   const before = await snapshot(server);
   const outcomes: unknown[] = [];
@@ -151,7 +151,7 @@ describe.each(writes)('$method $path', operation => {
     ]);
   });
 
-  test('unknown and repeated query parameters are refused', async () => {
+  test('a request with an unknown or a repeated query parameter is refused', async () => {
     const body = operation.hasBody ? JSON.stringify(requestOf(operation, targets).json) : undefined;
     const options = body === undefined ? {} : { body, headers: json };
     await refusesAll(
@@ -162,7 +162,7 @@ describe.each(writes)('$method $path', operation => {
 });
 
 describe.each(writes.filter(({ hasIdeaId }) => hasIdeaId))('$method $path', operation => {
-  test('an invalid id gets 404, like a missing idea', async () => {
+  test('a request with an invalid id gets 404, like a request for a missing idea', async () => {
     const body = operation.hasBody ? JSON.stringify(requestOf(operation, targets).json) : undefined;
     const options = body === undefined ? {} : { body, headers: json };
     await refusesAll(
@@ -173,14 +173,14 @@ describe.each(writes.filter(({ hasIdeaId }) => hasIdeaId))('$method $path', oper
     await refusesAll(
       operation.method,
       badIds
-        // An unknown tag gets the same answer as a tag that is not assigned.
+        // Leave out ids without a tag: the server answers them like a tag that the idea does not have.
         .filter(id => !/^\d+$/.test(id) || !Number.isSafeInteger(Number(id)))
         .map(tagId => [tagId, pathOf(operation, { tagId }), options, notFound]),
     );
   });
 });
 
-/** Ids of the wrong form, ids beyond the range of the column, and an id without an idea. */
+/** Ids with an invalid format, ids beyond the range of the database column, and an unused id. */
 const badIds = [
   '0',
   '00',
@@ -241,7 +241,7 @@ const badQueries = (slug: string): [string, Expected][] => [
   [`board=${'x'.repeat(5000)}`, [403, 'board_not_granted']],
 ];
 
-/** Invalid values for every text field. */
+/** Values that every text field rejects. */
 const notText: [string, string][] = [
   ['a number', '1'],
   ['true', 'true'],
@@ -256,7 +256,7 @@ const notText: [string, string][] = [
   ['surrogates in the wrong order', '"\\ude00\\ud83d"'],
 ];
 
-/** Invalid values for every id. */
+/** Values that every id field rejects. */
 const notAnId: [string, string][] = [
   ['a string of digits', '"1"'],
   ['zero', '0'],
@@ -272,7 +272,7 @@ const notAnId: [string, string][] = [
   ['an object', '{}'],
 ];
 
-/** The invalid values of each field of each body. An invalid status key has its own error. */
+/** The invalid values of each field of each operation's body. An invalid status key has an error key of its own. */
 const badFields: Record<string, Record<string, [string, string][]>> = {
   createIdea: {
     title: [...notText, ['201 characters', JSON.stringify('x'.repeat(201))]],
@@ -284,7 +284,7 @@ const badFields: Record<string, Record<string, [string, string][]>> = {
   commentOnIdea: { body: [...notText, ['501 characters', JSON.stringify('x'.repeat(501))]] },
   setIdeaStatus: {
     status: [
-      // An empty key and one of white space are strings, but no keys of a status.
+      // The schema accepts an empty text and white space as a status key. Only the status registry rejects them.
       ...notText.filter(([what]) => what !== 'nothing' && what !== 'white space'),
       ['51 characters', JSON.stringify('x'.repeat(51))],
     ],
@@ -303,33 +303,38 @@ describe.each(posts.filter(({ hasBody }) => hasBody))('the body of $method $path
   });
   const fields = badFields[operation.id] ?? {};
 
-  test('each field of the body has a table of bad values', () => {
+  test('the table of bad values covers each field of the body', () => {
     expect(Object.keys(fields).sort()).toEqual(Object.keys(valid).sort());
   });
 
-  test.each(Object.keys(fields))('a missing or invalid %s is refused, and the error names the field', async field => {
-    const { json: whole = {} } = requestOf(operation, targets);
-    const { [field]: _, ...without } = whole;
-    const others = Object.entries(without).map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)},`);
-    const bodies: [string, string][] = [
-      ['missing', JSON.stringify(without)],
-      ...(fields[field] ?? []).map(([what, value]): [string, string] => [
-        what,
-        `{${others.join('')}"${field}":${value}}`,
-      ]),
-    ];
-    await refusesAll(
-      'POST',
-      bodies.map(([what, body]) => [what, pathOf(operation), { body, headers: json }, invalid]),
-    );
-    for (const [what, body] of bodies) {
-      const { body: answer } = await rawRequest(server, 'POST', pathOf(operation), { token, body, headers: json });
-      const [issue] = answer.error.issues;
-      expect([what, issue.path]).toEqual([what, ['body', field]]);
-    }
-  });
+  test.each(Object.keys(fields))(
+    'a body with a missing or invalid field %s is refused, and the error names the field',
+    async field => {
+      const { json: whole = {} } = requestOf(operation, targets);
+      const { [field]: _, ...without } = whole;
+      const others = Object.entries(without).map(
+        ([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)},`,
+      );
+      const bodies: [string, string][] = [
+        ['missing', JSON.stringify(without)],
+        ...(fields[field] ?? []).map(([what, value]): [string, string] => [
+          what,
+          `{${others.join('')}"${field}":${value}}`,
+        ]),
+      ];
+      await refusesAll(
+        'POST',
+        bodies.map(([what, body]) => [what, pathOf(operation), { body, headers: json }, invalid]),
+      );
+      for (const [what, body] of bodies) {
+        const { body: answer } = await rawRequest(server, 'POST', pathOf(operation), { token, body, headers: json });
+        const [issue] = answer.error.issues;
+        expect([what, issue.path]).toEqual([what, ['body', field]]);
+      }
+    },
+  );
 
-  test('an unknown field with any name is refused', async () => {
+  test('a body with an unknown field is refused, with any name of the field', async () => {
     const { json: whole } = requestOf(operation, targets);
     const extra = [
       'extra',
@@ -353,7 +358,7 @@ describe.each(posts.filter(({ hasBody }) => hasBody))('the body of $method $path
     );
   });
 
-  test('the body is required', async () => {
+  test('a request without a body is refused if the operation needs a body', async () => {
     await refusesAll('POST', [
       ['no body at all', pathOf(operation), {}, invalid],
       ['an empty body', pathOf(operation), { body: '', headers: json }, invalid],
@@ -367,7 +372,7 @@ describe.each(posts.filter(({ hasBody }) => hasBody))('the body of $method $path
     'application/json;charset=UTF-8',
     'application/json; charset="utf-8"',
     'Application/JSON',
-  ])('a body with the content type %s is read', async type => {
+  ])('a body with the content type %s is accepted as JSON', async type => {
     const fresh = await createTargets(server, world);
     const { line, json: body } = requestOf(operation, fresh);
     const answer = await rawRequest(server, 'POST', line.split(' ')[1] ?? '', {
@@ -390,8 +395,8 @@ describe.each(posts.filter(({ hasBody }) => hasBody))('the body of $method $path
   });
 });
 
-describe.each(writes.filter(({ hasBody }) => !hasBody))('$method $path takes no body', operation => {
-  test('a field in the body of an action without fields is refused', async () => {
+describe.each(writes.filter(({ hasBody }) => !hasBody))('$method $path needs no body', operation => {
+  test('an operation without body fields refuses a body that has a field', async () => {
     const fresh = await createTargets(server, world);
     const [method = '', path = ''] = requestOf(operation, fresh).line.split(' ');
     await refusesAll(method, [
@@ -413,13 +418,16 @@ describe.each(writes.filter(({ hasBody }) => !hasBody))('$method $path takes no 
     ['none, with the content type of one', { headers: json }],
     ['an empty one', { headers: json, body: '' }],
     ['an empty object', { headers: json, body: ' {} ' }],
-  ] satisfies [string, RawRequestOptions][])('an action without fields works with %s', async (_what, options) => {
-    const fresh = await createTargets(server, world);
-    const [method = '', path = ''] = requestOf(operation, fresh).line.split(' ');
-    const before = await snapshot(server);
-    expect((await rawRequest(server, method, path, { token, ...options })).status).toBe(200);
-    expect(await snapshot(server)).not.toEqual(before);
-  });
+  ] satisfies [string, RawRequestOptions][])(
+    'an operation without body fields succeeds with this request body: %s',
+    async (_what, options) => {
+      const fresh = await createTargets(server, world);
+      const [method = '', path = ''] = requestOf(operation, fresh).line.split(' ');
+      const before = await snapshot(server);
+      expect((await rawRequest(server, method, path, { token, ...options })).status).toBe(200);
+      expect(await snapshot(server)).not.toEqual(before);
+    },
+  );
 });
 
 const cursorOf = (value: unknown) =>
@@ -467,14 +475,14 @@ const badPages = [
 const badPerPages = ['0', '101', '-1', '1.5', '1e1', '+1', 'x', '', '9'.repeat(30)];
 
 describe.each(reads)('$method $path', operation => {
-  test('unknown and repeated query parameters are refused', async () => {
+  test('a request with an unknown or a repeated query parameter is refused', async () => {
     await refusesAll(
       'GET',
       badQueries(world.boardSlug).map(([query, expected]) => [query, pathOf(operation, { query }), {}, expected]),
     );
   });
 
-  test('a read ignores its body', async () => {
+  test('a GET request with a malformed body succeeds, because its body is ignored', async () => {
     const body = '{"half":';
     const answer = await rawRequest(server, 'GET', pathOf(operation), { token, body, headers: json });
     expect(answer.status).toBe(200);
@@ -482,7 +490,7 @@ describe.each(reads)('$method $path', operation => {
 });
 
 describe.each(reads.filter(({ hasIdeaId }) => hasIdeaId))('$method $path', operation => {
-  test('an invalid id gets 404, like a missing idea', async () => {
+  test('a request with an invalid id gets 404, like a request for a missing idea', async () => {
     await refusesAll(
       'GET',
       badIds.map(id => [id, pathOf(operation, { id }), {}, notFound]),
@@ -491,7 +499,7 @@ describe.each(reads.filter(({ hasIdeaId }) => hasIdeaId))('$method $path', opera
 });
 
 describe.each(reads.filter(({ id }) => id.startsWith('list')))('$method $path', operation => {
-  test('an invalid cursor is refused', async () => {
+  test('a list request with an invalid cursor or page is refused', async () => {
     const queries = [
       ...Object.values(badCursors).map(cursor => `cursor=${cursor}`),
       ...badPages.map(page => `page=${page}`),
@@ -508,7 +516,7 @@ describe.each(reads.filter(({ id }) => id.startsWith('list')))('$method $path', 
   });
 });
 
-test('invalid filters of GET /api/v1/ideas are refused', async () => {
+test('GET /api/v1/ideas refuses invalid values of its filters', async () => {
   const queries = [
     'status=',
     'status=inbox',
@@ -539,7 +547,7 @@ test('invalid filters of GET /api/v1/ideas are refused', async () => {
   );
 });
 
-test('the list of ideas accepts any text as a search', async () => {
+test('GET /api/v1/ideas accepts special characters and long texts as a search', async () => {
   const words = [
     "'",
     '"',
@@ -588,14 +596,14 @@ test('the list of ideas accepts any text as a search', async () => {
   }
 });
 
-test('query parameters of GET /api/v1/token are refused', async () => {
+test('GET /api/v1/token refuses all query parameters', async () => {
   await refusesAll('GET', [
     ['unknown', '/api/v1/token?unknown=1', {}, invalid],
     ['board', `/api/v1/token?board=${world.boardSlug}`, {}, invalid],
   ]);
 });
 
-/** The body would be refused by an operation that reads it. */
+/** No body, and three bodies that an operation with a body would refuse. */
 const anyBody: RawRequestOptions[] = [
   {},
   { body: '{', headers: json },
@@ -603,7 +611,7 @@ const anyBody: RawRequestOptions[] = [
   { body: 'x'.repeat(100_000), headers: json },
 ];
 
-test('an unknown path gets 404 with any request', async () => {
+test('a request to an unknown path gets 404, even with an invalid body', async () => {
   const paths = ['/api', '/api/v1', '/api/v1/', '/api/v2/ideas', '/api/v1/ideas/1/nonsense', '//'];
   for (const path of paths) {
     for (const method of ['GET', 'POST', 'DELETE', 'PATCH']) {
@@ -615,7 +623,7 @@ test('an unknown path gets 404 with any request', async () => {
   }
 });
 
-test('an unsupported method gets 405 with any request', async () => {
+test('a request with an unsupported method gets 405, even with an invalid body', async () => {
   for (const operation of operations) {
     for (const options of anyBody) {
       const answer = await rawRequest(server, 'PATCH', pathOf(operation), { token, ...options });
@@ -625,12 +633,12 @@ test('an unsupported method gets 405 with any request', async () => {
   }
 });
 
-test('a request with several faults gets the error of the first one', async () => {
+test('a request with several faults gets the error of the fault that the server checks first', async () => {
   const [ideaPath, missingPath] = [`/api/v1/ideas/${targets.ideaId}/vote`, '/api/v1/ideas/999999999/vote'];
   const reader = await issueToken(server, world, 'read');
   const text = { 'content-type': 'text/plain' };
   for (const [path, options, expected] of [
-    // The order is: token, grant, form of the body, schema of the body, idea.
+    // The order of the checks: token, grant, JSON syntax of the body, schema of the body, idea.
     [missingPath, { token: 'x', body: '{', headers: text }, [401, 'unauthorized']],
     [`${missingPath}?board=other`, { token: reader.token, body: '{', headers: text }, [403, 'board_not_granted']],
     [missingPath, { token: reader.token, body: '{', headers: text }, [403, 'insufficient_scope']],

@@ -31,7 +31,7 @@ const bodies: [string, string, string, string][] = [
 ];
 
 test.each(bodies)(
-  'a body with a Content-Encoding gets 415 from %s and changes nothing',
+  'a body with a Content-Encoding that is sent to %s gets 415 and changes nothing',
   async (_, path, type, text) => {
     for (const encoding of ['gzip', 'GZIP', 'deflate', 'br', 'zstd', 'identity, gzip', 'x-unknown']) {
       for (const isChunked of [false, true]) {
@@ -56,7 +56,7 @@ test.each(bodies)(
   },
 );
 
-test('a body with the Content-Encoding identity is read, and a request without a body is not refused', async () => {
+test('"Content-Encoding: identity" is accepted with a body, and any Content-Encoding is accepted without a body', async () => {
   const headers = { 'content-type': 'application/json', 'content-encoding': 'Identity' };
   const path = `/api/v1/ideas/${ideaId}/vote`;
   expect((await rawRequest(server, 'POST', path, { token, headers, body: vote })).status).toBe(200);
@@ -65,7 +65,7 @@ test('a body with the Content-Encoding identity is read, and a request without a
   expect((await rawRequest(server, 'GET', '/api/v1/board', { token, headers: encoded, body: 'x' })).status).toBe(200);
 });
 
-test('a Content-Encoding is refused after the token and the grant, and before the fields of the body', async () => {
+test('the server checks the token and the grant before the Content-Encoding, and the Content-Encoding before the body', async () => {
   const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' };
   const reader = await issueToken(server, world, 'read');
   for (const [sent, path, expected] of [

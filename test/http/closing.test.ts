@@ -39,7 +39,7 @@ test('a closing server answers requests on open connections and accepts no new c
   socket.write(`${head('GET /api/v1/board')}\r\n`);
   await holder.query('commit');
   holder.release();
-  // Fails if the contract does not declare the answer.
+  // The promise rejects if the contract does not declare an answer that the server sent.
   await closed;
   await ended;
   expect([...received.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).toEqual(['200', '200']);

@@ -32,7 +32,7 @@ const ask = (line: string, ifNoneMatch?: string, by = token) =>
   request(server, line, { token: by, headers: ifNoneMatch === undefined ? {} : { 'if-none-match': ifNoneMatch } });
 
 describe.each(reads)('$method $path', operation => {
-  test('a read with the current ETag gets 304 without a body and is not charged', async () => {
+  test('a read with the current ETag gets 304 without a body and does not count against the rate limit', async () => {
     const { line } = requestOf(operation, targets);
     const first = await ask(line);
     const etag = first.headers.get('etag') ?? '';
@@ -66,7 +66,7 @@ describe.each(reads)('$method $path', operation => {
     expect(await charged()).toBe(11);
   });
 
-  test('HEAD gets the same answer as GET without a body, also 304', async () => {
+  test('HEAD gets the same answer as GET but without the body, also if the answer is 304', async () => {
     const { line } = requestOf(operation, targets);
     const head = line.replace('GET', 'HEAD');
     const full = await ask(line);
@@ -81,7 +81,7 @@ describe.each(reads)('$method $path', operation => {
   });
 });
 
-test('a read with If-None-Match: * is answered in full and counts against the limit', async () => {
+test('a read with "If-None-Match: *" gets 200 with the full body and counts against the rate limit', async () => {
   const limited = await startServerForTest({ on: server, clock: testClock(), environment: { RATE_LIMIT_READ: '5' } });
   const search = (ifNoneMatch: string) =>
     request(limited, 'GET /api/v1/ideas?q=idea', { token, headers: { 'if-none-match': ifNoneMatch } });
@@ -90,7 +90,7 @@ test('a read with If-None-Match: * is answered in full and counts against the li
   expect(await charged()).toBe(12);
 });
 
-test('the ETag of one empty search does not make another empty search free', async () => {
+test('the ETag of a search without results does not match another search without results', async () => {
   const [one, other] = ['GET /api/v1/ideas?q=nowhere', 'GET /api/v1/ideas?q=neither'];
   const empty = await ask(one);
   expect(empty.body.data).toEqual([]);
@@ -101,7 +101,7 @@ test('the ETag of one empty search does not make another empty search free', asy
   expect(await charged()).toBe(2);
 });
 
-test('only the first 20 tags of If-None-Match are compared', async () => {
+test('the server compares only the first 20 ETags of If-None-Match', async () => {
   const line = `GET /api/v1/ideas/${targets.ideaId}`;
   const etag = (await ask(line)).headers.get('etag') ?? '';
   const others = (count: number) => Array.from({ length: count }, (_, n) => `"other ${n}"`);
@@ -110,7 +110,7 @@ test('only the first 20 tags of If-None-Match are compared', async () => {
   expect((await ask(line, `${'"",'.repeat(3_000)}${etag}`)).status).toBe(200);
 });
 
-test('a public page ignores If-None-Match: * and answers 304 to its own ETag', async () => {
+test('a public page answers 200 to "If-None-Match: *" and 304 to its current ETag', async () => {
   await server.sql('update boards set is_public = true where id = $1', [world.boardId]);
   const line = `GET /b/${world.boardSlug}`;
   const page = await request(server, line, { headers: { 'if-none-match': '*' } });
@@ -119,7 +119,7 @@ test('a public page ignores If-None-Match: * and answers 304 to its own ETag', a
   expect([same.status, same.text]).toEqual([304, '']);
 });
 
-test('a tool call ignores If-None-Match and counts against the limit', async () => {
+test('a tool call ignores If-None-Match and counts against the rate limit', async () => {
   const call = (headers: Record<string, string>) =>
     request(server, 'POST /api/v1/mcp', {
       token,
@@ -132,7 +132,7 @@ test('a tool call ignores If-None-Match and counts against the limit', async () 
   expect(await charged()).toBe(2);
 });
 
-test('a change of the answer changes its ETag', async () => {
+test('after a write that changes the answer to a read, the read gets 200 for its old ETag', async () => {
   for (const operation of writes) {
     const fresh = await createTargets(server, world);
     const { line, json } = requestOf(operation, fresh);
@@ -148,7 +148,7 @@ test('a change of the answer changes its ETag', async () => {
   }
 });
 
-test('two tokens with different answers get different ETags', async () => {
+test('two tokens that get different answers from one read also get different ETags', async () => {
   const other = await issueToken(server, world, 'read');
   const line = `GET /api/v1/ideas/${targets.ideaId}`;
   await request(server, `POST /api/v1/ideas/${targets.ideaId}/vote`, { token, json: { value: 'up' } });
@@ -156,7 +156,7 @@ test('two tokens with different answers get different ETags', async () => {
   expect((await ask(line, mine, other.token)).body.my_vote).toBe('none');
 });
 
-test('refusals, writes and GET /api/v1/token have no ETag', async () => {
+test('refusals and the answers to writes and to GET /api/v1/token have no ETag', async () => {
   for (const line of ['GET /api/v1/ideas/999999999', 'GET /api/v1/ideas?page=0', 'GET /api/v1/token']) {
     const answer = await ask(line, '*');
     expect([line, answer.status === 304, answer.headers.get('etag')]).toEqual([line, false, null]);

@@ -38,7 +38,7 @@ const exposed =
   'ETag, Idempotency-Replayed, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id';
 
 describe('a page of an allowed origin', () => {
-  test('a preflight of an allowed origin gets the allowed methods and headers', async () => {
+  test('the answer to a preflight request from an allowed origin lists the allowed methods and headers', async () => {
     const answer = await preflight(server, '/api/v1/ideas', ours);
     expect({ status: answer.status, text: answer.text }).toEqual({ status: 204, text: '' });
     expect(corsOf(answer)).toEqual({
@@ -62,7 +62,7 @@ describe('a page of an allowed origin', () => {
     ['a path that cannot be decoded', 'GET /api/v1/ideas/%ff', 404],
     ['an unsupported method', 'PUT /api/v1/ideas', 405],
     ['the document', 'GET /api/v1/openapi.json', 200],
-  ])('a page of an allowed origin can read %s and its headers', async (_, line, status) => {
+  ])('a page of an allowed origin can read the response for %s and its headers', async (_, line, status) => {
     const answer = await request(server, line, { token, headers: { origin: ours } });
     expect(answer.status).toBe(status);
     expect(corsOf(answer)).toEqual({
@@ -72,7 +72,7 @@ describe('a page of an allowed origin', () => {
     });
   });
 
-  test('a page of an allowed origin can read the errors for a missing token and for the exceeded limit of its address', async () => {
+  test('a page of an allowed origin can read the errors for a missing token and for the exceeded rate limit of its address', async () => {
     expect(corsOf(await request(server, 'GET /api/v1/board', { headers: { origin: ours } }))).toHaveProperty(
       'access-control-allow-origin',
       ours,
@@ -113,11 +113,11 @@ describe('a page of another origin', () => {
   });
 });
 
-test('an answer to a request without Origin has the Vary header for caches', async () => {
+test('the answer to a request without an Origin header also has "Vary: Origin", because caches may store it', async () => {
   expect(corsOf(await request(server, 'GET /api/v1/ideas', { token }))).toEqual({ vary: 'Origin' });
 });
 
-test('OPTIONS without the headers of a preflight gets 405', async () => {
+test('an OPTIONS request without the headers of a preflight request gets 405', async () => {
   for (const headers of [{}, { origin: ours }, { 'access-control-request-method': 'POST' }] as Record<
     string,
     string
@@ -128,7 +128,7 @@ test('OPTIONS without the headers of a preflight gets 405', async () => {
 });
 
 describe('the setting CORS_ORIGINS', () => {
-  test('the value * allows all origins, and all get the same answer', async () => {
+  test('with the value * of CORS_ORIGINS, every origin is allowed and gets the same headers', async () => {
     const open = await startServerForTest({ environment: { CORS_ORIGINS: '*' } });
     const one = await issueToken(open, await createWorld(open), 'read');
     for (const origin of [ours, ...others]) {
@@ -138,7 +138,7 @@ describe('the setting CORS_ORIGINS', () => {
     }
   });
 
-  test('no origin is allowed by default', async () => {
+  test('without the setting CORS_ORIGINS, no origin is allowed', async () => {
     const closed = await startServerForTest();
     const asked = await preflight(closed, '/api/v1/ideas', ours);
     expect({ key: asked.key, ...corsOf(asked) }).toEqual({ key: 'method_not_allowed' });
@@ -151,7 +151,7 @@ describe('the setting CORS_ORIGINS', () => {
     'https://*.example.com',
     'HTTPS://app.example.com',
     'file://x',
-  ])('the setting refuses %s, which no browser sends as an origin', wrong => {
+  ])('CORS_ORIGINS refuses the value %s, because no browser sends it as an origin', wrong => {
     expect(() => loadConfig({ CORS_ORIGINS: `${ours},${wrong}` })).toThrow(/CORS_ORIGINS must be origins such as/);
   });
 });

@@ -38,7 +38,7 @@ const setRole = (role: string) =>
 
 const moderating = writes.filter(({ grant }) => grant === 'moderate');
 
-/** The status and the error key that each operation gets with the token now. */
+/** Sends each operation with the token. Returns the status or error key of each answer. */
 async function abilities() {
   const targets = await createTargets(server, world);
   const untouchedId = await insertIdea(server, world);
@@ -77,7 +77,7 @@ const everything = {
   saysItModerates: true,
 };
 
-/** The answers for a regular member: new ideas are pending, and pending ideas are not found. */
+/** The answers to a moderate token of a member without the role: new ideas are pending, pending ideas are not found. */
 const asMember = {
   moderatorActions: ['token_issuer_not_moderator'],
   readsPending: false,
@@ -102,16 +102,19 @@ const refusedWith = (key: string) => ({
   saysItModerates: undefined,
 });
 
-test('a moderate token of a moderator can do everything', async () => {
+test('a token with the moderate grant can do everything if its issuer is a moderator', async () => {
   expect(await abilities()).toEqual(everything);
 });
 
-test.each(['owner', 'admin', 'moderator'])('the role %s makes the moderate grant effective', async role => {
-  await setRole(role);
-  expect(await abilities()).toEqual(everything);
-});
+test.each(['owner', 'admin', 'moderator'])(
+  'the moderate grant of a token is effective if the issuer of the token has the role %s',
+  async role => {
+    await setRole(role);
+    expect(await abilities()).toEqual(everything);
+  },
+);
 
-test('losing and regaining the role takes effect at the next request', async () => {
+test('if the issuer of a token loses or regains the moderator role, the change takes effect at the next request', async () => {
   expect(await abilities()).toEqual(everything);
   await setRole('member');
   expect(await abilities()).toEqual(asMember);
@@ -119,7 +122,7 @@ test('losing and regaining the role takes effect at the next request', async () 
   expect(await abilities()).toEqual(everything);
 });
 
-test('removing and restoring the membership takes effect at the next request', async () => {
+test('if the issuer of a token loses or regains the membership, the change takes effect at the next request', async () => {
   expect(await abilities()).toEqual(everything);
   await server.sql('delete from memberships where account_id = $1 and user_id = $2', [world.accountId, issuerId]);
   expect(await abilities()).toEqual(asMember);
@@ -130,7 +133,7 @@ test('removing and restoring the membership takes effect at the next request', a
   expect(await abilities()).toEqual(everything);
 });
 
-test('a role in another account has no effect', async () => {
+test('the moderate grant is not effective if its issuer has a moderating role only in another account', async () => {
   const other = await createAccount(server);
   await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'owner')`, [
     other.accountId,
@@ -140,7 +143,7 @@ test('a role in another account has no effect', async () => {
   expect(await abilities()).toEqual(asMember);
 });
 
-test('blocking the issuer stops all writes and no reads from the next request on', async () => {
+test('from the next request after the issuer is blocked, the token can read but not write', async () => {
   expect(await abilities()).toEqual(everything);
   await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, issuerId]);
   expect(await abilities()).toEqual({
@@ -154,13 +157,13 @@ test('blocking the issuer stops all writes and no reads from the next request on
   expect(await abilities()).toEqual(everything);
 });
 
-test('a block in another account has no effect', async () => {
+test('a block of the issuer in another account does not affect the token', async () => {
   const other = await createAccount(server);
   await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [other.accountId, issuerId]);
   expect(await abilities()).toEqual(everything);
 });
 
-test('losing and regaining the Agent API by a change of plan takes effect at the next request', async () => {
+test('if a change of plan removes or restores the Agent API, the change takes effect at the next request', async () => {
   expect(await abilities()).toEqual(everything);
   const setPlan = (plan: string) => server.sql('update accounts set plan = $2 where id = $1', [world.accountId, plan]);
   await setPlan('starter');
@@ -169,13 +172,13 @@ test('losing and regaining the Agent API by a change of plan takes effect at the
   expect(await abilities()).toEqual(everything);
 });
 
-test('the revocation of the token takes effect at the next request', async () => {
+test('after a token is revoked, its next request gets 401', async () => {
   expect(await abilities()).toEqual(everything);
   await server.sql('update api_tokens set revoked_at = now() where id = $1', [tokenId]);
   expect(await abilities()).toEqual(refusedWith('unauthorized'));
 });
 
-test('the expiry of the token takes effect to the millisecond', async () => {
+test('a token works until one millisecond before its expiry and gets 401 from the time of expiry on', async () => {
   const expiry = new Date('2026-05-02T00:00:00Z');
   await server.sql('update api_tokens set expires_at = $2 where id = $1', [tokenId, expiry]);
   clock.set(new Date(expiry.getTime() - 1));
@@ -189,7 +192,7 @@ describe('a change of the grant', () => {
   const setLevel = (level: string) =>
     server.sql('update api_token_boards set level = $2 where token_id = $1', [tokenId, level]);
 
-  test('a grant that is lowered to write takes effect at the next request', async () => {
+  test('if a moderate grant is lowered to write, the token cannot moderate from the next request on', async () => {
     expect(await abilities()).toEqual(everything);
     await setLevel('write');
     expect(await abilities()).toEqual({
@@ -199,7 +202,7 @@ describe('a change of the grant', () => {
     });
   });
 
-  test('a grant that is lowered to read takes effect at the next request', async () => {
+  test('if a moderate grant is lowered to read, the token can only read from the next request on', async () => {
     await setLevel('read');
     expect(await abilities()).toEqual({
       ...asMember,
@@ -211,13 +214,13 @@ describe('a change of the grant', () => {
     });
   });
 
-  test('the removal of a grant takes effect at the next request', async () => {
+  test('if the grant on a board is removed, all requests to the board get 403 from the next request on', async () => {
     await server.sql('delete from api_token_boards where token_id = $1', [tokenId]);
     expect(await abilities()).toEqual(refusedWith('board_not_granted'));
   });
 });
 
-test('a write grant never implies moderate, with any role of the issuer', async () => {
+test('a token with the write grant cannot moderate, even if its issuer is a moderator', async () => {
   ({ token } = await issueToken(server, world, 'write'));
   expect(await abilities()).toMatchObject({
     moderatorActions: ['insufficient_scope'],
@@ -228,7 +231,7 @@ test('a write grant never implies moderate, with any role of the issuer', async 
   });
 });
 
-test('the moderate grant on one board gives nothing on another', async () => {
+test('a token with moderate on one board and write on another cannot moderate the other board', async () => {
   const { id: secondId, slug } = await createBoard(server, world.accountId, { preModeration: true });
   const second = { ...world, boardId: secondId };
   const pending = await insertIdea(server, second, { moderationState: 'pending' });
@@ -241,7 +244,7 @@ test('the moderate grant on one board gives nothing on another', async () => {
   expect(first.body.moderation_state).toBe('pending');
 });
 
-test('the refused actions of a former moderator change nothing', async () => {
+test('refused moderator actions change nothing after the issuer has lost the moderator role', async () => {
   await setRole('member');
   const targets = await createTargets(server, world);
   const before = await snapshot(server);

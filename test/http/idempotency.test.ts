@@ -35,7 +35,7 @@ function send({ line, json }: ArrangedRequest, key: string, by = token): Promise
 
 const create: ArrangedRequest = { line: 'POST /api/v1/ideas', json: { title: 'Once', body: 'And never again.' } };
 
-/** The count of the token's write limit. */
+/** The number of requests that counted against the token's write limit. */
 async function charged(): Promise<number> {
   const [row] = await server.sql<{ count: number }>('select count from rate_limits where key = $1', [
     `apitoken:write:${tokenId}`,
@@ -46,7 +46,7 @@ async function charged(): Promise<number> {
 const isReplayed = (answer: Answer) => answer.headers.get('idempotency-replayed') === 'true';
 const storedKeys = () => server.sql('select path, key, status from idempotency_keys where token_id = $1', [tokenId]);
 
-/** A different valid request to the same path. Undefined for an action without a body. */
+/** Returns a different valid request to the same path, or undefined if the operation has no body. */
 function another(id: string, { line, json }: ArrangedRequest): ArrangedRequest | undefined {
   const otherBodies: Record<string, Record<string, unknown>> = {
     createIdea: { ...json, title: 'Another title' },
@@ -61,7 +61,7 @@ function another(id: string, { line, json }: ArrangedRequest): ArrangedRequest |
 }
 
 describe.each(posts)('a repeated $method $path', operation => {
-  test('a repeated request gets the same answer, changes nothing and is not charged', async () => {
+  test('a repeated request under one Idempotency-Key gets the first answer again, changes nothing and does not count against the rate limit', async () => {
     const sent = requestOf(operation, targets);
     const first = await send(sent, 'a-key');
     expect(first.status).toBeLessThan(300);
@@ -78,9 +78,9 @@ describe.each(posts)('a repeated $method $path', operation => {
     expect(await charged()).toBe(1);
   });
 
-  // An action without a body cannot differ.
+  // Two requests without a body cannot differ.
   if (operation.hasBody) {
-    test('a different request under a used key is refused, changes nothing and is charged', async () => {
+    test('a different request under a used Idempotency-Key is refused, changes nothing and counts against the rate limit', async () => {
       const sent = requestOf(operation, targets);
       await send(sent, 'a-key');
       const after = await snapshot(server);
@@ -93,7 +93,7 @@ describe.each(posts)('a repeated $method $path', operation => {
     });
   }
 
-  test('a token with one board gets a replay whether or not it names the board', async () => {
+  test('a token with one board gets a replay whether or not the repeated request names the board', async () => {
     const sent = requestOf(operation, targets);
     const named = { ...sent, line: `${sent.line}?board=${world.boardSlug}` };
     for (const [key, first, second] of [
@@ -109,7 +109,7 @@ describe.each(posts)('a repeated $method $path', operation => {
     }
   });
 
-  test('an invalid request under a used key is refused as usual and charged', async () => {
+  test('an invalid request under a used Idempotency-Key gets its usual error and counts against the rate limit', async () => {
     const sent = requestOf(operation, targets);
     await send(sent, 'a-key');
     const after = await snapshot(server);
@@ -132,7 +132,7 @@ describe.each(posts)('a repeated $method $path', operation => {
     expect(await snapshot(server)).toEqual(after);
   });
 
-  test('20 parallel requests under one key have one effect, and the others get a replay or 409', async () => {
+  test('one of 20 parallel requests under one Idempotency-Key takes effect, and the others get a replay or 409', async () => {
     const sent = requestOf(operation, targets);
     const answers = await Promise.all(Array.from({ length: 20 }, () => send(sent, 'a-key')));
     const original = answers.filter(answer => answer.status < 300 && !isReplayed(answer));
@@ -148,7 +148,7 @@ describe.each(posts)('a repeated $method $path', operation => {
     expect([isReplayed(replay), replay.text]).toEqual([true, original[0]?.text]);
   });
 
-  test('a request whose change or answer cannot be stored leaves nothing behind and succeeds later', async () => {
+  test('a request whose change or answer cannot be stored changes nothing, and a later request under its Idempotency-Key succeeds', async () => {
     const sent = requestOf(operation, targets);
     const before = await snapshot(server);
     await server.sql(`
@@ -181,7 +181,7 @@ describe.each(posts)('a repeated $method $path', operation => {
     expect([answer.status < 300, isReplayed(answer)]).toEqual([true, false]);
   });
 
-  test('a refusal is not stored under the key, such as 423 for a frozen board', async () => {
+  test('an error such as 423 for a frozen board is not stored under the Idempotency-Key', async () => {
     const sent = requestOf(operation, targets);
     await server.sql('update boards set is_frozen = true where id = $1', [world.boardId]);
     expect((await send(sent, 'a-key')).key).toBe('board_frozen');
@@ -196,7 +196,7 @@ describe.each(posts)('a repeated $method $path', operation => {
     expect([answer.status < 300, isReplayed(answer)]).toEqual([true, false]);
   });
 
-  test('an invalid key gets 422 and writes nothing', async () => {
+  test('a request with an invalid Idempotency-Key gets 422 and writes nothing', async () => {
     const { line, json } = requestOf(operation, targets);
     const [method = '', path = ''] = line.split(' ');
     const before = await snapshot(server);
@@ -213,7 +213,7 @@ describe.each(posts)('a repeated $method $path', operation => {
   });
 });
 
-test('a key may have 255 characters of any printable ASCII', async () => {
+test('an Idempotency-Key may have up to 255 printable ASCII characters', async () => {
   const printable = Array.from({ length: 94 }, (_, n) => String.fromCharCode(33 + n)).join('');
   for (const key of [
     printable.repeat(3).slice(0, 255),
@@ -226,7 +226,7 @@ test('a key may have 255 characters of any printable ASCII', async () => {
   }
 });
 
-test('an answer that the previous version stored is replayed, with or without the board', async () => {
+test('an answer that the previous server version stored is replayed, whether or not its request named the board', async () => {
   const { text } = await send(create, 'an-answer');
   for (const [key, query] of [
     ['stored-without', {}],
@@ -247,7 +247,7 @@ test('an answer that the previous version stored is replayed, with or without th
   }
 });
 
-test('a token with two boards must name the same board to get a replay', async () => {
+test('a token with two boards gets a replay only if the repeated request names the same board', async () => {
   const other = await createBoard(server, world.accountId);
   await server.sql(
     `insert into api_token_boards (account_id, token_id, board_id, level) values ($1, $2, $3, 'moderate')`,
@@ -260,7 +260,7 @@ test('a token with two boards must name the same board to get a replay', async (
   expect(isReplayed(await send(on(world.boardSlug), 'a-key'))).toBe(true);
 });
 
-test('a tool call with reordered arguments and its own board gets a replay', async () => {
+test("a repeated tool call gets a replay if its arguments are in another order and name the token's only board", async () => {
   const call = (given: Record<string, unknown>) =>
     request(server, 'POST /api/v1/mcp', {
       token,
@@ -281,7 +281,7 @@ test('a tool call with reordered arguments and its own board gets a replay', asy
   expect(await ideas()).toEqual(before);
 });
 
-test('the spelling of a number and a duplicate field do not make a different request', async () => {
+test('a repeated request gets a replay if it only writes a number differently or has a duplicate field', async () => {
   const line = `/api/v1/ideas/${targets.ideaId}/merge`;
   const merge = (body: string) =>
     rawRequest(server, 'POST', line, {
@@ -302,7 +302,7 @@ test('the spelling of a number and a duplicate field do not make a different req
   }
 });
 
-test('the order of fields, white space and escapes do not make a different request', async () => {
+test('a repeated request gets a replay if only the order of its fields, its white space or its escapes differ', async () => {
   const first = await send(create, 'a-key');
   const same = [
     '{"body":"And never again.","title":"Once"}',
@@ -319,7 +319,7 @@ test('the order of fields, white space and escapes do not make a different reque
   }
 });
 
-test('a replay repeats the first answer, even if the board has changed since', async () => {
+test('a replay repeats the first answer, even if the data on the board has changed since', async () => {
   const vote = { line: `POST /api/v1/ideas/${targets.ideaId}/vote`, json: { value: 'up' } };
   const first = await send(vote, 'a-key');
   const other = await issueToken(server, world, 'write');
@@ -332,7 +332,7 @@ test('a replay repeats the first answer, even if the board has changed since', a
   expect(idea.body).toMatchObject({ my_vote: 'down', up_count: 1, down_count: 1 });
 });
 
-test('refusals of the domain are not stored', async () => {
+test('an error of the domain rules is not stored under the Idempotency-Key', async () => {
   const pendingId = await insertIdea(server, world, { moderationState: 'pending' });
   const comment = { line: `POST /api/v1/ideas/${pendingId}/comments`, json: { body: 'Early.' } };
   expect((await send(comment, 'a-key')).key).toBe('idea_not_published');
@@ -345,7 +345,7 @@ test('refusals of the domain are not stored', async () => {
   expect((await send(missing, 'a-key')).status).toBe(200);
 });
 
-test('a key is valid for 24 hours, to the millisecond, and can then be used again', async () => {
+test('an Idempotency-Key is valid for exactly 24 hours, and then a new request can use it', async () => {
   const first = await send(create, 'a-key');
   clock.advance(24 * 3_600_000 - 1);
   expect(isReplayed(await send(create, 'a-key'))).toBe(true);
@@ -360,7 +360,7 @@ test('a key is valid for 24 hours, to the millisecond, and can then be used agai
   expect([different.status, isReplayed(different)]).toEqual([201, false]);
 });
 
-test('two tokens can use the same key, also at the same time', async () => {
+test('two tokens can use the same Idempotency-Key, also at the same time', async () => {
   const other = await issueToken(server, world, 'write');
   const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
   const holder = await server.database.pool.connect();
@@ -369,7 +369,7 @@ test('two tokens can use the same key, also at the same time', async () => {
     await holder.query('begin');
     await holder.query('select from boards where id = $1 for update', [world.boardId]);
     sent = [send(create, 'a-key'), send(create, 'a-key', other.token)];
-    // Neither gets 409: both run in parallel.
+    // Both requests run in parallel, so neither gets 409.
     await expect.poll(() => server.sql(waiting), { timeout: 10_000 }).toHaveLength(2);
   } finally {
     await holder.query('rollback');
@@ -382,7 +382,7 @@ test('two tokens can use the same key, also at the same time', async () => {
   expect([isReplayed(theirs), theirs.text]).toEqual([true, answers[1]?.text]);
 });
 
-test('the same key on another path is another key', async () => {
+test('requests to two paths with the same Idempotency-Key are independent', async () => {
   for (const id of [targets.ideaId, targets.targetId]) {
     for (const action of [
       { line: `POST /api/v1/ideas/${id}/vote`, json: { value: 'up' } },
@@ -395,7 +395,7 @@ test('the same key on another path is another key', async () => {
   expect(await storedKeys()).toHaveLength(4);
 });
 
-test('a replay needs a valid token with a write grant', async () => {
+test('a repeated request gets a replay only if its token is valid and has a write grant', async () => {
   await send(create, 'a-key');
   await server.sql(`update api_token_boards set level = 'read' where token_id = $1`, [tokenId]);
   expect((await send(create, 'a-key')).key).toBe('insufficient_scope');
@@ -403,7 +403,7 @@ test('a replay needs a valid token with a write grant', async () => {
   expect((await send(create, 'a-key')).key).toBe('unauthorized');
 });
 
-test('without a key no answer is stored, and each request has its effect', async () => {
+test('without an Idempotency-Key no answer is stored, and each request takes effect', async () => {
   const ids = [
     await request(server, create.line, { token, json: create.json }),
     await request(server, create.line, { token, json: create.json }),
@@ -412,7 +412,7 @@ test('without a key no answer is stored, and each request has its effect', async
   expect(await storedKeys()).toEqual([]);
 });
 
-test('a key is ignored by methods other than POST', async () => {
+test('requests with a method other than POST ignore their Idempotency-Key', async () => {
   const removal = { line: `DELETE /api/v1/ideas/${targets.ideaId}/tags/${targets.assignedTagId}` };
   for (const key of ['a-key', 'a-key', 'not a key']) {
     for (const sent of [...reads.map(operation => requestOf(operation, targets)), removal]) {
@@ -423,7 +423,7 @@ test('a key is ignored by methods other than POST', async () => {
   expect(await storedKeys()).toEqual([]);
 });
 
-test('a replay works when the rate limit is exhausted', async () => {
+test('a repeated request gets a replay even when the rate limit of the token is exhausted', async () => {
   const limited = await startServerForTest({ clock: testClock(), environment: { RATE_LIMIT_WRITE: '2' } });
   const { token: writer } = await issueToken(limited, await createWorld(limited), 'write');
   const post = (key: string) =>
@@ -435,14 +435,14 @@ test('a replay works when the rate limit is exhausted', async () => {
   expect([replay.status, isReplayed(replay), replay.text]).toEqual([201, true, first.text]);
 });
 
-test('a repetition that arrives before the first answer gets a replay and takes one connection at a time', async () => {
+test('a repeated request that starts before the first answer gets a replay and uses one database connection at a time', async () => {
   let first: Answer | undefined;
   const { result: replay, statements } = await logStatements(() =>
     rawRequest(server, 'POST', '/api/v1/ideas', {
       token,
       body: JSON.stringify(create.json),
       headers: { 'content-type': 'application/json', 'idempotency-key': 'a-key' },
-      // It is charged before its body arrives. Meanwhile the other request is answered.
+      // This request counts against the rate limit before its body arrives. Meanwhile the other request is answered.
       beforeBody: async () => {
         await expect.poll(charged, { timeout: 10_000 }).toBe(1);
         first = await send(create, 'a-key');
@@ -451,7 +451,7 @@ test('a repetition that arrives before the first answer gets a replay and takes 
   );
   expect([isReplayed(replay), replay.text]).toEqual([true, first?.text]);
   expect(await charged()).toBe(1);
-  // If the refund needed a second connection during the transaction, it could wait forever.
+  // A refund during the transaction would need a second connection, for which it could wait forever.
   const texts = statements.map(({ text }) => text);
   const refund = texts.findIndex(text => text.startsWith('update "rate_limits" set "count" = "count" - 1'));
   expect(refund).toBeGreaterThan(texts.lastIndexOf('commit'));

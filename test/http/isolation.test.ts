@@ -12,14 +12,14 @@ let server: TestServer;
 let world: World;
 let token: string;
 let targets: Targets;
-/** Ideas and tags out of the token's reach: in another account, and on another board of its account. */
+/** Ideas and tags that the token cannot reach, in another account and on another board of the token's account. */
 let elsewhere: Record<string, Targets>;
 /** A second board of the account, which the first token does not grant. */
 let sibling: World;
 
 beforeAll(async () => {
   server = await startServer();
-  // All ids have the same length, so that answers have the same length.
+  // All ids have the same number of digits, so that answers with different ids have the same length.
   for (const table of ['ideas', 'tags']) await server.sql(`alter table ${table} alter column id restart with 100`);
   world = await createWorld(server);
   const { id: boardId, slug: boardSlug } = await createBoard(server, world.accountId);
@@ -30,7 +30,7 @@ beforeAll(async () => {
     'another account': await createTargets(server, stranger),
     'another board of the account': await createTargets(server, sibling),
   };
-  // The ideas have comments and votes, which an answer could leak.
+  // Each idea has comments and votes, so that the test notices an answer that leaks them.
   for (const [place, where] of [
     ['another account', stranger],
     ['another board of the account', sibling],
@@ -47,7 +47,7 @@ afterAll(() => server.close());
 /** Headers that differ between any two answers. */
 const changing = ['x-request-id', 'date', 'ratelimit', 'x-ratelimit-remaining', 'x-ratelimit-reset', 'keep-alive'];
 
-/** All that a client can compare: the status, the headers in their order, and the bytes of the body. */
+/** Returns everything that a client can compare: the status, the headers in their order, and the body. */
 function comparable({ status, headers, text }: Answer) {
   return { status, headers: [...headers].filter(([name]) => !changing.includes(name)), text };
 }
@@ -55,20 +55,23 @@ function comparable({ status, headers, text }: Answer) {
 const places = ['another account', 'another board of the account'];
 
 describe.each(boardOperations.filter(({ hasIdeaId }) => hasIdeaId))('$method $path', operation => {
-  test.each(places)('an idea of %s gets exactly the answer of a missing one, and nothing changes', async place => {
-    const there = elsewhere[place] as Targets;
-    const before = await snapshot(server);
-    const absent = requestOf(operation, targets, { id: missing });
-    const expected = comparable(await request(server, absent.line, { token, json: absent.json }));
-    expect(expected).toMatchObject({ status: 404, text: expect.stringContaining('"not_found"') });
-    for (const id of [there.ideaId, there.mergedId]) {
-      const { line, json } = requestOf(operation, targets, { id });
-      expect(comparable(await request(server, line, { token, json }))).toEqual(expected);
-    }
-    expect(await snapshot(server)).toEqual(before);
-  });
+  test.each(places)(
+    'a request for an idea of %s gets exactly the answer for a missing idea, and nothing changes',
+    async place => {
+      const there = elsewhere[place] as Targets;
+      const before = await snapshot(server);
+      const absent = requestOf(operation, targets, { id: missing });
+      const expected = comparable(await request(server, absent.line, { token, json: absent.json }));
+      expect(expected).toMatchObject({ status: 404, text: expect.stringContaining('"not_found"') });
+      for (const id of [there.ideaId, there.mergedId]) {
+        const { line, json } = requestOf(operation, targets, { id });
+        expect(comparable(await request(server, line, { token, json }))).toEqual(expected);
+      }
+      expect(await snapshot(server)).toEqual(before);
+    },
+  );
 
-  test('without moderate, a pending idea gets exactly the answer of a missing one', async () => {
+  test('a request for a pending idea by a token without moderate gets exactly the answer for a missing idea', async () => {
     const pendingId = await insertIdea(server, world, { moderationState: 'pending' });
     const writer = await issueToken(server, world, 'write');
     const before = await snapshot(server);
@@ -81,7 +84,7 @@ describe.each(boardOperations.filter(({ hasIdeaId }) => hasIdeaId))('$method $pa
   });
 });
 
-test.each(places)('a merge into an idea of %s gets exactly the answer of a merge into a missing one', async place => {
+test.each(places)('a merge into an idea of %s gets exactly the answer of a merge into a missing idea', async place => {
   const before = await snapshot(server);
   const into = (target_id: number) =>
     request(server, `POST /api/v1/ideas/${targets.ideaId}/merge`, { token, json: { target_id } });
@@ -92,7 +95,7 @@ test.each(places)('a merge into an idea of %s gets exactly the answer of a merge
   expect(await snapshot(server)).toEqual(before);
 });
 
-test.each(places)('a tag of %s gets exactly the answer of a missing one', async place => {
+test.each(places)('a request to add or remove a tag of %s gets exactly the answer for a missing tag', async place => {
   const before = await snapshot(server);
   const { tagId, assignedTagId } = elsewhere[place] as Targets;
   const add = (tag_id: number) =>
@@ -108,7 +111,7 @@ test.each(places)('a tag of %s gets exactly the answer of a missing one', async 
   expect(await snapshot(server)).toEqual(before);
 });
 
-test('a board without a grant gets exactly the answer of a missing one', async () => {
+test('a request for a board that the token does not grant gets exactly the answer for a missing board', async () => {
   const stranger = await createWorld(server);
   for (const operation of boardOperations) {
     const ask = async (slug: string) => {
@@ -121,7 +124,7 @@ test('a board without a grant gets exactly the answer of a missing one', async (
   }
 });
 
-test('lists and boards contain no data of another board', async () => {
+test('the list of ideas and the response for the board contain no data of another board', async () => {
   const moderator = { token };
   const { body: ideas } = await request(server, 'GET /api/v1/ideas?per_page=100', moderator);
   const foreign = Object.values(elsewhere).flatMap(({ ideaId, targetId, mergedId }) => [ideaId, targetId, mergedId]);
@@ -137,7 +140,7 @@ test('lists and boards contain no data of another board', async () => {
   expect(tagIds.sort()).toEqual([targets.tagId, targets.assignedTagId].sort());
 });
 
-test('a token with two boards reaches each only by its own slug', async () => {
+test('a token with two boards reaches the ideas of each board only with the slug of that board', async () => {
   const both = await issueToken(server, world, { [world.boardId]: 'moderate', [sibling.boardId]: 'moderate' });
   const there = elsewhere['another board of the account'] as Targets;
   const before = await snapshot(server);
@@ -154,7 +157,7 @@ test('a token with two boards reaches each only by its own slug', async () => {
 });
 
 describe.each(operations)('$method $path', operation => {
-  test('the operation does not work without a valid token', async () => {
+  test('the operation answers 401 without a valid token', async () => {
     const revoked = await issueToken(server, world, 'moderate');
     await server.sql('update api_tokens set revoked_at = now() where id = $1', [revoked.id]);
     const expired = await issueToken(server, world, 'moderate');
@@ -195,7 +198,7 @@ describe.each(operations)('$method $path', operation => {
     expect(await snapshot(server)).toEqual(before);
   });
 
-  test('without a token, the operation answers only that it needs one', async () => {
+  test('the answer without a token is the same for an existing, a missing and an invalid idea id', async () => {
     const answers = [missing, targets.ideaId, 'x'].map(async id => {
       const { line, json } = requestOf(operation, targets, { id });
       return comparable(await request(server, line, { json }));
@@ -206,7 +209,7 @@ describe.each(operations)('$method $path', operation => {
 });
 
 describe.each(boardOperations.filter(({ grant }) => grant !== 'read'))('$method $path', operation => {
-  test(`the operation does not work with a lower grant than ${operation.grant}`, async () => {
+  test(`the operation answers 403 to a token with a lower grant than ${operation.grant}`, async () => {
     const { line, json } = requestOf(operation, targets);
     const lower = operation.grant === 'moderate' ? (['read', 'write'] as const) : (['read'] as const);
     const tokens = await Promise.all(lower.map(grant => issueToken(server, world, grant)));
@@ -219,7 +222,7 @@ describe.each(boardOperations.filter(({ grant }) => grant !== 'read'))('$method 
   });
 });
 
-test('the approval queue needs the moderate grant', async () => {
+test('a token without the moderate grant gets 403 for the approval queue', async () => {
   for (const grant of ['read', 'write'] as const) {
     const { token: low } = await issueToken(server, world, grant);
     const answer = await request(server, 'GET /api/v1/ideas?moderation_state=pending', { token: low });
@@ -227,7 +230,7 @@ test('the approval queue needs the moderate grant', async () => {
   }
 });
 
-test('each operation works with the lowest grant that it requires', async () => {
+test('each operation works for a token with exactly the grant that the operation requires', async () => {
   for (const operation of boardOperations) {
     const fresh = await createTargets(server, world);
     const { token: just } = await issueToken(server, world, operation.grant ?? 'read');
@@ -239,7 +242,7 @@ test('each operation works with the lowest grant that it requires', async () => 
   }
 });
 
-test('a tag cannot be assigned to an idea of another board, even if the boards have equal names', async () => {
+test('a tag cannot be assigned to an idea of another board, even if that board has a tag with the same name', async () => {
   const name = 'The same name';
   await createTag(server, world.accountId, world.boardId, name);
   const there = await createTag(server, sibling.accountId, sibling.boardId, name);

@@ -6,7 +6,7 @@ import { type Answer, type RequestOptions, request } from '../helpers/request.ts
 import { startServer, type TestServer } from '../helpers/server.ts';
 
 const start = '2026-03-14T09:26:15.000Z';
-/** The seconds until the end of the minute and of the hour. */
+/** The seconds from `start` to the end of its minute, when reads reset, and of its hour, when writes reset. */
 const readReset = 45;
 const writeReset = 33 * 60 + 45;
 
@@ -33,7 +33,7 @@ beforeEach(async () => {
 });
 afterAll(() => server.close());
 
-/** Starts another server on the same database, as a replica or with another setting. */
+/** Starts another server on the same database, as a replica or with different settings. */
 async function startReplica(environment: Record<string, string> = {}): Promise<TestServer> {
   const replica = await startServer({
     clock,
@@ -90,7 +90,7 @@ describe('the rate limits of a token', () => {
       [200, 120],
       [429, 380],
     ]);
-    // Each successful request got a different remainder.
+    // Each successful request got a different number of remaining requests.
     const remainders = statuses.get(200)?.map(({ headers }) => Number(headers.get('x-ratelimit-remaining')));
     expect(remainders?.sort((a, b) => a - b)).toEqual([...Array(120).keys()]);
     for (const answer of statuses.get(429) ?? []) {
@@ -109,7 +109,7 @@ describe('the rate limits of a token', () => {
     expect(await server.sql(`select from ideas where title like 'Parallel%'`)).toHaveLength(20);
   });
 
-  test('each token has its own limit', async () => {
+  test('each token has its own rate limit', async () => {
     await setCount('apitoken:read', 120);
     expect((await read()).status).toBe(429);
     const other = await issueToken(server, world, 'read');
@@ -117,7 +117,7 @@ describe('the rate limits of a token', () => {
     expect(limitHeaders(answer)).toEqual(expected('apitoken:read', 119, readReset));
   });
 
-  test('reads and writes have separate limits', async () => {
+  test('the reads and the writes of a token have separate rate limits', async () => {
     await setCount('apitoken:read', 120);
     expect((await read()).status).toBe(429);
     expect(limitHeaders(await vote())).toEqual(expected('apitoken:write', 19, writeReset));
@@ -127,7 +127,7 @@ describe('the rate limits of a token', () => {
     expect(limitHeaders(await read())).toEqual(expected('apitoken:read', 119, readReset));
   });
 
-  test('all reads share one limit, and all writes another, on all boards', async () => {
+  test('all reads of a token on all boards share one rate limit, and all its writes share another', async () => {
     for (const line of ['board', 'ideas', `ideas/${ideaId}`, `ideas/${ideaId}/comments`]) {
       await request(server, `GET /api/v1/${line}`, { token });
     }
@@ -138,7 +138,7 @@ describe('the rate limits of a token', () => {
     expect(await countOf(`apitoken:write:${tokenId}`)).toBe(2);
   });
 
-  test('the read limit resets with each minute, to the millisecond', async () => {
+  test('the read limit of a token resets exactly at the start of each minute', async () => {
     clock.set('2026-03-14T09:26:00.000Z');
     expect(limitHeaders(await read())).toEqual(expected('apitoken:read', 119, 60));
     clock.set('2026-03-14T09:26:00.001Z');
@@ -152,7 +152,7 @@ describe('the rate limits of a token', () => {
     expect(limitHeaders(await read())).toEqual(expected('apitoken:read', 119, 60));
   });
 
-  test('the write limit resets with each hour', async () => {
+  test('the write limit of a token resets at the start of each hour', async () => {
     await setCount('apitoken:write', 20);
     clock.set('2026-03-14T09:59:59.999Z');
     expect(limitHeaders(await vote())).toEqual(expected('apitoken:write', 0, 1, 1));
@@ -160,7 +160,7 @@ describe('the rate limits of a token', () => {
     expect(limitHeaders(await vote())).toEqual(expected('apitoken:write', 19, 3600));
   });
 
-  test('a replica with a slow clock does not reset a limit', async () => {
+  test('a replica whose clock is slow does not reset a rate limit', async () => {
     clock.set('2026-03-14T09:27:00.000Z');
     await read();
     clock.set('2026-03-14T09:26:59.000Z');
@@ -168,14 +168,14 @@ describe('the rate limits of a token', () => {
     expect(await countOf(`apitoken:read:${tokenId}`)).toBe(2);
   });
 
-  test('replicas on one database share the limits', async () => {
+  test('replicas on one database share the rate limits of a token', async () => {
     const replica = await startReplica();
     const answers = await Promise.all([...Array(200)].map((_, n) => read(n % 2 ? server : replica)));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(120);
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(80);
   });
 
-  test('the settings define the limits, and 0 allows no request', async () => {
+  test('the settings define the rate limits, and the value 0 allows no request', async () => {
     const strict = await startReplica({ RATE_LIMIT_READ: '2', RATE_LIMIT_WRITE: '0' });
     expect((await vote(strict)).status).toBe(429);
     expect([(await read(strict)).status, (await read(strict)).status, (await read(strict)).status]).toEqual([
@@ -198,7 +198,7 @@ describe('a request is charged', () => {
     ['403 for a board', 'GET /api/v1/board?board=other', 403],
     ['404 for an invalid id', 'GET /api/v1/ideas/first', 404],
     ['an answer without a body', 'HEAD /api/v1/board', 200],
-  ])('a read is charged even if it gets %s', async (_, line, status) => {
+  ])('a read counts against the rate limit even if its answer is %s', async (_, line, status) => {
     let answer: Answer | undefined;
     const count = await charged('apitoken:read', async () => {
       answer = await request(server, line, { token });
@@ -213,17 +213,20 @@ describe('a request is charged', () => {
     ['415 for the content type', { raw: 'up', headers: { 'content-type': 'text/plain' } }, 415],
     ['413 for a large body', { json: { value: 'x'.repeat(70_000) } }, 413],
     ['422 for an invalid field', { json: { value: 'sideways' } }, 422],
-  ] as [string, RequestOptions, number][])('a write is charged even if it gets %s', async (_, options, status) => {
-    let answer: Answer | undefined;
-    const count = await charged('apitoken:write', async () => {
-      answer = await request(server, `POST /api/v1/ideas/${ideaId}/vote`, { token, ...options });
-    });
-    expect(count).toBe(1);
-    expect(answer?.status).toBe(status);
-    expect(limitHeaders(answer as Answer)).toEqual(expected('apitoken:write', 19, writeReset));
-  });
+  ] as [string, RequestOptions, number][])(
+    'a write counts against the rate limit even if its answer is %s',
+    async (_, options, status) => {
+      let answer: Answer | undefined;
+      const count = await charged('apitoken:write', async () => {
+        answer = await request(server, `POST /api/v1/ideas/${ideaId}/vote`, { token, ...options });
+      });
+      expect(count).toBe(1);
+      expect(answer?.status).toBe(status);
+      expect(limitHeaders(answer as Answer)).toEqual(expected('apitoken:write', 19, writeReset));
+    },
+  );
 
-  test('a request with the answer 423 is charged', async () => {
+  test('a request with the answer 423 counts against the rate limit', async () => {
     await server.sql('update boards set is_frozen = true where id = $1', [world.boardId]);
     let answer: Answer | undefined;
     const count = await charged('apitoken:write', async () => {
@@ -233,12 +236,12 @@ describe('a request is charged', () => {
     await server.sql('update boards set is_frozen = false where id = $1', [world.boardId]);
   });
 
-  test('a request with the answer 429 is charged', async () => {
+  test('a request with the answer 429 counts against the rate limit', async () => {
     await setCount('apitoken:read', 120);
     expect(await charged('apitoken:read', () => read())).toBe(1);
   });
 
-  test('a request with the answer 304 is not charged, as its headers show', async () => {
+  test('a request with the answer 304 does not count against the rate limit, and the rate limit headers show this', async () => {
     const first = await read();
     const headers = { 'if-none-match': first.headers.get('etag') ?? '' };
     let answer: Answer | undefined;
@@ -251,16 +254,16 @@ describe('a request is charged', () => {
     expect(limitHeaders(answer as Answer)).toEqual(expected('apitoken:read', 119, readReset));
   });
 
-  test('a 304 for the last allowed request is not charged, and the count never gets negative', async () => {
+  test('a 304 to the last allowed request does not count against the rate limit, and the counter never gets negative', async () => {
     const headers = { 'if-none-match': (await read()).headers.get('etag') ?? '' };
     await setCount('apitoken:read', 119);
     for (let n = 0; n < 3; n++) expect((await read(server, { headers })).status).toBe(304);
     expect((await read()).status).toBe(200);
-    // The limit is exhausted.
+    // The rate limit is exhausted.
     expect((await read(server, { headers })).status).toBe(429);
   });
 
-  test('an idempotent replay is not charged, as its headers show', async () => {
+  test('an idempotent replay does not count against the rate limit, and its rate limit headers show this', async () => {
     const headers = { 'idempotency-key': 'once' };
     expect(limitHeaders(await vote(server, { headers }))).toEqual(expected('apitoken:write', 19, writeReset));
     let answer: Answer | undefined;
@@ -275,7 +278,7 @@ describe('a request is charged', () => {
     expect((await vote(server, { headers })).status).toBe(200);
   });
 
-  test('reading the token is not charged and shows both limits, also when they are exhausted', async () => {
+  test('GET /api/v1/token does not count against the rate limits and shows both of them, also when they are exhausted', async () => {
     const self = () => request(server, 'GET /api/v1/token', { token });
     const state = (bucket: Bucket, remaining: number, reset: number) => ({
       limit: buckets[bucket].limit,
@@ -301,7 +304,7 @@ describe('a request is charged', () => {
     expect(empty.status).toBe(200);
     expect(empty.body.buckets).toMatchObject({ 'apitoken:read': { remaining: 0 }, 'apitoken:write': { remaining: 0 } });
     expect(await countOf(`apitoken:read:${tokenId}`)).toBe(500);
-    // The last window does not count any more.
+    // The requests of the previous rate limit window do not count any more.
     clock.set('2026-03-14T09:27:00.000Z');
     expect((await self()).body.buckets['apitoken:read']).toEqual(state('apitoken:read', 120, 60));
   });
@@ -330,12 +333,12 @@ describe('the limit of an address', () => {
     [`GET /api/v1/ideas/${'1'.repeat(200)}`, 404],
   ];
 
-  test.each(guarded)('guards %s', async (line, status) => {
+  test.each(guarded)('the rate limit of an address applies to %s', async (line, status) => {
     for (let n = 0; n < 3; n++) expect((await request(strict, line)).status).toBe(status);
     const refused = await request(strict, line);
     expect(refused.status).toBe(429);
     const isJson = refused.headers.get('content-type')?.startsWith('application/json');
-    // The documentation is a page, and its refusal is one too.
+    // The documentation is a page for people, so its 429 is a page too.
     expect(isJson).toBe(line !== 'GET /docs/');
     if (isJson && !line.startsWith('HEAD')) expect(refused.key).toBe('rate_limited');
     expect(limitHeaders(refused)).toEqual({
@@ -349,28 +352,28 @@ describe('the limit of an address', () => {
     expect(await countOf('ip:127.0.0.1')).toBe(4);
   });
 
-  test('the limit of an address applies to valid tokens, and then their own limits are not charged', async () => {
+  test('a request that exceeds the limit of its address does not count against the rate limit of its valid token', async () => {
     for (let n = 0; n < 3; n++) expect((await read(strict)).status).toBe(200);
     expect(await countOf(`apitoken:read:${tokenId}`)).toBe(3);
     expect(await read(strict)).toMatchObject({ status: 429, key: 'rate_limited' });
     expect(await vote(strict)).toMatchObject({ status: 429, key: 'rate_limited' });
   });
 
-  test('/health does not count against the limit of an address', async () => {
+  test('GET /health does not count against the rate limit of an address', async () => {
     for (let n = 0; n < 10; n++) expect((await request(strict, 'GET /health')).status).toBe(200);
     expect(await countOf('ip:127.0.0.1')).toBe(0);
     for (let n = 0; n < 4; n++) await request(strict, 'GET /nothing');
     expect((await request(strict, 'GET /health')).status).toBe(200);
   });
 
-  test('all paths share the limit of an address, which resets with each minute', async () => {
+  test('all paths share the rate limit of an address, and the limit resets at the start of each minute', async () => {
     for (const line of ['GET /nothing', 'GET /api/v1/board', 'GET /ready']) await request(strict, line);
     expect((await request(strict, 'GET /api/v1/openapi.json')).status).toBe(429);
     clock.set('2026-03-14T09:27:00.000Z');
     expect((await request(strict, 'GET /api/v1/openapi.json')).status).toBe(200);
   });
 
-  test('exactly as many parallel requests of an address succeed as its limit allows', async () => {
+  test('the number of parallel requests of an address that succeed is exactly the rate limit of the address', async () => {
     const answers = await Promise.all([...Array(50)].map(() => request(strict, 'GET /nothing')));
     expect(answers.filter(({ status }) => status === 404)).toHaveLength(3);
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(47);
@@ -378,7 +381,7 @@ describe('the limit of an address', () => {
 
   const from = (address: string) => ({ headers: { 'x-forwarded-for': address } });
 
-  test('X-Forwarded-For is ignored by default', async () => {
+  test('the rate limit of an address ignores X-Forwarded-For by default', async () => {
     for (const address of ['203.0.113.1', '203.0.113.2', '203.0.113.3']) {
       expect((await request(strict, 'GET /nothing', from(address))).status).toBe(404);
     }
@@ -386,13 +389,13 @@ describe('the limit of an address', () => {
     expect(await keysOfAddresses()).toEqual(['ip:127.0.0.1']);
   });
 
-  test('X-Forwarded-For from an address outside the trusted proxies is ignored', async () => {
+  test('the rate limit of an address ignores X-Forwarded-For if the sender is not a trusted proxy', async () => {
     const server = await startReplica({ RATE_LIMIT_IP: '3', TRUST_PROXY: '10.0.0.0/8, 192.0.2.1' });
     await request(server, 'GET /nothing', from('203.0.113.1'));
     expect(await keysOfAddresses()).toEqual(['ip:127.0.0.1']);
   });
 
-  test('behind trusted proxies, the nearest address that is not a proxy counts', async () => {
+  test('behind trusted proxies, the rate limit counts the last address in X-Forwarded-For that is not a proxy', async () => {
     const proxied = await startReplica({ RATE_LIMIT_IP: '1', TRUST_PROXY: '127.0.0.1,10.0.0.0/8' });
     for (const address of ['203.0.113.1', '203.0.113.2', 'made-up, 203.0.113.3, 10.0.0.7']) {
       expect((await request(proxied, 'GET /nothing', from(address))).status).toBe(404);
@@ -401,7 +404,7 @@ describe('the limit of an address', () => {
     expect(await keysOfAddresses()).toEqual(['ip:203.0.113.1', 'ip:203.0.113.2', 'ip:203.0.113.3']);
   });
 
-  test('an IPv6 /64 counts as one address, and a mapped IPv4 address as IPv4', async () => {
+  test('the rate limit counts an IPv6 /64 network as one address, and an IPv4-mapped IPv6 address as the IPv4 address', async () => {
     const proxied = await startReplica({ TRUST_PROXY: 'true' });
     const counted = async (...addresses: string[]) => {
       await forget();
@@ -422,7 +425,7 @@ async function keysOfAddresses(): Promise<string[]> {
   return rows.map(({ key }) => key);
 }
 
-test('counters have keys of the form <bucket>:<identity> and expire with their window', async () => {
+test('rate limit counters have keys with the format <bucket>:<identity> and expire at the end of their rate limit window', async () => {
   await read();
   await vote();
   const rows = await server.sql<{ key: string }>(

@@ -14,14 +14,14 @@ beforeAll(async () => {
   allowed = new Map();
   for (const { url, method, config } of routes) {
     if (config?.allow !== undefined) continue;
-    // A plugin serves the documentation there.
+    // The plugin for the documentation registers this path under /docs.
     if (url === '/') continue;
     allowed.set(url, [...(allowed.get(url) ?? []), ...[method].flat()]);
   }
 });
 afterAll(() => server.close());
 
-/** CONNECT has no path. */
+/** CONNECT is left out, because a CONNECT request has no path. */
 const methods = METHODS.filter(method => method !== 'CONNECT');
 
 test('every unsupported method that Node parses gets 405 and Allow on every path', async () => {
@@ -29,7 +29,7 @@ test('every unsupported method that Node parses gets 405 and Allow on every path
   expect(allowed.size).toBeGreaterThan(50);
   for (const [url, own] of allowed) {
     const path = url.replace(/:\w+/g, '1').replace('*', 'x');
-    // Each method is sent to some path. Each path gets one method that Fastify routes and one that it does not.
+    // Paths of ideas get every method. Each other path gets three, which keeps the test fast.
     const tried = url.startsWith('/api/v1/ideas') ? methods : ['PROPFIND', 'TRACE', 'LOCK'];
     for (const method of tried) {
       if (own.includes(method)) continue;
@@ -42,7 +42,7 @@ test('every unsupported method that Node parses gets 405 and Allow on every path
   }
 });
 
-test('every method gets 404 on an unknown path', async () => {
+test('a request with any method to an unknown path gets 404', async () => {
   for (const path of ['/no/such/path', '/api/v1/nothing', '/api/v1/ideas/%zz', '/admin/nothing', '/oauth/nothing']) {
     for (const method of methods) {
       const answer = await rawRequest(server, method, path);
@@ -52,7 +52,7 @@ test('every method gets 404 on an unknown path', async () => {
   }
 });
 
-test('a method that Fastify does not route counts against the limit of its address', async () => {
+test('a request with a method that Fastify cannot route counts against the rate limit of its address', async () => {
   await server.sql('delete from rate_limits');
   await rawRequest(server, 'PROPFIND', '/api/v1/board');
   await rawRequest(server, 'MKCOL', '/no/such/path');

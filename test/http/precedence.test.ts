@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** A valid request, with a way to cause each error. */
+/** A valid request and its data. Each condition changes them to cause its error. */
 interface Scene {
   world: World;
   issuerId: number;
@@ -55,7 +55,7 @@ async function exhaust(key: string, count: number, windowMs: number) {
 }
 
 interface Condition {
-  /** The position in the order. Of two errors, the answer is the one with the lower rank. */
+  /** The position in the order of the checks. If two errors apply, the answer is the error with the lower rank. */
   rank: number;
   name: string;
   status: number;
@@ -63,7 +63,7 @@ interface Condition {
   hold(scene: Scene): unknown;
 }
 
-/** The order of the errors. Errors with the same rank exclude each other or have the same key. */
+/** The conditions in the order of the checks. Conditions with the same rank exclude each other or have the same key. */
 const conditions: Condition[] = [
   {
     rank: 1,
@@ -227,7 +227,7 @@ const conditions: Condition[] = [
   },
 ];
 
-/** Only one of these can hold, because each sets the body. */
+/** Each of these conditions sets the body of the request, so no two of them can be combined. */
 const ofTheBody = new Set([
   'the body is too large',
   'the body is not JSON',
@@ -248,7 +248,7 @@ async function outcomeOf(...held: Condition[]) {
   return { status, key, left: idea?.key };
 }
 
-test('the valid request gets 200 and has its effect', async () => {
+test('a request without any error gets 200 and takes effect', async () => {
   expect(await outcomeOf()).toEqual({ status: 200, key: undefined, left: 'planned' });
 });
 
@@ -273,7 +273,7 @@ describe.each(conditions)('when $name', condition => {
 });
 
 describe('the order in other operations', () => {
-  test('an invalid query is reported before a missing idea', async () => {
+  test('a request with an invalid query for a missing idea gets the error for the query', async () => {
     const scene = await arrange();
     const { token } = scene;
     for (const line of ['GET /api/v1/ideas/999999999?x=1', 'GET /api/v1/ideas/999999999/comments?page=0']) {
@@ -281,21 +281,21 @@ describe('the order in other operations', () => {
     }
   });
 
-  test('an unreadable body is reported before an invalid query', async () => {
+  test('a request with an unreadable body and an invalid query gets the error for the body', async () => {
     const scene = await arrange();
     expect(await send({ ...scene, query: '?x=1', body: '{' })).toMatchObject({ status: 400, key: 'malformed_json' });
     const text = { 'content-type': 'text/plain' };
     expect(await send({ ...scene, query: '?x=1', headers: text })).toMatchObject({ status: 415 });
   });
 
-  test('a missing grant for a query parameter is reported before an invalid value of the parameter', async () => {
+  test('a query parameter that lacks its grant and has an invalid value gets the error for the grant', async () => {
     const { world } = await arrange();
     const { token } = await issueToken(server, world, 'read');
     const answer = await request(server, 'GET /api/v1/ideas?moderation_state=none', { token });
     expect(answer).toMatchObject({ status: 403, key: 'insufficient_scope' });
   });
 
-  test('a vote reports the missing idea, then the frozen board, then the window, then the status', async () => {
+  test('a vote checks first for a missing idea, then for a frozen board, then for the voting window, then for the status', async () => {
     const { world, token, ideaId } = await arrange();
     const vote = async (id: unknown) =>
       (await request(server, `POST /api/v1/ideas/${id}/vote`, { token, json: { value: 'up' } })).key;
@@ -314,7 +314,7 @@ describe('the order in other operations', () => {
     expect(await vote(ideaId)).toBeUndefined();
   });
 
-  test('a comment reports the frozen board, then the status, then the state of the idea, then the previous comment', async () => {
+  test('a comment checks first for a frozen board, then the status, then the state of the idea, then the previous comment', async () => {
     const { world, token, ideaId } = await arrange();
     const comment = async () =>
       (await request(server, `POST /api/v1/ideas/${ideaId}/comments`, { token, json: { body: 'A comment.' } })).key;
@@ -331,7 +331,7 @@ describe('the order in other operations', () => {
     expect(await comment()).toBe('consecutive_comment');
   });
 
-  test('a merge reports the frozen board before the merge into itself', async () => {
+  test('a merge of an idea into itself on a frozen board gets the error for the frozen board', async () => {
     const { world, token, ideaId } = await arrange();
     const merge = async () =>
       (await request(server, `POST /api/v1/ideas/${ideaId}/merge`, { token, json: { target_id: ideaId } })).key;
@@ -341,7 +341,7 @@ describe('the order in other operations', () => {
     expect(await merge()).toBe('merge_into_self');
   });
 
-  test('a new idea reports the frozen board before its window', async () => {
+  test('a new idea on a frozen board with a closed submission window gets the error for the frozen board', async () => {
     const { world, token } = await arrange();
     const create = async () =>
       (await request(server, 'POST /api/v1/ideas', { token, json: { title: 'A', body: 'B' } })).key;

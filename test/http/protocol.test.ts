@@ -51,7 +51,7 @@ function sendKind([line, , kind]: (typeof everyKind)[number], headers: Record<st
 
 describe('X-Request-Id', () => {
   test.each(everyKind)(
-    'the answer to %s with %d has a request id: a new one, or the valid one of the client',
+    'the answer to %s with status %d has the valid request id of the client, or a new request id',
     async (...kind) => {
       const [, status] = kind;
       const made = await sendKind(kind);
@@ -70,12 +70,12 @@ describe('X-Request-Id', () => {
     ['a path', 'a/b'],
     ['not ASCII', 'caf\u00e9'],
     ['empty', ''],
-  ])('a request id that is %s is replaced', async (_, id) => {
+  ])('a request id of the client that is invalid (%s) is replaced by a new one', async (_, id) => {
     const answer = await request(server, 'GET /api/v1/board', { token, headers: { 'x-request-id': id } });
     expect(answer.headers.get('x-request-id')).toMatch(uuid);
   });
 
-  test('a request id of 128 characters is kept and logged', async () => {
+  test('a request id of the client with 128 characters is kept and logged', async () => {
     const id = 'a'.repeat(128);
     const answer = await request(server, 'GET /api/v1/board', { token, headers: { 'x-request-id': id } });
     expect(answer.headers.get('x-request-id')).toBe(id);
@@ -103,7 +103,7 @@ function requestLines(of: TestServer = server): LogLine[] {
 describe('HEAD', () => {
   const gets = Object.values(contract).filter(({ method }) => method === 'GET');
 
-  test.each(gets)('HEAD $path gets the same answer as GET without the body', async route => {
+  test.each(gets)('HEAD $path gets the same answer as GET $path but without the body', async route => {
     const path = route.path.replace(':id', String(ideaId));
     const options = (route.metadata as RouteMetadata).auth === 'none' ? {} : { token };
     const get = await request(server, `GET ${path}`, options);
@@ -113,13 +113,13 @@ describe('HEAD', () => {
     expect(get.text).not.toBe('');
     const names = ['content-type', 'etag', 'cache-control', 'ratelimit-policy', 'x-ratelimit-limit'];
     for (const name of names) expect([name, head.headers.get(name)]).toEqual([name, get.headers.get(name)]);
-    // The length of the token's body depends on the remaining requests.
+    // The body of GET /api/v1/token contains the number of remaining requests, so its length varies.
     if (route.path !== '/api/v1/token') {
       expect(head.headers.get('content-length')).toBe(get.headers.get('content-length'));
     }
   });
 
-  test('HEAD without the needed grant is refused like GET', async () => {
+  test('a HEAD request without the needed grant is refused with the status of the GET request', async () => {
     for (const [line, options, status] of [
       ['HEAD /api/v1/board', {}, 401],
       ['HEAD /api/v1/ideas/999999999', { token }, 404],
@@ -135,7 +135,7 @@ describe('HEAD', () => {
 describe('another method', () => {
   const paths = [...new Set(Object.values(contract).map(({ path }) => path))];
 
-  test.each(paths)('an unsupported method on %s gets 405 and Allow', async path => {
+  test.each(paths)('a request to %s with an unsupported method gets 405 and an Allow header', async path => {
     const allowed = Object.values(contract)
       .filter(route => route.path === path)
       .flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
@@ -149,13 +149,13 @@ describe('another method', () => {
     }
   });
 
-  test('an unsupported method on the OpenAPI document gets 405', async () => {
+  test('a request for the OpenAPI document with an unsupported method gets 405', async () => {
     const answer = await request(server, 'POST /api/v1/openapi.json');
     expect(answer).toMatchObject({ status: 405, key: 'method_not_allowed' });
     expect(answer.headers.get('allow')).toBe('GET, HEAD');
   });
 
-  test('any method on an unknown path gets 404', async () => {
+  test('a request with any method to an unknown path gets 404', async () => {
     for (const method of ['GET', 'POST', 'DELETE', 'OPTIONS', 'TRACE']) {
       const answer = await rawRequest(server, method, '/api/v1/nothing', { token });
       expect([method, answer.status, answer.key]).toEqual([method, 404, 'not_found']);
@@ -191,7 +191,7 @@ describe('a path', () => {
     '/api/v1/ideas/..%2f..%2fhealth',
     `/api/v1/ideas/${'9'.repeat(101)}`,
     `/${'a'.repeat(5000)}`,
-  ])('the invalid path %s gets 404', async path => {
+  ])('a request to the invalid path %s gets 404', async path => {
     const answer = await rawRequest(server, 'GET', path, { token });
     expect(answer).toMatchObject({ status: 404, key: 'not_found' });
     expect(answer.headers.get('cache-control')).toBe('no-store');
@@ -212,7 +212,7 @@ describe('a path', () => {
     '9223372036854775807',
     '9223372036854775808',
     '99999999999999999999999999',
-  ])('a path with the invalid id %s gets 404', async id => {
+  ])('a request to a path with the invalid id %s gets 404', async id => {
     for (const line of [`GET /api/v1/ideas/${id}`, `GET /api/v1/ideas/${id}/comments`]) {
       expect(await request(server, line, { token })).toMatchObject({ status: 404, key: 'not_found' });
     }
@@ -222,7 +222,7 @@ describe('a path', () => {
 });
 
 describe('the caching headers', () => {
-  test('the client may cache a read, every cache the OpenAPI document, and none anything else', async () => {
+  test('Cache-Control lets the client cache reads and every cache the OpenAPI document, and forbids caching all other answers', async () => {
     const kept: Record<string, string> = {
       'GET /api/v1/board 200': 'private, no-cache',
       'GET /api/v1/openapi.json 200': 'public, max-age=300',
@@ -236,7 +236,7 @@ describe('the caching headers', () => {
     }
   });
 
-  test('only reads of a board have a weak ETag', async () => {
+  test('answers to reads of a board have a weak ETag, and no other answers have an ETag', async () => {
     for (const operation of operations) {
       const sent = requestOf(operation, await createTargets(server, world));
       const { status, headers } = await request(server, sent.line, { token, json: sent.json });
@@ -263,7 +263,7 @@ describe('If-None-Match', () => {
     expect(answer.headers.get('cache-control')).toBe('private, no-cache');
   };
 
-  test('a read with the current tag gets 304, whether the tag is weak, strong or in a list', async () => {
+  test('a read with the current ETag gets 304, whether the ETag is weak, strong or in a list', async () => {
     const tag = await currentTag();
     const strong = tag.replace('W/', '');
     for (const value of [tag, strong, `"other", ${tag}`, `${tag},"other"`, `W/"a" , ${strong} , "b"`]) {
@@ -272,7 +272,7 @@ describe('If-None-Match', () => {
     }
   });
 
-  test('a read with another tag gets 200 and the body', async () => {
+  test('a read with an ETag that is not the current one gets 200', async () => {
     const tag = await currentTag();
     const opaque = tag.slice(3, -1);
     for (const value of [
@@ -291,7 +291,7 @@ describe('If-None-Match', () => {
     }
   });
 
-  test('the ETag changes exactly when the answer changes', async () => {
+  test('the ETag of an idea changes when the answer changes, and returns when the old answer returns', async () => {
     const before = await currentTag();
     expect(await currentTag()).toBe(before);
     await request(server, `POST ${path()}/vote`, { token, json: { value: 'up' } });
@@ -302,7 +302,7 @@ describe('If-None-Match', () => {
     expectNotModified(await get(before), before);
   });
 
-  test('two tokens with different answers get different ETags', async () => {
+  test('two tokens that get different answers from one read also get different ETags', async () => {
     await request(server, `POST ${path()}/vote`, { token, json: { value: 'up' } });
     const mine = await currentTag();
     const other = await issueToken(server, world, 'read');
@@ -310,7 +310,7 @@ describe('If-None-Match', () => {
     expect(theirs.headers.get('etag')).not.toBe(mine);
   });
 
-  test('If-None-Match never affects refusals and writes', async () => {
+  test('refused requests and writes ignore If-None-Match', async () => {
     const headers = { 'if-none-match': '*' };
     expect((await request(server, `GET ${path()}`, { headers })).status).toBe(401);
     expect((await request(server, 'GET /api/v1/ideas/999999999', { token, headers })).status).toBe(404);
@@ -320,7 +320,7 @@ describe('If-None-Match', () => {
 });
 
 describe('a failure of the server', () => {
-  test('the answer to an internal error has only its key, and the log has its stack without values, tokens and addresses', async () => {
+  test('an internal error is answered with only its key, and its stack is logged without values, tokens and addresses', async () => {
     const broken = await startServerForTest();
     const there = await createWorld(broken);
     const { token: own } = await issueToken(broken, there, 'moderate');
@@ -360,7 +360,7 @@ describe('a failure of the server', () => {
 });
 
 describe('the log', () => {
-  test('the log has one line for each request, with its path and status and without its query', async () => {
+  test('the log has one line for each request, with the path and the status but without the query string', async () => {
     server.logLines.length = 0;
     await request(server, 'GET /api/v1/ideas?q=secret-words', { token });
     await request(server, 'GET /api/v1/ideas/%zz?q=secret-words');
@@ -374,7 +374,7 @@ describe('the log', () => {
     expect(server.logLines.join('')).not.toContain('secret-words');
   });
 
-  test('the log never contains a token, wherever the request had it', async () => {
+  test('the log never contains the token of a request, in whichever part of the request the token is sent', async () => {
     const debug = await startServerForTest({ environment: { LOG_LEVEL: 'trace' } });
     const there = await createWorld(debug);
     const { token: own } = await issueToken(debug, there, 'write');

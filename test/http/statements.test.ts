@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** The first request in a minute also stores the last use of its token. Here it is stored already. */
+/** Sets the last use of all tokens to a future time. Otherwise the first request in a minute would also update it. */
 const forgoNotes = () => server.sql(`update api_tokens set last_used_at = now() + interval '1 day'`);
 
 const isControl = ({ text }: LoggedStatement) =>
@@ -30,7 +30,7 @@ const isWriting = ({ text }: LoggedStatement) =>
     text.replaceAll(/for (no key )?update/gi, ''),
   );
 
-/** The statements of one request: its authentication, its work, and its transactions. */
+/** Returns the SQL statements of one request, separated into authentication, work, and control of transactions. */
 async function statementsOf(line: string, json?: unknown, headers: Record<string, string> = {}) {
   const { result, statements } = await logStatements(() => request(server, line, { token, json, headers }));
   const work = statements.filter(one => !isControl(one) && !isAuthentication(one));
@@ -58,7 +58,7 @@ function expectOneTransaction({ statements, control }: { statements: LoggedState
 }
 
 describe.each(writes.filter(({ id }) => id !== 'voteIdea'))('$method $path', operation => {
-  test('a write is one transaction of at most five statements beyond authentication', async () => {
+  test('a write needs one transaction and at most five SQL statements besides authentication', async () => {
     const { line, json } = requestOf(operation, await createTargets(server, world));
     const log = await statementsOf(line, json);
     expect(log.status).toBeLessThan(300);
@@ -69,7 +69,7 @@ describe.each(writes.filter(({ id }) => id !== 'voteIdea'))('$method $path', ope
   });
 });
 
-test('a vote is one statement beyond authentication, without an explicit transaction', async () => {
+test('a vote needs one SQL statement besides authentication and no explicit transaction', async () => {
   const line = `POST /api/v1/ideas/${targets.ideaId}/vote`;
   for (const value of ['up', 'up', 'down', 'none']) {
     const log = await statementsOf(line, { value });
@@ -79,7 +79,7 @@ test('a vote is one statement beyond authentication, without an explicit transac
 });
 
 describe.each(posts)('$method $path with an Idempotency-Key', operation => {
-  test('an Idempotency-Key is stored in the transaction of its change', async () => {
+  test('an Idempotency-Key is stored in the same transaction as the change that its request makes', async () => {
     const { line, json } = requestOf(operation, await createTargets(server, world));
     const headers = { 'idempotency-key': `statements-${operation.id}` };
     const plain = operation.id === 'voteIdea' ? 1 : 5;
@@ -89,7 +89,7 @@ describe.each(posts)('$method $path with an Idempotency-Key', operation => {
     expect(log.texts.at(-1)).toContain('insert into "idempotency_keys"');
     expectOneTransaction(log);
 
-    // A replay only reads the rate limit, which it does not charge.
+    // A replay reads the rate limit for its headers but does not count against it.
     const replay = await statementsOf(line, json, headers);
     expect([replay.status, replay.authentications, replay.control]).toEqual([log.status, 1, []]);
     expect(replay.texts).toEqual([expect.stringMatching(/^select "key", "count" from "rate_limits"/)]);
@@ -99,7 +99,7 @@ describe.each(posts)('$method $path with an Idempotency-Key', operation => {
 describe.each(reads)('$method $path', operation => {
   const most = operation.id === 'listIdeas' ? 1 : 2;
 
-  test(`a read takes at most ${most} statements beyond authentication and no transaction`, async () => {
+  test(`a read needs at most ${most} SQL statements besides authentication and no transaction`, async () => {
     const { line } = requestOf(operation, targets);
     const queries =
       operation.id === 'listIdeas' ? ['', '?q=idea', '?sort=top&page=2', '?moderation_state=pending'] : [''];
@@ -112,7 +112,7 @@ describe.each(reads)('$method $path', operation => {
   });
 });
 
-test('a request that is refused at admission runs no statement beyond authentication', async () => {
+test('a request with an insufficient grant or an invalid token runs no SQL statement besides authentication', async () => {
   const reader = await issueToken(server, world, 'read');
   await forgoNotes();
   for (const operation of operations.filter(({ isWrite }) => isWrite)) {
@@ -125,7 +125,7 @@ test('a request that is refused at admission runs no statement beyond authentica
   expect([nobody.result.status, nobody.statements.length]).toEqual([401, 1]);
 });
 
-test('a refused write is rolled back and releases its connection', async () => {
+test('a refused write is rolled back and releases its database connection', async () => {
   const { line } = requestOf({ id: 'setIdeaStatus', method: 'POST', path: '/api/v1/ideas/:id/status' }, targets);
   for (let n = 0; n < 40; n++) {
     const log = await statementsOf(line, { status: 'unknown' });

@@ -32,7 +32,7 @@ const requestLines = (server: TestServer) => linesOf(server).filter(({ msg }) =>
 const json = 'Host: x\r\nContent-Type: application/json\r\n';
 const form = 'Host: x\r\nContent-Type: application/x-www-form-urlencoded\r\n';
 
-/** Unfinished requests, for each parser of bodies. The rest never arrives. */
+/** Unfinished requests, one for each parser of request bodies. The rest of each request never arrives. */
 const unfinished: [string, string][] = [
   ['a body of the tools', `POST /api/v1/mcp HTTP/1.1\r\n${json}Content-Length: 100\r\n\r\n{`],
   ['a chunked body of the tools', `POST /api/v1/mcp HTTP/1.1\r\n${json}Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n`],
@@ -43,18 +43,21 @@ const unfinished: [string, string][] = [
 ];
 
 describe('slow requests', () => {
-  test.each(unfinished)('a request that never ends is answered and closed after the timeout: %s', async (_, text) => {
-    const server = await start({ REQUEST_TIMEOUT_MS: '300' });
-    const answer = await exchangeRaw(server, text);
-    // A route may refuse before it reads the body.
-    if (answer.status !== 408) expect(answer.status).toBeGreaterThanOrEqual(400);
-    else expect(answer.body).toEqual({ error: { key: 'request_timeout', message: errors.request_timeout.meaning } });
-    await expect.poll(() => requestLines(server)).toHaveLength(1);
-    expect(requestLines(server)[0]).toMatchObject({ level: 30, reqId: answer.headers.get('x-request-id') });
-    expect(linesOf(server).filter(({ level }) => level > 30)).toEqual([]);
-  });
+  test.each(unfinished)(
+    'the server answers a request that never ends after the request timeout and closes its connection: %s',
+    async (_, text) => {
+      const server = await start({ REQUEST_TIMEOUT_MS: '300' });
+      const answer = await exchangeRaw(server, text);
+      // A route may refuse the request with another error before it reads the body.
+      if (answer.status !== 408) expect(answer.status).toBeGreaterThanOrEqual(400);
+      else expect(answer.body).toEqual({ error: { key: 'request_timeout', message: errors.request_timeout.meaning } });
+      await expect.poll(() => requestLines(server)).toHaveLength(1);
+      expect(requestLines(server)[0]).toMatchObject({ level: 30, reqId: answer.headers.get('x-request-id') });
+      expect(linesOf(server).filter(({ level }) => level > 30)).toEqual([]);
+    },
+  );
 
-  test('a request that sends a byte now and then gets 408 and is closed', async () => {
+  test('a request that sends only a byte now and then gets 408, and its connection is closed', async () => {
     const server = await start({ REQUEST_TIMEOUT_MS: '400' });
     const connection = await openConnection(server);
     await connection.send(`POST /api/v1/mcp HTTP/1.1\r\n${json}Content-Length: 10000\r\n\r\n`);
@@ -64,7 +67,7 @@ describe('slow requests', () => {
     await expect.poll(() => requestLines(server)).toMatchObject([{ method: 'POST', path: '/api/v1/mcp', status: 408 }]);
   });
 
-  test('a request that was answered before its body arrived is closed without a second answer', async () => {
+  test('if a request is answered before its body has arrived, its connection is closed without a second answer', async () => {
     const server = await start({ REQUEST_TIMEOUT_MS: '300' });
     const connection = await openConnection(server);
     await connection.send(`POST /api/v1/ideas HTTP/1.1\r\n${json}Content-Length: 100\r\n\r\n{`);
@@ -73,18 +76,18 @@ describe('slow requests', () => {
     expect(readRaw(received).status).toBe(401);
   });
 
-  test('the request timeout leaves the connection of an answered request open', async () => {
+  test('the request timeout does not close an idle connection whose last request was answered', async () => {
     const server = await start({ REQUEST_TIMEOUT_MS: '300' });
     const { send, closed } = await openConnection(server);
     await send('GET /health HTTP/1.1\r\nHost: x\r\n\r\n');
     await expect.poll(() => requestLines(server)).toHaveLength(1);
-    // The timeout closes a later connection. It would also close the idle one.
+    // The timeout closes this later connection. If it applied to idle connections, it would also close the first one.
     await exchangeRaw(server, 'GET /health HTTP/1.1\r\n');
     await send('GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
     expect((await closed).match(/HTTP\/1\.1 200 /g)).toHaveLength(2);
   });
 
-  test('the port of the metrics closes a request that never ends', async () => {
+  test('the metrics port answers a request that never ends with 408 and closes its connection', async () => {
     const metrics = await serveMetrics(
       buildMetrics(),
       { database: db.database, logger: (await start()).dependencies.logger },
@@ -96,7 +99,7 @@ describe('slow requests', () => {
     expect(await connection.closed).toMatch(/^HTTP\/1\.1 408 /);
   });
 
-  test('a request may take 30 seconds unless a setting says otherwise', async () => {
+  test('the default request timeout is 30 seconds, and the default connection limit is 2,000', async () => {
     const { config } = await start();
     expect(config).toMatchObject({ REQUEST_TIMEOUT_MS: 30_000, MAX_CONNECTIONS: 2000 });
     expect(boundedServer(config)).toEqual({
@@ -107,14 +110,14 @@ describe('slow requests', () => {
   });
 });
 
-test('the server closes a connection beyond the limit at once and accepts another when one has ended', async () => {
+test('the server closes a connection beyond the connection limit at once and accepts a new one after another has ended', async () => {
   const server = await start({ MAX_CONNECTIONS: '3' });
   const open = await Promise.all([1, 2, 3].map(() => openConnection(server)));
   for (const { send } of open) await send('GET /health HTTP/1.1\r\nHost: x\r\n');
   const refused = await openConnection(server);
   expect(await refused.closed).toBe('');
   expect(await (await openConnection(server)).closed).toBe('');
-  // The log has one line for all refused connections of a minute.
+  // The server logs all refused connections of a minute in one line.
   expect(linesOf(server).filter(({ level }) => level === 40)).toMatchObject([{ maxConnections: 3 }]);
   open[0]?.socket.destroy();
   await expect
@@ -133,12 +136,12 @@ describe('aborted requests', () => {
   ];
 
   test.each(resets)(
-    'a connection that is reset %s is not an internal error and counts against its address',
+    'a request whose connection is reset %s is not an internal error and counts against the rate limit of its address',
     async (_, text) => {
       const reported: unknown[] = [];
       const reporter = { report: (error: unknown) => void reported.push(error), async close() {} };
       const metrics = buildMetrics();
-      // The counters' window must not end during the test.
+      // The rate limit window must not end during the test.
       const now = new Date();
       const clock = { now: () => now };
       const server = await startServerForTest({ on: db, dependencies: { reporter, metrics, clock } });
@@ -154,16 +157,16 @@ describe('aborted requests', () => {
       expect(reported).toEqual([]);
       const counted = await metrics.write(server.dependencies.database);
       expect(counted.text).not.toMatch(/idea_board_http_requests_total\{[^}]*status="5/);
-      // The line is written when the client disconnects, while the charge may still be running.
+      // The log line is written when the client disconnects. The request may count against the rate limit only later.
       const charged = async () =>
         await db.sql(`select sum(count)::int as count from rate_limits where key like 'ip:%'`);
       await expect.poll(charged).toEqual([{ count: times }]);
-      // The server still works.
+      // The server still answers other requests.
       expect((await request(server, 'GET /health')).status).toBe(200);
     },
   );
 
-  test('an aborted request leaves one line in the log, with the status 499', async () => {
+  test('a request that the client aborts has one line in the log, with the status 499', async () => {
     const server = await start();
     const { send, socket } = await openConnection(server);
     await send(`POST /api/v1/mcp HTTP/1.1\r\n${json}X-Request-Id: left-1\r\nContent-Length: 100\r\n\r\n{`);
@@ -212,7 +215,7 @@ describe('invalid HTTP', () => {
   ];
 
   test.each(refused)(
-    'an invalid request gets the error body of the contract and a request id: %s',
+    'the answer to an invalid HTTP request has the error body of the contract and a request id: %s',
     async (_, text, key) => {
       const server = await start();
       const { status, headers, body } = await exchangeRaw(server, text);
@@ -225,20 +228,20 @@ describe('invalid HTTP', () => {
       expect(id).toMatch(/^[0-9a-f-]{36}$/);
       await expect.poll(() => requestLines(server)).toMatchObject([{ level: 30, reqId: id, status: expected }]);
       expect(linesOf(server).filter(({ level }) => level > 30)).toEqual([]);
-      // The answer does not quote the request.
+      // The log does not quote the request.
       expect(server.logLines.join('')).not.toContain('xxx');
     },
   );
 
-  test('the refusal of an invalid request cannot be mistaken for the answer of the previous request', async () => {
+  test('the refusal of an invalid HTTP request is not sent in place of the answer to the previous request', async () => {
     const server = await start();
     const { send, closed } = await openConnection(server);
     await send('GET /health HTTP/1.1\r\nHost: x\r\n\r\nbroken');
-    // The client would mistake a 400 for the answer of the first request, unless that was answered before.
+    // If the first response were a 400, the client would take it for the answer to its first request.
     expect((await closed).match(/^HTTP\/1\.1 \d+/)?.[0] ?? 'HTTP/1.1 200').toBe('HTTP/1.1 200');
   });
 
-  test('a connection without a request ends without an answer', async () => {
+  test('a connection without a request is closed after the request timeout and gets no answer', async () => {
     const server = await start({ REQUEST_TIMEOUT_MS: '200' });
     const { closed } = await openConnection(server);
     expect(await closed).toBe('');

@@ -26,7 +26,7 @@ afterAll(async () => {
   await server.close();
 });
 
-/** Blocks all charges until it is undone. */
+/** Locks the table of the rate limit counters until the transaction is rolled back. */
 async function lockCounters() {
   await outside.query('begin');
   await outside.query('lock table rate_limits');
@@ -43,24 +43,24 @@ function expectUnavailable(answer: Answer) {
 
 const many = (ask: (n: number) => Promise<Answer>) => Promise.all(Array.from({ length: 12 }, (_, n) => ask(n + 1)));
 
-test('while counters cannot be charged, a process serves as many requests as the limit of one address allows', async () => {
+test('while the rate limit counters are locked, a process serves only as many requests as the limit of one address allows', async () => {
   await lockCounters();
   const answers = await many(document);
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(limit);
   for (const answer of answers.filter(({ status }) => status !== 200)) expectUnavailable(answer);
-  // All paths share the allowance. The next window has a new one.
+  // All paths share this number of requests. The next rate limit window allows the same number again.
   expectUnavailable(await ask('GET /no/such/path', '203.0.113.50'));
   clock.advance(60_000);
   const next = await many(n => ask('GET /no/such/path', `203.0.113.${n}`));
   expect(next.filter(({ status }) => status === 404)).toHaveLength(limit);
   await outside.query('rollback');
-  // Charging works again, for each address separately.
+  // The server counts the requests of each address separately again.
   for (let n = 0; n < limit; n++) expect((await ask('GET /api/v1/openapi.json', '198.51.100.1')).status).toBe(200);
   expect((await ask('GET /api/v1/openapi.json', '198.51.100.1')).status).toBe(429);
   expect((await ask('GET /api/v1/openapi.json', '198.51.100.2')).status).toBe(200);
 });
 
-test('the probes answer as usual while counters cannot be charged', async () => {
+test('/health and /ready answer as usual while the rate limit counters are locked', async () => {
   await server.sql(
     `insert into heartbeats (name, recorded_at) values ('cron', $1)
     on conflict (name) do update set recorded_at = excluded.recorded_at`,
@@ -76,7 +76,7 @@ test('the probes answer as usual while counters cannot be charged', async () => 
   await outside.query('rollback');
 });
 
-test('without a database, /ready answers 503 with its own body beyond the allowance, and /health answers 200', async () => {
+test('without a database, /ready always answers 503 with its own body, and /health always answers 200', async () => {
   const { url, drop } = await createBareDatabase();
   const database = await openDatabase({
     url,

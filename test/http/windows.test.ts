@@ -15,7 +15,7 @@ const clock = testClock(opening);
 let server: TestServer;
 let world: World;
 let ideaId: number;
-/** Tokens that could seem to be exempt from a window. */
+/** Tokens of several roles and grants. None is exempt from the submission window or the voting window. */
 let tokens: Record<string, string>;
 
 beforeAll(async () => {
@@ -77,7 +77,7 @@ describe.each(windows)('the $name window', ({ opens, closes, tooEarly, tooLate, 
     for (const [who, token] of Object.entries(tokens)) expect([who, (await act(token)).status]).toEqual([who, success]);
   }
 
-  test('the action is refused to every token until the opening, to the millisecond', async () => {
+  test('until the exact millisecond of the opening, the action is refused for every token', async () => {
     await setWindow(opens, opening);
     clock.set(justBefore(opening));
     await refusesEveryone(tooEarly);
@@ -85,7 +85,7 @@ describe.each(windows)('the $name window', ({ opens, closes, tooEarly, tooLate, 
     await admitsEveryone();
   });
 
-  test('the action is refused to every token from the closing on, to the millisecond', async () => {
+  test('from the exact millisecond of the closing on, the action is refused for every token', async () => {
     await setWindow(closes, closing);
     clock.set(justBefore(closing));
     await admitsEveryone();
@@ -93,7 +93,7 @@ describe.each(windows)('the $name window', ({ opens, closes, tooEarly, tooLate, 
     await refusesEveryone(tooLate);
   });
 
-  test('the action works only between an opening and a closing', async () => {
+  test('if both an opening and a closing are set, the action works only between them', async () => {
     await setWindow(opens, opening);
     await setWindow(closes, closing);
     for (const [time, key] of [
@@ -110,7 +110,7 @@ describe.each(windows)('the $name window', ({ opens, closes, tooEarly, tooLate, 
     }
   });
 
-  test('a change or removal of the window takes effect at the next request', async () => {
+  test('a change or removal of the opening or closing time takes effect at the next request', async () => {
     const token = tokens['the owner, with write'];
     await setWindow(opens, closing);
     expect((await act(token)).key).toBe(tooEarly);
@@ -121,7 +121,7 @@ describe.each(windows)('the $name window', ({ opens, closes, tooEarly, tooLate, 
   });
 });
 
-test('outside the voting window a vote is neither changed nor withdrawn nor repeated', async () => {
+test('outside the voting window, an existing vote cannot be changed, removed or repeated', async () => {
   const token = tokens['the owner, with write'];
   expect((await vote(token, 'up')).status).toBe(200);
   await setWindow('voting_close_at', opening);
@@ -130,7 +130,7 @@ test('outside the voting window a vote is neither changed nor withdrawn nor repe
   expect(await snapshot(server)).toEqual(untouched);
 });
 
-test('a window affects only its own action', async () => {
+test('the voting window does not affect submissions, and the submission window does not affect votes or comments', async () => {
   const token = tokens['the owner, with write'];
   await setWindow('voting_close_at', opening);
   expect((await create(token)).status).toBe(201);
@@ -144,7 +144,7 @@ test('a window affects only its own action', async () => {
   expect(comment.status).toBe(201);
 });
 
-test('a frozen board is reported before a closed window', async () => {
+test('a write on a frozen board gets board_frozen even if the submission or voting window is closed', async () => {
   const token = tokens['the owner, with write'];
   await server.sql(
     'update boards set is_frozen = true, submissions_close_at = $2, voting_close_at = $2 where id = $1',
@@ -153,7 +153,7 @@ test('a frozen board is reported before a closed window', async () => {
   expect([(await create(token)).key, (await vote(token)).key]).toEqual(['board_frozen', 'board_frozen']);
 });
 
-/** The answers to all reads, without the headers that differ between any two answers. */
+/** Returns the statuses and bodies of the answers to all reads. */
 async function readEverything(): Promise<[string, number, unknown][]> {
   const targets = { ideaId, targetId: ideaId, mergedId: ideaId, tagId: 0, assignedTagId: 0 };
   const answers: [string, number, unknown][] = [];
@@ -168,7 +168,7 @@ async function readEverything(): Promise<[string, number, unknown][]> {
   return answers;
 }
 
-test('reading is never affected by a window or a freeze', async () => {
+test('submission and voting windows and a frozen board do not affect reading', async () => {
   const asEver = await readEverything();
   expect(asEver.map(([, status]) => status)).toEqual(Array(asEver.length).fill(200));
   await setWindow('submissions_open_at', opening);
@@ -184,7 +184,7 @@ test('reading is never affected by a window or a freeze', async () => {
 });
 
 describe.each(writes)('on a frozen board $method $path', operation => {
-  test('a write to a frozen board is refused to every token, and works again after the unfreeze', async () => {
+  test('a write to a frozen board is refused for every token and works again after the board is unfrozen', async () => {
     const { line, json } = requestOf(operation, await createTargets(server, world));
     await server.sql('update boards set is_frozen = true where id = $1', [world.boardId]);
     const untouched = await snapshot(server);
@@ -202,7 +202,7 @@ describe.each(writes)('on a frozen board $method $path', operation => {
   });
 });
 
-test('a frozen board also refuses writes that would change nothing', async () => {
+test('a frozen board refuses even writes that would change nothing', async () => {
   const token = tokens['the owner, with moderate'];
   await vote(token, 'up');
   await server.sql('update boards set is_frozen = true where id = $1', [world.boardId]);
