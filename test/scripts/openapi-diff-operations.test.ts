@@ -646,7 +646,7 @@ describe('reports of changes', () => {
         level: 'breaking',
         rule: 'response-field-optional',
         message: '`name` may now be missing.',
-        action: 'Handle its absence.',
+        action: 'Handle data without the field.',
         base: '#/components/schemas/Author/properties/name',
         head: '#/components/schemas/Author/properties/name',
         places: [

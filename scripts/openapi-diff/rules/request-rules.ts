@@ -7,38 +7,42 @@ import { nothingToDo as nothing, type Rule } from './rule.ts';
 export const requestRules = {
   'request-field-removed': {
     level: 'breaking',
-    when: 'A field was removed from a closed schema (`additionalProperties: false`). The server refuses it.',
-    action: 'Stop sending it.',
+    when: 'A field was removed from a closed schema (`additionalProperties: false`). The server refuses the field.',
+    action: 'Stop sending the field.',
   },
   'request-field-ignored': {
     level: 'risky',
-    when: 'A field was removed from an open schema. The server accepts it, but may ignore it.',
-    action: 'Stop relying on it.',
+    when: 'A field was removed from an open schema. The server accepts the field, but may ignore it.',
+    action: 'Stop relying on the field.',
   },
   'request-field-required': {
     level: 'breaking',
-    when: 'A required field was added, or an optional one became required.',
-    action: 'Send it with every request.',
+    when: 'A required field was added, or an optional field became required.',
+    action: 'Send the field with every request.',
   },
   'request-field-optional': { level: 'additive', when: 'A required field became optional.', action: nothing },
   'request-field-added': { level: 'additive', when: 'An optional field was added.', action: nothing },
   'request-fields-closed': {
     level: 'breaking',
-    when: 'Undescribed fields are no longer accepted (`additionalProperties`).',
-    action: 'Send only described fields.',
+    when: 'Fields that the schema does not describe are no longer accepted (`additionalProperties`).',
+    action: 'Send only fields that the schema describes.',
   },
-  'request-fields-opened': { level: 'additive', when: 'Undescribed fields are now accepted.', action: nothing },
+  'request-fields-opened': {
+    level: 'additive',
+    when: 'Fields that the schema does not describe are now accepted.',
+    action: nothing,
+  },
 
   'request-type-narrowed': {
     level: 'breaking',
-    when: 'A type is no longer accepted, for example `number` became `integer`.',
+    when: 'A type of a value is no longer accepted, for example because `number` became `integer`.',
     action: 'Send an accepted type.',
   },
-  'request-type-widened': { level: 'additive', when: 'Another type is accepted.', action: nothing },
+  'request-type-widened': { level: 'additive', when: 'Another type of a value is accepted.', action: nothing },
   'request-null-removed': {
     level: 'breaking',
     when: '`null` is no longer accepted.',
-    action: 'Omit the field, or send a value.',
+    action: 'Send a value instead of `null`, or omit the field.',
   },
   'request-null-added': { level: 'additive', when: '`null` is now accepted.', action: nothing },
   'request-enum-value-removed': {
@@ -46,33 +50,33 @@ export const requestRules = {
     when: 'A value of an `enum` or `const` is no longer accepted.',
     action: 'Send one of the remaining values.',
   },
-  'request-enum-value-added': { level: 'additive', when: 'Another value is accepted.', action: nothing },
+  'request-enum-value-added': { level: 'additive', when: 'Another value of an `enum` is accepted.', action: nothing },
   'request-enum-introduced': {
     level: 'breaking',
-    when: 'Only listed values are accepted. Before, any value was.',
+    when: 'Only listed values are accepted. The old schema accepted any value.',
     action: 'Send one of the listed values.',
   },
   'request-enum-dropped': {
     level: 'additive',
-    when: 'Any value is accepted. Before, only listed ones were.',
+    when: 'Any value is accepted. The old schema accepted only listed values.',
     action: nothing,
   },
   'request-bound-narrowed': {
     level: 'breaking',
-    when: 'A bound was added or tightened: a length, a number, a count, `multipleOf` or `uniqueItems`.',
-    action: 'Stay within the bound.',
+    when: 'A limit of a value was added or tightened: a length, a number, a count, `multipleOf` or `uniqueItems`.',
+    action: 'Send only values within the new limit.',
   },
-  'request-bound-widened': { level: 'additive', when: 'A bound was loosened or removed.', action: nothing },
+  'request-bound-widened': { level: 'additive', when: 'A limit of a value was loosened or removed.', action: nothing },
   'request-pattern-changed': {
     level: 'breaking',
-    when: 'A `pattern` was added or changed. It may not accept every old value.',
-    action: 'Send only matching values.',
+    when: 'A `pattern` was added or changed. The new pattern may refuse old values.',
+    action: 'Send only values that match the new pattern.',
   },
   'request-pattern-removed': { level: 'additive', when: 'A `pattern` was removed.', action: nothing },
   'request-format-narrowed': {
     level: 'breaking',
-    when: 'A `format` or content encoding was added, changed or narrowed (`int64` to `int32`). Servers validate it, and generated clients choose types by it.',
-    action: 'Send only that format.',
+    when: 'A `format` or content encoding was added, changed or narrowed (`int64` to `int32`). Servers validate the format, and generated clients choose types by it.',
+    action: 'Send only values in the new format.',
   },
   'request-format-widened': { level: 'additive', when: 'A `format` was removed or widened.', action: nothing },
 
@@ -81,11 +85,15 @@ export const requestRules = {
     when: 'A variant of `oneOf` or `anyOf` is no longer accepted.',
     action: 'Send another variant.',
   },
-  'request-variant-added': { level: 'additive', when: 'Another variant is accepted.', action: nothing },
+  'request-variant-added': {
+    level: 'additive',
+    when: 'Another variant of `oneOf` or `anyOf` is accepted.',
+    action: nothing,
+  },
   'request-discriminator-changed': {
     level: 'breaking',
     when: 'The discriminator of the variants changed, or one of its values was removed or means another variant.',
-    action: 'Send the new discriminator.',
+    action: 'Send the new discriminator with each variant.',
   },
   'request-default-changed': {
     level: 'risky',
@@ -100,12 +108,12 @@ export const requestRules = {
 
   'request-schema-narrowed': {
     level: 'breaking',
-    when: 'The schema may refuse an old value, and no rule above explains why.',
-    action: 'Compare the two schemas, and send only values that the new one accepts.',
+    when: 'The new schema may refuse a value that the old schema accepted, and no other rule explains why.',
+    action: 'Compare the two schemas, and send only values that the new schema accepts.',
   },
   'request-schema-widened': {
     level: 'additive',
-    when: 'The schema accepts every old value and perhaps more.',
+    when: 'The new schema accepts every value of the old schema, and perhaps more.',
     action: nothing,
   },
 } as const satisfies Record<string, Rule>;

@@ -8,13 +8,13 @@ import { nothingToDo as nothing, type Rule } from './rule.ts';
 export const responseRules = {
   'response-field-removed': {
     level: 'breaking',
-    when: 'A field was removed, even an optional one. A client may rely on it.',
-    action: 'Stop reading it before this version is deployed.',
+    when: 'A required or optional field was removed. A client may rely on the field.',
+    action: 'Stop reading the field before the new version is deployed.',
   },
   'response-field-optional': {
     level: 'breaking',
     when: 'A field became optional.',
-    action: 'Handle its absence.',
+    action: 'Handle data without the field.',
   },
   'response-field-required': { level: 'additive', when: 'A field is now always present.', action: nothing },
   'response-field-added': {
@@ -29,89 +29,101 @@ export const responseRules = {
   },
   'response-fields-opened': {
     level: 'risky',
-    when: 'Undescribed fields may appear. The old schema excluded them.',
+    when: 'Fields that the schema does not describe may appear. The old schema excluded such fields.',
     action: 'Ignore fields that you do not know.',
   },
-  'response-fields-closed': { level: 'additive', when: 'Undescribed fields no longer appear.', action: nothing },
+  'response-fields-closed': {
+    level: 'additive',
+    when: 'Fields that the schema does not describe no longer appear.',
+    action: nothing,
+  },
 
   'response-type-widened': {
     level: 'breaking',
-    when: 'A new type may appear, for example `integer` became `number`.',
+    when: 'A value may have a new type, for example because `integer` became `number`.',
     action: 'Handle the new type.',
   },
-  'response-type-narrowed': { level: 'additive', when: 'A type no longer appears.', action: nothing },
-  'response-null-added': { level: 'breaking', when: '`null` may now appear.', action: 'Handle null.' },
-  'response-null-removed': { level: 'additive', when: '`null` no longer appears.', action: nothing },
+  'response-type-narrowed': { level: 'additive', when: 'A value no longer has one of its old types.', action: nothing },
+  'response-null-added': { level: 'breaking', when: 'A value may now be `null`.', action: 'Handle `null`.' },
+  'response-null-removed': { level: 'additive', when: 'A value is no longer `null`.', action: nothing },
   'response-enum-value-added': {
     level: 'risky',
-    when: 'A new value may appear. Code without a default case fails.',
-    action: 'Handle it, and values that you do not know.',
+    when: 'A new value of an `enum` may appear. Client code without a default case fails.',
+    action: 'Handle the new value, and values that you do not know.',
   },
-  'response-enum-value-removed': { level: 'additive', when: 'A value no longer appears.', action: nothing },
+  'response-enum-value-removed': {
+    level: 'additive',
+    when: 'A value of an `enum` no longer appears.',
+    action: nothing,
+  },
   'response-enum-replaced': {
     level: 'breaking',
-    when: 'The old values were replaced by others.',
+    when: 'All values of an `enum` were replaced by others.',
     action: 'Handle the new values.',
   },
   'response-enum-dropped': {
     level: 'risky',
-    when: 'Any value may appear. Before, only listed ones did.',
+    when: 'Any value may appear. The old schema allowed only listed values.',
     action: 'Handle values that you do not know.',
   },
   'response-enum-introduced': {
     level: 'additive',
-    when: 'Only listed values appear. Before, any value did.',
+    when: 'Only listed values appear. The old schema allowed any value.',
     action: nothing,
   },
   'error-key-removed': {
     level: 'breaking',
     when: 'An error key (`error.key`) was removed. Client code for this key no longer runs.',
-    action: 'Handle its replacement.',
+    action: 'Handle the error key that replaces the removed one.',
   },
   'error-key-added': {
     level: 'risky',
-    when: 'A new error key may appear for this status.',
-    action: 'Handle it, and keys that you do not know.',
+    when: 'A new error key may appear for a response status.',
+    action: 'Handle the new error key, and error keys that you do not know.',
   },
   'response-bound-widened': {
     level: 'risky',
-    when: 'A bound was loosened or removed. A client that relies on it, such as for a database column, may fail.',
-    action: 'Allow larger values.',
+    when: 'A limit of a value was loosened or removed. A client that relies on the limit, such as for a database column, may fail.',
+    action: 'Allow values beyond the old limit.',
   },
-  'response-bound-narrowed': { level: 'additive', when: 'A bound was added or tightened.', action: nothing },
+  'response-bound-narrowed': { level: 'additive', when: 'A limit of a value was added or tightened.', action: nothing },
   'response-pattern-changed': {
     level: 'risky',
-    when: 'A `pattern` was changed or removed. A client that parses the value by it may fail.',
+    when: 'A `pattern` was changed or removed. A client that parses the value by the old pattern may fail.',
     action: 'Parse the value by the new pattern, or not at all.',
   },
   'response-pattern-added': { level: 'additive', when: 'A `pattern` was added.', action: nothing },
   'response-format-widened': {
     level: 'breaking',
-    when: 'A `format` or content encoding was removed, changed or widened (`int32` to `int64`). Clients parse by it.',
-    action: 'Parse the new format.',
+    when: 'A `format` or content encoding was removed, changed or widened (`int32` to `int64`). Clients parse values by their format.',
+    action: 'Parse values in the new format.',
   },
   'response-format-narrowed': { level: 'additive', when: 'A `format` was added or narrowed.', action: nothing },
 
   'response-variant-added': {
     level: 'risky',
-    when: 'Another variant of `oneOf` or `anyOf` may appear, beside several old ones.',
-    action: 'Handle it, and unknown variants.',
+    when: 'Another variant of `oneOf` or `anyOf` may appear, beside several old variants.',
+    action: 'Handle the new variant, and variants that you do not know.',
   },
   'response-variant-introduced': {
     level: 'breaking',
-    when: 'A second variant may appear. Old clients cannot distinguish the two.',
-    action: 'Distinguish the variants.',
+    when: 'A second variant of a value may appear. Old clients cannot distinguish the two variants.',
+    action: 'Distinguish the two variants.',
   },
-  'response-variant-removed': { level: 'additive', when: 'A variant no longer appears.', action: nothing },
+  'response-variant-removed': {
+    level: 'additive',
+    when: 'A variant of `oneOf` or `anyOf` no longer appears.',
+    action: nothing,
+  },
   'response-discriminator-changed': {
     level: 'breaking',
     when: 'The discriminator of the variants changed, or one of its values means another variant.',
-    action: 'Use the new discriminator.',
+    action: 'Choose the variant by the new discriminator.',
   },
   'response-default-changed': {
     level: 'risky',
     when: 'The default of a missing value changed or was removed.',
-    action: 'Use the new default.',
+    action: 'Use the new default for a missing value.',
   },
   'response-default-added': {
     level: 'additive',
@@ -121,12 +133,12 @@ export const responseRules = {
 
   'response-schema-widened': {
     level: 'breaking',
-    when: 'Values may appear that the old schema excluded, and no rule above explains why.',
+    when: 'The new schema allows values that the old schema excluded, and no other rule explains why.',
     action: 'Compare the two schemas, and handle the new values.',
   },
   'response-schema-narrowed': {
     level: 'additive',
-    when: 'Only values of the old schema appear.',
+    when: 'The new schema allows only values of the old schema.',
     action: nothing,
   },
 } as const satisfies Record<string, Rule>;
