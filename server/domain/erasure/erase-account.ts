@@ -67,8 +67,8 @@ const lockAccount = query('lock_account_for_erasure', (db, $: Arguments<{ accoun
 type Begin = Arguments<{ accountId: number; now: Date }>;
 
 /**
- * Blocks all actions in the account and everything that the account sends, because the erasure removes its data step by
- * step.
+ * The statements that block all actions in the account and stop everything that it sends. They run first, because the
+ * erasure removes the data step by step.
  */
 const beginStatements = [
   query('begin_account_erasure', (db, $: Begin) =>

@@ -181,8 +181,8 @@ const lockErased = query('lock_user', (db, $: OfUser) =>
 );
 
 /**
- * Gives the tokens to the placeholder and renames them, because the name of a token may contain the name of a person,
- * such as "Ada's laptop".
+ * Gives the tokens to the placeholder and renames them. The name of a token may contain a person's name, such as "Ada's
+ * laptop".
  */
 const passTokens = query(
   'pass_tokens_of_user',

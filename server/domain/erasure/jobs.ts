@@ -81,7 +81,7 @@ export async function forgetErrorsNaming(database: Queryable, words: readonly st
 }
 
 /**
- * Covers mails with links and notices. The payload of one kind of these jobs contains an address. A running job ends by
+ * Covers mails with links and notices. The payload of mail_address_link contains an address. A running job ends by
  * itself, because the user is gone.
  */
 const removeLinks = sql(

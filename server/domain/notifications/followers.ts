@@ -8,7 +8,7 @@ interface Following {
   userId: number;
 }
 
-/** Makes a member follow a published idea. Returns false if the member followed it already. */
+/** Makes a member follow a published idea. Returns false if the member already follows the idea. */
 export async function followIdea(admin: Administration, accountId: number, { ideaId, userId }: Following) {
   const row = await admin.db
     .with('idea', cte =>
@@ -49,9 +49,9 @@ export async function followIdea(admin: Administration, accountId: number, { ide
   return true;
 }
 
-/** Returns false if the user did not follow the idea. */
+/** Makes a user stop following an idea. Returns false if the user did not follow the idea. */
 export async function unfollowIdea(admin: Administration, { ideaId, userId }: Following): Promise<boolean> {
-  // The link in a mail has only the user and the idea, so this has no filter on the account.
+  // Has no filter on the account, because an unsubscribe link contains only the user and the idea.
   const ended = await admin.db
     .deleteFrom('followers')
     .where(follower => follower.and({ idea_id: ideaId, user_id: userId }))
@@ -71,7 +71,7 @@ export async function isFollowing({ db }: QueryBuilding, accountId: number, { id
   return follower !== undefined;
 }
 
-/** Rejects an idea of another account. */
+/** Throws not_found unless the idea belongs to the account. */
 export async function requireIdeaOf({ db }: Administration, accountId: number, ideaId: number): Promise<void> {
   await db
     .selectFrom('ideas')
@@ -80,7 +80,7 @@ export async function requireIdeaOf({ db }: Administration, accountId: number, i
     .executeTakeFirstOrThrow(() => new AdministrationError('not_found', `The account has no idea ${ideaId}`));
 }
 
-/** Lists the followers of an idea, oldest first. A follower without a notification_email gets no mail. */
+/** Lists the followers of an idea, the oldest follower first. A follower without a notification_email gets no mail. */
 export async function listFollowers(admin: Administration, accountId: number, ideaId: number, limit: number) {
   await requireIdeaOf(admin, accountId, ideaId);
   return admin.db
@@ -96,18 +96,18 @@ export async function listFollowers(admin: Administration, accountId: number, id
 }
 
 /**
- * Lists the ideas that a user follows, the newest idea first. Leaves out accounts that the user left or is blocked in,
- * because the user gets no notifications from them and may not see their titles.
+ * Lists the ideas that a user follows, the newest idea first. Leaves out ideas of accounts that the user has left or
+ * that block the user. The user gets no notifications about these ideas and may not see their titles.
  *
- * Takes the page first, in the order of its index. With all joins at once, the planner reads all followed ideas for a page
- * of 26 rows, because it does not know that few users are blocked.
+ * The query selects the rows of the page before it joins the other tables. Otherwise PostgreSQL reads all followed
+ * ideas for a page of 26 rows, because its planner does not know that few users are blocked.
  */
 export function listFollowedIdeas(
   { db }: QueryBuilding,
   userId: number,
   { beforeIdeaId = Number.MAX_SAFE_INTEGER, limit }: { beforeIdeaId?: number | undefined; limit: number },
 ) {
-  // Has no filter on the account, because it finds all accounts of the user.
+  // Has no filter on one account, because the query finds all accounts of the user.
   const accountIds = db
     .selectFrom('memberships as m')
     .innerJoin('accounts as a', 'a.id', 'm.account_id')

@@ -1,6 +1,9 @@
 import { oneLine, shortLine, truncate } from '../../text/plain-text.ts';
 
-/** `webhook.disabled` is about an endpoint. The other kinds are about an event. */
+/**
+ * The kinds of notifications. A notification of the kind `webhook.disabled` is about an endpoint, and all others are
+ * about an event.
+ */
 export const notificationKinds = [
   'idea.approved',
   'idea.rejected',
@@ -14,19 +17,19 @@ export const notificationKinds = [
 
 export type NotificationKind = (typeof notificationKinds)[number];
 
-/** The content of a notification. Every text is as its author wrote it. */
+/** The content of a notification. The texts are unchanged: wordsOf shortens them. */
 export interface NotificationSubject {
   kind: NotificationKind;
   board: string | null;
   title: string | null;
   targetTitle: string | null;
-  /** The name of the person who acted; null for the operator of the server. */
+  /** The name of the person who caused the event. Null for the operator of the server. */
   actor: string | null;
   statusLabel: string | null;
   comment: string | null;
-  /** The body of a pending idea, or the reason for a rejection or for disabling an endpoint. */
+  /** The body of a pending idea, the reason for a rejection, or the reason why an endpoint was disabled. */
   detail: string | null;
-  /** The endpoint that was disabled. */
+  /** The URL of the disabled endpoint. */
   endpointUrl: string | null;
 }
 
@@ -39,13 +42,15 @@ interface Words {
   ending: string;
 }
 
-/** Mail programs cut off longer subjects. */
+/** The maximum length of a title in a mail's subject line. Mail clients cut off longer subject lines. */
 const maxTitleInSubject = 80;
 const maxTitleLength = 200;
 const maxNameLength = 100;
 const maxUrlLength = 300;
 
-/** Writes a notification for mail and for pages. Puts texts of users on one line, except the quote. */
+/**
+ * Writes the texts of a notification for mails and pages. Texts by users are put on one line, except the quoted text.
+ */
 export function wordsOf(about: NotificationSubject): Words {
   const actor = about.actor === null ? 'The operator' : shortLine(about.actor, maxNameLength, 'Somebody');
   const board = shortLine(about.board ?? '', maxNameLength);

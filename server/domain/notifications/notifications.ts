@@ -13,8 +13,8 @@ interface NotificationFilter {
 }
 
 /**
- * The notifications of a user in all accounts. The texts are from the time of the event. public_board is the board where
- * everyone can read the idea now.
+ * The notifications of a user in all accounts. Titles and names are as they were at the time of the event. If everyone
+ * can read the idea now, public_board is the slug of its public board.
  */
 function notificationsOf({ db }: QueryBuilding, userId: number) {
   return db
@@ -66,7 +66,7 @@ function notificationsOf({ db }: QueryBuilding, userId: number) {
     .$narrowType<{ kind: NotificationKind }>();
 }
 
-/** Lists the notifications of a user in all accounts or in one, newest first. */
+/** Lists the notifications of a user in all accounts or in one account, newest first. */
 export function listNotifications(
   queryable: QueryBuilding,
   userId: number,
@@ -82,8 +82,8 @@ export function listNotifications(
 }
 
 /**
- * Marks notifications of a user as read, in all accounts: some by their ids, all up to an id, or all. Returns the number of
- * notifications that were unread.
+ * Marks notifications of a user in all accounts as read. The caller gives their ids, the id of the last one, or 'all'.
+ * Returns the number of notifications that were unread.
  */
 export async function markRead(
   admin: Administration,
@@ -106,7 +106,7 @@ export async function markRead(
   return count;
 }
 
-/** Stops all mail to a user, who still gets notifications in the app. */
+/** Stops all mail notifications to a user. The user still gets notifications in the app. */
 export async function endMail(admin: Administration, userId: number): Promise<void> {
   const { numUpdatedRows } = await admin.db
     .updateTable('users')
@@ -117,7 +117,7 @@ export async function endMail(admin: Administration, userId: number): Promise<vo
   if (numUpdatedRows > 0n) admin.audit.record('user.updated', { user_id: userId, changed: ['notification_email'] });
 }
 
-/** An entry in the payload of a mail_people job. All entries of a job belong to one account. */
+/** One notification in the payload of a mail_people job. All notifications of a job belong to one account. */
 export interface NotificationToMail {
   account_id: number;
   id: number;

@@ -1,21 +1,24 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import type { Config } from '../../config.ts';
 
-/** The mail that a link in a mail stops: about one idea, or all mail. */
+/** The mail that an unsubscribe link stops: mail about one idea, or all mail notifications to the user. */
 export interface Subscription {
   userId: number;
   ideaId: number | 'all';
 }
 
-/** Tokens of unsubscribe links, which work without signing in. A token only stops mail. */
+/**
+ * The tokens in unsubscribe links. A link works for users who are not signed in. The only use of a token is to stop
+ * mail.
+ */
 export interface UnsubscribeTokens {
   make(subscription: Subscription): string;
-  /** Returns undefined for a text that is not a valid token. */
+  /** Returns the content of a valid token. Returns undefined for any other text. */
   read(token: string): Subscription | undefined;
 }
 
 const macBytes = 32;
-/** <user>.<idea or all>.<HMAC-SHA-256 in base64url> */
+/** The format of a token: `<user>.<idea or all>.<HMAC-SHA-256 in base64url>`. */
 const tokenForm = /^([1-9][0-9]{0,15})\.([1-9][0-9]{0,15}|all)\.([A-Za-z0-9_-]{43})$/;
 
 export function buildUnsubscribeTokens(appKey: Uint8Array): UnsubscribeTokens {
@@ -35,7 +38,9 @@ export function buildUnsubscribeTokens(appKey: Uint8Array): UnsubscribeTokens {
   };
 }
 
-/** The page to unsubscribe, also for the one-click unsubscribe of mail programs (RFC 8058). */
+/**
+ * Returns the URL of the unsubscribe page. Mail clients also use this URL for the one-click unsubscribe of RFC 8058.
+ */
 export function unsubscribeUrl({ BASE_URL }: Pick<Config, 'BASE_URL'>, token: string): string {
   return `${BASE_URL}/unsubscribe?token=${token}`;
 }

@@ -7,9 +7,9 @@ import { type Administration, AdministrationError } from '../administration.ts';
 import { createToken, revokeToken } from '../tokens/change-tokens.ts';
 import { hashOfId, type OauthPayload } from './records.ts';
 
-/** The consent of a user that a client may use some boards in their name. */
+/** The consent of a user: an OAuth client may use some boards in the user's name. */
 export interface Consent {
-  /** The request that awaits consent. */
+  /** The id of the authorization request that awaits consent. */
   interactionId: string;
   clientName: string;
   accountId: number;
@@ -17,16 +17,20 @@ export interface Consent {
   boards: { boardId: number; grant: Grant }[];
   grantId: string;
   grantPayload: OauthPayload;
-  /** The result for the provider, which continues with it. */
+  /** The result of the authorization request. The OAuth provider continues with this result. */
   result: OauthPayload;
 }
 
-/** The client must redeem its code within this time. Otherwise the token, which exists since the consent, expires. */
+/**
+ * The client has this long to redeem its authorization code. The API token of the grant exists from the consent on. It
+ * expires after this time if the client does not redeem the code.
+ */
 const redemptionMs = 5 * 60_000;
 
 /**
- * Stores the grant, which is a token of the account (Token; Authentication, 9), under the same conditions as other tokens.
- * The same transaction answers the request, which can be answered only once.
+ * Stores the OAuth grant and its API token (Token; Authentication, 9). The token is created under the same conditions
+ * as other tokens of the account. The same transaction answers the authorization request. A request can be answered
+ * only once.
  */
 export async function giveConsent(
   admin: Administration,
@@ -54,7 +58,7 @@ export async function giveConsent(
   return token;
 }
 
-/** Answers the request with a refusal, which the client receives. */
+/** Refuses the authorization request. The client receives the refusal. */
 export async function refuseConsent(
   admin: Administration,
   refusal: Pick<Consent, 'interactionId' | 'userId' | 'result'> & { clientId: string; accountId: number | null },
@@ -65,7 +69,10 @@ export async function refuseConsent(
   admin.audit.record('oauth.consent_denied', { user_id: userId, client_id: clientId, ...account });
 }
 
-/** Sets consumed_at only once, so that a form that is sent twice makes one grant. */
+/**
+ * Answers an authorization request. A request that has been answered already does not match, so a form that is sent
+ * twice creates only one grant.
+ */
 const setResult = query(
   'answer_oauth_interaction',
   (db, $: Arguments<{ idHash: Buffer; result: OauthPayload; now: Date; userId: number }>) =>
@@ -90,7 +97,7 @@ async function answerInteraction(
   throw new AdministrationError('conflict', 'This request was answered already. Begin again in the program.');
 }
 
-/** Finds the grant by its hash. The grant names its account. */
+/** Finds the grant by the hash of its id, without a filter on the account. The row contains the account. */
 const deleteGrant = query('delete_oauth_grant', (db, $: Arguments<{ idHash: Buffer }>) =>
   db
     .deleteFrom('oauth_records')
@@ -102,7 +109,10 @@ const deleteIssued = query('delete_oauth_grant_records', (db, $: Arguments<{ gra
   db.deleteFrom('oauth_records').where('grant_id', '=', $.grantId),
 );
 
-/** Ends a grant, deletes its codes and tokens, and revokes its token. Returns undefined for an unknown grant. */
+/**
+ * Ends an OAuth grant, deletes its authorization codes and OAuth tokens, and revokes its API token. Returns undefined
+ * for an unknown grant.
+ */
 export async function endGrant(
   admin: Administration,
   grantId: string,

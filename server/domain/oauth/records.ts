@@ -3,16 +3,22 @@ import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import type { OauthRecord } from '../../entities/oauth-record.ts';
 
-/** The JSON that the provider stores. In it, accountId is the id of a user and grantId the id of a grant. */
+/**
+ * The JSON document that the OAuth provider stores. In this document, accountId is the id of a user, and grantId is the
+ * id of a grant.
+ */
 export type OauthPayload = OauthRecord['payload'];
 
 export interface FoundRecord {
   payload: OauthPayload;
-  /** The time when a code or a refresh token was redeemed. */
+  /** The time when the client redeemed the authorization code or refresh token. */
   consumedAt: string | null;
 }
 
-/** Returns the hash that finds a record. The id of a code or a token is its text, so the database holds only the hash. */
+/**
+ * Returns the hash that finds a record by its id. The id of a code or token is its secret text, so the database stores
+ * only the hash.
+ */
 export function hashOfId(id: string): Buffer {
   return hash('sha256', id, 'buffer');
 }
@@ -24,13 +30,13 @@ interface NewRecord {
   expiresAt: Date;
 }
 
-/** The grant that a record belongs to, with its token. */
+/** The grant of a record, with the user, the API token and the account of the grant. */
 interface GrantOfRecord {
   grantId: string | null;
   userId: number | null;
   tokenId: number | null;
   accountId: number | null;
-  /** The hash of the refresh token that issued this record. */
+  /** The hash of the refresh token that the client redeemed to get this record. */
   parentHash: Buffer | null;
 }
 
@@ -54,13 +60,13 @@ const insertRecord = query('store_oauth_record', (db, $: Arguments<NewRecord & R
     ),
 );
 
-/** Stores a record without a grant: a client, or a request that awaits consent. */
+/** Stores a record that belongs to no grant: a client, or an authorization request that awaits consent. */
 export async function storeRecord(db: Queryable, { id, ...record }: NewRecord & { id: string }): Promise<void> {
   const noGrant = { grantId: null, userId: null, tokenId: null, accountId: null, parentHash: null };
   await db.query(insertRecord, { ...record, ...noGrant, idHash: hashOfId(id) });
 }
 
-/** Starts without an account, because the grant names it. */
+/** Has no filter on the account, because the account is known only from the grant. */
 const lockGrant = query('lock_oauth_grant', (db, $: Arguments<{ idHash: Buffer; now: Date }>) =>
   db
     .selectFrom('oauth_records as g')
@@ -89,7 +95,7 @@ const extendToken = query(
       .where(t => t.and({ account_id: $.accountId, id: $.tokenId })),
 );
 
-/** A code or a token that the provider issues under a grant. */
+/** An authorization code or an OAuth token that the provider issues under a grant. */
 export interface RecordUnderGrant extends NewRecord {
   id: string;
   grantId: string;
@@ -98,11 +104,14 @@ export interface RecordUnderGrant extends NewRecord {
 }
 
 /**
- * Stores a code or a token under its grant, in a transaction. Returns false if the grant has ended.
+ * Stores an authorization code or an OAuth token under its grant. Call this function in a transaction. Returns false if
+ * the grant has ended.
  *
- * The lock of the grant and its row in api_tokens prevents a token after the grant has ended or its user was removed.
- * Redemptions under one grant wait for each other. The grant, its row in api_tokens and its client live as long as the
- * newest token, so that unused ones expire by themselves.
+ * The lock covers the grant and its API token. After the grant has ended or its user was removed, no new token can
+ * appear. Redemptions under one grant wait for each other.
+ *
+ * The grant and its API token expire with the newest record, and the client is kept until clientKeptUntil. So unused
+ * grants and clients expire by themselves.
  */
 export async function storeUnderGrant(
   db: Queryable,
@@ -126,7 +135,7 @@ interface RecordKey {
   idHash: Buffer;
 }
 
-/** Starts without an account: the record names its account, and its hash finds it. */
+/** Has no filter on the account, because the account is known only from the record. */
 const selectRecord = query('find_oauth_record', (db, $: Arguments<RecordKey & { now: Date }>) =>
   db
     .selectFrom('oauth_records as r')
@@ -148,7 +157,7 @@ const selectRecord = query('find_oauth_record', (db, $: Arguments<RecordKey & { 
     ),
 );
 
-/** Finds a record that has not expired and whose grant has not ended. */
+/** Finds a record if it has not expired and its grant has not ended. */
 export async function findRecord(
   db: Queryable,
   model: string,
@@ -167,15 +176,16 @@ const markConsumed = query('consume_oauth_record', (db, $: Arguments<RecordKey &
     .returning('model'),
 );
 
-/** Redeems a code or a refresh token. Of two parallel requests only one gets true. */
+/** Marks an authorization code or refresh token as redeemed. Only one of two parallel requests gets true. */
 export async function consumeRecord(db: Queryable, model: string, id: string, now: Date): Promise<boolean> {
   return (await db.query(markConsumed, { model, idHash: hashOfId(id), now })).length > 0;
 }
 
 /**
- * is_in_leeway: the token was redeemed a moment ago, and no refresh token that it issued has been redeemed.
- * issued_count: the number of refresh tokens that it has issued. The query finds them by the index on grant_id: a grant
- * has few, so parent_hash needs no index.
+ * Judges a second use of a refresh token. is_in_leeway: the token was redeemed a moment ago, and the refresh tokens
+ * issued for it have not been redeemed. issued_count: the number of refresh tokens issued for it.
+ *
+ * The query uses the index on grant_id. A grant has few records, so parent_hash needs no index.
  */
 const selectRepetition = query('judge_oauth_repetition', (db, $: Arguments<{ idHash: Buffer; redeemedAfter: Date }>) =>
   db
@@ -194,7 +204,7 @@ const selectRepetition = query('judge_oauth_repetition', (db, $: Arguments<{ idH
 /** The state of a refresh token that was redeemed before. */
 export type Repetition = RowOf<typeof selectRepetition>;
 
-/** Reads the state of a refresh token; undefined if it has expired and was deleted. */
+/** Reads the state of a redeemed refresh token. Returns undefined if the token has expired and was deleted. */
 export async function judgeRepetition(db: Queryable, id: string, redeemedAfter: Date): Promise<Repetition | undefined> {
   const [repetition] = await db.query(selectRepetition, { idHash: hashOfId(id), redeemedAfter });
   return repetition;
@@ -207,7 +217,7 @@ const deleteRecord = query('delete_oauth_record', (db, $: Arguments<RecordKey>) 
     .returning('model'),
 );
 
-/** Returns whether the record existed. Of two parallel requests only one gets true. */
+/** Deletes a record. Returns whether the record existed. Only one of two parallel requests gets true. */
 export async function removeRecord(db: Queryable, model: string, id: string): Promise<boolean> {
   return (await db.query(deleteRecord, { model, idHash: hashOfId(id) })).length > 0;
 }

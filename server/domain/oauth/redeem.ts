@@ -1,21 +1,27 @@
 import type { Queryable } from '../../database/database.ts';
 import { consumeRecord, judgeRepetition, type RecordUnderGrant, storeUnderGrant } from './records.ts';
 
-/** The changes of a token request: the code or refresh token that it redeems, and the records that it gets for it. */
+/**
+ * The changes of one token request: the redeemed authorization code or refresh token, and the tokens that are issued in
+ * return.
+ */
 export interface Redemption {
   redeemed: { model: string; id: string }[];
   issued: RecordUnderGrant[];
 }
 
 type RedemptionRefusal =
-  /** The grant has ended, or a parallel request redeemed the code. */
+  /** The grant has ended, or a parallel request has already redeemed the authorization code. */
   | 'refused'
-  /** The refresh token was used again, too late or after one of its successors: somebody has stolen it. */
+  /**
+   * The refresh token was redeemed again too late, or after one of the tokens issued for it was redeemed. Somebody may
+   * have stolen it.
+   */
   | 'reused'
-  /** The refresh token has reached the limit of the refresh tokens that it may issue. */
+  /** The refresh token was redeemed so often that it has reached maxSiblings. */
   | 'too_often';
 
-/** The request redeems and issues nothing. */
+/** A rejected token request. The request redeems no code or refresh token, and issues no token. */
 export class RedemptionError extends Error {
   override readonly name = 'RedemptionError';
   readonly reason: RedemptionRefusal;
@@ -27,18 +33,23 @@ export class RedemptionError extends Error {
 }
 
 /**
- * How long a refresh token may be redeemed again. Both official MCP SDKs send one refresh for each parallel call that gets
- * 401, and a client whose answer was lost sends its request again.
+ * A client may redeem the same refresh token again for this long. Both official MCP SDKs send one refresh request for
+ * each parallel call that gets 401. A client that lost the response also repeats its request.
  */
 const leewayMs = 60_000;
 
-/** Several times the parallel calls of the busiest client. Without a limit a client could store any number of tokens. */
+/**
+ * The maximum number of repeated redemptions of one refresh token: several times the parallel calls of the busiest
+ * client. Without a maximum, a client could store any number of tokens.
+ */
 const maxSiblings = 32;
 
 /**
- * Stores the issued tokens and marks the redeemed one, in one transaction. So a client whose request failed half way can
- * send it again. Storing comes first because it locks the grant: redemptions under one grant, and its end, wait for each
- * other.
+ * Stores the issued tokens and marks the code or refresh token as redeemed, in one transaction. If the request fails
+ * halfway, the client can repeat it.
+ *
+ * The tokens are stored first, because storing locks the grant. Redemptions under one grant wait for each other, and
+ * for the end of the grant.
  */
 export async function redeem(db: Queryable, { redeemed, issued }: Redemption, now: Date): Promise<void> {
   const parentId = redeemed.find(({ model }) => model === refreshToken)?.id ?? null;
@@ -55,7 +66,10 @@ export async function redeem(db: Queryable, { redeemed, issued }: Redemption, no
 
 const refreshToken = 'RefreshToken';
 
-/** Each repetition issues a sibling. All siblings stay valid, since a client may keep any of them. */
+/**
+ * Checks whether a refresh token may be redeemed again. Each repetition issues another refresh token. All of these
+ * tokens stay valid, because the client may keep any of them.
+ */
 async function checkRepetition(db: Queryable, id: string, now: Date) {
   const repetition = await judgeRepetition(db, id, new Date(now.getTime() - leewayMs));
   if (!repetition) throw new RedemptionError('refused');

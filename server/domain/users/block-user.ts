@@ -8,12 +8,16 @@ import { cutPage, type Place } from '../pagination.ts';
 import { revokeTokensOf } from '../tokens/change-tokens.ts';
 
 /**
- * Blocks a user in an account: they can neither write nor open its pages, and their OAuth grants end for good. A second
- * call changes the reason, if it gives one. The operator of the server may block everybody but the last owner.
+ * Blocks a user in an account. A blocked user can neither write in the account nor open its pages, and the user's OAuth
+ * grants end for good.
+ *
+ * If the user is blocked already, a call with a reason replaces the old reason. The operator of the server may block
+ * everybody except the last owner.
  */
 export async function blockUser(admin: Administration, { accountId, userId }: UserInAccount, reason?: string) {
   const checked = reason === undefined ? undefined : checkText(reason, 0, 500, 'reason');
-  // If two owners block each other at once, the second waits here and is then blocked.
+  // If two owners block each other at the same time, the second operation waits here and then fails, because its actor
+  // is blocked.
   await lockAccount(admin, accountId);
   const role = await checkMayBlock(admin, { accountId, userId });
   if (role === 'owner' && !(await hasOtherOwner(admin, { accountId, userId }))) {
@@ -30,7 +34,10 @@ export async function blockUser(admin: Administration, { accountId, userId }: Us
   await revokeTokensOf(admin, { accountId, userId }, ['oauth']);
 }
 
-/** Ends a block, if there is one. Every moderator who may block a user may unblock them. */
+/**
+ * Unblocks a user. Does nothing if the user is not blocked. A moderator needs the same role to unblock a user as to
+ * block the user.
+ */
 export async function unblockUser(admin: Administration, { accountId, userId }: UserInAccount) {
   await lockAccount(admin, accountId);
   await checkMayBlock(admin, { accountId, userId });
@@ -39,8 +46,8 @@ export async function unblockUser(admin: Administration, { accountId, userId }: 
 }
 
 /**
- * Whether a moderator's role is enough to block a user. The user's role is null if they are not a member. Only an owner
- * blocks an owner, because a block keeps them out of the account as a removal does.
+ * Whether a moderator's role is high enough to block a user. The user's role is null if the user is not a member. Only
+ * an owner may block an owner, because a block shuts a user out of the account like a removal.
  */
 export function mayBlock(moderator: Role | undefined, role: Role | null): boolean {
   if (moderator === 'owner') return true;
@@ -48,7 +55,7 @@ export function mayBlock(moderator: Role | undefined, role: Role | null): boolea
   return moderator === 'moderator' && role !== 'owner' && role !== 'admin';
 }
 
-/** Refuses if the moderator's role is not enough. Returns the user's role. */
+/** Rejects the operation if the actor's role is not high enough to block the user. Returns the role of the user. */
 async function checkMayBlock(admin: Administration, { accountId, userId }: UserInAccount): Promise<Role | null> {
   const moderatorId = actingUserOf(admin);
   if (moderatorId === userId) throw new AdministrationError('forbidden', 'Nobody can block or unblock themselves');
@@ -60,7 +67,7 @@ async function checkMayBlock(admin: Administration, { accountId, userId }: UserI
   throw new AdministrationError('forbidden', `Your role in the account is not enough to block ${person}`);
 }
 
-/** The role is null for a user who is not a member. */
+/** A block with the name and role of the blocked user. The role is null if the user is not a member. */
 export type BlockView = Awaited<ReturnType<typeof listBlocks>>['rows'][number];
 
 /** Lists the users who are blocked in an account, the newest block first. */

@@ -7,27 +7,39 @@ import { checkEmail } from '../fields.ts';
 import { updateUser } from './edit-user.ts';
 import { lockUser } from './find-user.ts';
 
-/** The address for signing in, or the one for notifications. */
+/** The sign-in address or the notification address of a user. */
 export type AddressField = 'email' | 'notification_email';
 
-/** A requested change of an address. It takes effect when a reader of the new address confirms it. */
+/**
+ * A requested change of an address. The change takes effect when the user opens the link that was mailed to the new
+ * address, and confirms the change.
+ */
 export interface AddressChange {
   userId: number;
   field: AddressField;
   address: string;
-  /** A digest of the user's data at the time of the request (see basisOf). The token is void if it has changed. */
+  /**
+   * A digest of the user's data at the time of the request (see basisOf). If the data changes, the link no longer
+   * works.
+   */
   basis: string;
 }
 
-/** Tokens of links to confirm an address. They hold the change and a MAC, and are not stored. */
+/**
+ * The tokens in the links that confirm an address. A token contains the change and a MAC. The database does not store
+ * the token.
+ */
 export interface AddressTokens {
   make(change: AddressChange, expiresAt: Date): string;
-  /** Returns the change of a valid token; undefined for another text and for an expired token. */
+  /** Returns the change in a valid token. Returns undefined if the token is invalid or has expired. */
   read(token: string, now: Date): AddressChange | undefined;
 }
 
 const macBytes = 32;
-/** `<field>.<user>.<end in seconds>.<basis>.<address>.<HMAC-SHA-256>`, the last three in base64url. */
+/**
+ * The format of a token: `<field>.<user>.<expiry in seconds>.<basis>.<address>.<HMAC-SHA-256>`. The last three parts
+ * are in base64url.
+ */
 const tokenForm =
   /^((email|notification_email)\.([1-9][0-9]{0,15})\.([1-9][0-9]{0,11})\.([A-Za-z0-9_-]{22})\.([A-Za-z0-9_-]{1,2000}))\.([A-Za-z0-9_-]{43})$/;
 
@@ -55,21 +67,23 @@ export function buildAddressTokens(appKey: Uint8Array): AddressTokens {
   };
 }
 
-/** The URL of the page that confirms an address. It needs a signed-in user. */
+/** Returns the URL of the page that confirms an address. Only a signed-in user can open the page. */
 export function addressUrl({ BASE_URL }: Pick<Config, 'BASE_URL'>, token: string): string {
   return `${BASE_URL}/admin/profile/confirm?token=${token}`;
 }
 
-/** A link to confirm an address works this long, because people open some mailboxes only once a day. */
+/** The number of hours that a link works. It is a whole day, because people open some mailboxes only once a day. */
 export const addressLinkHours = 24;
 
-/** Few, because a mail that arrives much later is useless. */
+/** The maximum number of attempts to send the mail. Small, because a mail that arrives much later is useless. */
 const maxAttempts = 5;
 
 /**
- * Lets a worker mail a link to an address that a user wants to have. Nothing changes until they confirm it, because the
- * address may belong to another person. A notice to the present sign-in address lets its reader stop the change. Returns
- * false if the user has the address already.
+ * Queues a mail with a confirmation link to the address that a user wants. The old address stays until the user
+ * confirms the new one, because the new one may belong to another person.
+ *
+ * If the sign-in address is to change, the present address also gets a notice, so that its owner can prevent the
+ * change. Returns false if the user has the address already.
  */
 export async function requestAddress(
   admin: Administration,
@@ -86,7 +100,10 @@ export async function requestAddress(
   return true;
 }
 
-/** Sets an address that a link has confirmed, unless the user's data changed after the request (see basisOf). */
+/**
+ * Sets an address that the user has confirmed through a link. Rejects the link if the user's data changed after the
+ * request (see basisOf).
+ */
 export async function confirmAddress(admin: Administration, change: AddressChange): Promise<void> {
   const user = await lockUser(admin, change.userId);
   if (!(await isAddressWanted(admin, change))) {
@@ -96,7 +113,10 @@ export async function confirmAddress(admin: Administration, change: AddressChang
   await updateUser(admin, user, field === 'email' ? { email: address } : { notificationEmail: address });
 }
 
-/** Whether a link is still valid: it was not used, and the user's data did not change after the request (see basisOf). */
+/**
+ * Whether a link is still valid: nobody has used it, and the user's data did not change after the request (see
+ * basisOf).
+ */
 export async function isAddressWanted(
   db: Pick<Administration, 'query'>,
   { userId, field, basis }: AddressChange,
@@ -113,7 +133,10 @@ const selectBasis = query('select_basis_of_address', (db, $: Arguments<{ userId:
     .where('u.erasure_began_at', 'is', null),
 );
 
-/** Returns a digest of the present address. For the sign-in address a new password changes it, too. */
+/**
+ * Returns a digest of the user's present address. The digest for the sign-in address also changes with the user's
+ * password.
+ */
 async function basisOf(db: Pick<Administration, 'query'>, userId: number, field: AddressField): Promise<string> {
   const [user] = await db.query(selectBasis, { userId });
   const parts = field === 'email' ? [user?.email, user?.set_at] : [user?.notification_email];

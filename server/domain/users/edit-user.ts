@@ -38,7 +38,7 @@ function emailTaken(email: string) {
 interface UserChanges {
   name?: string;
   email?: string;
-  /** The address for notifications; null for none. */
+  /** The address for notifications. Null removes the address. */
   notificationEmail?: string | null;
 }
 
@@ -54,13 +54,14 @@ export async function updateUser(admin: Administration, user: User, changes: Use
   await explainViolations(emailTaken(user.email ?? ''), async () => {
     await admin.em.flush();
     if (address === undefined) return;
-    // After the address, because a trigger for the version before may clear the canonical form when the address changes.
+    // This update runs after the address has changed. A trigger for the previous version may clear the canonical form
+    // whenever the address changes.
     await admin.em.nativeUpdate(User, { id: user.id }, { canonicalEmail: canonicalAddress(address) });
   });
   const changed = changedFields();
   if (changed.length === 0) return;
   const email = changed.includes('email') && user.email ? { email: user.email } : {};
-  // The links went to the old address, which another person may read.
+  // Old password links stop working, because they were mailed to the old address, and another person may read its mail.
   if (changed.includes('email')) await endPasswordLinks(admin, user.id);
   admin.audit.record('user.updated', { user_id: user.id, changed, ...email });
 }

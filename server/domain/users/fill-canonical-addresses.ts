@@ -4,17 +4,23 @@ import { type Arguments, query } from '../../database/query.ts';
 import { sql } from '../../database/sql.ts';
 import { canonicalAddress, maxAddressLength } from './canonical-address.ts';
 
-/** Small, so that nobody waits long for the locked rows. */
+/** The number of rows in one transaction. Small, so that nobody waits long for the locked rows. */
 const batchSize = 1_000;
 
-/** Lets one process fill at a time, so that the older of two rows gets the form. */
+/**
+ * Lets only one process fill in canonical forms at a time. If two rows have the same address, the older row then gets
+ * the canonical form.
+ */
 const lockFilling = sql(
   'lock_canonical_addresses',
   { arguments: {}, row: {} },
   `select pg_advisory_xact_lock(hashtextextended('canonical addresses', 0))`,
 );
 
-/** These scan the rows of all accounts. A form is unique in its scope: an account, or 0 for the whole table. */
+/**
+ * The tables to fill. The queries scan the rows of all accounts. A canonical form is unique within its scope: the id of
+ * an account, or 0 for the whole table.
+ */
 const fillings = [
   {
     select: query(
@@ -77,7 +83,7 @@ const fillings = [
   },
 ];
 
-/** The canonical forms for some rows, in the order of their ids. */
+/** The ids of some rows and their canonical forms, in the same order. */
 interface Forms {
   ids: readonly number[];
   forms: readonly string[];
@@ -90,9 +96,11 @@ function rowsOf({ ids, forms }: Arguments<Forms>) {
 }
 
 /**
- * Fills in missing canonical forms of addresses: servers of the version before write addresses without them. If two rows
- * have the same address, only the older gets the form. No address finds the younger one, and doctor names its user. A
- * second run changes nothing.
+ * Fills in missing canonical forms of addresses, because servers of the previous version write addresses without them.
+ * A second run changes nothing.
+ *
+ * If two users have the same address, only the older user gets the canonical form. Nobody finds the younger user by
+ * address, and the doctor command reports that user.
  */
 export async function fillCanonicalAddresses(database: Pick<Database, 'transaction'>): Promise<void> {
   for (const filling of fillings) {
@@ -101,7 +109,7 @@ export async function fillCanonicalAddresses(database: Pick<Database, 'transacti
   }
 }
 
-/** Returns the last id of the batch; undefined at the end. */
+/** Fills in one batch. Returns the last id of the batch, or undefined if no rows are left. */
 async function fillBatch(
   database: Pick<Database, 'transaction'>,
   { select, update }: (typeof fillings)[number],
@@ -122,7 +130,7 @@ async function fillBatch(
       return rows.at(-1)?.id;
     });
   } catch (error) {
-    // Another transaction has just taken one of the addresses: the next attempt sees it.
+    // Another transaction has just stored one of these addresses. The next attempt sees that address.
     if ((error as { code?: string }).code === uniqueViolation) return after;
     throw error;
   }

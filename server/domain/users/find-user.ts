@@ -10,7 +10,10 @@ export async function findUser(admin: Administration, email: string): Promise<Us
   return (await admin.em.findOne(User, { canonicalEmail: canonicalAddress(email) })) ?? undefined;
 }
 
-/** Finds a user by address or id. If an older user has the same canonical address, only the id finds the younger one. */
+/**
+ * Finds a user by address or id. If two users have the same canonical address, the address finds the older user. The
+ * younger user is found only by id.
+ */
 export async function requireUser(admin: Administration, addressOrId: string): Promise<User> {
   const user = /^[0-9]{1,15}$/.test(addressOrId)
     ? await admin.em.findOne(User, { id: Number(addressOrId), isPlaceholder: false })
@@ -27,7 +30,10 @@ const selectUserLocked = query('lock_user_to_change', (db, $: Arguments<{ userId
     .forNoKeyUpdate(),
 );
 
-/** Locks a user to change their data. The lock waits for an erasure that is just beginning, and then finds no user. */
+/**
+ * Locks a user before a change of the user's data. If the erasure of the user is just beginning, the lock waits for it
+ * and the function throws.
+ */
 export async function lockUser(admin: Administration, userId: number): Promise<User> {
   const [row] = await admin.query(selectUserLocked, { userId });
   if (!row) throw new AdministrationError('conflict', 'The user is being erased');
@@ -43,7 +49,7 @@ const selectSignInAddress = query('select_sign_in_address', (db, $: Arguments<{ 
     .$narrowType<{ email: string }>(),
 );
 
-/** Returns the sign-in address of a user; undefined if the user is being erased. */
+/** Returns the sign-in address of a user. Returns undefined if the user is being erased. */
 export async function readSignInAddress(db: Queryable, userId: number): Promise<string | undefined> {
   const [user] = await db.query(selectSignInAddress, { userId });
   return user?.email;

@@ -3,7 +3,10 @@ import { jsonArrayFrom } from 'kysely/helpers/postgres';
 import type { Tables } from '../../database/tables.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 
-/** A user with their accounts, including accounts that block them. An erasure that has begun cannot be stopped. */
+/**
+ * A user with their accounts, including the accounts that block the user. If the erasure has begun, it cannot be
+ * stopped.
+ */
 export type UserView = InferResult<ReturnType<typeof userViews>>[number];
 
 function userViews(db: Kysely<Tables>) {
@@ -23,7 +26,7 @@ function userViews(db: Kysely<Tables>) {
     .$narrowType<{ email: string }>();
 }
 
-/** Looks in all accounts, because only the user is known. */
+/** Selects a user's accounts. The query searches all accounts, because only the user is known. */
 function accountsOf(u: ExpressionBuilder<Tables & { u: Tables['users'] }, 'u'>) {
   return jsonArrayFrom(
     u
@@ -46,7 +49,7 @@ function accountsOf(u: ExpressionBuilder<Tables & { u: Tables['users'] }, 'u'>) 
   );
 }
 
-/** Lists users in the order of their addresses: all users, or the members of an account and the people blocked in it. */
+/** Lists users by address: either all users, or the members of one account together with the users blocked in it. */
 export function listUsers({ db }: Administration, accountId: number | null, limit: number): Promise<UserView[]> {
   return userViews(db)
     .$if(accountId !== null, users =>

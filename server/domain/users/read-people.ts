@@ -2,10 +2,13 @@ import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import { AdministrationError } from '../administration.ts';
 
-/** A person as an account knows them. The role is null if they are no member. */
+/** A person that an account knows. The role is null if the person is not a member. */
 export type PersonView = RowOf<typeof selectPeople>;
 
-/** An account knows its members, blocked users and authors. It must not learn about other users. */
+/**
+ * Selects people that an account knows: its members, its blocked users and its authors. The account must not learn
+ * about other users.
+ */
 const selectPeople = query('select_people', (db, $: Arguments<{ accountId: number; userIds: readonly number[] }>) =>
   db
     .selectFrom('users as u')
@@ -26,7 +29,9 @@ const selectPeople = query('select_people', (db, $: Arguments<{ accountId: numbe
     }),
 );
 
-/** Reads people of an account by their ids. Leaves out users that the account does not know, and the deleted user. */
+/**
+ * Reads people of an account by their ids. Leaves out users that the account does not know, and the placeholder user.
+ */
 export async function readPeople(
   db: Queryable,
   accountId: number,

@@ -18,22 +18,27 @@ export async function requireWebhook(admin: Administration, accountId: number, i
 interface WebhookFields {
   url: string;
   description?: string;
-  /** Every type if empty or left out. */
+  /**
+   * The event types that the endpoint receives. If the list is empty or undefined, the endpoint receives every type.
+   */
   eventTypes?: readonly string[];
 }
 
 export interface NewWebhook extends WebhookFields {
   accountId: number;
-  /** Null for every board of the account. */
+  /** The board whose events the endpoint receives. Null for all boards of the account. */
   boardId: number | null;
 }
 
-/** Recording an event inserts one delivery for each webhook, so an account with more would slow down its writes. */
+/**
+ * The maximum number of webhooks in an account. Each recorded event inserts one delivery for each webhook, so more
+ * webhooks would make writes in the account slow.
+ */
 const maxWebhooks = 100;
 
 /**
- * Creates an endpoint for the events of a board or of a whole account. Only the result has the secret as plain text: the
- * database stores it encrypted.
+ * Creates an endpoint for the events of one board or of a whole account. The plain-text secret is only in the result,
+ * because the database stores it encrypted.
  */
 export async function createWebhook(
   admin: Administration,
@@ -63,7 +68,7 @@ export async function createWebhook(
   return { endpoint, secret };
 }
 
-/** Changes an endpoint. Pending deliveries go to the new URL. */
+/** Changes an endpoint. If the URL changes, pending deliveries go to the new URL. */
 export async function updateWebhook(
   admin: Administration,
   endpoint: WebhookEndpoint,
@@ -80,7 +85,7 @@ export async function updateWebhook(
   admin.audit.record('webhook.updated', { ...describe(endpoint), changed, origin: originOf(endpoint) });
 }
 
-/** Enables an endpoint for future events. To send its dead deliveries, redeliver them. */
+/** Enables an endpoint for future events. Deliveries that are dead stay dead until somebody redelivers them. */
 export async function enableWebhook(admin: Administration, endpoint: WebhookEndpoint): Promise<void> {
   const wasDisabled = Boolean(endpoint.disabledAt);
   Object.assign(endpoint, { disabledAt: null, disabledReason: null, failingSince: null, probedUntil: null });
@@ -90,7 +95,9 @@ export async function enableWebhook(admin: Administration, endpoint: WebhookEndp
 
 const maxReasonLength = 300;
 
-/** Disables an endpoint and gives up its pending deliveries. A disabled endpoint keeps its reason. */
+/**
+ * Disables an endpoint and cancels its pending deliveries. If the endpoint was already disabled, its old reason stays.
+ */
 export async function disableWebhook(admin: Administration, endpoint: WebhookEndpoint, reason: string): Promise<void> {
   const { accountId, id: endpointId } = endpoint;
   const checked = checkText(reason, 1, maxReasonLength, 'reason');
@@ -98,7 +105,7 @@ export async function disableWebhook(admin: Administration, endpoint: WebhookEnd
   admin.audit.record('webhook.disabled', { ...describe(endpoint), reason: 'administrator' });
 }
 
-/** Deletes an endpoint and the log of its deliveries. */
+/** Deletes an endpoint and its delivery log. */
 export async function deleteWebhook(admin: Administration, endpoint: WebhookEndpoint): Promise<void> {
   const deleted = describe(endpoint);
   await admin.em.remove(endpoint).flush();
@@ -109,8 +116,9 @@ export const defaultOverlapHours = 24;
 export const maxOverlapHours = 24 * 30;
 
 /**
- * Replaces the secret of an endpoint and returns the new one. Deliveries carry signatures of both secrets for the given
- * hours, so that the receiver can switch without rejecting any. With 0 hours, the old secret expires at once.
+ * Replaces the secret of an endpoint and returns the new secret. For the given number of hours, deliveries have a
+ * signature of each secret, so that the receiver can switch without rejecting any delivery. With 0 hours, the old
+ * secret expires at once.
  */
 export async function rotateWebhookSecret(
   admin: Administration,
@@ -135,7 +143,10 @@ export async function rotateWebhookSecret(
 
 const maxUrlLength = 2_000;
 
-/** Rejects invalid URLs and blocked IP addresses. The address of a host name is checked at each connection. */
+/**
+ * Rejects an invalid URL or a URL with a blocked IP address. If the URL has a host name, the server checks its address
+ * whenever it connects.
+ */
 function checkUrl(value: string, guard?: AddressGuard): string {
   const url = value.trim();
   const problem = url.length > maxUrlLength ? `must have at most ${maxUrlLength} characters` : problemOfUrl(url, guard);

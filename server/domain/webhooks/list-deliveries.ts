@@ -6,7 +6,7 @@ import { recordedEventOf, writeEvent } from '../events/recorded-event.ts';
 import { cutRows } from '../pagination.ts';
 import { requireWebhook } from './edit-webhook.ts';
 
-/** A delivery with all its attempts, oldest first. */
+/** A delivery with all its attempts, the oldest attempt first. */
 export type DeliveryListing = Awaited<ReturnType<typeof listDeliveries>>[number];
 
 interface DeliveryFilter {
@@ -41,7 +41,7 @@ export async function listDeliveries(
     .execute();
 }
 
-/** The deliveries d of an endpoint with their events e. */
+/** Selects the deliveries d of an endpoint with their events e. */
 function deliveriesOf({ db }: Administration, accountId: number, endpointId: number) {
   return db
     .selectFrom('webhook_deliveries as d')
@@ -51,12 +51,15 @@ function deliveriesOf({ db }: Administration, accountId: number, endpointId: num
     .where(d => d.and({ 'd.account_id': accountId, 'd.endpoint_id': endpointId }));
 }
 
-/** Includes the body exactly as the server sends it. */
+/** A delivery with the body exactly as the server sends it. */
 export type DeliveryDetails = Awaited<ReturnType<typeof readDelivery>>['delivery'];
-/** Has a status, or the error that explains its absence. */
+/** An attempt with either the HTTP status of the response, or the error if there was no response. */
 export type AttemptDetails = Awaited<ReturnType<typeof readDelivery>>['attempts']['rows'][number];
 
-/** Reads a delivery and its newest attempts, or the newest before one. Redeliveries can make many attempts. */
+/**
+ * Reads a delivery with a page of its attempts, the newest first. The page starts at the newest attempt, or after a
+ * given one. Redeliveries can lead to many attempts.
+ */
 export async function readDelivery(
   admin: Administration,
   { accountId, endpointId, deliveryId }: { accountId: number; endpointId: number; deliveryId: number },
@@ -80,21 +83,24 @@ export async function readDelivery(
   return { delivery: { ...delivery, body: writeEvent(delivery) }, attempts: cutRows(attempts, limit) };
 }
 
-/** A delivery without its body and without responses. */
+/** A delivery without its body and without the responses of the receiver. */
 export type DeliverySummary = InferResult<ReturnType<typeof summariesOf>>[number];
 
 interface DeliveryPage {
   rows: DeliverySummary[];
-  /** The next page lists deliveries before this one; undefined on the last page. */
+  /** The start of the next page, which lists only deliveries before this id. Undefined on the last page. */
   next: number | undefined;
 }
 
 interface PageOptions {
-  /** Undefined for all states. */
+  /** The state of the listed deliveries. Undefined to list deliveries in every state. */
   state: DeliveryState | undefined;
   before: number | undefined;
   limit: number;
-  /** The most rows of the log that are read for a page of delivered ones, which may be rare. */
+  /**
+   * The maximum number of log rows to read for one page of delivered deliveries. Without a maximum, the query could
+   * read the whole log if such deliveries are rare.
+   */
   mostLookedAt?: number;
 }
 
@@ -106,8 +112,8 @@ interface Log {
 }
 
 /**
- * Lists the newest deliveries of an endpoint, or the newest before one. A page of delivered ones may be empty although
- * another page follows.
+ * Lists a page of an endpoint's deliveries, newest first. The page starts at the newest delivery, or after a given one.
+ * A page of delivered deliveries may be empty although another page follows.
  */
 export async function listDeliveryPage(
   admin: Administration,
@@ -129,7 +135,7 @@ export async function listDeliveryPage(
   return { rows, next: another && end?.id };
 }
 
-/** The deliveries whose ids a query finds, newest first. */
+/** Reads the summaries of the deliveries that the subquery finds, newest first. */
 function summariesOf({ db, accountId }: Log, ids: AliasableExpression<{ id: number }>) {
   return db
     .selectFrom(ids.as('found'))
@@ -152,7 +158,7 @@ function summariesOf({ db, accountId }: Log, ids: AliasableExpression<{ id: numb
     .orderBy('d.id', 'desc');
 }
 
-/** Finds the ids of the newest deliveries. Each state has its own query, because each uses another index. */
+/** Finds the ids of the newest deliveries. Each state has its own query, because each state needs a different index. */
 function findNewest(
   log: Log,
   state: DeliveryState | undefined,
@@ -162,7 +168,7 @@ function findNewest(
   if (state === undefined) return logOf(log).orderBy('d.id', 'desc').limit(limit);
   if (state === 'dead') return inOrderOfIndex(log).where('d.state', '=', 'dead').limit(limit);
   if (state === 'pending') {
-    // The index of pending deliveries is by lane, and there are eight lanes.
+    // The index of pending deliveries is sorted by lane, so the query reads each of the eight lanes separately.
     return log.db
       .selectFrom(sql<{ number: number }>`generate_series(0, 7)`.as<'lanes'>(sql`lanes(number)`))
       .crossJoinLateral(
@@ -176,7 +182,7 @@ function findNewest(
       .orderBy('pending.id', 'desc')
       .limit(limit);
   }
-  // Most deliveries are delivered, so this reads the log from the newest one.
+  // Most deliveries have the state delivered, so reading the log from the newest delivery soon fills the page.
   return log.db
     .selectFrom(inOrderOfIndex(log).select('d.state').limit(mostLookedAt).as('walked'))
     .select('walked.id')
@@ -193,8 +199,8 @@ function logOf({ db, accountId, endpointId, before }: Log) {
 }
 
 /**
- * Newest first. With `endpoint_id = …`, PostgreSQL drops the column from the order, and then it may read the log of all
- * endpoints.
+ * Selects deliveries in the order of the index, newest first. The condition is `between`, because with `endpoint_id =
+ * …` PostgreSQL ignores the column in the order. PostgreSQL might then read the log of all endpoints.
  */
 function inOrderOfIndex({ db, accountId, endpointId, before }: Log) {
   return db

@@ -4,10 +4,16 @@ import { cutRows, type FirstRows } from '../pagination.ts';
 
 export type WebhookListing = Awaited<ReturnType<typeof listWebhooks>>[number];
 
-/** The limit of the count on pages: an endpoint that fails for days has very many pending deliveries. */
+/**
+ * The maximum count of pending deliveries that pages show. An endpoint that has failed for days has very many pending
+ * deliveries.
+ */
 export const mostPendingCounted = 1_000;
 
-/** Selects the endpoints w of an account, without their secrets. Counts up to mostCounted pending deliveries, or all. */
+/**
+ * Selects the endpoints w of an account without their secrets. Counts the pending deliveries of each endpoint up to
+ * mostCounted, or all of them if mostCounted is null.
+ */
 function webhooksOf({ db, now }: Administration, accountId: number, mostCounted: number | null) {
   return db
     .selectFrom('webhook_endpoints as w')
@@ -39,7 +45,8 @@ function webhooksOf({ db, now }: Administration, accountId: number, mostCounted:
         .where('d.account_id', '=', accountId)
         .whereRef('d.endpoint_id', '=', 'w.id')
         .where('d.state', '=', 'pending')
-        // Makes PostgreSQL use the index of pending deliveries. If one endpoint has most of them, it would scan the table.
+        // This order makes PostgreSQL use the index of pending deliveries. Otherwise, PostgreSQL would scan the table
+        // if one endpoint has most of the pending deliveries.
         .orderBy('d.lane')
         .orderBy('d.id');
       return countAll(pending.limit(mostCounted)).as('pending_count');
@@ -52,7 +59,10 @@ export function listWebhooks(admin: Administration, accountId: number) {
   return webhooksOf(admin, accountId, null).orderBy('w.id').execute();
 }
 
-/** Lists the newest endpoints, or the newest before one. Counts up to mostPendingCounted pending deliveries. */
+/**
+ * Lists a page of endpoints, newest first. The page starts at the newest endpoint, or after a given one. Counts up to
+ * mostPendingCounted pending deliveries of each endpoint.
+ */
 export async function listWebhookPage(
   admin: Administration,
   accountId: number,
@@ -66,7 +76,7 @@ export async function listWebhookPage(
   return cutRows(rows, limit);
 }
 
-/** Reads an endpoint. Counts up to mostCounted pending deliveries, or all. */
+/** Reads one endpoint. Counts its pending deliveries up to mostCounted, or all of them if mostCounted is null. */
 export async function readWebhook(
   admin: Administration,
   accountId: number,

@@ -12,7 +12,10 @@ const pendingNow = {
   finished_at: null,
 } as const;
 
-/** Sends a delivery again, in any state. It keeps its webhook-id and gets the full number of attempts. */
+/**
+ * Sends a delivery again. The delivery may be in any state. It keeps its webhook-id and gets the full number of
+ * attempts again.
+ */
 export async function redeliver(admin: Administration, accountId: number, endpointId: number, deliveryId: number) {
   await checkEnabled(admin, accountId, endpointId);
   await admin.db
@@ -27,8 +30,8 @@ export async function redeliver(admin: Administration, accountId: number, endpoi
 }
 
 /**
- * Sends again the dead deliveries that were created at or after a time, oldest first and at most atMost. Returns their
- * number.
+ * Redelivers an endpoint's dead deliveries that were created at or after a time, oldest first and at most atMost.
+ * Returns the number of redelivered deliveries.
  */
 export async function redeliverDeadSince(
   admin: Administration,
@@ -41,7 +44,8 @@ export async function redeliverDeadSince(
   const { numUpdatedRows } = await admin.db
     .updateTable('webhook_deliveries as d')
     .set(pendingNow)
-    // The state is compared again after the row is locked, so two calls at the same time do not redeliver it twice.
+    // PostgreSQL checks the state again after it has locked the row. So two parallel calls do not redeliver the same
+    // delivery twice.
     .where(d => d.and({ 'd.account_id': accountId, 'd.state': 'dead' }))
     .where('d.id', 'in', from =>
       from
@@ -63,7 +67,10 @@ async function sendAgain(admin: Administration, accountId: number, endpointId: n
   admin.audit.record('webhook.redelivered', { account_id: accountId, webhook_id: endpointId, deliveries });
 }
 
-/** Sends a test event to an endpoint. The endpoint needs no subscription to it. Returns the id of the delivery. */
+/**
+ * Sends a test event to an endpoint, even if the endpoint does not subscribe to test events. Returns the id of the
+ * delivery.
+ */
 export async function sendTestEvent(admin: Administration, accountId: number, endpointId: number): Promise<number> {
   await checkEnabled(admin, accountId, endpointId);
   const body: TestEventBody = {

@@ -9,17 +9,23 @@ export interface AccountEndpoint {
   endpointId: number;
 }
 
-/** One of the queues of an endpoint. The server sends the deliveries of a lane in order, so each idea has one lane. */
+/**
+ * A lane: one of an endpoint's queues of deliveries. The server sends the deliveries of a lane in order. All deliveries
+ * for one idea are in the same lane.
+ */
 export interface Lane extends AccountEndpoint {
   lane: number;
 }
 
 export const laneKey = ({ endpointId, lane }: Lane) => `webhook:${endpointId}:${lane}`;
 
-/** A delivery is due before this. Its time is rounded to the millisecond, so it may be half a millisecond ahead. */
+/**
+ * A delivery is due if its time is before this time. The time of a delivery is rounded to the millisecond, so it may be
+ * up to half a millisecond too late.
+ */
 export const dueTime = sql<string>`now() + interval '1 millisecond'`;
 
-/** Lanes as arrays, for a statement on all of them. */
+/** Many lanes as three arrays, for a statement that handles all these lanes at once. */
 export interface LaneColumns {
   accountIds: readonly number[];
   endpointIds: readonly number[];
@@ -38,18 +44,21 @@ export interface LaneRow {
   account_id: number;
   endpoint_id: number;
   lane: number;
-  /** From 1. */
+  /** The position of the lane in the arrays, starting at 1. */
   position: number;
 }
 
-/** The lanes of the arguments as a table l. */
+/** Converts the arrays of lanes to a table l. */
 export function lanesOf({ accountIds, endpointIds, lanes }: Arguments<LaneColumns>) {
   return sql<LaneRow>`unnest(${accountIds}::bigint[], ${endpointIds}::bigint[], ${lanes}::smallint[]) with ordinality`.as<'l'>(
     sql`l(account_id, endpoint_id, lane, position)`,
   );
 }
 
-/** Adds a job for a lane l. With a mode, the job has the lane's key, and a lane has at most one such job. */
+/**
+ * Adds a job for a lane l. If a key mode is given, the job has the key of the lane, and at most one such job exists for
+ * each lane.
+ */
 function addLaneJob(delayMs: Expression<number>, keyMode?: 'replace' | 'preserve_run_at') {
   const key = sql`, job_key => format('webhook:%s:%s', l.endpoint_id, l.lane), job_key_mode => ${keyMode}`;
   return sql`graphile_worker.add_job(
@@ -63,7 +72,7 @@ const addLaneJobs = query('add_lane_jobs', (db, $: Arguments<LaneColumns & { del
   db.selectFrom(lanesOf($)).select(addLaneJob($.delayMs)),
 );
 
-/** Wakes lanes after a delay, in addition to all other jobs that wake them. */
+/** Adds a job that wakes each lane after a delay. Does not replace other jobs that wake the same lane. */
 export async function wakeLanes(queue: Queryable, lanes: readonly Lane[], delayMs = 0): Promise<void> {
   if (lanes.length > 0) await queue.query(addLaneJobs, { ...columnsOf(lanes), delayMs });
 }
@@ -72,14 +81,14 @@ const addKeyedLaneJobs = query('add_keyed_lane_jobs', (db, $: Arguments<LaneColu
   db.selectFrom(lanesOf($)).select(addLaneJob($.delayMs, 'preserve_run_at')),
 );
 
-/** Wakes a lane after a delay, or at its planned time if that is earlier. */
+/** Wakes a lane after a delay. If the lane already has a job that is planned earlier, that job keeps its time. */
 export async function wakeLaneLater(queue: Queryable, lane: Lane, delayMs: number): Promise<void> {
   await queue.query(addKeyedLaneJobs, { ...columnsOf([lane]), delayMs });
 }
 
 const noDelay = sql.lit(0);
 
-/** The lanes l with a pending delivery d that was due before a time. */
+/** Selects the lanes that have a pending delivery d which was due before a given time. */
 function lanesDueBefore(db: Kysely<Tables>, time: Expression<string>) {
   return db
     .selectFrom('webhook_deliveries as d')
@@ -99,12 +108,12 @@ const addJobsOfEndpoint = query('add_lane_jobs_of_endpoint', (db, $: Arguments<A
     .select(addLaneJob(noDelay, 'replace')),
 );
 
-/** Wakes each lane of an endpoint that has a due delivery. */
+/** Wakes each lane of an endpoint if the lane has a due delivery. */
 export async function wakeEndpoint(queue: Queryable, { accountId, endpointId }: AccountEndpoint): Promise<void> {
   await queue.query(addJobsOfEndpoint, { accountId, endpointId });
 }
 
-/** A periodic scan over all accounts, so it has no filter on the account. */
+/** Has no filter on the account, because a periodic job scans all accounts. */
 const addOverdueJobs = query(
   'add_overdue_lane_jobs',
   (db, $: Arguments<{ overdueMinutes: number }>) =>
@@ -114,7 +123,7 @@ const addOverdueJobs = query(
   { isPrepared: false },
 );
 
-/** Wakes lanes whose job was lost, for example because it reached the limit of retries. */
+/** Wakes lanes whose job was lost, for example because the job reached its maximum number of retries. */
 export async function wakeOverdueLanes(queue: Queryable, overdueMinutes = 10): Promise<void> {
   await queue.query(addOverdueJobs, { overdueMinutes });
 }

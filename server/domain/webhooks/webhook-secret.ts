@@ -1,18 +1,18 @@
 import { randomBytes } from 'node:crypto';
 
-/** The purpose that the secret box binds a sealed secret to. */
+/** The purpose that binds an encrypted secret to webhooks (see SecretBox). */
 export const secretPurpose = 'webhook secret';
 
 const secretPrefix = 'whsec_';
-/** Standard Webhooks asks for 24 to 64. */
+/** The length of a secret in bytes. The Standard Webhooks specification requires 24 to 64 bytes. */
 const secretBytes = 32;
 
-/** Makes a new secret in the form that is shown once, such as `whsec_…`. */
+/** Generates a secret in the format that is shown to the user once, such as `whsec_…`. */
 export function makeWebhookSecret(): string {
   return secretPrefix + randomBytes(secretBytes).toString('base64');
 }
 
-/** Returns the bytes of a secret: the key that signs. */
+/** Returns the bytes of a secret. They are the key for signatures. */
 export function signingKey(secret: string): Buffer {
   return Buffer.from(secret.slice(secretPrefix.length), 'base64');
 }
