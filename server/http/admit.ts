@@ -10,17 +10,20 @@ import type { GrantedBoard, Principal } from './find-tokens.ts';
 import { type Admission, pathOf, routeMetadata } from './request-context.ts';
 
 /**
- * The hook that admits a request before its body is read. It checks in this order: the limit of the IP address (429), the
- * token (401), its rate limit (429), the plan (403), the board (400, 403), the grant (403), the issuer (403).
+ * The hook that admits a request before its body is read. It checks the rate limit of the IP address first (429), then
+ * the token (401) and the token's rate limit (429). After them it checks the plan of the account (403), the board (400,
+ * 403), the grant (403) and the issuer (403).
  */
 export function admitRequests(server: ServerDependencies) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const metadata = routeMetadata(request);
     if (metadata?.auth === 'none' && !metadata.isLimitedPerIp) return;
-    // The body names the tool, so the MCP endpoint admits its requests itself.
+    // The body of an MCP request names the tool, so the MCP endpoint admits its requests itself after it has read the
+    // body.
     if (metadata?.auth === 'tools') return;
     if (!metadata) return chargeAddress(server, request, reply);
-    // The readiness probe reports a slow database itself, and concurrent probes share one check.
+    // While the database is slow, the readiness probe passes uncharged: it reports the slow database itself, and
+    // concurrent probes share one check.
     if (metadata.auth === 'none') return chargeAddress(server, request, reply, { mayPassUncharged: true });
 
     const key = request.headers['idempotency-key'];
@@ -33,7 +36,9 @@ export function admitRequests(server: ServerDependencies) {
   };
 }
 
-/** Checks the plan, the board, the grant and the issuer before the request is validated. Throws 400 or 403. */
+/**
+ * Checks the plan, the board, the grant and the issuer of a token before the request is validated. Throws 400 or 403.
+ */
 export function authorize(
   server: ServerDependencies,
   request: FastifyRequest,
@@ -74,7 +79,7 @@ function admissionFor(
   };
 }
 
-/** Finds the board of a request (Authentication, 6): a token with one board need not name it in the board parameter. */
+/** Finds the board of a request (Authentication, 6). A token with only one board may omit the board parameter. */
 function resolveBoard(principal: Principal, slug: unknown): GrantedBoard {
   if (slug !== undefined && typeof slug !== 'string') {
     // Only a tool call can have a board that is neither a string nor an array.
@@ -98,7 +103,9 @@ function neededGrant(metadata: RouteMetadata & { auth: 'board' }, query: Record<
 
 const moderatingRoles: readonly (Role | null)[] = ['owner', 'admin', 'moderator'];
 
-/** The moderate grant has effect only while the issuer holds a moderating role (Authentication, 3). */
+/**
+ * The moderate grant has effect only while the issuer of the token has a role that may moderate (Authentication, 3).
+ */
 export function isModerateEffective(principal: Principal, board: GrantedBoard): boolean {
   return board.grant === 'moderate' && moderatingRoles.includes(principal.issuer.role);
 }

@@ -2,10 +2,16 @@ import type { ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Metrics } from '../observability/metrics.ts';
 
-/** The answers whose clients disconnected first. transport.ts records them when the client disconnects. */
+/**
+ * The answers that could not be sent because the client had disconnected. transport.ts records them when the client
+ * disconnects.
+ */
 export const abandonedAnswers = new WeakSet<ServerResponse>();
 
-/** The hook that logs and counts each answer. The log omits the query, because it may contain a secret. */
+/**
+ * The hook that logs and counts each answer. The log omits the query string of the URL, because it may contain a
+ * secret.
+ */
 export function recordAnswers(metrics: Metrics | undefined) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
     if (abandonedAnswers.has(reply.raw)) return;
@@ -27,12 +33,12 @@ export function recordAnswers(metrics: Metrics | undefined) {
   };
 }
 
-/** The longest path in the log. The paths of this server are shorter. */
+/** The maximum length of a path in the log. Every route of this server has a shorter path. */
 const maxLength = 512;
 
 /**
- * Returns the path of a URL without its query, cut to a maximum length. The redactor recognizes the cut-off mark and
- * removes a secret or an address that the cut has split.
+ * Returns the path of a URL without its query string, cut to a maximum length. A cut path ends in a mark. The mark
+ * tells the redactor to remove a secret or an address that the cut has split.
  */
 export function loggedPath(url: string): string {
   const end = url.indexOf('?');

@@ -19,7 +19,10 @@ export function refuseExhausted(
   throw new DomainError('rate_limited');
 }
 
-/** Audits the first request of a window that exceeds its limit, and no later one. */
+/**
+ * Writes an audit entry for the first request in a time window that exceeds the rate limit. Later requests in the same
+ * window get no entry.
+ */
 export function auditLimit(audit: AuditLog, request: FastifyRequest, state: BucketState, principal?: Principal | null) {
   if (state.count !== state.limit + 1) return;
   audit.record('rate_limit.exceeded', {
@@ -42,7 +45,7 @@ export function auditFailedAuthentication(audit: AuditLog, request: FastifyReque
 
 type GrantRefusal = (typeof grantRefusals)[number];
 
-/** Audits an error that refuses a valid token. Ignores other errors. */
+/** Writes an audit entry if the error says that a valid token may not do this. Ignores other errors. */
 export function auditRefusedGrant(audit: AuditLog, request: FastifyRequest, principal: Principal, error: unknown) {
   if (!(error instanceof DomainError) || !grantRefusals.includes(error.key as GrantRefusal)) return;
   audit.record('grant.refused', {

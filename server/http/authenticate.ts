@@ -20,7 +20,10 @@ import {
   tokenCounter,
 } from './rate-limit.ts';
 
-/** Finds the principal of a request and charges its limits, in one round trip. Throws 401 and 429. */
+/**
+ * Finds the principal of a request and counts the request against its rate limits, in one round trip to the database.
+ * Throws 401 and 429.
+ */
 export async function authenticate(
   server: ServerDependencies,
   request: FastifyRequest,
@@ -71,8 +74,8 @@ async function noteUse(database: Queryable, principal: Principal, now: Date): Pr
 }
 
 /**
- * Charges the IP address of a request without a token. While the database is unavailable, a limited number of requests
- * pass uncharged, and the others get 503.
+ * Counts a request without a token against the rate limit of its IP address. While the database is unavailable, a
+ * limited number of requests pass uncounted, and the others get 503.
  */
 export async function chargeAddress(
   server: ServerDependencies,
@@ -87,7 +90,9 @@ export async function chargeAddress(
   else if (!mayPassUncharged) passUncharged(server, counter);
 }
 
-/** The readiness probe answers within two seconds. Charging may take this share of them. */
+/**
+ * The readiness probe must answer within two seconds. Counting it against the rate limit may take this part of them.
+ */
 const chargeTimeoutMs = 500;
 
 async function chargeIfPossible(server: ServerDependencies, counter: Counter, now: Date) {
@@ -117,8 +122,8 @@ interface Passed {
 const passedBy = new WeakMap<ServerDependencies, Passed>();
 
 /**
- * Passes a request whose IP address could not be charged. All addresses together get the limit of one address in a
- * window, so that a slow database does not lift the limit.
+ * Admits a request that could not be counted against the rate limit. In each time window, all IP addresses together may
+ * make as many such requests as one address usually may. So a slow database does not remove the limit.
  */
 function passUncharged(server: ServerDependencies, { windowStartedAt, limit }: Counter) {
   const startedAt = windowStartedAt.getTime();

@@ -5,8 +5,8 @@ import { refund, setRateLimitHeaders } from './rate-limit.ts';
 import { routeMetadata } from './request-context.ts';
 
 /**
- * The hook that sets a weak ETag on reads of the API and on public pages. If the client already has the answer, it
- * answers 304 and refunds the charge of the token.
+ * The hook that sets a weak ETag on reads of the API and on public pages. If the client already has the answer, the
+ * hook answers 304 and does not count the request against the rate limit.
  */
 export function answerConditionally(server: ServerDependencies) {
   return async (request: FastifyRequest, reply: FastifyReply, payload: unknown) => {
@@ -15,7 +15,8 @@ export function answerConditionally(server: ServerDependencies) {
     const caching = cachingOf(request);
     if (!caching) return payload;
 
-    // The URL is part of the tag, so that the tag of one empty search does not make every other empty search free.
+    // The tag includes the URL. Otherwise all empty search results would have the same tag, and a client could repeat
+    // any empty search for free.
     const tag = `W/"${hash('sha1', `${request.url}\n${payload}`, 'base64url')}"`;
     reply.header('ETag', tag);
     reply.header('Cache-Control', caching);
@@ -23,12 +24,15 @@ export function answerConditionally(server: ServerDependencies) {
 
     if (request.bucketState) setRateLimitHeaders(reply, await refund(server.database, request.bucketState));
     reply.status(304).removeHeader('content-type');
-    // Fastify removes the body of an answer to HEAD itself, and needs a body for that.
+    // For a HEAD request, Fastify needs the body and removes it before it sends the answer.
     return request.method === 'HEAD' ? payload : null;
   };
 }
 
-/** Spares the server when many people open a link. It is short, because caches must soon drop a board made private. */
+/**
+ * How long caches may keep a public page, so that a link that many people open does not load the server. The time is
+ * short, because a board that becomes private must soon disappear from caches.
+ */
 const publicSeconds = 15;
 
 function cachingOf(request: FastifyRequest): string | undefined {
@@ -37,10 +41,13 @@ function cachingOf(request: FastifyRequest): string | undefined {
   return undefined;
 }
 
-/** A cache holds few versions and sends few tags. Further tags are ignored, because they cost work. */
+/** The maximum number of tags to compare. Real caches send few tags, and each tag costs work. */
 const maxTags = 20;
 
-/** Compares weakly (RFC 9110, 13.1.2), because proxies change a tag's strength. Ignores `*`, which would make every read free. */
+/**
+ * Whether If-None-Match lists the tag, by weak comparison (RFC 9110, 13.1.2), because proxies change the strength of a
+ * tag. Ignores `*`, because it would make every read free.
+ */
 function matches(ifNoneMatch: string | undefined, tag: string): boolean {
   if (ifNoneMatch === undefined) return false;
   const opaque = tag.replace(/^W\//, '');

@@ -8,12 +8,12 @@ const exposedHeaders =
   'ETag, Idempotency-Replayed, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, ' +
   'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id';
 
-/** How long a browser may cache a preflight. Chromium caches none for longer. */
+/** How long a browser may cache the answer to a preflight request. Chromium caches it for at most this time. */
 const preflightSeconds = 7200;
 
 /**
- * Allows pages of these origins to read the answers of the Agent API. This is no access control: each request still needs
- * a token. The API ignores cookies, so credentials are not allowed.
+ * Allows web pages of these origins to read the answers of the Agent API. This is no access control: each request still
+ * needs a token. The API ignores cookies, so credentials are not allowed.
  */
 export function shareWithOrigins(origins: readonly string[]) {
   const isForAll = origins.includes('*');
@@ -24,10 +24,13 @@ export function shareWithOrigins(origins: readonly string[]) {
   }
 
   return {
-    /** Runs before all hooks that may refuse a request, so that a page can read the refusal. */
+    /**
+     * Sets the CORS headers. Runs before all hooks that may refuse a request, so that a web page can also read an
+     * error.
+     */
     async allow(request: FastifyRequest, reply: FastifyReply) {
       if (origins.length === 0 || !isShared(request)) return;
-      // A cache must not give the answer for one origin to another.
+      // A cache must not send the answer for one origin to a page of another origin.
       if (!isForAll) reply.header('Vary', 'Origin');
       const origin = allowedOrigin(request);
       if (origin === undefined) return;
@@ -35,7 +38,10 @@ export function shareWithOrigins(origins: readonly string[]) {
       reply.header('Access-Control-Expose-Headers', exposedHeaders);
     },
 
-    /** Answers a preflight of an allowed origin. Runs after the limit of the IP address is charged. */
+    /**
+     * Answers a preflight request of an allowed origin. Runs after the request was counted against the rate limit of
+     * its IP address.
+     */
     async answerPreflight(request: FastifyRequest, reply: FastifyReply) {
       const { method, headers, is404, routeOptions } = request;
       const isPreflight = method === 'OPTIONS' && headers.origin && headers['access-control-request-method'];
@@ -49,10 +55,13 @@ export function shareWithOrigins(origins: readonly string[]) {
   };
 }
 
-/** The OAuth endpoints that clients call. The authorization endpoint is a page. */
+/**
+ * The OAuth endpoints that clients call. The authorization endpoint is not in the list, because it is a page that
+ * browsers open.
+ */
 const oauthEndpoints = ['/.well-known/oauth-', '/oauth/token', '/oauth/register', '/oauth/revoke'];
 
-/** Pages for people and the routes of extensions are not shared. */
+/** Whether other origins may read the answer. They may not read pages for people and the routes of extensions. */
 function isShared(request: FastifyRequest): boolean {
   const path = pathOf(request);
   return path.startsWith('/api/') || oauthEndpoints.some(start => path.startsWith(start));

@@ -4,19 +4,19 @@ import type { FastifyInstance } from 'fastify';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** The server is about to stop: /ready answers 503, and answers close their connections. */
+    /** Whether the server is about to stop. Then /ready answers 503, and each connection closes after its answer. */
     isDraining: boolean;
   }
 }
 
-/** A request that has not arrived completely by then is dropped. */
+/** During a stop, the server drops a request that has not arrived completely within this time. */
 const arrivalMs = 1_000;
 const sweepIntervalMs = 100;
 
 /**
- * Lets the server stop without dropping a request and without waiting for idle connections. On close, Node ends only the
- * connections that are idle at that moment. It waits for the clients of the others to disconnect, and for connections on
- * which nothing or half a request has arrived.
+ * Lets the server stop without dropping a request and without waiting for idle connections. By itself, Node closes only
+ * the connections that are idle when the stop begins. Node would wait until the other clients disconnect, even if a
+ * connection has received no request or only half of one.
  */
 export function drainConnections(app: FastifyInstance) {
   const openRequests = new Map<Socket, number>();
@@ -34,7 +34,8 @@ export function drainConnections(app: FastifyInstance) {
 
   app.decorate('isDraining', false);
   app.addHook('onSend', (request, reply, payload, done) => {
-    // The last answer closes its connection, so that the client sends no further request, which could be lost.
+    // The last answer on a connection closes the connection. Otherwise the client could send another request, which
+    // would be lost.
     const isLast = app.isDraining && (openRequests.get(request.raw.socket) ?? 1) <= 1;
     if (isLast) reply.header('Connection', 'close');
     done(null, payload);

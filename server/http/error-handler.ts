@@ -6,7 +6,7 @@ import type { ErrorReporter } from '../observability/error-reporter.ts';
 import { isAborted } from './transport.ts';
 import { RequestValidationError, refusalOf } from './ts-rest.ts';
 
-/** How soon a client may retry while the database is unavailable, and after a lock timeout, in seconds. */
+/** The Retry-After in seconds, while the database is unavailable and after a lock timeout. */
 const unavailableRetrySeconds = 5;
 const lockRetrySeconds = 1;
 
@@ -66,7 +66,7 @@ const keysByCode: Record<string, ErrorKey> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_media_type',
   FST_ERR_CTP_BODY_TOO_LARGE: 'payload_too_large',
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'malformed_json',
-  // A path whose percent-encoding is broken names nothing.
+  // No resource can have a path with broken percent-encoding.
   FST_ERR_BAD_URL: 'not_found',
   FST_ERR_MAX_PARAM_LENGTH: 'not_found',
 };

@@ -8,14 +8,14 @@ import { findTokens, type Principal, principalOf, type TokenRow } from './find-t
 import { mcpUrlOf } from './public-addresses.ts';
 import { type BucketState, type Counter, type Limits, stateOf, tokenCounter } from './rate-limit.ts';
 
-/** The answer that was stored under an Idempotency-Key, and the fingerprint of the request that it answered. */
+/** The answer that is stored for an Idempotency-Key, with the fingerprint of the answered request. */
 export interface StoredAnswer {
   fingerprint: Buffer;
   status: number;
   body: string;
 }
 
-/** An Idempotency-Key with its path. The same key under another path is another key. */
+/** An Idempotency-Key with the path of its request. The same key with another path counts as another key. */
 export interface Idempotency {
   path: string;
   key: string;
@@ -23,17 +23,17 @@ export interface Idempotency {
 
 export interface TokenLookup {
   authorization: string | undefined;
-  /** Only the tools accept OAuth access tokens (Authentication, 9). */
+  /** Whether the endpoint accepts OAuth access tokens. Only the MCP endpoint does (Authentication, 9). */
   acceptsOauth: boolean;
   ip: Counter;
   bucket: Bucket | undefined;
   idempotency: Idempotency | undefined;
-  /** The rate limits, and the base URL, which is in the audience of OAuth access tokens. */
+  /** The settings of the rate limits, and BASE_URL, which gives the audience of OAuth access tokens. */
   config: Limits & Pick<Config, 'BASE_URL'>;
   now: Date;
 }
 
-/** Why authentication failed, for the audit log. Clients do not learn it. */
+/** The reason of a failed authentication, for the audit log. Clients do not get the reason. */
 export type AuthenticationFailure =
   | { reason: 'missing' | 'malformed' | 'unknown' | 'access_token' }
   | { reason: 'wrong_secret' | 'revoked' | 'expired'; tokenId: number; accountId: number };
@@ -44,7 +44,10 @@ export interface LookupResult {
   principal: Principal | null;
   /** Null when the bearer token is valid. */
   failure: AuthenticationFailure | null;
-  /** Null when nothing was charged: the route has no rate limit of its own, or the answer is stored. */
+  /**
+   * The rate limit of the token. Null if the request was not counted: its route has no such limit, or its answer is
+   * stored.
+   */
   bucket: BucketState | null;
   storedAnswer: StoredAnswer | null;
 }
@@ -54,17 +57,17 @@ interface Lookup extends TokenLookup {
 }
 
 /**
- * With two batches, PostgreSQL works on one while the answer to the other is on its way. Small batches keep the last of
- * many requests from waiting for a long statement.
+ * With two batches at a time, PostgreSQL works on one while the answer to the other is on its way. Batches are small so
+ * that no request waits for a long statement.
  */
 const batches = { maxUnderWay: 2, maxBatchSize: 64, patienceMs: 100 };
 
 const queues = new WeakMap<Queryable, (lookup: Lookup) => Promise<LookupResult>>();
 
 /**
- * Finds the token of an Authorization header and charges the request. All lookups of one database share batches. They save
- * round trips and do not wait for each other's lock on the counter of one IP address. Batches took a quarter off
- * PostgreSQL's work for reading one idea.
+ * Finds the token of an Authorization header and counts the request against the rate limits. All lookups in one
+ * database are combined in batches, which save round trips. In a batch, requests of one IP address do not wait for each
+ * other's lock on its counter. For reads of one idea, batches saved a quarter of PostgreSQL's work.
  */
 export async function lookUpToken(database: Queryable, lookup: TokenLookup): Promise<LookupResult> {
   const lookUp = queues.get(database) ?? coalesceCalls(lookups => lookUpTokens(database, lookups), batches);
@@ -75,7 +78,7 @@ export async function lookUpToken(database: Queryable, lookup: TokenLookup): Pro
 const noHash = Buffer.alloc(32);
 
 async function lookUpTokens(database: Queryable, lookups: Lookup[]): Promise<LookupResult[]> {
-  // The window does not depend on the token, which only the statement finds.
+  // The id 0 stands for the unknown token, because the time window of a rate limit is the same for every token.
   const windows = lookups.map(lookup => counterOf(lookup, 0));
   const rows = await database.query(findTokens, {
     tokenIds: lookups.map(({ credential }) => (credential.kind === 'api' ? credential.tokenId : null)),
@@ -95,8 +98,8 @@ async function lookUpTokens(database: Queryable, lookups: Lookup[]): Promise<Loo
   const counts = { ...rows[0]?.counts };
   const rowsByPlace = new Map(rows.map(row => [row.place, row]));
 
-  // The statement adds all charges of a batch to a counter at once. The last request gets the final count, and each
-  // earlier request gets one less.
+  // The statement increases a counter once by the number of its requests in the batch. The last request gets the final
+  // count, and each earlier request gets one less.
   const takeCount = (key: string) => {
     const count = counts[key];
     if (count === undefined) throw new Error('find_tokens left a counter out');
@@ -119,7 +122,7 @@ function resultOf(lookup: Lookup, row: TokenRow | undefined, takeCount: (key: st
   const ip = stateOf(lookup.ip, takeCount(lookup.ip.key), now);
   const counter = row?.is_charged ? counterOf(lookup, row.id) : undefined;
   const bucket = counter ? stateOf(counter, takeCount(counter.key), now) : null;
-  // An unknown id costs the same comparison as a known one.
+  // Compares hashes even for an unknown token id. Otherwise the response time would show which ids exist.
   const hash = credential.kind === 'none' ? noHash : credential.hash;
   const isMatching = timingSafeEqual(row?.secret_hash ?? noHash, hash);
   if (!row || !isMatching || !row.is_usable) {
@@ -142,13 +145,16 @@ function failureOf(credential: Credential, row: TokenRow | undefined, isMatching
   return { reason, tokenId: row.id, accountId: row.account_id };
 }
 
-/** An API token, by its id and the hash of its secret; the hash of an OAuth access token; or no usable header. */
+/**
+ * The content of an Authorization header: the id and the hashed secret of an API token, the hash of an OAuth access
+ * token, or nothing usable.
+ */
 type Credential =
   | { kind: 'api'; tokenId: number; hash: Buffer }
   | { kind: 'access'; hash: Buffer }
   | { kind: 'none'; reason: 'missing' | 'malformed' };
 
-/** The form of an OAuth access token. It is opaque: it does not reveal its grant. */
+/** The format of an OAuth access token. The token is opaque: it does not reveal its grant. */
 const accessToken = /^iba_[A-Za-z0-9_-]{43}$/;
 
 function readCredential({ authorization, acceptsOauth }: TokenLookup): Credential {

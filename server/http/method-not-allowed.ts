@@ -4,16 +4,19 @@ import { DomainError } from '../domain/domain-error.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Finds the Allow header of a path, for methods that Fastify does not route, such as WebDAV's. */
+    /**
+     * Returns the Allow header for a path. It is for HTTP methods that Fastify does not route, such as the methods of
+     * WebDAV.
+     */
     allowOf(path: string): string | undefined;
-    /** All paths with their Allow headers, each registered for GET. */
+    /** The paths of all routes, each with its Allow header. In this router, each path is registered for GET. */
     knownPaths: Router.Instance<Router.HTTPVersion.V1>;
   }
 }
 
 /**
- * Prepares an app for refuseOtherMethods. The paths go into a second router, because routes for all of Node's methods
- * would double the time to build the server.
+ * Prepares an app for refuseOtherMethods. The paths go into a second router. Routes for all of Node's HTTP methods in
+ * Fastify's router would double the time to build the server.
  */
 export function knowPaths(app: FastifyInstance) {
   const router = Router();
@@ -21,7 +24,10 @@ export function knowPaths(app: FastifyInstance) {
   app.decorate('allowOf', path => router.find('GET', path)?.store as string | undefined);
 }
 
-/** Answers 405 with Allow to unsupported methods on every registered path. Call it after registering the routes. */
+/**
+ * Adds routes that answer 405 with an Allow header to unsupported methods on each path. Call this function after
+ * registering all other routes.
+ */
 export function refuseOtherMethods(app: FastifyInstance, paths: ReadonlySet<string>) {
   const methods = app.supportedMethods;
   for (const url of paths) {
@@ -34,7 +40,7 @@ export function refuseOtherMethods(app: FastifyInstance, paths: ReadonlySet<stri
       reply.header('Allow', allow);
       throw new DomainError('method_not_allowed');
     };
-    // It runs before the body is read, so that an invalid body makes no difference.
+    // The hook runs before the body is read, so that even a request with an invalid body gets 405.
     app.route({ method: others, url, config: { allow }, onRequest: refuse, handler: refuse });
   }
 }
@@ -44,7 +50,8 @@ export function collectPaths(app: FastifyInstance): ReadonlySet<string> {
   app.addHook('onRoute', ({ url, routePath, prefix, config }) => {
     if (config?.allow !== undefined) return;
     paths.add(url);
-    // Fastify routes the root of a prefix with and without a slash, but calls this hook once.
+    // Fastify routes the root of a prefix both with and without a final slash, but calls this hook only for one of
+    // them.
     if (prefix !== '' && routePath === '') paths.add(`${url}/`);
   });
   return paths;
@@ -54,8 +61,8 @@ type ErrorHandler = (error: unknown, request: FastifyRequest, reply: FastifyRepl
 type Hook = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
 
 /**
- * Answers a path that Fastify cannot route, because its percent-encoding is broken or a parameter is too long. Fastify
- * runs no hooks for such a request, so this function runs them.
+ * Answers requests whose path Fastify cannot route, because its percent-encoding is broken or a parameter is too long.
+ * Fastify runs no hooks for such a request, so this function runs the hooks.
  */
 export function answerUnroutable(answerError: ErrorHandler, hooks: Hook[], record: Hook) {
   return async (error: unknown, request: FastifyRequest, reply: FastifyReply) => {

@@ -27,15 +27,18 @@ interface WriteInput {
   params?: unknown;
   query: unknown;
   body?: unknown;
-  /** The keys of the locks that the operation takes: see Database.inTurn. */
+  /**
+   * The keys of the locks that the operation takes, so that operations with the same key run one after the other. See
+   * Database.inTurn.
+   */
   turns?(actor: Actor): string[];
-  /** Runs before the transaction, each statement by itself. */
+  /** Runs before the transaction. Each of its statements runs in a transaction of its own. */
   prepare?(op: ReadOperation): Promise<void>;
 }
 
 export type OperationRunner = ReturnType<typeof buildOperationRunner>;
 
-/** Runs the operations of endpoints for the actor of an admitted request. */
+/** Builds the runner of operations. An operation runs for the actor of an admitted request. */
 export function buildOperationRunner(server: ServerDependencies) {
   const { database, clock } = server;
 
@@ -49,7 +52,7 @@ export function buildOperationRunner(server: ServerDependencies) {
     return work({ actor: actorOf(request), now: clock.now(), query: database.query });
   }
 
-  /** Runs a write in one transaction, and once for each Idempotency-Key. */
+  /** Runs a write in one transaction. A write with an Idempotency-Key runs only once. */
   async function write<A extends Answer>(input: WriteInput, work: (op: WriteOperation) => Promise<A>): Promise<A> {
     const { request, prepare } = input;
     const { idempotency } = request;
@@ -70,11 +73,15 @@ export function buildOperationRunner(server: ServerDependencies) {
         return { answer };
       }),
     );
-    // The refund of a replay takes a connection. It must not wait for one while the transaction holds another.
+    // Replays only after the transaction. The replay needs a connection for the refund, and must not wait for it while
+    // the transaction holds another.
     return outcome.stored ? replay<A>(server, input, outcome.stored) : outcome.answer;
   }
 
-  /** Runs a write of one statement without a transaction, unless an Idempotency-Key must commit with it. */
+  /**
+   * Runs a write that is a single statement, without a transaction. With an Idempotency-Key it uses one, because the
+   * stored answer must commit with the write.
+   */
   function writeOnce<A extends Answer>(input: WriteInput, work: (op: Operation) => Promise<A>): Promise<A> {
     return input.request.idempotency ? write(input, work) : inTurn(input, () => read(input.request, work));
   }
@@ -92,7 +99,10 @@ function actorOf(request: FastifyRequest): Actor {
   return actor;
 }
 
-/** Answers with the stored answer if the request is the same, and refunds it. */
+/**
+ * Sends the stored answer if the request is the same as the answered one, and takes the request off the rate limit
+ * again.
+ */
 async function replay<A>(server: ServerDependencies, input: WriteInput, stored: StoredAnswer): Promise<A> {
   const { request, reply } = input;
   if (!isSameRequest(input, stored)) throw new DomainError('idempotency_key_reused');
@@ -102,8 +112,8 @@ async function replay<A>(server: ServerDependencies, input: WriteInput, stored: 
 }
 
 /**
- * The hook that charges a request which was admitted uncharged as a replay but was refused. A different or invalid
- * request under a used key costs as much as any other request.
+ * The hook for a request that was admitted without being counted, because its Idempotency-Key has a stored answer. If
+ * the request fails, because it is invalid or differs from the answered request, it counts against the rate limit.
  */
 export function chargeFailedReplay(server: ServerDependencies) {
   return async (request: FastifyRequest, reply: FastifyReply, payload: unknown) => {
@@ -138,8 +148,8 @@ const selectAnswer = query('select_idempotent_answer', (db, $: Arguments<UsedKey
 );
 
 /**
- * Locks the key until the transaction ends. Returns the answer if another request under the key has ended since this one
- * was admitted.
+ * Locks an Idempotency-Key until the transaction ends. Returns the stored answer if another request with the key has
+ * completed since this request was admitted.
  */
 async function claimKey(transaction: Transaction, used: UsedKey, now: Date): Promise<StoredAnswer | undefined> {
   const [lock] = await transaction.query(tryLockKey, { key: `${used.tokenId} ${used.path} ${used.key}` });
@@ -148,7 +158,7 @@ async function claimKey(transaction: Transaction, used: UsedKey, now: Date): Pro
   return stored;
 }
 
-/** The key may hold an expired answer, which this one replaces. */
+/** Stores an answer. It replaces an expired answer with the same key. */
 const insertAnswer = query(
   'insert_idempotent_answer',
   (db, $: Arguments<UsedKey & StoredAnswer & { expiresAt: Date }>) =>
@@ -186,16 +196,17 @@ async function storeAnswer(
 }
 
 /**
- * Hashes a request, to compare it with a repetition. It hashes the validated input, so that the order of fields, duplicate
- * fields and the spelling of numbers make no difference.
+ * Hashes a request, so that a later request with the same Idempotency-Key can be compared with it. It hashes the
+ * validated input. So the order of fields, duplicate fields and the notation of numbers make no difference.
  */
 function fingerprintOf({ params, query, body }: Pick<WriteInput, 'params' | 'query' | 'body'>): Buffer {
   return hash('sha256', JSON.stringify([params ?? null, query, body ?? null]), 'buffer');
 }
 
 /**
- * Compares a request with the one that got the stored answer. A token with one board may name it or omit it. The stored
- * fingerprint covers the query as it was sent, because servers of another version compare with it during an upgrade.
+ * Whether a request is the same as the request that got the stored answer. With a token for one board, a request may
+ * name the board or omit it. The stored fingerprint covers the query as the client sent it. A server of another version
+ * compares with it during an upgrade.
  */
 function isSameRequest(input: WriteInput, { fingerprint }: StoredAnswer): boolean {
   const { board, ...query } = input.query as { board?: string };

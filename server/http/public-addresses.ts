@@ -1,18 +1,18 @@
 import type { Config } from '../config.ts';
 
 /*
- * The public URLs of this server for OAuth clients. They come from BASE_URL and never from the Host of a request, because
- * a client could then choose the audience of its tokens. They are normalized URLs, because clients compare them as strings.
+ * The public URLs of this server for OAuth clients. They come from BASE_URL and never from the Host header. Otherwise a
+ * client could choose the audience of its tokens. They are normalized URLs, because clients compare them as strings.
  */
 
 type PublicConfig = Pick<Config, 'BASE_URL'>;
 
-/** The issuer of tokens (RFC 8414): the public origin. */
+/** The issuer of OAuth tokens (RFC 8414), which is the public origin of this server. */
 export function issuerOf({ BASE_URL }: PublicConfig): string {
   return new URL(BASE_URL).origin;
 }
 
-/** The audience of access tokens (RFC 8707): the MCP endpoint. */
+/** The audience of OAuth access tokens (RFC 8707), which is the URL of the MCP endpoint. */
 export function mcpUrlOf({ BASE_URL }: PublicConfig): string {
   return new URL(`${BASE_URL}/api/v1/mcp`).href;
 }

@@ -6,7 +6,10 @@ import type { Queryable } from '../database/database.ts';
 import { type Arguments, query } from '../database/query.ts';
 import { integer, sql, text, time } from '../database/sql.ts';
 
-/** A counter of a fixed window, with the key <bucket>:<identity> (Limits). */
+/**
+ * The counter of a rate limit in a fixed time window (Limits). Its key is <bucket>:<identity>, such as
+ * `ip:203.0.113.7`.
+ */
 export interface Counter {
   name: string;
   key: string;
@@ -18,7 +21,7 @@ export interface Counter {
 
 export interface BucketState extends Counter {
   count: number;
-  /** Whole seconds until the window ends, at least 1. */
+  /** The seconds until the time window ends, as a whole number of at least 1. */
   resetSeconds: number;
 }
 
@@ -49,14 +52,15 @@ export function openCounter(name: string, key: string, limit: number, windowSeco
 }
 
 /**
- * Returns an IPv4 address or the /64 of an IPv6 address, because each customer of an IPv6 network has at least a /64. The
- * address is undefined if the client reset the connection before the server accepted it. Such requests share one counter.
+ * Returns an IPv4 address, or the /64 network of an IPv6 address. Internet providers give each customer at least a /64.
+ * The IP address is undefined if the client reset the connection before the server accepted it. All such requests share
+ * one counter.
  */
 export function networkOf(ip: string | undefined): string {
   if (ip === undefined) return 'unknown';
   if (isIPv4(ip)) return ip;
   const [plain = ''] = ip.split('%', 1);
-  // A trusted proxy may pass on a text that is no address.
+  // A trusted proxy may forward text that is not an IP address.
   if (!isIPv6(plain)) return 'unknown';
   const address = ipaddr.process(plain);
   if (address instanceof ipaddr.IPv4) return address.toString();
@@ -83,7 +87,7 @@ export interface HeaderSetter {
   header(name: string, value: string | number): unknown;
 }
 
-/** Sets the headers of every authenticated answer: the two of the IETF draft, and the three older ones. */
+/** Sets the rate limit headers of every authenticated answer: two of the IETF draft, and three with older names. */
 export function setRateLimitHeaders(reply: HeaderSetter, state: BucketState) {
   const remaining = remainingOf(state);
   reply.header('RateLimit-Policy', `"${state.name}";q=${state.limit};w=${state.windowSeconds}`);
@@ -95,9 +99,9 @@ export function setRateLimitHeaders(reply: HeaderSetter, state: BucketState) {
 }
 
 /**
- * Charges counters from a table charge(key, window_started_at, expires_at), which has one row for each charge. It locks
- * counters in the order of their keys, so that two statements cannot deadlock. A window never moves back, because the
- * clocks of servers differ a little.
+ * Increases rate limit counters. The table charge(key, window_started_at, expires_at) has one row for each request to
+ * count. The statement locks counters in the order of their keys, so that two statements cannot deadlock. The start of
+ * a window never moves back, although the clocks of servers differ a little.
  */
 export const chargeCounters = `
   insert into rate_limits as r (key, window_started_at, expires_at, count)

@@ -2,14 +2,14 @@ import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { DomainError } from '../domain/domain-error.ts';
 
-/** The hook that refuses an encoded body, before anything reads it: the server decompresses nothing. */
+/** The hook that refuses a body with a Content-Encoding before it is read. The server decompresses no bodies. */
 export async function refuseEncodedBody({ headers, method }: FastifyRequest, reply: FastifyReply) {
   const encoding = headers['content-encoding']?.trim().toLowerCase() ?? '';
   // The server does not read the body of a GET.
   if (method === 'GET' || method === 'HEAD') return;
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
   if (!hasBody || encoding === '' || encoding === 'identity') return;
-  // RFC 7694: the codings that the server accepts in a request.
+  // Names the content codings that the server accepts in a request (RFC 7694).
   reply.header('Accept-Encoding', 'identity');
   throw new DomainError('unsupported_media_type');
 }
@@ -27,7 +27,7 @@ export function readJsonBodies(app: FastifyInstance) {
 }
 
 function parseJson(body: Buffer): unknown {
-  // Clients often send the Content-Type header without a body.
+  // Clients often send a Content-Type header with an empty body.
   if (body.length === 0) return undefined;
   if (!isUtf8(body)) throw new Error('not UTF-8');
   // JSON.parse makes `__proto__` an own property, which the schemas refuse as an unknown field.

@@ -6,7 +6,7 @@ import type { Principal } from './find-tokens.ts';
 import type { Idempotency, StoredAnswer } from './look-up-token.ts';
 import type { BucketState, Counter } from './rate-limit.ts';
 
-/** The token of an admitted request. The actor is null for a route without a board. */
+/** The token and the actor of an admitted request. The actor is null if the route has no board. */
 export interface Admission {
   principal: Principal;
   actor: Actor | null;
@@ -20,22 +20,25 @@ declare module 'fastify' {
     idempotency: Idempotency | null;
     /** The answer to an earlier request with the same Idempotency-Key. */
     storedAnswer: StoredAnswer | null;
-    /** The counter that was not charged because of the stored answer. */
+    /** The rate limit counter that did not count the request, because an answer is stored for its Idempotency-Key. */
     sparedCounter: Counter | null;
     toolName: string | null;
-    /** The key of the error that the client gets. */
+    /** The key of the error in the answer. Null if the answer is no error. */
     errorKey: ErrorKey | null;
   }
   interface FastifyContextConfig {
     tsRestRoute?: Route;
-    /** The Allow header of a route that answers 405. */
+    /** The Allow header, on a route that answers 405. */
     allow?: string;
-    /** Set on pages that are the same for everybody, which caches may keep for some seconds. */
+    /** Whether the page is the same for everybody. Caches may keep such a page for some seconds. */
     isPublicPage?: boolean;
   }
 }
 
-/** The contract's metadata of the request's route. Undefined for a route outside the contract. */
+/**
+ * Returns the metadata that the contract has for the route of a request. Undefined for a route that is not in the
+ * contract.
+ */
 export function routeMetadata(request: FastifyRequest): RouteMetadata | undefined {
   return request.routeOptions.config.tsRestRoute?.metadata as RouteMetadata | undefined;
 }

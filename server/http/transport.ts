@@ -10,10 +10,16 @@ import { abandonedAnswers, loggedPath } from './answer-log.ts';
 
 type TransportConfig = Pick<Config, 'REQUEST_TIMEOUT_MS' | 'MAX_CONNECTIONS'>;
 
-/** Node looks for slow requests so many times per timeout. None exceeds the timeout by more than this fraction. */
+/**
+ * How often Node looks for slow requests during one timeout. So no request exceeds the timeout by more than a
+ * thirtieth.
+ */
 const checksPerTimeout = 30;
 
-/** The options of an HTTP server whose requests must arrive in time. Node applies the timeout to idle connections too. */
+/**
+ * Returns options of an HTTP server that limit the time in which a request must arrive. Node applies this timeout to
+ * idle connections too.
+ */
 export function boundedServer({ REQUEST_TIMEOUT_MS }: Pick<TransportConfig, 'REQUEST_TIMEOUT_MS'>): ServerOptions {
   return {
     requestTimeout: REQUEST_TIMEOUT_MS,
@@ -24,7 +30,7 @@ export function boundedServer({ REQUEST_TIMEOUT_MS }: Pick<TransportConfig, 'REQ
 
 const dropLogIntervalMs = 60_000;
 
-/** Limits the connections of a server. Answers the requests that Node refuses before they reach a route. */
+/** Limits the number of connections of a server. Answers the requests that Node refuses before Fastify gets them. */
 export function guardTransport(app: FastifyInstance, { config, logger, metrics }: ServerDependencies) {
   app.server.maxConnections = config.MAX_CONNECTIONS;
   let loggedAt = Number.NEGATIVE_INFINITY;
@@ -33,7 +39,8 @@ export function guardTransport(app: FastifyInstance, { config, logger, metrics }
     loggedAt = performance.now();
     logger.warn({ maxConnections: config.MAX_CONNECTIONS }, 'connections are refused: too many are open');
   });
-  // Reading the address makes Node cache it. After a reset the kernel no longer knows it.
+  // Node caches the address when it is first read. If the client resets the connection, the address can no longer be
+  // read.
   app.server.on('connection', (socket: Socket) => void socket.remoteAddress);
 
   function record(refused: Refused) {
@@ -47,7 +54,7 @@ export function guardTransport(app: FastifyInstance, { config, logger, metrics }
     const { socket, method, url } = request;
     const startedAt = performance.now();
     latestRequests.set(socket, { request, response });
-    // The router's hooks record only answers that were sent.
+    // Fastify's hooks record only answers that were sent, so this listener records the others.
     response.once('close', () => {
       if (response.writableFinished) return;
       abandonedAnswers.add(response);
@@ -60,7 +67,8 @@ export function guardTransport(app: FastifyInstance, { config, logger, metrics }
 
   function refuse(socket: Socket, code: string | undefined, cause?: Error) {
     const latest = latestRequests.get(socket);
-    // Browsers and balancers open connections in advance. An unused connection ends without an answer.
+    // Browsers and load balancers open connections in advance. The server closes an unused connection without an
+    // answer.
     const isUnused = socket.bytesRead === 0;
     if (code === 'ECONNRESET' || isUnused || !mayAnswer(socket, latest)) return socket.destroy(cause);
     const key = (code !== undefined && keysByCode[code]) || 'bad_request';
@@ -70,9 +78,9 @@ export function guardTransport(app: FastifyInstance, { config, logger, metrics }
     return socket.end(rawAnswer(key, id), () => socket.destroy(cause));
   }
 
-  // Without a listener Node closes the connection.
+  // Without this listener, Node would close the connection of a CONNECT request without an answer.
   app.server.on('connect', (_request: IncomingMessage, socket: Socket) => refuse(socket, 'HPE_INVALID_METHOD'));
-  // Without a listener Node answers without a body.
+  // Without this listener, Node would answer an unknown Expect header without a body.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   app.server.on('clientError', (error: ParserError, socket: Socket) => refuse(socket, error.code, error));
 }
@@ -84,12 +92,15 @@ interface Refused {
   method?: string | undefined;
   url?: string | undefined;
   status: number;
-  /** Empty for a request whose client left. */
+  /** The error key. Empty if the client disconnected before the answer. */
   key: ErrorKey | '';
   durationMs?: number;
 }
 
-/** The status of nginx for a request whose client left before the answer. No client sees it. */
+/**
+ * The status in the log for a request whose client disconnected before the answer. nginx logs the same status. No
+ * client gets it.
+ */
 const clientLeft = 499;
 
 interface LatestRequest {
@@ -97,7 +108,10 @@ interface LatestRequest {
   response: ServerResponse;
 }
 
-/** Whether the client would attribute an answer to the refused request, and not to an earlier one. */
+/**
+ * Whether the client would take an answer on this connection as the answer to the refused request, and not to an
+ * earlier request.
+ */
 function mayAnswer(socket: Socket, latest: LatestRequest | undefined): boolean {
   if (!socket.writable) return false;
   if (!latest) return true;
@@ -106,7 +120,7 @@ function mayAnswer(socket: Socket, latest: LatestRequest | undefined): boolean {
   return !response.headersSent && response.socket === socket;
 }
 
-/** The hook that refuses invalid headers. Node itself would answer without a body. */
+/** The hook that refuses requests with invalid headers. Node itself would answer them without a body. */
 export async function refuseInvalidHead({ raw }: FastifyRequest) {
   const { host, expect } = raw.headers;
   if (host === undefined && raw.httpVersion === '1.1') throw new DomainError('bad_request');
@@ -125,7 +139,10 @@ const keysByCode: Record<string, ErrorKey> = {
 const saneId = /^[A-Za-z0-9._~-]{1,128}$/;
 const requestIds = new WeakMap<IncomingMessage, string>();
 
-/** Returns the client's X-Request-Id if it is sane, so that both logs can be matched. Otherwise makes a new id. */
+/**
+ * Returns the client's X-Request-Id if it is short and plain, so that the logs of client and server can be matched.
+ * Otherwise returns a new id.
+ */
 export function requestIdOf(request: IncomingMessage): string {
   const known = requestIds.get(request);
   if (known !== undefined) return known;
@@ -151,7 +168,7 @@ function rawAnswer(key: ErrorKey, id: string): string {
   ].join('\r\n');
 }
 
-/** Whether a request failed because its client disconnected or was too slow. Nobody reads the answer. */
+/** Whether a request failed because its client disconnected or was too slow. Then nobody reads the answer. */
 export function isAborted({ raw }: FastifyRequest, error: unknown): boolean {
   const { code } = (error ?? {}) as { code?: unknown };
   return !raw.complete && raw.destroyed && (code === 'ECONNRESET' || code === 'ECONNABORTED');

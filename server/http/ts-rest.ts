@@ -13,14 +13,17 @@ export type Endpoints = RouterImplementation<typeof operations>;
 
 type ErrorHandler = (error: unknown, request: FastifyRequest, reply: FastifyReply) => unknown;
 
-/** Registers the operations as routes that validate each request and each answer with the contract's schemas. */
+/**
+ * Registers the operations of the API as routes. Each request and each answer is validated with the schemas of the
+ * contract.
+ */
 export async function serveOperations(app: FastifyInstance, endpoints: Endpoints, answerError: ErrorHandler) {
   const server = initServer();
   await app.register(server.plugin(server.router(operations, endpoints)), {
     logInitialization: false,
-    // Removes every field that the schemas do not declare, so that none can leak.
+    // Removes every field that the schemas do not declare from answers, so that no internal field can leak.
     responseValidation: true,
-    // ts-rest's own handler answers 400 with a body of another shape.
+    // Without this handler, ts-rest would answer 400 with a body in another format.
     requestValidationErrorHandler: answerError,
   });
 }
@@ -33,7 +36,7 @@ interface SchemaIssue {
   path?: readonly (PropertyKey | { key: PropertyKey })[] | undefined;
 }
 
-/** The error for a request that does not match the contract. An invalid path parameter is a 404. */
+/** Returns the error for a request that does not match the contract. An invalid path parameter gives 404. */
 export function refusalOf(error: RequestValidationError): DomainError {
   if (error.pathParams) return new DomainError('not_found');
   const issues = [
@@ -93,7 +96,7 @@ export function validateAnswer(route: Route, answer: { status: number; body: unk
 
 const NoFields = z.strictObject({}).optional();
 
-/** The hook that refuses a body where the route takes none. ts-rest would ignore it. */
+/** The hook that refuses a request with a body if its route takes no body. ts-rest would ignore the body. */
 export async function refuseUndeclaredBody({ routeOptions, body }: FastifyRequest) {
   const route = routeOptions.config.tsRestRoute;
   if (!route || !('body' in route) || route.body !== noBody) return;

@@ -10,12 +10,13 @@ import { instructions, serverInfo } from './introduction.ts';
 import type { Message, ProtocolAnswer, ProtocolRequest } from './message.ts';
 import type { Tool } from './tools.ts';
 
-/** Answers a message with an SDK server of its own, in the revision of the message. */
+/** Answers a message with a new server of the MCP SDK, in the MCP protocol version of the message. */
 export async function answerWithSdk(
   definitions: Tool['definition'][],
   { message, headers, runTool }: ProtocolRequest,
 ): Promise<ProtocolAnswer> {
-  // The SDK turns every error into an answer. The errors of a tool are rethrown after it.
+  // The SDK turns every error into an answer. An error of the tool is kept here and thrown again after the SDK has
+  // answered.
   let failure: { error: unknown } | undefined;
   const run =
     runTool &&
@@ -33,7 +34,7 @@ export async function answerWithSdk(
   return { status: response.status, contentType: response.headers.get('content-type'), body: await response.text() };
 }
 
-/** How long a client may cache the list of tools. It changes only with the version of the server. */
+/** How long a client may cache the list of tools. The list changes only with the version of this server. */
 const toolsTtlMs = 300_000;
 
 function buildServer(definitions: Tool['definition'][], runTool: ProtocolRequest['runTool']): Server {
@@ -53,7 +54,10 @@ function buildServer(definitions: Tool['definition'][], runTool: ProtocolRequest
   return server;
 }
 
-/** Answers in the revisions of 2025. By default their transport would open a session and answer with a stream. */
+/**
+ * Answers in an MCP protocol version before 2026. By default, the transport of these versions would open a session and
+ * answer with a stream.
+ */
 async function answerLegacy(server: Server, request: Request, message: Message): Promise<Response> {
   const transport = new WebStandardStreamableHTTPServerTransport({
     sessionIdGenerator: undefined,
@@ -70,12 +74,13 @@ async function answerLegacy(server: Server, request: Request, message: Message):
 const protocolHeaders = ['mcp-protocol-version', 'mcp-method', 'mcp-name'];
 
 function toWebRequest(given: ProtocolRequest['headers']): Request {
-  // The SDK refuses clients that accept only one of the two types. The answer is always JSON.
+  // The SDK refuses requests that do not accept both types. The answer is always JSON, so the client's own Accept
+  // header does not matter.
   const headers = new Headers({ 'content-type': 'application/json', accept: 'application/json, text/event-stream' });
   for (const name of protocolHeaders) {
     const value = given[name];
     if (typeof value === 'string') headers.set(name, value);
   }
-  // The SDK needs a URL but does not use it. The body is read already.
+  // The SDK requires a URL but does not use it. The request has no body, because the server has already read it.
   return new Request('http://localhost/', { method: 'POST', headers });
 }

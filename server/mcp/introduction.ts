@@ -1,6 +1,6 @@
 import { info } from '../../contract/openapi/info.ts';
 
-/** The name and version of this server, in every revision of the protocol. */
+/** The name and version of this server, for clients of every MCP protocol version. */
 export const serverInfo = { name: 'idea-board', title: 'Idea-Board', version: info.version };
 
 export const instructions = `Idea-Board hosts feedback boards. People submit ideas, vote and comment on them. Moderators tag ideas, merge duplicates and change their statuses.

@@ -5,8 +5,8 @@ import type { DomainError } from '../domain/domain-error.ts';
 import { isObject, type ProtocolAnswer } from './message.ts';
 
 /**
- * Presents an error of the API as a JSON-RPC error. `sent` is the body of the request. Clients show the error to a model
- * unchanged, so it includes advice.
+ * Converts an error of the API to a JSON-RPC error. `sent` is the body of the request. MCP clients show the error to a
+ * language model unchanged, so the error includes advice.
  */
 export function toJsonRpcError(
   { key, message, issues }: DomainError,
@@ -33,11 +33,11 @@ function messageIdOf(sent: unknown): JsonRpcError['id'] {
   return typeof id === 'string' || typeof id === 'number' ? id : null;
 }
 
-/** Adds the error key of the API to an error of the protocol. */
+/** Adds an error key of the API to an error of the MCP SDK. */
 export function keyedErrorOf({ status, body }: ProtocolAnswer): JsonRpcError {
   const key = keyOfStatus(status);
   const { id, error } = JSON.parse(body) as Pick<JsonRpcError, 'id' | 'error'>;
-  // Other data is an internal error message of the SDK. Clients do not get it.
+  // Data that is no object is an internal error message of the SDK, and clients do not get it.
   const data = isObject(error.data) ? error.data : {};
   return { jsonrpc: '2.0', id: id ?? null, error: { ...error, key, data: { ...data, key } } };
 }

@@ -1,12 +1,12 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 
-/** A message of the protocol. Only its size is checked yet. */
+/** A JSON-RPC message of the MCP protocol. At this point only its size and depth are checked. */
 export type Message = Record<string, unknown>;
 
 export interface ProtocolRequest {
   message: Message;
   headers: Record<string, string | string[] | undefined>;
-  /** Runs the called tool. Undefined if the message is no valid tool call. */
+  /** Runs the tool that the message calls. Undefined if the message is not a valid tool call. */
   runTool: (() => Promise<CallToolResult>) | undefined;
 }
 
@@ -16,13 +16,16 @@ export interface ProtocolAnswer {
   body: string;
 }
 
-/** Far more than clients send: a call has a handful of values, and the description of a client a few dozen. */
+/**
+ * The maximum number of values in a message. Real messages have far fewer: a call has a handful, and the description of
+ * a client a few dozen.
+ */
 const maxValues = 500;
 const maxDepth = 32;
 
 /**
- * Whether a body is an object with few values and little depth. The SDK validates a message recursively. Without this
- * check, 64 KiB of values would make it write 8 MB of errors, and 64 KiB of brackets would overflow the stack.
+ * Whether a body is an object with few values and little nesting. The SDK validates a message recursively. Without this
+ * check, a body of 64 KiB could make the SDK write 8 MB of errors or overflow the stack.
  */
 export function isMessage(body: unknown): body is Message {
   let left = maxValues;
@@ -38,7 +41,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return value !== null && typeof value === 'object' && !Array.isArray(value);
 }
 
-/** Whether an answer can repeat a value as the id of its message. */
+/** Whether a value is valid as the id of a message. The answer repeats the id. */
 export function isId(value: unknown): boolean {
   return typeof value === 'string' || Number.isSafeInteger(value);
 }

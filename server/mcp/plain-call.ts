@@ -2,12 +2,15 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 import { isId, isObject, type Message, type ProtocolRequest } from './message.ts';
 
 /*
- * Answers ordinary tool calls without the SDK, which builds a server, a transport and web requests for each message. Such
- * a call costs 1.0 to 1.3 times the CPU of its REST request. Through the SDK it costs 1.9 to 2.5 times. The SDK answers
- * all calls of unusual form.
+ * Answers ordinary tool calls without the MCP SDK, which builds a server, a transport and web requests for each
+ * message. Without the SDK, a call costs 1.0 to 1.3 times the CPU time of its REST request. With the SDK it costs 1.9
+ * to 2.5 times. The SDK answers all calls of unusual form.
  */
 
-/** Returns the era of a plain call, and undefined for every other message. */
+/**
+ * Returns `modern` or `legacy` for a plain call, by its MCP protocol version. Returns undefined for every other
+ * message.
+ */
 export function eraOfPlainCall({ message, headers }: ProtocolRequest): 'modern' | 'legacy' | undefined {
   const { jsonrpc, id, method, params } = message;
   if (jsonrpc !== '2.0' || method !== 'tools/call' || !isId(id) || !isObject(params)) return undefined;
@@ -21,7 +24,10 @@ export function eraOfPlainCall({ message, headers }: ProtocolRequest): 'modern' 
   return isModern(headers, name, fields) ? 'modern' : undefined;
 }
 
-/** The revisions before 2026. In these, a client first sends `initialize`, and its calls have no envelope in `_meta`. */
+/**
+ * The MCP protocol versions before 2026. With these versions, a client first sends `initialize`, and its calls carry no
+ * protocol data in `_meta`.
+ */
 export const legacyVersions: readonly string[] = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05', '2024-10-07'];
 
 const messageFields = ['jsonrpc', 'id', 'method', 'params'];
@@ -48,7 +54,7 @@ function isModern(headers: ProtocolRequest['headers'], name: string, reserved: M
   );
 }
 
-/** Whether all fields of a client's description are strings. Icons are not plain. */
+/** Whether all fields of the client's description are strings. A description with icons is not plain. */
 function isPlainClient(client: unknown): boolean {
   if (client === undefined) return true;
   if (!isObject(client) || client.name === undefined || client.version === undefined || client.icons !== undefined)
@@ -56,7 +62,7 @@ function isPlainClient(client: unknown): boolean {
   return Object.values(client).every(value => typeof value === 'string');
 }
 
-/** Whether capabilities have the form that most clients send. The SDK validates other forms. */
+/** Whether the client's capabilities have the form that most clients send. The SDK validates other forms. */
 function arePlainCapabilities(capabilities: unknown): boolean {
   if (!isObject(capabilities)) return false;
   return Object.entries(capabilities).every(([name, value]) => {
@@ -69,7 +75,10 @@ function arePlainCapabilities(capabilities: unknown): boolean {
   });
 }
 
-/** Writes the answer to a plain call. It reuses the text of the result, because a list is expensive to serialize twice. */
+/**
+ * Writes the JSON of the answer to a plain call. It uses the JSON text of the result twice, because it is expensive to
+ * serialize a list twice.
+ */
 export function writePlainResult(
   { structuredContent, ...result }: CallToolResult,
   id: unknown,
@@ -81,7 +90,7 @@ export function writePlainResult(
       ? result
       : { ...result, resultType: 'complete', _meta: { ...result._meta, [`${reservedPrefix}serverInfo`]: serverInfo } };
   const [text] = result.content;
-  // The text of a result is its structured content as JSON: see resultOf.
+  // The text of a result is already the JSON of its structured content: see resultOf.
   const structured = structuredContent && text?.type === 'text' ? `"structuredContent":${text.text},` : '';
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{${structured}${JSON.stringify(inEra).slice(1)}}`;
 }

@@ -37,7 +37,9 @@ export function buildToolRunner(server: ServerDependencies, endpoints: Endpoints
   };
 }
 
-/** These errors are no results of a tool. Clients and proxies need their HTTP status. */
+/**
+ * The errors that are answered with their HTTP status instead of a tool result. Clients and proxies need the status.
+ */
 const keysOfTransport: ReadonlySet<ErrorKey> = new Set<ErrorKey>([
   'unauthorized',
   'rate_limited',
@@ -45,7 +47,7 @@ const keysOfTransport: ReadonlySet<ErrorKey> = new Set<ErrorKey>([
   'service_unavailable',
 ]);
 
-/** The result of an operation, as structured content and as text for clients that read only text. */
+/** Returns the result of an operation twice: as structured content, and as text for clients that read only text. */
 export function resultOf(body: unknown, isReplayed: boolean): CallToolResult {
   return {
     content: [{ type: 'text', text: JSON.stringify(body) }],
@@ -55,8 +57,8 @@ export function resultOf(body: unknown, isReplayed: boolean): CallToolResult {
 }
 
 /**
- * The result of a refused operation: the error of the API, then advice. It has no structured content, because clients
- * validate that against the output schema and throw.
+ * Returns the tool result of a failed operation: the error of the API, then advice. The result has no structured
+ * content. Clients would validate it against the output schema and throw an error.
  */
 export function refusalResultOf(tool: Tool, { key, message, issues }: DomainError): CallToolResult {
   const error = { key, message, ...(issues ? { issues: issuesOfCall(tool, issues) } : {}) };

@@ -18,9 +18,9 @@ import { readCall, type ToolCall } from './tool-call.ts';
 import { buildTools, type Tool } from './tools.ts';
 
 /**
- * Serves POST /api/v1/mcp. A tool call takes the same steps as a request for its route: authentication and charging in one
- * round trip, authorization, validation, and the same endpoint. Only the order differs: the body is read first, because it
- * names the tool. It has the usual size limit, and is not processed before the token is authenticated.
+ * Serves POST /api/v1/mcp. A tool call takes the same steps as a REST request: authentication and rate limits in one
+ * round trip, authorization, validation, and the endpoint. Only the order differs: the body is read first, because it
+ * names the tool. The body has the usual size limit, and is not processed before the token is authenticated.
  */
 export function serveTools(server: ServerDependencies, endpoints: Endpoints) {
   const tools = buildTools();
@@ -29,7 +29,7 @@ export function serveTools(server: ServerDependencies, endpoints: Endpoints) {
   const isAllowed = allowsOrigin(server.config);
   const refuse = refuseInJsonRpc(server);
 
-  /** Answers one message. It needs no session, so any server can answer any message. */
+  /** Answers one message. There are no sessions, so any server can answer any message. */
   async function answerMessage(protocolRequest: ProtocolRequest): Promise<ProtocolAnswer> {
     const { message, runTool: run } = protocolRequest;
     const era = run && eraOfPlainCall(protocolRequest);
@@ -37,12 +37,12 @@ export function serveTools(server: ServerDependencies, endpoints: Endpoints) {
       const body = writePlainResult(await run(), message.id, era, serverInfo);
       return { status: 200, contentType: 'application/json', body };
     }
-    // The SDK takes 13 MB of memory. A server without agents does not need it.
+    // Loads the SDK on demand, because it takes 13 MB of memory and a server without MCP clients does not need it.
     const { answerWithSdk } = await import('./answer-with-sdk.ts');
     return answerWithSdk(definitions, protocolRequest);
   }
 
-  /** Answers a request. An unreadable body is reported after all other checks. */
+  /** Answers a request. If the body cannot be read, the answer says so only after all other checks have passed. */
   async function answerRequest(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -75,7 +75,7 @@ export function serveTools(server: ServerDependencies, endpoints: Endpoints) {
   const handled = new WeakSet<FastifyRequest>();
 
   async function handle(request: FastifyRequest, reply: FastifyReply, unreadable?: Error) {
-    // A failure while the answer is sent must not charge the request a second time.
+    // Sending the answer failed. The request must not count against the rate limit a second time.
     if (handled.has(request)) return refuse(unreadable, request, reply);
     handled.add(request);
     try {
@@ -97,15 +97,15 @@ export function serveTools(server: ServerDependencies, endpoints: Endpoints) {
       url: useTools.path,
       config: { tsRestRoute: useTools },
       handler: (request, reply) => handle(request, reply),
-      // The handler answers its own errors. These errors come from reading the body or sending the answer.
+      // The handler answers its own errors. This function gets errors from reading the body or sending the answer.
       errorHandler: (error, request, reply) => handle(request, reply, error),
     });
   };
 }
 
 /**
- * Whether a web page of an origin may use the tools. Only browsers send an origin. The check prevents DNS rebinding: a
- * page could resolve its own name to a server inside the network.
+ * Returns a function that tells whether a web page of an origin may use the tools. Only browsers send an Origin header.
+ * The check prevents DNS rebinding: a page could resolve its own host name to a server in the private network.
  */
 export function allowsOrigin(config: Pick<Config, 'BASE_URL' | 'CORS_ORIGINS'>) {
   const allowed = [issuerOf(config), ...config.CORS_ORIGINS];
@@ -127,7 +127,10 @@ function refuseInJsonRpc({ config, reporter }: ServerDependencies) {
   };
 }
 
-/** Returns the tool call in a message. Other messages run no operation and do not count against the token's rate limits. */
+/**
+ * Returns the tool call in a message, if any. Other messages run no operation and do not count against the rate limits
+ * of the token.
+ */
 function callIn({ jsonrpc, id, method, params }: Message, tools: ReadonlyMap<string, Tool>): ToolCall | undefined {
   if (jsonrpc !== '2.0' || method !== 'tools/call' || !isId(id) || !isObject(params)) return undefined;
   const { name, arguments: given = {}, _meta: meta = {} } = params;

@@ -5,14 +5,14 @@ import { RequestValidationError, type RouteInput, refusalOf, validateInput } fro
 import type { ArgumentPlace, Tool } from './tools.ts';
 
 /**
- * The field of `_meta` for the Idempotency-Key of a call. A header would not work: clients send their configured headers
- * with every call, so that all calls would have the same key.
+ * The field of `_meta` that carries the Idempotency-Key of a tool call. A header would not work. Clients send their
+ * configured headers with every call, so all calls would have the same key.
  */
 const idempotencyMetaKey = 'idea-board/idempotency-key';
 
 export interface ToolCall {
   tool: Tool;
-  /** The query before validation, for authorization. */
+  /** The query parameters before validation. Authorization needs them. */
   query: Record<string, unknown>;
   idempotency: Idempotency | undefined;
   /** Returns the validated input, or throws the validation error. */
@@ -21,7 +21,10 @@ export interface ToolCall {
 
 type Arguments = Readonly<Record<string, unknown>>;
 
-/** Maps the arguments of a call to the input of the route and validates it. Throws only in `takeInput`. */
+/**
+ * Maps the arguments of a tool call to the input of a REST route and validates the input. `takeInput` throws the
+ * validation error, not this function.
+ */
 export function readCall(tool: Tool, given: Arguments, meta: Arguments): ToolCall {
   const { params, query, body } = placeArguments(tool, given);
   const headers = { 'idempotency-key': meta[idempotencyMetaKey] };
@@ -43,11 +46,11 @@ function placeArguments({ places, route }: Tool, given: Arguments) {
   const hasBody = [...places.values()].some(({ part }) => part === 'body');
   const members: Record<ArgumentPlace['part'], [string, unknown][]> = { params: [], query: [], body: [] };
   for (const [name, value] of Object.entries(given)) {
-    // The schema of the body or the query refuses an unknown argument.
+    // An unknown argument goes to the body or the query, so that their schema refuses it.
     const { part, field } = places.get(name) ?? { part: hasBody ? 'body' : 'query', field: name };
     members[part].push([field, value]);
   }
-  // Unlike an assignment, fromEntries makes an argument called `__proto__` a field, not the prototype.
+  // fromEntries makes an argument called `__proto__` an ordinary field. An assignment would set the prototype.
   return {
     params: route.pathParams ? Object.fromEntries(members.params) : undefined,
     query: Object.fromEntries(members.query),
@@ -55,7 +58,10 @@ function placeArguments({ places, route }: Tool, given: Arguments) {
   };
 }
 
-/** The path and the key of the REST request that equals the call. Both count as the same request. */
+/**
+ * Returns the path and the key of the REST request that equals the tool call, so that the server treats both as the
+ * same request.
+ */
 function idempotencyOf(
   { route }: Tool,
   { params, headers }: ReturnType<typeof validateInput>,
@@ -68,8 +74,8 @@ function idempotencyOf(
 }
 
 /**
- * The error for invalid arguments. An id of the wrong form is not found, as in a path. A missing id, or one that is
- * neither a string nor a number, is a validation error.
+ * Returns the error for invalid arguments. An invalid id gives not_found, as in the path of a REST request. A missing
+ * id, or an id that is neither a string nor a number, gives a validation error.
  */
 function refusalOfCall({ places }: Tool, given: Arguments, error: unknown): unknown {
   if (!(error instanceof RequestValidationError)) return error;
@@ -83,7 +89,10 @@ function refusalOfCall({ places }: Tool, given: Arguments, error: unknown): unkn
   return new DomainError('validation_failed', [...missing, ...others]);
 }
 
-/** Rewrites the paths of validation issues from the fields of the route to the arguments of the tool. */
+/**
+ * Changes the paths of validation issues: a path in the input of the REST route becomes a path in the arguments of the
+ * tool.
+ */
 export function issuesOfCall({ places }: Tool, issues: ValidationIssue[]): ValidationIssue[] {
   const names = new Map([...places].map(([name, { part, field }]) => [`${part}.${field}`, name]));
   return issues.map(({ path: [part, field, ...deeper], ...issue }) => {

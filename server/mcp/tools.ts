@@ -4,24 +4,27 @@ import { operations } from '../../contract/index.ts';
 import { type Json, toJsonSchema } from '../../contract/openapi/json-schema.ts';
 import type { Route, RouteMetadata, ToolMetadata } from '../../contract/routes.ts';
 
-/** The place of a tool's argument in the input of the route. */
+/** The place of a tool's argument in the input of the REST route. */
 export interface ArgumentPlace {
   part: 'params' | 'query' | 'body';
   field: string;
 }
 
-/** An operation of the contract as a tool. */
+/** An operation of the contract as an MCP tool. */
 export interface Tool {
   operationId: keyof typeof operations;
   route: Route;
   metadata: Extract<RouteMetadata, { tool: ToolMetadata }>;
-  /** The places of the arguments, by their names. */
+  /** The place of each argument, by the name of the argument. */
   places: ReadonlyMap<string, ArgumentPlace>;
-  /** The entry in the answer to `tools/list`. */
+  /** The entry of the tool in the answer to `tools/list`. */
   definition: ToolDefinition;
 }
 
-/** Builds every tool of the contract, in its order and by its name. Call it once: it converts all schemas. */
+/**
+ * Builds all tools, by their names and in the order of the contract. Call this function only once, because it converts
+ * all schemas.
+ */
 export function buildTools(): ReadonlyMap<string, Tool> {
   const tools = new Map<string, Tool>();
   for (const [operationId, route] of Object.entries(operations as Record<string, Route>)) {
@@ -34,7 +37,7 @@ export function buildTools(): ReadonlyMap<string, Tool> {
       readOnlyHint: route.method === 'GET',
       destructiveHint: isDestructive,
       idempotentHint: isIdempotent,
-      // A tool reaches only the boards of its token, on this server.
+      // A tool can access only the boards of its token, and only on this server.
       openWorldHint: false,
     };
     tools.set(name, {
@@ -51,7 +54,10 @@ export function buildTools(): ReadonlyMap<string, Tool> {
 type ObjectSchema = ToolDefinition['inputSchema'];
 type Properties = NonNullable<ObjectSchema['properties']>;
 
-/** The arguments of a tool: the path parameters of its route, then the fields of the body and the query, with the board last. */
+/**
+ * Returns the arguments of a tool: the path parameters of its route, then the fields of the body and the query. The
+ * board is the last argument.
+ */
 function readArguments(route: Route): Pick<Tool, 'places'> & { inputSchema: ObjectSchema } {
   const places = new Map<string, ArgumentPlace>();
   const properties: Properties = {};
@@ -60,7 +66,7 @@ function readArguments(route: Route): Pick<Tool, 'places'> & { inputSchema: Obje
     const schema = schemaOf(route, part);
     const json = schema && (toJsonSchema(schema, 'input') as ObjectSchema);
     for (const [field, property] of Object.entries(json?.properties ?? {})) {
-      // Path parameters are in camel case. All arguments are in snake case.
+      // Path parameters are written in camel case, but all arguments of tools in snake case.
       const name = field.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`);
       if (places.has(name)) throw new Error(`${route.method} ${route.path} has two fields for the argument ${name}`);
       places.set(name, { part, field });
@@ -78,7 +84,7 @@ function readArguments(route: Route): Pick<Tool, 'places'> & { inputSchema: Obje
   return { places, inputSchema };
 }
 
-/** The schema of a tool's result. It allows further fields, because the server may add some within v1. */
+/** Returns the schema of a tool's result. It allows more fields, because the server may add fields within v1. */
 function outputSchemaOf({ responses }: Route): ObjectSchema {
   const success = (responses as Record<number, unknown>)[200] ?? (responses as Record<number, unknown>)[201];
   const { title: _, ...schema } = trim(toJsonSchema(success, 'output') ?? {});
@@ -90,7 +96,10 @@ function schemaOf(route: Route, part: ArgumentPlace['part']): z.ZodObject | unde
   return schema instanceof z.ZodObject ? schema : undefined;
 }
 
-/** Removes examples, because a model pays for every word, and the format int64, which validators refuse. */
+/**
+ * Removes examples, because every word makes the prompt of a language model longer. Removes the format int64, because
+ * validators refuse it.
+ */
 function trim(schema: Json): Json {
   const isDropped = (key: string, value: unknown) =>
     (key === 'examples' && Array.isArray(value)) || (key === 'format' && value === 'int64');

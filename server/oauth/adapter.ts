@@ -7,17 +7,23 @@ import { unusedClientSeconds, usedClientSeconds } from './lifetimes.ts';
 
 interface AdapterOptions extends Pick<ServerDependencies, 'database' | 'clock'> {
   endGrant(grantId: string): Promise<void>;
-  /** The changes of the current token request, which are stored with its answer. Undefined for other requests. */
+  /**
+   * The tokens that the current token request redeems and issues. They are stored with its answer. Undefined for other
+   * requests.
+   */
   redemptionOf(): Redemption | undefined;
   asksForAnother(resource: unknown): boolean;
   refusals: {
     grantEnded(): Error;
-    /** For an authorization request that has redirected to its client before. */
+    /** The error for an authorization request that has already been answered with a redirect to its client. */
     alreadyResumed(): Error;
   };
 }
 
-/** Stores the records of the provider in oauth_records, so that each server can continue the requests of another. */
+/**
+ * Stores the records of the OAuth provider in the table oauth_records, so that any server can continue a request that
+ * another server began.
+ */
 export function buildAdapter({
   database,
   clock,
@@ -27,7 +33,7 @@ export function buildAdapter({
   refusals,
 }: AdapterOptions): (model: string) => Adapter {
   return model => {
-    // Only the sessions of the pages sign people in. The provider's own sessions are never stored.
+    // The provider's own sessions are never stored, because people sign in with the sessions of the pages.
     if (model === 'Session') return noRecords;
 
     return {
@@ -55,7 +61,8 @@ export function buildAdapter({
       async find(id) {
         const record = await findRecord(database, model, id, clock.now());
         if (!record) return undefined;
-        // redeem() decides under the lock of the grant whether a refresh token may be redeemed again.
+        // A refresh token may be redeemed again by a parallel request. redeem() decides about it later, while it holds
+        // the lock of the grant.
         const isJudgedLater =
           model === 'RefreshToken' && redemptionOf() !== undefined && !asksForAnother(record.payload.resource);
         const isConsumed = record.consumedAt !== null && !isJudgedLater;
@@ -71,7 +78,8 @@ export function buildAdapter({
       async destroy(id) {
         if (model === 'Grant') return endGrant(id);
         const isRemoved = await removeRecord(database, model, id);
-        // It is removed before its code is issued. Of two parallel requests, as from two tabs, only one gets a code.
+        // The provider removes an interaction before it issues the authorization code. If two requests answer it at
+        // once, such as from two tabs, only one gets a code.
         if (model === 'Interaction' && !isRemoved) throw refusals.alreadyResumed();
       },
     };
@@ -87,7 +95,7 @@ const noRecords: Adapter = {
   findByUserCode: nothing,
   consume: nothing,
   destroy: nothing,
-  // The records of a grant are deleted with it.
+  // endGrant() deletes the records together with their grant.
   revokeByGrantId: nothing,
 };
 
@@ -95,7 +103,7 @@ function after(now: Date, seconds: number): Date {
   return new Date(now.getTime() + seconds * 1000);
 }
 
-/** Stores only the hash of a client's secret. compareHashedSecrets compares with it. */
+/** Replaces the secret of a client by its hash before it is stored. compareHashedSecrets compares the hashes. */
 function withHashedSecret(model: string, payload: OauthPayload): OauthPayload {
   const { client_secret: secret } = payload;
   return model === 'Client' && typeof secret === 'string'

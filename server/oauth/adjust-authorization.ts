@@ -3,9 +3,9 @@ import { DomainError } from '../domain/domain-error.ts';
 import { toolScope } from './metadata.ts';
 
 /**
- * The parameters that are read. The others belong to OpenID Connect and have no meaning without an ID token. Some of them
- * name people and would be stored with the request. The provider refuses `request` and `request_uri`, which would replace
- * the other parameters.
+ * The parameters of an authorization request that this server uses. It drops all others, because they belong to OpenID
+ * Connect and mean nothing without an ID token. Some of them name people and would be stored with the request.
+ * `request` and `request_uri` are in the list only so that the provider refuses them.
  */
 const readParameters = new Set(
   (
@@ -15,8 +15,8 @@ const readParameters = new Set(
 );
 
 /**
- * Adjusts an authorization request to this server. It has one scope of its own, which clients may omit or combine with the
- * scopes of other servers. Leaves repeated parameters to the provider, which refuses them.
+ * Adjusts an authorization request to this server. The server has only the scope `mcp` and offline access. Clients may
+ * omit the scope or add the scopes of other servers. The provider refuses parameters that occur twice.
  */
 export function adjustAuthorization(ctx: Context): void {
   const query = Object.fromEntries(Object.entries(ctx.query).filter(([name]) => readParameters.has(name)));
@@ -25,7 +25,7 @@ export function adjustAuthorization(ctx: Context): void {
     const offline = scope?.split(' ').includes('offline_access') ? ' offline_access' : '';
     query.scope = toolScope + offline;
   }
-  // Every consent selects an account, so a request for that is always fulfilled.
+  // The user always selects an account on the consent page, so `select_account` in the parameter prompt is not needed.
   if (typeof query.prompt === 'string') {
     query.prompt =
       query.prompt
@@ -33,12 +33,15 @@ export function adjustAuthorization(ctx: Context): void {
         .filter(one => one !== 'select_account')
         .join(' ') || undefined;
   }
-  // The provider refuses any other mode, and reports the error in the mode query.
+  // For an unsupported mode, the provider sends the error to the client in the query of the redirect.
   if (query.response_mode !== undefined && query.response_mode !== 'query') query.response_mode = 'unsupported';
   ctx.query = query;
 }
 
-/** Far more than OAuth defines. The provider takes 15 ms for a thousand parameters. */
+/**
+ * The maximum number of parameters of an authorization request. OAuth defines far fewer. The provider takes 15 ms for a
+ * thousand parameters.
+ */
 const maxParameters = 100;
 
 /** Refuses a request with too many parameters before the provider reads it. */
@@ -46,10 +49,16 @@ export function refuseManyParameters(query: object): void {
   if (Object.keys(query).length > maxParameters) throw new DomainError('validation_failed');
 }
 
-/** A request is stored until it is answered. No client needs a longer one. */
+/**
+ * The maximum length of the URL of an authorization request, which is stored until it is answered. No client needs a
+ * longer URL.
+ */
 const maxLength = 8 * 1024;
 
-/** Whether a request can be stored. PostgreSQL cannot store NUL characters. */
+/**
+ * Whether an authorization request can be stored: its URL is not too long, and has no NUL character, which PostgreSQL
+ * cannot store.
+ */
 export function canBeStored({ query, req }: Context): boolean {
   if ((req.url?.length ?? 0) > maxLength) return false;
   return !Object.values(query)

@@ -8,24 +8,24 @@ import { adjustAuthorization, canBeStored } from './adjust-authorization.ts';
 import { shownTarget } from './client-metadata.ts';
 import { routes } from './metadata.ts';
 
-/** An error as OAuth writes it (RFC 6749, section 5.2). */
+/** An error in the format of OAuth (RFC 6749, section 5.2). */
 export interface OauthErrorBody {
   error: string;
   error_description?: string;
 }
 
-/** The provider's answer. Its headers are on the reply. */
+/** The answer of the provider. Its headers are already set on the Fastify reply. */
 type Outcome = { status: number; body: unknown } | { status: number; refusal: OauthErrorBody };
 
 /** A request that the provider is answering. */
 interface ProviderCall {
   request: FastifyRequest;
   reply: FastifyReply;
-  /** The changes to store after the provider has answered. */
+  /** The redeemed and issued tokens, to be stored after the provider has answered. */
   redemption: Redemption;
   status?: number;
   body?: unknown;
-  /** An error for a person, who cannot be redirected to the client. */
+  /** An error to show to the user, because the server cannot redirect the user to the client. */
   refusal?: OauthErrorBody;
   failure?: unknown;
 }
@@ -33,11 +33,11 @@ interface ProviderCall {
 const calls = new WeakMap<IncomingMessage, ProviderCall>();
 
 /**
- * Lets the provider answer a request with an unread body. The answer is sent through the reply, so it gets the same headers,
- * error handling, log and metrics as every other answer.
+ * Lets the provider answer a request whose body is not read yet. The answer is sent through Fastify's reply, so it gets
+ * the same headers, error handling, log and metrics as all other answers.
  */
 export async function callProvider(provider: Provider, request: FastifyRequest, reply: FastifyReply): Promise<Outcome> {
-  // The provider would warn about a body that it cannot read.
+  // The client disconnected before its body arrived. The provider would log a warning about such a body.
   if (request.raw.destroyed && !request.raw.complete) throw new DomainError('bad_request');
   const call: ProviderCall = { request, reply, redemption: { redeemed: [], issued: [] } };
   calls.set(request.raw, call);
@@ -48,16 +48,19 @@ export async function callProvider(provider: Provider, request: FastifyRequest, 
   return refusal ? { status, refusal } : { status, body };
 }
 
-/** PostgreSQL's class of rollbacks, such as after a deadlock. */
+/** PostgreSQL's class of error codes for rollbacks, such as after a deadlock. */
 const rolledBack = /^40[0-9A-Z]{3}$/;
 
-/** A transaction that was rolled back despite its retries becomes a 503, so that the client retries. */
+/**
+ * Returns the error to answer. If PostgreSQL rolled the transaction back despite retries, the answer is 503, so that
+ * the client retries.
+ */
 function failureOf(failure: unknown): unknown {
   const isRolledBack = rolledBack.test(String((failure as { code?: unknown }).code));
   return isRolledBack ? Object.assign(new DomainError('service_unavailable'), { cause: failure }) : failure;
 }
 
-/** The headers of the provider that are sent. The server sets all others itself. */
+/** The headers of the provider's answer that the client gets. The server sets all other headers itself. */
 const passedOn = new Set(['location', 'set-cookie', 'www-authenticate']);
 
 function takeHeaders(reply: FastifyReply) {
@@ -82,12 +85,12 @@ export function callOf(raw: IncomingMessage): ProviderCall {
   return call;
 }
 
-/** The changes of a token request. Undefined for other requests. */
+/** Returns the tokens that a token request has redeemed and issued so far. Undefined for other requests. */
 export function redemptionIn(ctx: Context | undefined): Redemption | undefined {
   return ctx?.oidc.route === 'token' ? callOf(ctx.req).redemption : undefined;
 }
 
-/** Whether a token request names another resource than its refresh token. */
+/** Whether a token request names a resource that differs from the resource of its refresh token. */
 export function asksForAnother(ctx: Context | undefined, resource: unknown): boolean {
   const asked = ctx?.oidc.params?.resource;
   return asked !== undefined && asked !== resource;
@@ -98,11 +101,13 @@ interface Connection {
   issuer: string;
   /** Ends a grant because a refresh token was reused. */
   endGrant(ctx: Context, grantId: string): Promise<void>;
-  /** The cookie of the provider's own sessions, which are not stored. */
+  /**
+   * The name of the cookie for the provider's own sessions. It is never sent, because those sessions are not stored.
+   */
   sessionCookie: string;
 }
 
-/** Adjusts the requests of the provider, and takes over its answers, errors and events. */
+/** Adjusts the requests before the provider handles them, and receives the provider's answers, errors and events. */
 export function connectProvider(provider: Provider, connection: Connection): void {
   const { server, issuer, sessionCookie } = connection;
   provider.use(async (ctx, next) => {
@@ -130,12 +135,12 @@ export function connectProvider(provider: Provider, connection: Connection): voi
   });
 }
 
-/** Enough time for a host to restart. */
+/** The Retry-After when the host of a document does not answer. In this time a host can restart. */
 const documentRetrySeconds = 30;
 
 /**
- * Answers 503 if a client's metadata document could not be fetched. The provider answers invalid_client, which makes a
- * client discard its tokens. Only the description distinguishes this error from others.
+ * Answers 503 if the metadata document of a client could not be fetched. The provider would answer invalid_client, and
+ * a client then discards its tokens. Only the description distinguishes this error from others.
  */
 function reportFailedFetch(call: ProviderCall) {
   const { error_description: description } = (call.body ?? {}) as Partial<OauthErrorBody>;
@@ -149,10 +154,16 @@ function replaceAnswer(call: ProviderCall, status: number, error: string, descri
   call.body = { error, error_description: description };
 }
 
-/** Short, because a client that sends parallel refreshes has a token from one of them already. */
+/**
+ * The Retry-After when a refresh token was redeemed too often. It is short, because one of the parallel requests has
+ * already given the client a new token.
+ */
 const siblingRetrySeconds = 1;
 
-/** Stores the redeemed and issued tokens in one transaction, unless a parallel request or a reuse prevents it. */
+/**
+ * Stores the redeemed and issued tokens in one transaction. If redeem() refuses, such as after a reuse, stores nothing
+ * and answers with an error.
+ */
 async function storeRedemption({ server: { clock, database }, endGrant }: Connection, ctx: Context) {
   const call = callOf(ctx.req);
   const { redemption } = call;
@@ -169,14 +180,14 @@ async function storeRedemption({ server: { clock, database }, endGrant }: Connec
       return;
     }
     if (error.reason === 'reused') await endGrant(ctx, issued.grantId);
-    // The provider's text for every invalid code or token, so that the answer reveals nothing.
+    // The provider sends this text for every invalid code or token, so the answer reveals no reason.
     replaceAnswer(call, 400, 'invalid_grant', 'grant request is invalid');
   }
 }
 
 /**
- * Overwrites the headers that decide the provider's URLs and secure cookies, so that a client cannot choose them. Makes the
- * provider answer JSON, and leaves CORS to the server.
+ * Overwrites the headers that decide the provider's URLs and the security of its cookies, so that a client cannot
+ * choose them. Makes the provider answer in JSON. Removes the Origin header, because the server handles CORS itself.
  */
 export function pinToIssuer({ raw }: FastifyRequest, issuer: string): void {
   const { host, protocol } = new URL(issuer);
@@ -185,7 +196,7 @@ export function pinToIssuer({ raw }: FastifyRequest, issuer: string): void {
   raw.headers.accept = 'application/json';
   delete raw.headers['x-forwarded-host'];
   delete raw.headers.origin;
-  // The request line may have an absolute URL.
+  // The request line may contain an absolute URL with another host.
   raw.url = raw.url?.replace(/^https?:\/\/[^/?#]*/i, '') ?? '/';
 }
 

@@ -6,13 +6,16 @@ import { charge, networkOf, openCounter } from '../http/rate-limit.ts';
 import { callOf } from './call-provider.ts';
 
 /*
- * Limits how many clients and requests a network can make this server store, and how many documents it can make it fetch.
- * The general limit of an IP address is for requests that leave nothing behind.
+ * Limits for each network: how many clients it can register, how many authorization requests it can store, and how many
+ * documents it can make this server fetch. The general rate limit of an IP address is too high for requests that the
+ * server must store.
  */
 
 const hour = 60 * 60;
 
-/** The number of authorization requests per allowed registration. People connect a client again and again. */
+/**
+ * How many authorization requests are allowed for each allowed registration. People connect the same client many times.
+ */
 const requestsPerClient = 10;
 
 export function chargeRegistrations(server: ServerDependencies) {
@@ -20,10 +23,14 @@ export function chargeRegistrations(server: ServerDependencies) {
     chargeNetwork(server, request, reply, 'oauth-client:ip', server.config.RATE_LIMIT_OAUTH_CLIENT);
 }
 
-/** The provider calls this before it fetches the metadata document of a client, unless the document is cached. */
+/**
+ * The provider calls this function before it fetches the metadata document of a client. It does not call it if the
+ * document is cached.
+ */
 export function chargeFetches(server: ServerDependencies) {
   return async (ctx: Context | undefined): Promise<boolean> => {
-    // The consent page looks up a client again without a context. Its document was fetched for the request.
+    // The consent page looks up the client again, without a context. The fetch was already counted in the authorization
+    // request.
     if (!ctx) return true;
     const { request, reply } = callOf(ctx.req);
     await chargeNetwork(server, request, reply, 'oauth-client:ip', server.config.RATE_LIMIT_OAUTH_CLIENT);
@@ -31,7 +38,7 @@ export function chargeFetches(server: ServerDependencies) {
   };
 }
 
-/** The hook of the authorization endpoint. Each request is stored until it is answered. */
+/** The hook that counts authorization requests, because each request is stored until it is answered. */
 export function chargeAuthorizations(server: ServerDependencies) {
   const limit = server.config.RATE_LIMIT_OAUTH_CLIENT * requestsPerClient;
   return async (request: FastifyRequest, reply: FastifyReply) =>

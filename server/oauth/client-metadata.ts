@@ -3,11 +3,14 @@ import type { ClientMetadata } from 'oidc-provider';
 import { grantTypes, scopes, toolScope } from './metadata.ts';
 
 /*
- * Checks the metadata of a client, from its registration or from the document at its URL. It is untrusted: unused fields
- * are dropped, and redirect URIs must be safe for people and for this server.
+ * Checks the metadata of a client, which comes from its registration or from the document at its URL. The metadata is
+ * untrusted. So the server drops the fields that it does not use, and refuses redirect URIs that are unsafe for people
+ * or for itself.
  */
 
-/** The stored fields. Others include keys, and URLs that the provider would fetch. */
+/**
+ * The metadata fields that the server stores. The other fields include keys, and URLs that the provider would fetch.
+ */
 const storedFields = new Set(
   (
     'application_type client_id client_id_issued_at client_name client_secret client_secret_expires_at client_uri ' +
@@ -16,16 +19,18 @@ const storedFields = new Set(
   ).split(' '),
 );
 
-/** Fields that the provider requires. Some are about tokens that are never issued. */
+/** Fixed values of fields that the provider requires. Some of them concern tokens that this server never issues. */
 export const fixedMetadata = {
   id_token_signed_response_alg: 'ES256',
   subject_type: 'public',
   require_auth_time: false,
-  // No client of the tools needs a code in a fragment or in a form.
+  // No MCP client needs to receive the code in a URL fragment or in a form post.
   response_modes: ['query'],
 };
 
-/** More than clients have. Anybody can create these rows. */
+/**
+ * The maximum size of stored metadata. Real clients need less. There is a limit because anybody can register a client.
+ */
 const maxBytes = 8 * 1024;
 const maxRedirects = 10;
 
@@ -35,7 +40,7 @@ export function tidyMetadata(metadata: ClientMetadata): string | undefined {
     if (!storedFields.has(name)) delete metadata[name];
   }
   Object.assign(metadata, structuredClone(fixedMetadata));
-  // A document is public and has no secret, so by default its client does not authenticate.
+  // A metadata document is public and cannot contain a secret. So by default its client does not authenticate itself.
   const isDocument = metadata.client_id?.startsWith('https://');
   if (isDocument && metadata.token_endpoint_auth_method === 'client_secret_basic') {
     metadata.token_endpoint_auth_method = 'none';
@@ -58,8 +63,9 @@ export function tidyMetadata(metadata: ClientMetadata): string | undefined {
 }
 
 /**
- * Drops the grant types, response types and scopes that this server does not support. A client lists its abilities for all
- * servers: the document of VS Code has the device grant. If nothing is left, the list stays and is refused.
+ * Drops the grant types, response types and scopes that this server does not support. A client lists everything that it
+ * supports on any server. For example, the document of VS Code lists the device grant. If no supported value is left,
+ * the list stays, and the provider refuses it.
  */
 function dropUnsupported(metadata: ClientMetadata) {
   for (const [name, offered] of Object.entries({ grant_types: grantTypes, response_types: ['code'] })) {
@@ -67,7 +73,7 @@ function dropUnsupported(metadata: ClientMetadata) {
     const usable = Array.isArray(given) ? given.filter(value => offered.includes(value)) : [];
     if (usable.length > 0) metadata[name] = usable;
   }
-  // A client may later request all scopes, even if it registered only some.
+  // Registers all scopes for the client, so that it may later request scopes that it did not register.
   if (isOffered(metadata.scope)) metadata.scope = scopes.join(' ');
 }
 
@@ -75,12 +81,12 @@ function isOffered(scope: unknown): boolean {
   return typeof scope === 'string' && scope.split(' ').some(one => scopes.includes(one));
 }
 
-/** The hosts of the user's own machine. Requests to them do not cross a network. */
+/** The names of the user's own machine. Requests to these hosts do not cross a network. */
 const loopback = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /**
- * Schemes that send a code unencrypted over the network, or open a program that does not expect one. The provider refuses
- * further schemes.
+ * URL schemes that would send a code unencrypted over the network, or open an application that does not expect a code.
+ * The provider refuses more schemes.
  */
 const forbiddenSchemes = new Set(['filesystem:', 'ftp:', 'mailto:', 'sms:', 'tel:', 'view-source:', 'ws:', 'wss:']);
 
@@ -94,7 +100,10 @@ function problemOfRedirect(uri: unknown): string | undefined {
   return undefined;
 }
 
-/** The target of a redirect for people: the host, or the scheme of a program on their machine. */
+/**
+ * Returns the target of a redirect as text for people: the host, or the URL scheme of an application on the user's
+ * machine.
+ */
 export function shownTarget(redirectUri: string): { host: string; isLocal: boolean; isWeb: boolean } {
   const url = new URL(redirectUri);
   const isWeb = url.protocol === 'https:' || url.protocol === 'http:';
@@ -102,8 +111,9 @@ export function shownTarget(redirectUri: string): { host: string; isLocal: boole
 }
 
 /**
- * Returns the source for form-action that lets Chromium follow the redirect after the form: the origin. An IPv6 address or
- * a host with special characters is not valid there, so the source is then the scheme.
+ * Returns the source for the form-action directive of a page's Content-Security-Policy. Chromium needs it to follow the
+ * redirect after the form is sent. The source is the origin. It is the scheme if the host is an IPv6 address or has
+ * special characters, because such an origin is invalid there.
  */
 export function formTargetOf(redirectUri: string): string {
   const { protocol, origin } = new URL(redirectUri);
@@ -111,8 +121,8 @@ export function formTargetOf(redirectUri: string): string {
 }
 
 /**
- * The hook that removes two things from the answer to a registration: fields that the client did not register, and the
- * hash of its secret. The client gets the secret itself once.
+ * The hook that removes fields from the answer to a registration: the fields that the client did not register, and the
+ * hash of its secret. The client gets the secret itself, and only once.
  */
 export async function tidyRegistration(request: FastifyRequest, _reply: unknown, payload: unknown): Promise<unknown> {
   if (typeof payload !== 'object' || payload === null) return payload;

@@ -10,15 +10,15 @@ import { toolScope } from './metadata.ts';
 export interface ConsentRequest {
   id: string;
   clientId: string;
-  /** The name that the client chose. It proves nothing. */
+  /** The name that the client chose for itself. It does not prove who the client is. */
   clientName: string | undefined;
-  /** The host of the client's metadata document. It proves the owner of the client. */
+  /** The host of the client's metadata document. It proves who owns the client. */
   documentHost: string | undefined;
-  /** The target of the redirect after the answer. */
+  /** The target of the redirect after the user has answered. */
   target: { host: string; isLocal: boolean; isWeb: boolean };
-  /** The form-action that the page must allow for the redirect. */
+  /** The source for form-action in the Content-Security-Policy of the consent page, which allows the redirect. */
   formTarget: string;
-  /** The URL that resumes the request after the answer. */
+  /** The URL that resumes the authorization request after the user has answered. */
   returnTo: string;
 }
 
@@ -28,7 +28,10 @@ type Answer = Pick<Consent, 'accountId' | 'userId' | 'boards' | 'clientName'>;
 
 export function consentsOf({ config }: { config: Config }, providerOf: () => Promise<Provider>) {
   return {
-    /** Returns undefined if the request is unknown, answered or expired, or comes from another browser. */
+    /**
+     * Finds the authorization request of a consent page. Returns undefined if the request is unknown, answered or
+     * expired, or belongs to another browser.
+     */
     async find(request: FastifyRequest, reply: FastifyReply, id: string): Promise<ConsentRequest | undefined> {
       const provider = await providerOf();
       const interaction = await provider.interactionDetails(request.raw, reply.raw).catch(nothingIfNotFound);
@@ -73,13 +76,16 @@ async function requestOf(provider: Provider, interaction: Interaction): Promise<
   };
 }
 
-/** The client's document is gone or has changed. The provider would also refuse an answer to the client. */
+/**
+ * Ignores the error if the client's metadata document has disappeared or changed. The provider would also refuse an
+ * answer for such a client.
+ */
 function nothingIfUnknown(error: Error): undefined {
   if (error.name !== 'InvalidClient' && error.name !== 'InvalidClientMetadata') throw error;
   return undefined;
 }
 
-/** The cookie is missing, or its request has expired. */
+/** Ignores the error if the cookie of the request is missing, or the request has expired. */
 function nothingIfNotFound(error: Error): undefined {
   if (error.name !== 'SessionNotFound') throw error;
   return undefined;

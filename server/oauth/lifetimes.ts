@@ -3,23 +3,32 @@ const day = 24 * 60 * minute;
 
 /* All lifetimes are in seconds. */
 
-/** How long a client without a grant stays registered. */
+/** How long a client stays registered if no user has given it a grant. */
 export const unusedClientSeconds = 7 * day;
 
-/** How long a client stays registered after its last token. Clients remember their registration, and few register again. */
+/**
+ * How long a client stays registered after it got its last token. Clients remember their registration, and few can
+ * register again by themselves.
+ */
 export const usedClientSeconds = 365 * day;
 
 /** The lifetimes of the provider's records. */
 export const lifetimes = {
-  /** Each call looks up the token, so revocation is immediate. A shorter lifetime would only cause more refreshes. */
+  /**
+   * The lifetime of an access token. Every request looks the token up in the database, so revocation is immediate. A
+   * shorter lifetime would only cause more refreshes.
+   */
   AccessToken: 60 * minute,
   AuthorizationCode: minute,
-  /** The provider needs a lifetime for a grant. The grant really ends with its last token. */
+  /** The provider requires a lifetime for a grant. In fact, a grant ends with its last token. */
   Grant: 3650 * day,
   IdToken: 60 * minute,
-  /** The time to answer an authorization request, which may include setting a password. */
+  /** The time that a user has to answer an authorization request. The user may need to set a password first. */
   Interaction: 60 * minute,
-  /** Each refresh issues a new token. A client that is unused for this time must ask for consent again. */
+  /**
+   * The lifetime of a refresh token. Each refresh issues a new one. A client that does not refresh in this time must
+   * ask for consent again.
+   */
   RefreshToken: 30 * day,
   RegistrationAccessToken: unusedClientSeconds,
   Session: 60 * minute,

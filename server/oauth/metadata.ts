@@ -1,7 +1,7 @@
 import type { Config } from '../config.ts';
 import { issuerOf, mcpUrlOf } from '../http/public-addresses.ts';
 
-/** The routes that serve-oauth.ts serves. It serves no other routes of the provider. */
+/** The provider's routes that serve-oauth.ts serves. The provider's other routes cannot be reached. */
 export const routes = {
   authorization: '/oauth/authorize',
   token: '/oauth/token',
@@ -9,18 +9,21 @@ export const routes = {
   revocation: '/oauth/revoke',
 } as const;
 
-/** The path of the consent page. The cookie that identifies the browser is limited to it. */
+/**
+ * Returns the path of the consent page for an authorization request. The cookie that identifies the browser is sent
+ * only to this path.
+ */
 export function consentPathOf(uid: string): string {
   return `/admin/connect/${uid}`;
 }
 
-/** The only scope. The person who consents chooses the boards and their levels. */
+/** The only OAuth scope of this server. The user who consents chooses the boards and the grant on each board. */
 export const toolScope = 'mcp';
 
 export const scopes = [toolScope, 'offline_access'];
 export const grantTypes = ['authorization_code', 'refresh_token'];
 
-/** The authorization server metadata (RFC 8414). */
+/** Returns the metadata of this server as an OAuth authorization server (RFC 8414). */
 export function authorizationServerMetadata(config: Config) {
   const issuer = issuerOf(config);
   const authMethods = ['none', 'client_secret_basic', 'client_secret_post'];
@@ -42,7 +45,7 @@ export function authorizationServerMetadata(config: Config) {
   };
 }
 
-/** The metadata of the MCP endpoint as a protected resource (RFC 9728). */
+/** Returns the metadata of the MCP endpoint as an OAuth protected resource (RFC 9728). */
 export function protectedResourceMetadata(config: Config) {
   return {
     resource: mcpUrlOf(config),

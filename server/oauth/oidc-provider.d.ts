@@ -1,9 +1,9 @@
-/** Types for the used parts of oidc-provider, which has no types of its own. */
+/** Types for the parts of oidc-provider that this server uses. The package has no types. */
 declare module 'oidc-provider' {
   import type { EventEmitter } from 'node:events';
   import type { IncomingMessage, ServerResponse } from 'node:http';
 
-  /** The Koa context, with the provider's own data of the request. */
+  /** The Koa context of a request, with the provider's own data about the request. */
   export interface Context {
     req: IncomingMessage;
     res: ServerResponse;
@@ -11,12 +11,12 @@ declare module 'oidc-provider' {
     query: Record<string, string | string[] | undefined>;
     status: number;
     body: unknown;
-    /** Set it to false to send the answer elsewhere. */
+    /** If false, Koa does not send the answer, and other code can send it. */
     respond?: boolean;
     oidc: {
       route: string;
       params?: Record<string, unknown>;
-      /** The answer of the consent page, once the request is resumed. */
+      /** The answer from the consent page. It is set once the authorization request is resumed. */
       result?: { login?: object; consent?: { grantId: string } };
     };
   }
@@ -74,7 +74,7 @@ declare module 'oidc-provider' {
 
   export class Provider extends EventEmitter {
     constructor(issuer: string, configuration: object);
-    /** The context of the current request, for callbacks that get none. */
+    /** The context of the current request, for callbacks that do not get it as an argument. */
     static get ctx(): Context | undefined;
     proxy: boolean;
     silent: boolean;

@@ -12,7 +12,10 @@ import { grantEnder } from './end-grant.ts';
 import { lifetimes } from './lifetimes.ts';
 import { consentPathOf, grantTypes, routes, scopes, toolScope } from './metadata.ts';
 
-/** The minimum time to cache a client's document. A client requests a token every hour. */
+/**
+ * The minimum time to cache the metadata document of a client. The client needs a new token, and so its document, every
+ * hour.
+ */
 const documentSeconds = 60 * 60;
 
 export interface BuiltProvider {
@@ -21,8 +24,9 @@ export interface BuiltProvider {
 }
 
 /**
- * Builds the OAuth provider: codes with PKCE, opaque access tokens for the tools only, rotating refresh tokens. The first
- * OAuth request loads it. Loading takes a fifth of a second, and most servers have no OAuth clients.
+ * Builds the OAuth provider. It issues authorization codes with PKCE, opaque access tokens for the MCP endpoint only,
+ * and rotating refresh tokens. The provider is loaded at the first OAuth request. Loading takes a fifth of a second,
+ * and most servers have no OAuth clients.
  */
 export async function buildProvider(server: ServerDependencies): Promise<BuiltProvider> {
   const { errors, interactionPolicy, Provider } = await import('oidc-provider');
@@ -54,7 +58,8 @@ export async function buildProvider(server: ServerDependencies): Promise<BuiltPr
     clientAuthMethods: ['none', 'client_secret_basic', 'client_secret_post'],
     clientDefaults: {
       ...fixedMetadata,
-      // Native clients may vary the port of a loopback redirect. For other redirect URIs it makes no difference.
+      // A native client may use any port in a loopback redirect URI. For other redirect URIs the application type makes
+      // no difference.
       application_type: 'native',
       grant_types: grantTypes,
       response_types: ['code'],
@@ -76,7 +81,7 @@ export async function buildProvider(server: ServerDependencies): Promise<BuiltPr
       short: { httpOnly: true, sameSite: 'lax', secure: isSecure },
     },
     ttl: lifetimes,
-    // The provider requires a key but signs nothing with it, because no client gets an ID token.
+    // The provider requires a signing key. It never signs with it, because no client gets an ID token.
     jwks: { keys: [generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' })] },
     features: {
       clientIdMetadataDocument: {
@@ -113,7 +118,7 @@ export async function buildProvider(server: ServerDependencies): Promise<BuiltPr
     },
     interactions: {
       url: async (_ctx: unknown, { uid }: { uid: string }) => consentPathOf(uid),
-      // Each request asks for sign-in and consent, even after an earlier consent, until the request itself is answered.
+      // Each authorization request needs a sign-in and a consent of its own, even after an earlier consent.
       policy: [
         new Prompt(
           { name: 'login', requestable: true },
@@ -128,20 +133,21 @@ export async function buildProvider(server: ServerDependencies): Promise<BuiltPr
     async loadExistingGrant({ oidc }: Context) {
       return oidc.result?.consent && provider.Grant.find(oidc.result.consent.grantId);
     },
-    // Each lookup of a token checks that its user exists.
+    // This callback need not check that the user exists, because each lookup of a token checks it.
     findAccount: async (_ctx: unknown, accountId: string) => ({ accountId, claims: async () => ({ sub: accountId }) }),
     expiresWithSession: async () => false,
     issueRefreshToken: async (_ctx: unknown, client: { grantTypeAllowed(type: string): boolean }) =>
       client.grantTypeAllowed('refresh_token'),
     rotateRefreshToken: true,
-    // A grant without tokens is useless, but would appear in the list of tokens.
+    // Revokes the grant together with its token. A grant without tokens would be useless, but would appear in the list
+    // of tokens.
     revokeGrantPolicy: () => true,
-    // CORS_ORIGINS decides for the whole server which origins may read an answer.
+    // The setting CORS_ORIGINS decides which origins may read an answer, so the provider allows all.
     clientBasedCORS: () => true,
     fetch: fetchWith(outgoing),
     renderError: async (ctx: Context, body: OauthErrorBody) => noteRefusal(ctx.req, body),
   });
-  // pinToIssuer has replaced the forwarded headers.
+  // The provider may trust the X-Forwarded headers, because pinToIssuer has replaced them.
   provider.proxy = true;
   provider.silent = true;
   connectProvider(provider, { server, issuer, endGrant, sessionCookie: cookieOf('session') });
@@ -151,13 +157,14 @@ export async function buildProvider(server: ServerDependencies): Promise<BuiltPr
 }
 
 /**
- * The fetch function of the provider, for the metadata documents of clients. Like webhooks, it reaches no address inside
- * the network and follows no redirect.
+ * Builds the provider's fetch function, which fetches the metadata documents of clients. As for webhooks, it connects
+ * to no private address and follows no redirect.
  */
 function fetchWith(outgoing: OutgoingRequests) {
   return async (url: string, { signal }: { signal?: AbortSignal }): Promise<Response> => {
     const { status, headers, body } = await outgoing.get(url, { headers: { accept: 'application/json' }, signal });
-    // All failures look the same to the provider. Some statuses cannot have a body.
+    // Uses one status for all failures, because the provider treats them alike, and a Response with some statuses
+    // cannot have a body.
     if (status !== 200) return new Response(null, { status: 502 });
     const cacheHeaders = ['cache-control', 'expires'].flatMap(name => {
       const value = headers[name];
@@ -167,7 +174,7 @@ function fetchWith(outgoing: OutgoingRequests) {
   };
 }
 
-/** Makes the provider compare the stored hash of a client's secret. */
+/** Makes the provider compare the hash of a given client secret with the stored hash. */
 function compareHashedSecrets({ Client }: OauthProvider): void {
   Client.prototype.compareClientSecret = function compare(this: OauthClient, given: string) {
     const [expected, actual] = [Buffer.from(this.clientSecret ?? ''), Buffer.from(hashOfClientSecret(given))];
@@ -175,7 +182,10 @@ function compareHashedSecrets({ Client }: OauthProvider): void {
   };
 }
 
-/** Prefixes the provider's tokens with their kind. Secret scanners and the redactor of the logs recognize the prefixes. */
+/**
+ * Adds a prefix for the kind of token to each token of the provider. Secret scanners and the redactor of the logs
+ * recognize tokens by their prefixes.
+ */
 function prefixTokens(provider: OauthProvider): void {
   const prefixes = {
     AccessToken: 'iba_',

@@ -14,7 +14,10 @@ const page = definePage<RefusalData>('oauth/refusal');
 
 const title = 'The program cannot be connected';
 
-/** Answers an invalid request without a redirect, because its redirect URI is not trusted. */
+/**
+ * Shows the error of an authorization request on a page. The server does not redirect, because it does not trust the
+ * redirect URI.
+ */
 export function sendRefusalPage(reply: FastifyReply, { status, refusal }: { status: number; refusal: OauthErrorBody }) {
   const explanation = explanations[refusal.error] ?? 'Its request is invalid. Start again in the program.';
   const detail = detailOf(refusal.error, refusal.error_description);
@@ -26,8 +29,9 @@ function detailOf(error: string, description: string | null | undefined): string
 }
 
 /**
- * Answers an invalid request with a link to its client instead of a redirect. Anybody can register a client. A redirect
- * would turn links to this server, which people trust, into links to any site. The page names the host.
+ * Answers an invalid authorization request with a page that has a link to the client and names the client's host. The
+ * server does not redirect, because anybody can register a client. Otherwise a link to this server, which people trust,
+ * could lead to any site.
  */
 export function sendReturnPage(reply: FastifyReply, location: string) {
   const { searchParams, hash } = new URL(location);

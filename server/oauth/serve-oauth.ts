@@ -14,7 +14,7 @@ import { authorizationServerMetadata, consentPathOf, protectedResourceMetadata, 
 import { type BuiltProvider, buildProvider } from './provider.ts';
 import { sendRefusalPage, sendReturnPage } from './refusal-page.ts';
 
-/** Builds the OAuth 2.1 server for the tools (Authentication, 9). */
+/** Builds the OAuth 2.1 server for clients of the MCP endpoint (Authentication, 9). */
 export function buildOauth(server: ServerDependencies) {
   const { config } = server;
   const issuer = issuerOf(config);
@@ -44,7 +44,8 @@ export function buildOauth(server: ServerDependencies) {
         const outcome = await answerWithProvider(request, reply);
         if ('refusal' in outcome) return sendRefusalPage(reply, outcome);
         const location = String(reply.getHeader('location'));
-        // A person who comes from the consent page has answered and has seen the target.
+        // On this route the user comes from the consent page, where the user has answered and has seen the redirect
+        // target.
         const isAnswered = request.routeOptions.url !== routes.authorization;
         if (!isAnswered && leadsAway(location)) return sendReturnPage(reply, location);
         return reply.status(outcome.status).send('');
@@ -86,23 +87,25 @@ export function buildOauth(server: ServerDependencies) {
   };
 }
 
-/** Whether a redirect leads to neither the consent page nor a program on the user's machine. */
+/**
+ * Whether a redirect leads to another site: neither to the consent page nor to an application on the user's machine.
+ */
 function leadsAway(location: string): boolean {
   return !location.startsWith(consentPathOf('')) && !shownTarget(location).isLocal;
 }
 
-/** The provider reads bodies itself. */
+/** Leaves request bodies unread, because the provider reads them itself. */
 function leaveBodies(app: FastifyInstance) {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, _body, done) => done(null));
 }
 
-/** Sends metadata that is the same for everybody and may be cached. */
+/** Sends metadata that may be cached, because it is the same for everybody. */
 function sendMetadata(reply: FastifyReply, metadata: object) {
   return reply.header('Cache-Control', 'public, max-age=300').send(metadata);
 }
 
-/** Answers the server's own errors in the form of OAuth. */
+/** Answers errors that do not come from the provider, in the format of OAuth. */
 function answerOauthErrors(reporter: ErrorReporter) {
   const note = noteErrors(reporter);
   return (error: unknown, request: FastifyRequest, reply: FastifyReply) => {

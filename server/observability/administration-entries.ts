@@ -4,7 +4,7 @@ import { chatKinds } from '../entities/chat-channel.ts';
 import { roles } from '../entities/membership.ts';
 import { defineEntry as entry, field, oneOf, text, whole } from './define-entry.ts';
 
-/** The actor: the operator with the command line, a person in the pages, or the server itself. */
+/** The actor of an entry: the operator of the server on the command line, a user in the pages, or the server itself. */
 const by = {
   by: oneOf(
     ['operator', 'user', 'server'],
@@ -32,7 +32,10 @@ const key = { key: text('the key of the status') };
 const tag = { tag_id: whole('the id of the tag') };
 const rows = z.record(z.string(), z.int()).describe('the number of deleted or changed rows, for each table');
 
-/** Changes in the administration of the server and its accounts. Each entry is written when its change is committed. */
+/**
+ * The audit entries for changes of the server's and the accounts' administration. Each entry is written when its change
+ * is committed.
+ */
 export const administrationEntries = {
   'account.created': entry('An account was created.', {
     ...inAccount,

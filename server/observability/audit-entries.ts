@@ -3,7 +3,7 @@ import { administrationEntries } from './administration-entries.ts';
 import type { EntryDefinition } from './define-entry.ts';
 import { oauthEntries, requestEntries, signInEntries } from './request-entries.ts';
 
-/** The catalogue of the audit log: every kind of entry by its name, which is the field `event` of a line. */
+/** Every kind of audit entry, by its name. The name is the field `event` of a line in the audit log. */
 export const auditEntries = {
   ...requestEntries,
   ...signInEntries,
@@ -11,7 +11,7 @@ export const auditEntries = {
   ...administrationEntries,
 } satisfies Record<string, EntryDefinition>;
 
-/** The fields of each entry. IP addresses and e-mail addresses are masked when it is written. */
+/** The fields of each kind of audit entry. IP addresses and e-mail addresses are masked when an entry is written. */
 export type AuditEntries = { [Name in keyof typeof auditEntries]: z.input<(typeof auditEntries)[Name]['fields']> };
 
 export type AuditEntryName = keyof AuditEntries;

@@ -4,43 +4,49 @@ import type { EntryDefinition } from './define-entry.ts';
 import { maskIp } from './mask-addresses.ts';
 import type { Redactor } from './redactor.ts';
 
-/** The security log, with one JSON line for each entry (Limits, operational rule 3). */
+/** The log of security events, with one line of JSON for each entry (Limits, operational rule 3). */
 export interface AuditLog {
-  /** Writes an entry. `at` is the time of its cause, by default now. */
+  /** Writes an entry. `at` is the time of the event, by default the current time. */
   record<Name extends AuditEntryName>(name: Name, fields: AuditEntries[Name], at?: Date): void;
 }
 
 export interface AuditLogOptions {
   destination: DestinationStream;
   redactor: Redactor;
-  /** How long the repetitions of an entry are counted before the count is written. */
+  /** How long repeated entries are only counted before a line with their number is written. */
   repeatWindowMs?: number;
 }
 
 type Fields = Record<string, unknown>;
 
-/** The repetitions of one entry, by its kinds. A window begins with its first entry. */
+/**
+ * The repeated entries of one name. Entries with the same fields are counted together. The time window begins with the
+ * first entry.
+ */
 interface RepeatWindow {
   kinds: Map<string, { fields: Fields; repeated: number }>;
-  /** The count of all further kinds together. */
+  /** The number of entries beyond the maximum of different entries. */
   others: number;
   timer: NodeJS.Timeout;
 }
 
-/** Bounds the memory and the lines that an attacker can cause with ever new kinds in a window. */
+/**
+ * The maximum number of different entries that one time window counts. It limits the memory and the lines that an
+ * attacker can cause.
+ */
 const maxKinds = 100;
 
 const definitions: Record<AuditEntryName, EntryDefinition> = auditEntries;
 
 export function buildAuditLog({ destination, redactor, repeatWindowMs = 60_000 }: AuditLogOptions): AuditLog & {
-  /** Writes the counts of the open windows. */
+  /** Writes the numbers of repeated entries that are still being counted. */
   close(): void;
 } {
   const lines = pino(
     {
       base: null,
       timestamp: false,
-      // On standard output this field distinguishes audit lines from the ordinary log.
+      // This field distinguishes audit lines from the ordinary log if both are on standard output.
       formatters: { level: () => ({ log: 'audit' }), log: fields => redactor.value(fields) as Fields },
     },
     destination,
@@ -66,7 +72,7 @@ export function buildAuditLog({ destination, redactor, repeatWindowMs = 60_000 }
     return window;
   }
 
-  /** Counts an entry. Returns whether it is the first of its kind in the window. */
+  /** Counts an entry. Returns whether it is the first entry with these fields in the time window. */
   function isFirst(name: AuditEntryName, fields: Fields): boolean {
     const window = windows.get(name) ?? openWindow(name);
     const kind = JSON.stringify(fields);

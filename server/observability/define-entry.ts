@@ -1,13 +1,13 @@
 import { z } from 'zod';
 
-/** A kind of entry in the audit log: when it is written, and its fields. */
+/** A kind of audit entry: its cause and its fields. */
 export interface EntryDefinition<Fields extends z.ZodObject = z.ZodObject> {
-  /** One sentence for docs/audit-log.md. */
+  /** The cause of the entry, as one sentence for docs/audit-log.md. */
   when: string;
   fields: Fields;
   /**
-   * Limits an entry that anybody can cause at any rate. Of the entries that differ only in `request_id`, the first in a
-   * minute is written, and the others are counted.
+   * For an entry that anybody can cause at any rate. Entries that differ only in `request_id` count as the same. In
+   * each minute the first is written, and the others are counted.
    */
   countsRepetitions?: true;
 }
@@ -27,7 +27,10 @@ export const whole = (meaning: string) => z.int().describe(meaning);
 export const oneOf = <const Values extends readonly string[]>(values: Values, meaning: string) =>
   z.enum(values).describe(meaning);
 
-/** Fields with the same meaning in every entry. Ids name people and things, because they reveal nothing. */
+/**
+ * Fields that have the same meaning in every audit entry. They name people and things by their ids, because ids reveal
+ * nothing.
+ */
 export const field = {
   accountId: whole('the id of the account'),
   boardId: whole('the id of the board'),

@@ -1,10 +1,13 @@
-/** The logged properties of an error. Other properties may hold the client and the values of pg. */
+/** The properties of an error that are logged. Others may hold the database client and the values of a query. */
 const kept =
   'code severity constraint schema table column dataType routine errno syscall address port hostname command responseCode status statusCode key reason'.split(
     ' ',
   );
 
-/** Longer messages leave no room for the frames in the stack. */
+/**
+ * The maximum length of a message that is repeated in the stack. A longer message would leave no room for the stack
+ * frames.
+ */
 const maxRepeatedLength = 1_000;
 
 /**
@@ -22,7 +25,7 @@ export function describeError(error: Error): Record<string, unknown> {
     type: String(error.name),
     message,
     ...Object.fromEntries(kept.filter(isPlain).map(name => [name, properties[name]])),
-    // The original stack repeats the message, unredacted.
+    // Builds a new stack, because the original stack repeats the message before redaction.
     stack: `${error.name}: ${message.length > maxRepeatedLength ? '[…]' : message}${frames}`,
     ...(error.cause === undefined ? {} : { cause: error.cause }),
     ...(error instanceof AggregateError ? { errors: error.errors } : {}),
@@ -30,8 +33,8 @@ export function describeError(error: Error): Record<string, unknown> {
 }
 
 /**
- * Removes values from a message. Data exceptions of PostgreSQL (class 22) quote the invalid value. The ORM appends the
- * detail to a message about a constraint, which may be a whole row.
+ * Removes values of rows from an error message. PostgreSQL's data exceptions (class 22) quote the invalid value. For a
+ * violated constraint, the ORM appends the detail, which may be a whole row.
  */
 function messageOf(error: Error): string {
   const { code, severity } = error as { code?: unknown; severity?: unknown };

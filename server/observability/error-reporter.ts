@@ -1,14 +1,14 @@
-/** The context of a failure: short plain values, without input of clients. */
+/** The context of a failure: short plain values that do not come from clients. */
 type FailureContext = Readonly<Record<string, string | number>>;
 
-/** Reports unexpected failures, in addition to the log (Limits, operational rule 4). */
+/** Reports unexpected failures to a monitoring service, in addition to the log (Limits, operational rule 4). */
 export interface ErrorReporter {
   report(error: unknown, context?: FailureContext): void;
   /** Sends pending reports, for a few seconds at most. */
   close(): Promise<void>;
 }
 
-/** The default, which reports nothing. */
+/** The default reporter, which reports nothing. */
 export const silentReporter: ErrorReporter = {
   report() {},
   async close() {},

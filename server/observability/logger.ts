@@ -5,9 +5,9 @@ import { buildRedactor, type RedactorOptions } from './redactor.ts';
 import { standardOutput } from './standard-output.ts';
 
 /**
- * Builds the log of the server: JSON lines, by default on standard output, with masked addresses and without secrets
- * (Limits, operational rule 3). The `redact` option of pino takes exact paths. It covers neither every spelling of a field
- * at any depth, nor secrets inside a text.
+ * Builds the log of the server: lines of JSON, by default on standard output, with masked addresses and without secrets
+ * (Limits, operational rule 3). Pino's option `redact` would not be enough, because it takes exact paths. It finds
+ * neither every spelling of a field name at any depth, nor a secret inside a text.
  */
 export function buildLogger(
   config: Pick<Config, 'LOG_LEVEL' | 'APP_KEY' | 'DATA_DIR'>,
@@ -22,12 +22,13 @@ export function buildLogger(
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { log: readFields },
-      // The errors are described already. Pino's own serializer would describe them again.
+      // The redactor has already converted errors to plain properties. Pino's own serializer would convert them a
+      // second time.
       serializers: { msg: redactor.text, err: described => described },
     },
     destination,
   );
-  // Pino serializes the fields of a child once, without calling the formatter.
+  // Pino serializes the fields of a child logger once, without calling the formatter, so they are redacted here.
   const { child } = logger;
   return Object.assign(logger, {
     child(this: Logger, bindings: object, options: object) {

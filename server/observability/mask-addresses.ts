@@ -1,44 +1,60 @@
 import ipaddr from 'ipaddr.js';
 import { canonicalAddress } from '../domain/users/canonical-address.ts';
 
-/** Returns 12 hexadecimal digits. Equal texts have equal digits, and the digits do not reveal the text. */
+/**
+ * Returns a hash of 12 hexadecimal digits. The same text always has the same hash, and the hash does not reveal the
+ * text.
+ */
 export type HashText = (text: string) => string;
 
 export const cutOff = '[…]';
 
-/** More than an ordinary line has. A hash takes as long as reading some hundred characters. */
+/**
+ * The maximum number of addresses to mask in a text. An ordinary line has fewer. A hash takes as long as reading some
+ * hundred characters.
+ */
 export const maxAddresses = 20;
 
-/** The `@` of an address: plain, in East Asian widths, and encoded by a URL (once or more), JSON or markup. */
+/**
+ * The `@` of an e-mail address in any notation: plain, East Asian full width or small, in a URL (encoded once or more),
+ * in JSON or in HTML.
+ */
 const sign = String.raw`(?:[@\uff20\ufe6b]|%(?:25)*40|\\u0040|&(?:#64|#x40|commat);)`;
-/** The characters that separate addresses from other text, plain and encoded by a URL. */
+/**
+ * The characters that separate e-mail addresses from other text. The next pattern has the same characters as a URL
+ * encodes them.
+ */
 const separator = String.raw`\s\p{Cc}\p{Z}\p{Pi}\p{Pf}"(),:;<>@\uff20\ufe6b[\]\\/=?&#、。，；：（）「」`;
 const encodedSeparator = '%(?:25)*(?:[01][0-9a-f]|2[023689cf]|3[a-f]|40|5[bcd]|7f)';
 const quoted = String.raw`"(?:(?!${sign})(?:\\.|[^"\\\r\n])){1,64}"(?=${sign})`;
-/** `name@1.2.3` is a package. */
+/** The version in a text such as `name@1.2.3`, which is a package and not an e-mail address. */
 const version = String.raw`\d{1,4}\.\d{1,4}\.\d{1,4}(?:-[a-z]{1,10}(?:\.\d{1,4})?)?(?![\p{L}\p{N}_%-]|\.[\p{L}\p{N}])`;
 const literal = String.raw`\[(?:ipv6:)?[0-9a-f:.]{2,64}\]`;
 const domain = String.raw`(?:${literal}|(?:[\p{L}\p{M}\p{N}\p{Cf}._-]|(?!${encodedSeparator})%)*[\p{L}\p{M}\p{N}])`;
-/** A masked address, or its domain. */
+/** An address that is already masked, or the masked domain of an address. */
 const masked = String.raw`(?:.\*{3}@)?.\*{3}(?:\.[\p{L}\p{N}-]{1,63})?#[0-9a-f]{12}`;
 
 /**
- * Matches each word, with the domains or the mask after it. A match takes the whole word, so the time is linear. If there
- * are several signs, the last one separates the domain, and the others belong to the local part.
+ * Matches each word, together with the domains or the mask after it. A match takes the whole word, so the time is
+ * linear. If a word has several `@`, the last one starts the domain, and the others belong to the local part.
  */
 const words = new RegExp(
   `${encodedSeparator}(?!${sign})|(${quoted}|${encodedSeparator}|(?:(?!${encodedSeparator})[^${separator}])+)((?:${sign}(?!${masked}|${version})${domain})+)?(?:${sign}${masked})?`,
   'giu',
 );
 const signs = new RegExp(sign, 'giu');
-/** A list or markup may have these characters before an address, although an address may also begin with them. */
+/**
+ * Characters that a list or markup may put before an address. An address may also begin with them, but they are treated
+ * as markup.
+ */
 const opening = /^['`{|}*]+(?=.)/u;
-/** Invisible characters inside an address would change its hash. */
+/** Invisible characters, which are removed from an address because they would change its hash. */
 const invisible = /\p{Cf}+/gu;
 
 /**
- * Masks every e-mail address in a text as `j***@e***.com#3f9a0c1d2b4e` (Limits, operational rule 3): the first character
- * of the local part and of the domain, the last label, and the hash of the canonical address. Skips masked addresses.
+ * Masks every e-mail address in a text, such as `j***@e***.com#3f9a0c1d2b4e` (Limits, operational rule 3). The mask has
+ * the first character of the local part and of the domain, the top-level domain, and the hash of the canonical address.
+ * Addresses that are already masked stay unchanged.
  */
 export function maskAddresses(text: string, hash: HashText): string {
   if (text.search(signs) < 0) return text;
@@ -65,29 +81,33 @@ function describe(local: string, domain: string, hash: HashText): string {
   return `${firstOf(local)}***@${firstOf(domain)}***${suffix}#${hash(canonicalAddress(`${local}@${domain}`))}`;
 }
 
-/** The first character if a mask may show it. Punctuation could be mistaken for the surrounding text. */
+/**
+ * Returns the first character if it is a letter or a digit. A reader could mistake punctuation for a part of the
+ * surrounding text.
+ */
 function firstOf(text: string): string {
   return /^"?([\p{L}\p{N}_])/u.exec(text)?.[1] ?? '*';
 }
 
-/** Decodes a text from a URL until it is plain, at most so many times. */
+/** Decodes URL-encoded text until it is plain. Decodes it at most `times` times. */
 export function decodeUrl(text: string, times: number): string {
   if (times === 0 || !text.includes('%')) return text;
   try {
     return decodeUrl(decodeURIComponent(text), times - 1);
   } catch {
-    // A percent sign stands for itself.
+    // The text has a percent sign that encodes nothing, so it is plain.
     return text;
   }
 }
 
 /**
- * Masks an IP address for the audit log: `203.0.113.0/24#3f9a0c1d2b4e`. The network is enough to find its owner and to
- * block it. The hash identifies the client. For IPv6 it is the hash of the /64, which the rate limits count as one client.
+ * Masks an IP address for the audit log, such as `203.0.113.0/24#3f9a0c1d2b4e`. With the network, an operator can find
+ * its owner and block it. The hash identifies the client. For IPv6 it is the hash of the /64 network, because the rate
+ * limits count a /64 as one client.
  */
 export function maskIp(ip: string, hash: HashText): string {
   const [plain = ''] = ip.split('%', 1);
-  // A trusted proxy may pass on a text that is no address.
+  // A trusted proxy may forward text that is not an IP address.
   if (!ipaddr.isValid(plain)) return 'unknown';
   const address = ipaddr.process(plain);
   if (address.kind() === 'ipv4')

@@ -4,7 +4,7 @@ import { inTimeOr } from '../database/in-time.ts';
 import type { RowOf } from '../database/query.ts';
 import { double, integer, sql } from '../database/sql.ts';
 
-/** The metrics of a process. docs/metrics.md lists all names. */
+/** The metrics of one server process. docs/metrics.md lists their names. */
 export interface Metrics {
   countRequest(request: CountedRequest): void;
   countJob(task: string, outcome: 'done' | 'failed', durationMs: number): void;
@@ -15,18 +15,24 @@ export interface Metrics {
 
 interface CountedRequest {
   method: string;
-  /** The pattern of the path, so that ids do not make a series each. `none` for an unknown path. */
+  /**
+   * The pattern of the path, such as `/ideas/:id`, so that different ids share one time series. `none` for an unknown
+   * path.
+   */
   route: string;
   status: number;
-  /** The error key of the answer, or an empty string. */
+  /** The error key of the answer. Empty if the answer is no error. */
   key: string;
   durationMs: number;
 }
 
-/** From a cached read to a statement that is about to time out, in seconds. */
+/**
+ * The histogram buckets for the duration of a request, in seconds. They range from a cached read to a statement that
+ * almost times out.
+ */
 const requestBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** Jobs and deliveries wait for other servers, for up to ten seconds with a webhook. In seconds. */
+/** The histogram buckets for the duration of a job or a delivery, in seconds. A webhook may take up to ten seconds. */
 const jobBuckets = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 export function buildMetrics(): Metrics {
@@ -127,10 +133,10 @@ export function buildMetrics(): Metrics {
 
 type WaitingWork = RowOf<typeof selectWaitingWork>;
 
-/** Counting stops here: a higher count costs time and says nothing new. */
+/** Counting stops at this number. A higher count takes longer and says nothing new. */
 const mostCounted = 10_000;
 
-/** Counts the work of all accounts, for the operator of the server. */
+/** Counts the waiting jobs and deliveries of all accounts, for the operator of the server. */
 const selectWaitingWork = sql(
   'select_waiting_work',
   { arguments: {}, row: { dueJobs: integer(), oldestDueSeconds: double(), pendingDeliveries: integer() } },
@@ -147,10 +153,10 @@ const selectWaitingWork = sql(
     ) pending) as "pendingDeliveries"`,
 );
 
-/** A scrape must not be late: the metrics of the process itself matter more. */
+/** The maximum time for the counts from the database. The metrics of the process matter more and must not be late. */
 const timeoutMs = 1_000;
 
-/** Counts the waiting work in the database. Returns undefined if PostgreSQL does not answer in time. */
+/** Counts the waiting jobs and deliveries in the database. Returns undefined if PostgreSQL does not answer in time. */
 async function countWaitingWork(database: Queryable): Promise<WaitingWork | undefined> {
   const [work] = await inTimeOr(database.query(selectWaitingWork, {}), timeoutMs, []);
   return work;

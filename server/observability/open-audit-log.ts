@@ -20,13 +20,14 @@ export function openAuditLog(
   };
 }
 
-/** The size of the buffer while the file cannot be written, such as on a full disk. */
+/** The size of the buffer for lines that cannot be written to the file, such as on a full disk. */
 const maxKeptBytes = 1024 * 1024;
 const complaintIntervalMs = 60_000;
 
 /**
- * Writes each line before the request is answered, so that a kill loses none. SIGHUP reopens the file under its name, for
- * log rotation. If the file cannot be written, the server logs an error and goes on.
+ * Opens the file of the audit log. Each line is written before the request is answered, so a killed process loses no
+ * line. For log rotation, SIGHUP opens the file again under its name. If the file cannot be written, the server logs an
+ * error and continues.
  */
 function openFile(path: string, logger: Pick<Logger, 'error'>): { destination: DestinationStream; close(): void } {
   const file = open(path);

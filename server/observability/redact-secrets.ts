@@ -2,24 +2,29 @@ import { cutOff } from './mask-addresses.ts';
 
 export const redacted = '[Redacted]';
 
-/** The names of secrets in headers, queries, connection strings and fields. */
+/** Matches the names of secrets in headers, query strings, connection strings and fields. */
 const names =
   'passw(?:or)?d|passphrase|pwd|secret|token|api[_-]?key|app[_-]?key|access[_-]?key|private[_-]?key|signing[_-]?key|' +
   'encryption[_-]?key|idempotency[_-]?key|credentials?|verifier|assertion|signature|sig(?![a-z])|jwt|dsn|session[_-]?id|csrf|xsrf';
 
-/** Separates a name from its value. JSON in a string has backslashes before its quotation marks. */
+/**
+ * Matches the characters between a name and its value. JSON inside a string has backslashes before its quotation marks.
+ */
 const between = String.raw`\\{0,15}["']?\s{0,4}(?:[=:]|%(?:25)*3[AD])\s{0,4}`;
 const slash = '(?:/|%(?:25)*2F)';
 const space = String.raw`(?:\s|%20|\+)+`;
 const open = String.raw`(?!\[Redacted\])`;
-/** The `@` of a masked address does not end the user and password of a URL. */
+/** Excludes the `@` of a masked e-mail address, because it does not end the user and password of a URL. */
 const notMasked = String.raw`(?!.{1,2}\*{3}(?:\.[^\s#]{1,63})?#[0-9a-f]{12})`;
 
-/** Each form keeps the beginning of a match and hides the rest. Each must take linear time for every text. */
+/**
+ * The patterns of secrets. The group `keep` stays in the text, and the rest of the match is replaced. Each pattern must
+ * take linear time for every text.
+ */
 const forms = [
-  // The user and password of a URL. Some passwords contain a slash that is not encoded.
+  // The user and password of a URL. The password may contain an unencoded slash.
   String.raw`(?<keep>://)(?!\[Redacted\]@)(?:[^\s/?#"'<>\\@]+(?:@[^\s/?#"'<>\\@]*)*(?=@[^\s@])|[^\s/?#"'<>\\@:]{0,256}:(?!//|\d{1,5}[/?#])(?:(?!://)[^\s"'<>\\@])+)(?=@${notMasked})`,
-  // The path of a chat webhook is a secret.
+  // The URL of a chat webhook, whose path is a secret.
   String.raw`(?<chat>hooks\.slack(?:-gov)?\.com|discord(?:app)?\.com|\.webhook\.office\.com|\.logic\.azure\.(?:com|us)(?::\d+)?|\.powerplatform\.(?:com|microsoft\.us)(?::\d+)?)${slash}(?!…)[^\s"'<>\\]+`,
   `(?<keep>${slash}(?:hooks|invitations)${slash})[A-Za-z0-9_-]{12,}`,
   // A header, which may be folded into several lines.
@@ -29,24 +34,31 @@ const forms = [
   String.raw`(?<keep>ib_\d{1,16}_|whsec_)[A-Za-z0-9+/=_%-]+`,
   '(?<keep>ib[acgr]_)[A-Za-z0-9_-]{16,}',
   String.raw`(?<keep>idea_board_(?:session|browser)=)${open}[^\s;,"'<>\\]+`,
-  // The signed links of Idea-Board: one unsubscribes, one confirms an address.
+  // The signed tokens in links of Idea-Board, to unsubscribe or to confirm an e-mail address.
   String.raw`(?<keep>\d{1,16}\.(?:\d{1,16}|all)\.)(?:[\w-]{22}\.[\w-]{1,2000}\.)?[\w-]{43}`,
-  // A value that PostgreSQL quotes, up to the last quotation mark of the line. A row that the ORM adds to the message.
+  // A value that PostgreSQL quotes, up to the last quotation mark of the line. The last pattern matches a row that the
+  // ORM adds to the message.
   String.raw`(?<keep>(?:(?:invalid input|malformed|out of range)[^":\r\n]{0,80}: |invalid value for parameter "[^"\r\n]{1,80}": |\bvalue )")(?:[^\r\n]*(?=")|[^\r\n]*\[…\]$)`,
   String.raw`(?<keep>\n - detail: )${open}[\s\S]*?(?=\n[ \t]+at |$)`,
 ];
 const secrets = new RegExp(forms.join('|'), 'gi');
 
-/** Each form contains one of these. The search for one is fast, and most texts of a log line have none. */
+/**
+ * Matches a part that every pattern of a secret contains. This search is fast, and most texts in a log contain no such
+ * part.
+ */
 const hints = /[\s:=%_.+"]|hooks|invitations/i;
 
-/** A named value. Content in quotation marks with backslashes ends at the next mark with as many backslashes. */
+/**
+ * Matches a name and its value. A value in escaped quotation marks ends at the next quotation mark with the same number
+ * of backslashes.
+ */
 const namedSecrets = new RegExp(
   String.raw`(?<name>(?:${names})[\w-]{0,32})(?<sign>${between})(?:(?<quote>(?<escape>\\{1,15})")(?:[^"\\]|(?<!\\)(?!\k<escape>")\\+(?!\\)"?)*|(?<quote>")(?:[^"\\]|\\.)*|(?<quote>')[^']*|\[(?!Redacted\]|…\])(?<value>[^[\]]*)(?:\]|\[…\]$)|${open}(?<value>[^\s&;,"'<>()[\]{}\\]+))`,
   'gi',
 );
 
-/** Redacts the tokens, passwords, keys, cookies and secret URLs in a text. */
+/** Removes the tokens, passwords, keys, cookies and secret URLs from a text. */
 export function redactSecrets(text: string): string {
   if (!hints.test(text)) return text;
   return text
@@ -63,7 +75,7 @@ export function redactSecrets(text: string): string {
 
 type Groups = Record<string, string | undefined>;
 
-/** The rest of `apitoken:read` and of the key of its counter. */
+/** Matches the rest of `apitoken:read`, or of the key of its counter. It looks like a named secret but is harmless. */
 const bucket = /^(?:read|write)(?::\d+)?$/;
 
 const namesOfFields = new RegExp(`${names}|authorization|cookie|passw|passcode|bearer`, 'i');
@@ -75,28 +87,31 @@ export function isSecretName(name: string): boolean {
   return shortNames.test(plain) || namesOfFields.test(plain);
 }
 
-/** Whether a field such as `tokenId: 7` only identifies a secret. */
+/** Whether a field only identifies a secret and does not contain it, such as `tokenId: 7`. */
 export function isPlainId(name: string, value: unknown): boolean {
   if (!/ids?$/i.test(name) || /session[_-]?id$/i.test(name)) return false;
   return [value].flat().every(one => /^\s{0,4}(?:\d{1,16}|null|undefined)\s{0,4}$/.test(String(one)));
 }
 
-/** Whether the next item in a list of alternating header names and values is a secret. */
+/**
+ * Whether a text is the name of a header with a secret value. In a list of alternating names and values, the next item
+ * is then the secret.
+ */
 export function isSecretHeader(name: unknown): boolean {
   return (
     typeof name === 'string' && /^(?:(?:proxy-)?authorization|(?:set-)?cookie2?|x-(?:api-key|auth-token))$/i.test(name)
   );
 }
 
-/** A character that occurs in no token and in no address, except in quoted local parts. */
+/** Matches a character that cannot occur in a token or in an e-mail address, except in a quoted local part. */
 const boundary = /[\s"<>\\/?&#=:;,()[\]]/;
 
-/** The maximum length of a quoted local part with its quotation marks. */
+/** The maximum length of the quoted local part of an e-mail address, with its quotation marks. */
 const maxQuotedLength = 66;
 
 /**
- * Cuts a long text. Removes the last word of a text that was cut, here or before: it may be the first half of a secret or
- * an address, and no form matches a half.
+ * Cuts a long text. Also removes the last word of a text that was cut here or earlier. That word may be the first half
+ * of a secret or an address, and no pattern matches a half.
  */
 export function cutText(text: string, maxLength: number): string {
   if (text.length <= maxLength && !text.endsWith(cutOff)) return text;

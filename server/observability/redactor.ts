@@ -7,31 +7,31 @@ import { cutText, isPlainId, isSecretHeader, isSecretName, redacted, redactSecre
 
 /** Removes secrets and masks addresses in logs and error reports. */
 export interface Redactor {
-  /** Redacts a text. Redacting it again changes nothing, unless the text was cut. */
+  /** Removes secrets from a text and masks addresses. A second call changes nothing more, unless the text was cut. */
   text(text: string): string;
   /**
-   * Returns any value as plain data for JSON, and leaves the value unchanged. Redacts all strings in it, also keys, and
-   * replaces the fields that have the name of a secret. Handles errors, maps, sets and cycles.
+   * Returns a redacted copy of any value as plain data for JSON. Redacts all strings in the value, including keys.
+   * Replaces the values of fields with the name of a secret. Handles errors, maps, sets and cycles.
    */
   value(value: unknown): unknown;
-  /** The first 12 digits of the HMAC-SHA-256 under the application key, as the specification says. */
+  /** Returns the first 12 hexadecimal digits of the HMAC-SHA-256 under the application key. */
   hash: HashText;
 }
 
 export interface RedactorOptions {
-  /** The application key, or a function that returns it when it is known. */
+  /** The application key, or a function that returns it. The function allows logging before the key is loaded. */
   appKey: Uint8Array | (() => Uint8Array);
-  /** The settings. Their keys and passwords are removed from every text. */
+  /** The settings of the server. Their keys and passwords are removed from every text. */
   settings?: object;
-  /** The extensions, whose settings also have keys and passwords. */
+  /** The extensions. The keys and passwords in their settings are also removed. */
   extensions?: readonly { settings?: object | undefined }[];
 }
 
-/** Longer texts are cut. A stack of ten frames has half of this length. */
+/** The maximum length of a text. Longer texts are cut. A stack of ten frames has half this length. */
 const maxTextLength = 4_096;
-/** The limit for all texts of a value together. */
+/** The maximum length of all texts in one value together. */
 const maxCharacters = 8 * maxTextLength;
-/** These limits keep a log line from becoming the dump of a socket. */
+/** With these limits, a log line cannot become a dump of a socket object. */
 const maxDepth = 10;
 const maxValues = 5_000;
 const maxItems = 1_000;
@@ -50,7 +50,7 @@ export function buildRedactor({ appKey, settings = {}, extensions = [] }: Redact
   const known = matchAny([settings, ...extensions.map(one => one.settings ?? {})].flatMap(secretsOf));
   const text = (given: string) =>
     maskAddresses(redactSecrets(cutText(given, maxTextLength).replace(known, redacted)), hash);
-  // The code has few names of fields, and they recur in each line.
+  // Caches the redacted names of fields, because there are few names and they recur in each line.
   const names = new Map<string, FieldName>();
   const nameOf = (name: string) => {
     const field = names.get(name) ?? { shown: text(name), isSecret: isSecretName(name) };
@@ -61,8 +61,8 @@ export function buildRedactor({ appKey, settings = {}, extensions = [] }: Redact
 }
 
 /**
- * Builds the redactor for a process that failed to start: its settings may be invalid, and no application key is loaded.
- * Its hashes use a random key, so they match no others.
+ * Builds the redactor for a process that failed to start. Its settings may be invalid, and no application key is
+ * loaded. So it hashes with a random key, and its hashes differ from the hashes of other processes.
  */
 export function buildEnvironmentRedactor(environment: NodeJS.ProcessEnv): Redactor {
   const isSetting = (name: string) => Object.hasOwn(knownSettings.shape, name) || name.startsWith('EXT_');
@@ -103,7 +103,7 @@ function readValue(root: unknown, redact: Redactor['text'], nameOf: (name: strin
     }
     const isError = isNativeError(value) || value instanceof Error;
     const fields = (isError ? describeError(value) : value) as Record<string, unknown>;
-    // Dates and URLs also have toJSON.
+    // Calls toJSON as JSON.stringify does, for example for dates and URLs.
     if (typeof fields.toJSON === 'function') return read(fields.toJSON(), depth);
     return readFields(
       Object.keys(fields).map(name => [name, attempt(() => fields[name])]),
@@ -135,7 +135,7 @@ function attempt(work: () => unknown): unknown {
   }
 }
 
-/** The keys and passwords in settings, in each form that a text may have. */
+/** Returns the keys and passwords in settings, each in all notations that a text may contain. */
 function secretsOf(settings: object): string[] {
   return Object.entries(settings).flatMap(([name, value]) => {
     if (value instanceof Uint8Array && isSecretName(name)) {
@@ -150,14 +150,14 @@ function secretsOf(settings: object): string[] {
   });
 }
 
-/** A Sentry DSN has its key in the place of the user. */
+/** Returns the secrets of a URL. A Sentry DSN has its key in the position of the user name. */
 function secretsOfUrl({ protocol, username, password, searchParams }: URL): string[] {
   return [password || (protocol.startsWith('http') ? username : ''), searchParams.get('password') ?? ''];
 }
 
 /**
- * Matches each of the secrets, the longest first. Without secrets it matches nothing. Skips short secrets and words, because
- * redacting them would damage ordinary sentences.
+ * Returns a pattern that matches each of the secrets, the longest first, or nothing without secrets. Skips short
+ * secrets and plain words, because their removal would damage ordinary sentences.
  */
 function matchAny(secrets: string[]): RegExp {
   const hidden = secrets.filter(secret => secret.length >= 8 && !/^[a-z]+$/.test(secret));

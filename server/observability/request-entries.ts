@@ -5,7 +5,7 @@ const request = { request_id: field.requestId, ip: field.ip };
 const withToken = { ...request, account_id: field.accountId, token_id: field.tokenId };
 const userId = whole('the id of the user');
 
-/** The error keys that refuse a valid token. */
+/** The error keys of requests that are refused although their token is valid. */
 export const grantRefusals = [
   'agent_api_unavailable',
   'board_not_granted',
@@ -14,7 +14,7 @@ export const grantRefusals = [
   'user_blocked',
 ] as const;
 
-/** Refused requests, and the state of the server. */
+/** The audit entries for refused requests and for the state of the server. */
 export const requestEntries = {
   'authentication.failed': countedEntry('The server refused a request without a valid token with 401.', {
     ...request,
@@ -59,7 +59,7 @@ export const requestEntries = {
   }),
 };
 
-/** Signing in and out in the pages. Changes in the pages are administration entries. */
+/** The audit entries for signing in and out in the pages. Other changes in the pages have administration entries. */
 export const signInEntries = {
   'sign_in.succeeded': entry('A user signed in.', { ...request, user_id: userId }),
   'sign_in.failed': countedEntry('A sign-in failed. The sign-in page does not show the reason.', {
@@ -99,7 +99,7 @@ export const signInEntries = {
   }),
 };
 
-/** Actions of OAuth clients. The consent of a person is the administration entry `token.created`. */
+/** The audit entries for actions of OAuth clients. A user's consent has the administration entry `token.created`. */
 export const oauthEntries = {
   'oauth.client_registered': entry('An OAuth client registered itself. A registration grants no access.', {
     ...request,

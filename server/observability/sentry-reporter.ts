@@ -12,15 +12,15 @@ const packageFile = new URL('../../package.json', import.meta.url);
 
 const flushMs = 2_000;
 
-/** Bounds the reports of a failure that every request causes. The log has all failures. */
+/** The maximum number of reports in a minute, in case every request causes a failure. The log has all failures. */
 const maxPerMinute = 30;
 
 /**
- * Reports errors with their stacks, causes and context to a server with Sentry's protocol. It uses the bare client,
- * because Sentry's instrumentation would inspect every request and every query.
+ * Builds a reporter that sends errors with their stacks, causes and context to a server with Sentry's protocol. It uses
+ * Sentry's bare client, because Sentry's instrumentation would inspect every request and every query.
  */
 export async function buildSentryReporter({ dsn, environment, scrub }: SentryOptions): Promise<ErrorReporter> {
-  // Loaded only on demand: it takes a third of a second and 50 MB.
+  // Sentry's package is loaded only on demand, because loading takes a third of a second and 50 MB.
   const sentry = await import('@sentry/node');
   const { version } = JSON.parse(await readFile(packageFile, 'utf8')) as { version: string };
   const client = new sentry.NodeClient({

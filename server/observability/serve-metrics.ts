@@ -6,15 +6,15 @@ import type { ServerDependencies } from '../dependencies.ts';
 import type { Metrics } from './metrics.ts';
 
 export interface MetricsServer {
-  /** `http://<host>:<port>/metrics`. */
+  /** The URL of the metrics: `http://<host>:<port>/metrics`. */
   url: string;
   close(): Promise<void>;
 }
 
-/** Far more than any monitoring opens. */
+/** The maximum number of connections. Monitoring systems open far fewer. */
 const maxConnections = 100;
 
-/** Serves GET /metrics on a separate port for the monitoring network, without authentication. */
+/** Serves GET /metrics on a separate port, without authentication. The port is for the monitoring network. */
 export async function serveMetrics(
   metrics: Metrics,
   server: Pick<ServerDependencies, 'database' | 'logger'>,
@@ -64,8 +64,8 @@ export async function serveMetrics(
 }
 
 /**
- * Accepts a Host that is an IP address, localhost or an allowed name. This prevents DNS rebinding: a web page
- * could resolve its own name to this port and read the answer.
+ * Returns a function that accepts a Host header with an IP address, localhost or an allowed name. This prevents DNS
+ * rebinding: a web page could resolve its own host name to this port and read the answer.
  */
 function allowHosts(names: readonly string[]) {
   const allowed = new Set(['localhost', ...names.map(name => name.toLowerCase())]);
