@@ -17,7 +17,7 @@ describe('the canonical form of an address', () => {
     ['ada@bücher。example', 'ada@xn--bcher-kva.example', 'the dot of another script'],
     ['ada@example.com.', 'ada@example.com', 'the dot of the root'],
     ['ada@bücher.example.', 'ada@xn--bcher-kva.example', 'the dot of the root behind a domain in Unicode'],
-  ])('%j has the canonical form %j, which does not depend on %s', (text, form) => {
+  ])('the address %j has the canonical form %j, which does not depend on %s', (text, form) => {
     expect(canonicalAddress(text)).toBe(form);
   });
 
@@ -31,11 +31,11 @@ describe('the canonical form of an address', () => {
     ['ada@ü.com/x', 'ada@ü.com', 'a domain does not end at a slash'],
     ['ada@1.2.3', 'ada@1.2.0.3', 'a domain is not read as an IP address'],
     ['ada\ud800@example.com', 'ada@example.com', 'a lone surrogate is not left out'],
-  ])('%j has another canonical form than %j: %s', (one, other) => {
+  ])('the addresses %j and %j have different canonical forms: %s', (one, other) => {
     expect(canonicalAddress(one)).not.toBe(canonicalAddress(other));
   });
 
-  test('a canonical form is its own canonical form, can be stored, and has no capital letter of ASCII', () => {
+  test('a canonical form is its own canonical form, is well-formed Unicode, and contains no capital ASCII letter and no NUL', () => {
     const unit = fc.oneof(
       fc.constantFrom('@', '.', 'İ', 'K', 'ß', '\u0331', '\u0307', 'xn--', '。', '\0'),
       fc.string(),
@@ -52,7 +52,7 @@ describe('the canonical form of an address', () => {
     );
   });
 
-  test('the canonical form of an accepted address is accepted', () => {
+  test('the canonical form of a valid address is a valid address', () => {
     const letters = fc.constantFrom('a', 'Z', 'İ', 'ß', 'é', '用', 'Σ', '9', '-', '.', '＠', 'ﬁ', '%', '/');
     const part = fc.string({ unit: letters, minLength: 1, maxLength: 12 });
     fc.assert(
@@ -65,13 +65,13 @@ describe('the canonical form of an address', () => {
     );
   });
 
-  test('a text that is too long for an address stays as it is', () => {
+  test('the canonical form of a text that is too long for an address is the unchanged text', () => {
     expect(canonicalAddress('ﷺ'.repeat(255))).toBe('ﷺ'.repeat(255));
   });
 });
 
-test('mail goes to the domain of the canonical form even if other rules of case give another domain', () => {
-  // The rules for lower case in texts would end it with another letter: οδος.
+test('mail goes to the domain of the canonical address, even where lower-casing the domain gives another domain', () => {
+  // toLowerCase() would change the last letter of the domain to a final sigma: οδος.
   expect(mailboxOf('Ada@ΟΔΟΣ.gr')).toBe(`Ada@${canonicalAddress('x@οδοσ.gr').slice(2)}`);
   expect(mailboxOf("O'Brien+Ideas@Example.com")).toBe("O'Brien+Ideas@example.com");
 });
@@ -90,9 +90,12 @@ describe('an entered address', () => {
     ['tag character', 'ada\u{e0061}@example.com', 'U+E0061'],
     ['character of private use', 'ada\ue000@example.com', 'U+E000'],
     ['control character', 'ada\u0007@example.com', 'U+0007'],
-  ])('an address with a %s is refused, and the message names the character', (_, address, codePoint) => {
-    expect(() => checkEmail(address)).toThrow(`The address has an invisible character, ${codePoint}: remove it`);
-  });
+  ])(
+    'an address with an invisible character (%s) is refused, and the message names the character',
+    (_, address, codePoint) => {
+      expect(() => checkEmail(address)).toThrow(`The address has an invisible character, ${codePoint}: remove it`);
+    },
+  );
 
   test.each([
     ['ada＠bob@example.com', 'has two @ signs, one of them in full width'],
@@ -119,11 +122,11 @@ describe('an entered address', () => {
     'ada@localhost',
     'ada@exa_mple.com',
     '😀@example.com',
-  ])('the address %s is kept as it was typed', address => {
+  ])('the entered address %s is stored as the user typed it', address => {
     expect(checkEmail(` ${address} `)).toBe(address);
   });
 
-  test('an address is kept in NFKC, so that mail goes to the mailbox of the canonical form', () => {
+  test('an entered address is stored in Unicode form NFKC, so that mail goes to the mailbox of the canonical address', () => {
     expect(checkEmail('Ａda＠Example.com')).toBe('Ada@Example.com');
   });
 });

@@ -4,7 +4,7 @@ import { checkPassword, minPasswordLength } from '../../server/domain/sign-in/ch
 
 const check = (password: string) => checkPassword(password, 'ada@example.com');
 
-test('all common passwords of the required length are rejected', async () => {
+test('every password of the dictionary of common passwords is rejected if it has the required length', async () => {
   const long = dictionary['passwords-common'].filter(one => one.length >= minPasswordLength);
   expect(long).toEqual(expect.arrayContaining(['administrator', 'qwerty123456', 'leavemealone', 'counterstrike']));
   for (const one of long) await expect(check(one), one).rejects.toThrow('commonest');
@@ -20,12 +20,12 @@ test.each([
   for (const one of passwords) await expect(check(one), one).rejects.toThrow('commonest');
 });
 
-test('sequences, mixes of two characters and a famous passphrase are rejected', async () => {
+test('sequences of characters, mixes of two characters, and the passphrase of a famous comic are rejected', async () => {
   const guessed = ['abcdefghijkl', '012345678901', '987654321987', 'aabbabbabbaa', 'correct horse battery staple'];
   for (const one of guessed) await expect(check(one), one).rejects.toThrow('commonest');
 });
 
-test('passphrases and random passwords are accepted', async () => {
+test('unusual passphrases and random passwords are accepted', async () => {
   const accepted = [
     'a few words for a password',
     'purple otter sings at noon',

@@ -9,7 +9,7 @@ import { request } from '../helpers/request.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
 import { snapshot } from '../helpers/snapshot.ts';
 
-/** The effects of moderation outside the Agent API on API clients. */
+/** Tests the effects of moderation outside the Agent API on the responses to API clients. */
 let server: TestServer;
 let world: World;
 let tokens: { read: string; write: string; moderate: string };
@@ -49,7 +49,7 @@ async function listed(ideaId: number, token: string, query = ''): Promise<boolea
   return body.data.some(({ id }: { id: number }) => id === ideaId);
 }
 
-test('any token can read an approved idea from the next request on', async () => {
+test('any token can read an idea from the first request after its approval', async () => {
   const ideaId = await submit();
   expect((await read(ideaId, authorToken)).status).toBe(404);
   expect(await listed(ideaId, tokens.moderate, '&moderation_state=pending')).toBe(true);
@@ -92,11 +92,11 @@ test('no token can read or change a rejected idea', async () => {
   expect(row).toEqual({ moderation_state: 'rejected', rejection_reason: 'Off topic.' });
 });
 
-test('exactly one of a concurrent approval and rejection succeeds, and the other gets the reason', async () => {
+test('when an approval and a rejection of one idea run at the same time, one succeeds and the other gets a conflict', async () => {
   const winners = new Set<string>();
   for (let round = 0; round < 12; round++) {
     const ideaId = await submit();
-    // The order alternates, so that each of them wins sometimes.
+    // The order alternates, so that the approval wins some rounds and the rejection wins others.
     const [first, second] = round % 2 ? [approve, reject] : [reject, approve];
     const outcomes = await Promise.allSettled([first(ideaId), second(ideaId)]);
     const won = outcomes.filter(outcome => outcome.status === 'fulfilled');
@@ -115,7 +115,7 @@ test('exactly one of a concurrent approval and rejection succeeds, and the other
   expect(winners).toEqual(new Set(['published', 'rejected']));
 });
 
-test('an idea of another account can be neither approved nor rejected', async () => {
+test('an account can neither approve nor reject an idea of another account', async () => {
   const ideaId = await submit();
   const stranger = await createWorld(server);
   const before = await snapshot(server);
@@ -128,7 +128,7 @@ test('an idea of another account can be neither approved nor rejected', async ()
   expect((await read(ideaId, tokens.moderate)).body.moderation_state).toBe('pending');
 });
 
-test("ideas of a moderator's token need no approval, and an approved idea keeps its author", async () => {
+test("an idea by a moderator's token needs no approval, and an approval does not change the author of an idea", async () => {
   const ideaId = await submit();
   await approve(ideaId);
   const { author } = (await read(ideaId, tokens.read)).body;

@@ -9,7 +9,7 @@ import { buildSecretBox, SecretBoxError } from '../../server/domain/secret-box.t
 const key = Buffer.alloc(32, 1);
 const box = buildSecretBox(key);
 
-test('each encryption of a secret differs, and it opens only with its key and purpose', () => {
+test('two encryptions of one secret differ, and decryption needs the same key and the same purpose', () => {
   const secret = 'whsec_☾';
   const sealed = box.seal(secret, 'webhook secret');
   expect(box.seal(secret, 'webhook secret')).not.toEqual(sealed);
@@ -19,7 +19,7 @@ test('each encryption of a secret differs, and it opens only with its key and pu
   expect(() => buildSecretBox(Buffer.alloc(32, 2)).open(sealed, 'webhook secret')).toThrow('another APP_KEY');
 });
 
-test('a sealed secret with a changed or missing byte does not open', () => {
+test('an encrypted secret with a changed or missing byte cannot be decrypted', () => {
   const sealed = box.seal('secret', 'x');
   for (let index = 0; index < sealed.length; index++) {
     const changed = Buffer.from(sealed);
@@ -38,7 +38,7 @@ async function directory() {
 const warnings: unknown[] = [];
 const logger = { warn: (...line: unknown[]) => void warnings.push(line) };
 
-test('concurrent starts generate one key file, which only its owner can read', async () => {
+test("several servers that start at the same time share one generated key file, which only the file's owner can read", async () => {
   const DATA_DIR = join(await directory(), 'data');
   const config = loadConfig({ DATA_DIR });
   const keys = await Promise.all(Array.from({ length: 8 }, () => loadAppKey(config, logger)));
@@ -50,13 +50,13 @@ test('concurrent starts generate one key file, which only its owner can read', a
   expect(warnings).toEqual([]);
 });
 
-test('APP_KEY overrides the key file and must have 32 bytes', async () => {
+test('APP_KEY overrides the key file, and a value that does not have 32 bytes is refused', async () => {
   const config = loadConfig({ APP_KEY: key.toString('base64'), DATA_DIR: await directory() });
   expect(await loadAppKey(config, logger)).toEqual(key);
   expect(() => loadConfig({ APP_KEY: 'short' })).toThrow('APP_KEY must be 32 bytes in base64');
 });
 
-test('a key file next to an external database causes a warning, and commands do not generate one', async () => {
+test('a server with an external database warns about its key file, and commands do not generate a key file', async () => {
   const config = loadConfig({ DATABASE_URL: 'postgres://db.example.com/ideas', DATA_DIR: await directory() });
   await expect(requireAppKey(config)).rejects.toThrow('Set APP_KEY');
   const kept = await loadAppKey(config, logger);
@@ -64,7 +64,7 @@ test('a key file next to an external database causes a warning, and commands do 
   expect(await requireAppKey(config)).toEqual(kept);
 });
 
-test('an unreadable key file stops the start of the server and is never replaced', async () => {
+test('the server does not start with an invalid key file and never replaces the file', async () => {
   const DATA_DIR = await directory();
   const file = join(DATA_DIR, 'app.key');
   await writeFile(file, 'garbage');

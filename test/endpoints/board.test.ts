@@ -17,7 +17,7 @@ afterAll(() => server.close());
 const get = (options: { token?: string; query?: string } = {}) =>
   request(server, `GET /api/v1/board${options.query ?? ''}`, { token: options.token ?? token });
 
-test('a new board has its settings, the six default statuses in order, and no tags', async () => {
+test('the response for a new board has its settings, the six default statuses in order, and no tags', async () => {
   const { status, body } = await get();
   expect(status).toBe(200);
   expect(body.board).toEqual({
@@ -46,7 +46,7 @@ test('a new board has its settings, the six default statuses in order, and no ta
   expect(body.tags).toEqual([]);
 });
 
-test('the next request shows every changed setting, with times as RFC 3339 in UTC with milliseconds', async () => {
+test("after a change of a board's settings, the next request returns the new values, with times in UTC with milliseconds", async () => {
   const { id, slug } = await createBoard(server, world.accountId);
   const own = await issueToken(server, world, { [id]: 'read' });
   await server.sql(
@@ -70,7 +70,7 @@ test('the next request shows every changed setting, with times as RFC 3339 in UT
   });
 });
 
-test('custom statuses are in the order of the registry, with their flags', async () => {
+test('the custom statuses of a board are listed in their configured order, with their flags', async () => {
   const statuses = [
     { key: 'new', category: 'inbox', label: 'New here' },
     { key: 'spam', category: 'declined', label: 'Spam', isHidden: true, allowVotes: false, allowComments: false },
@@ -96,7 +96,7 @@ test('custom statuses are in the order of the registry, with their flags', async
   expect(moved.body.statuses.slice(0, 1)).toMatchObject([{ key: 'talk' }]);
 });
 
-test('tags are sorted by name ignoring case, with id and color', async () => {
+test('the tags of a board are sorted by name ignoring case, and each has an id and a color', async () => {
   const ids: Record<string, number> = {};
   for (const name of ['mobile', 'Billing', 'API', 'accounts']) {
     ids[name] = await createTag(server, world.accountId, world.boardId, name);
@@ -107,14 +107,14 @@ test('tags are sorted by name ignoring case, with id and color', async () => {
   );
 });
 
-test('the response has no data of another board', async () => {
+test('the response for a board has no data of another board', async () => {
   const other = await createWorld(server, { statuses: [{ key: 'elsewhere', category: 'inbox', label: 'Elsewhere' }] });
   await createTag(server, other.accountId, other.boardId, 'Elsewhere');
   await insertIdea(server, other, { status: 'elsewhere' });
   expect((await get()).text.toLowerCase()).not.toContain('elsewhere');
 });
 
-test('a frozen board outside its windows can be read', async () => {
+test('a token can read a frozen board and a board outside its submission and voting windows', async () => {
   const { id } = await createBoard(server, world.accountId, {
     isFrozen: true,
     submissionsCloseAt: new Date(0),
@@ -124,7 +124,7 @@ test('a frozen board outside its windows can be read', async () => {
   expect(await get({ token: own.token })).toMatchObject({ status: 200, body: { board: { is_frozen: true } } });
 });
 
-test('an unknown parameter is rejected by name', async () => {
+test('a request for a board with an unknown query parameter is rejected, and the error names the parameter', async () => {
   const answer = await get({ query: '?bord=web' });
   expect(answer).toMatchObject({ status: 422, key: 'validation_failed' });
   expect(answer.body.error.issues).toMatchObject([{ path: ['query'], code: 'unrecognized_keys' }]);

@@ -29,7 +29,7 @@ const stored = (ideaId: number) =>
     [ideaId],
   );
 
-test('the issuer of the token is the author of a comment, which can be read back', async () => {
+test('the author of a comment is the issuer of the token, and the stored comment equals the response', async () => {
   const ideaId = await insertIdea(server, world);
   const answer = await comment(ideaId, '  A semicolon would help.\n');
   expect(answer.status).toBe(201);
@@ -44,7 +44,7 @@ test('the issuer of the token is the author of a comment, which can be read back
   expect((await list(ideaId)).body.data).toEqual([answer.body]);
 });
 
-test('a comment is counted on its idea, and its author follows the idea', async () => {
+test("a new comment increases the idea's comment count, and its author becomes a follower of the idea", async () => {
   const ideaId = await insertIdea(server, world);
   await comment(ideaId, 'First.');
   const idea = await request(server, `GET /api/v1/ideas/${ideaId}`, { token });
@@ -53,7 +53,7 @@ test('a comment is counted on its idea, and its author follows the idea', async 
   expect(followers).toEqual([{ user_id: memberId }]);
 });
 
-test('the event of a comment has the same comment as the response, and the idea with the new count', async () => {
+test('the event of a comment contains the comment as in the response, and the idea with the new comment count', async () => {
   const ideaId = await insertIdea(server, world);
   const answer = await comment(ideaId, 'First.');
   const events = await server.sql('select type, body from events where idea_id = $1', [ideaId]);
@@ -73,7 +73,7 @@ test.each([
   ['250 letters with a combining mark each, which are 500 code points', combining.repeat(250)],
   ['a family of 7 code points, 71 times, and 3 more', `${family.repeat(71)}xyz`],
   ['500 letters between white space', ` \n\t${'x'.repeat(500)}\u00a0 `],
-])('a comment of %s is accepted', async (_what, body) => {
+])('the API accepts a comment of %s', async (_what, body) => {
   const ideaId = await insertIdea(server, world);
   const answer = await comment(ideaId, body);
   expect(answer.status).toBe(201);
@@ -88,7 +88,7 @@ test.each([
   ['501 emoji', '🦄'.repeat(501)],
   ['251 letters with a combining mark each, which are 502 code points', combining.repeat(251)],
   ['a family of 7 code points, 72 times', family.repeat(72)],
-])('a comment of %s is rejected', async (_what, body) => {
+])('the API rejects a comment of %s', async (_what, body) => {
   const ideaId = await insertIdea(server, world);
   const before = await snapshot(server);
   const answer = await comment(ideaId, body);
@@ -99,13 +99,13 @@ test.each([
   expect(await snapshot(server)).toEqual(before);
 });
 
-test('a comment is plain text, and markup stays unchanged', async () => {
+test('a comment is plain text, and markup in it is returned unchanged', async () => {
   const ideaId = await insertIdea(server, world);
   const body = '<b>bold</b> & *stars* \\n';
   expect((await comment(ideaId, body)).body.body).toBe(body);
 });
 
-test('a second consecutive comment by the same user is rejected, and one by another user is accepted', async () => {
+test('a user cannot comment twice in a row on an idea, but can comment again after another user has commented', async () => {
   const ideaId = await insertIdea(server, world);
   const other = await issueToken(server, world, 'write');
   expect((await comment(ideaId, 'One.')).status).toBe(201);
@@ -123,7 +123,7 @@ test('a second consecutive comment by the same user is rejected, and one by anot
   expect((await request(server, `GET /api/v1/ideas/${ideaId}`, { token })).body.comment_count).toBe(4);
 });
 
-test('two tokens of one user count as one commenter', async () => {
+test('a user cannot comment twice in a row on an idea through two tokens', async () => {
   const ideaId = await insertIdea(server, world);
   const second = await issueToken(server, world, 'moderate', { issuerId: memberId });
   expect((await comment(ideaId, 'One.')).status).toBe(201);
@@ -131,14 +131,14 @@ test('two tokens of one user count as one commenter', async () => {
   expect(await stored(ideaId)).toHaveLength(1);
 });
 
-test('the rule against consecutive comments applies to each idea by itself', async () => {
+test('a user can comment on two ideas in a row', async () => {
   const first = await insertIdea(server, world);
   const second = await insertIdea(server, world);
   expect((await comment(first, 'Here.')).status).toBe(201);
   expect((await comment(second, 'And there.')).status).toBe(201);
 });
 
-test('exactly one of 20 concurrent comments by one user through two tokens is written', async () => {
+test('exactly one of 20 concurrent comments by one user through two tokens is stored', async () => {
   const ideaId = await insertIdea(server, world);
   const second = await issueToken(server, world, 'write', { issuerId: memberId });
   const answers = await Promise.all(
@@ -150,7 +150,7 @@ test('exactly one of 20 concurrent comments by one user through two tokens is wr
   expect((await request(server, `GET /api/v1/ideas/${ideaId}`, { token })).body.comment_count).toBe(1);
 });
 
-test('concurrent comments by many users are all written and counted', async () => {
+test('concurrent comments by many users on one idea are all stored and counted', async () => {
   const ideaId = await insertIdea(server, world);
   const tokens = await Promise.all(
     Array.from({ length: 10 }, async () => {
@@ -164,7 +164,7 @@ test('concurrent comments by many users are all written and counted', async () =
   expect((await request(server, `GET /api/v1/ideas/${ideaId}`, { token })).body.comment_count).toBe(10);
 });
 
-test('a status closed for comments rejects new ones and shows the existing ones', async () => {
+test('an idea in a status that is closed for comments rejects new comments and shows the existing comments', async () => {
   const { id: boardId, slug } = await createBoard(server, world.accountId, {
     statuses: [
       { key: 'open', category: 'inbox', label: 'Open' },
@@ -187,7 +187,7 @@ test('a status closed for comments rejects new ones and shows the existing ones'
   expect((await list(ideaId, '', moderator)).body.data).toHaveLength(1);
 });
 
-test('a pending idea is not found by a commenter and takes no comment of a moderator', async () => {
+test('a comment on a pending idea gets 404 with a write token and is also rejected with a moderate token', async () => {
   const ideaId = await insertIdea(server, world, { moderationState: 'pending' });
   const moderator = await issueToken(server, world, 'moderate');
   const before = await snapshot(server);
@@ -198,7 +198,7 @@ test('a pending idea is not found by a commenter and takes no comment of a moder
   expect(await snapshot(server)).toEqual(before);
 });
 
-test('a merged idea rejects comments and keeps the existing ones', async () => {
+test('a merged idea rejects new comments and shows the existing comments', async () => {
   const ideaId = await insertIdea(server, world);
   const targetId = await insertIdea(server, world);
   const moderator = await issueToken(server, world, 'moderate');
@@ -233,7 +233,7 @@ async function ideaWithComments(count: number) {
 
 const bodiesOf = (answer: { body: { data: { body: string }[] } }) => answer.body.data.map(({ body }) => body);
 
-test('comments are listed oldest first, in the envelope of every list', async () => {
+test('the list of comments is oldest first and has the same pagination fields as every list', async () => {
   const empty = await ideaWithComments(0);
   expect((await list(empty)).body).toEqual({ data: [], page: 1, per_page: 20, has_more: false, next_cursor: null });
 
@@ -249,7 +249,7 @@ test('comments are listed oldest first, in the envelope of every list', async ()
   expect(third.body).toEqual({ data: [], page: 3, per_page: 20, has_more: false, next_cursor: null });
 });
 
-test('pages by cursor show every comment once, also while one is added', async () => {
+test('a client that follows the cursors gets each comment once, even if a comment is added in the meantime', async () => {
   const ideaId = await ideaWithComments(7);
   const seen: string[] = [];
   let answer = await list(ideaId, '?per_page=3');
@@ -263,7 +263,7 @@ test('pages by cursor show every comment once, also while one is added', async (
   expect(seen).toEqual([...Array.from({ length: 7 }, (_, n) => `Comment ${n + 1}`), 'Added.']);
 });
 
-test('a cursor of another list and a manipulated cursor are rejected', async () => {
+test('the list of comments rejects a cursor of another list and a manipulated cursor', async () => {
   const ideaId = await ideaWithComments(3);
   const { next_cursor: ofComments } = (await list(ideaId, '?per_page=1')).body;
   await insertIdea(server, world);
@@ -288,7 +288,7 @@ test('a cursor of another list and a manipulated cursor are rejected', async () 
   expect((await list(ideaId, `?page=1&cursor=${ofComments}`)).key).toBe('validation_failed');
 });
 
-test('the comments of a missing idea or of one that the token cannot read are not found', async () => {
+test('a request for the comments of an idea that is missing or not readable for the token gets 404', async () => {
   const pending = await insertIdea(server, world, { moderationState: 'pending' });
   const rejected = await insertIdea(server, world, { moderationState: 'rejected' });
   const elsewhere = await insertIdea(server, await createWorld(server));
@@ -305,7 +305,7 @@ test('the comments of a missing idea or of one that the token cannot read are no
   expect((await list(pending, '', moderator.token)).status).toBe(200);
 });
 
-test('a read token can read comments but not write them', async () => {
+test('a read token can list comments but cannot add a comment', async () => {
   const ideaId = await ideaWithComments(1);
   const reader = await issueToken(server, world, 'read');
   expect(bodiesOf(await list(ideaId, '', reader.token))).toEqual(['Comment 1']);
@@ -314,7 +314,7 @@ test('a read token can read comments but not write them', async () => {
   expect(await stored(ideaId)).toHaveLength(1);
 });
 
-test('reading comments charges the read bucket, and writing one charges the write bucket', async () => {
+test('listing comments counts against the read rate limit, and adding a comment counts against the write rate limit', async () => {
   const ideaId = await ideaWithComments(1);
   const one = await issueToken(server, world, 'write');
   const policyOf = (answer: { headers: Headers }) => answer.headers.get('ratelimit-policy')?.split(';')[0];
@@ -330,7 +330,7 @@ test('reading comments charges the read bucket, and writing one charges the writ
   ]);
 });
 
-test('unchanged comments answer 304 to their ETag until one is added', async () => {
+test('a request with the ETag of a list of comments gets 304 until a comment is added', async () => {
   const ideaId = await ideaWithComments(1);
   const first = await list(ideaId);
   const etag = first.headers.get('etag') ?? '';

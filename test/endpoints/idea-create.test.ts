@@ -35,7 +35,7 @@ const stored = () =>
   ]);
 
 describe('a created idea', () => {
-  test('the response to a new idea equals the stored idea, with the issuer as author and the first inbox status', async () => {
+  test("the response to a new idea equals the stored idea, with the token's issuer as author and the first inbox status", async () => {
     const issuerId = await createMember(server, world.accountId, 'admin', 'Ada Osei');
     const own = await issueToken(server, world, 'write', { issuerId });
     const { status, body } = await create(valid, own.token);
@@ -65,7 +65,7 @@ describe('a created idea', () => {
     ).toEqual([{ account_id: world.accountId, author_id: issuerId, moderation_state: 'published' }]);
   });
 
-  test('a line break or tab in a title becomes a space before it is trimmed and counted, by REST and by MCP', async () => {
+  test('a line break or tab in a title becomes a space before the title is trimmed and counted, by REST and by MCP', async () => {
     const ways = [
       async (title: string) => (await create({ ...valid, title })).body.title,
       async (title: string) => {
@@ -81,7 +81,7 @@ describe('a created idea', () => {
       ['one\u0085two\u2028three\u2029four', 'one two three four'],
       ['one\n\ntwo', 'one  two'],
       ['\u0085\r\n one \u2029\n', 'one'],
-      // 201 characters in the request, 200 in the database.
+      // The title has 201 characters in the request and 200 in the database.
       [`${full}\r\n${full}y`, `${full} ${full}y`],
     ] as const;
     for (const way of ways) {
@@ -96,7 +96,7 @@ describe('a created idea', () => {
     expect(body.body).toBe('One.\nTwo.');
   });
 
-  test('only the author follows a new idea', async () => {
+  test('the author of a new idea is its only follower', async () => {
     const { body } = await create(valid);
     expect(await server.sql('select user_id, account_id from followers where idea_id = $1', [body.id])).toEqual([
       { user_id: world.ownerId, account_id: world.accountId },
@@ -104,7 +104,7 @@ describe('a created idea', () => {
     expect(await server.sql('select from votes where idea_id = $1', [body.id])).toEqual([]);
   });
 
-  test('a new idea gets the first inbox status of the registry, even a custom or hidden one', async () => {
+  test("a new idea gets the board's first status of the category inbox, even if the status is custom or hidden", async () => {
     const own = await createWorld(server, {
       statuses: [
         { key: 'planned', category: 'planned', label: 'Planned' },
@@ -118,7 +118,7 @@ describe('a created idea', () => {
     expect((await create(valid, writer.token)).body).toMatchObject({ status_key: 'open' });
   });
 
-  test('every token of the board can read a new idea at once', async () => {
+  test('every token of the board can read a new idea immediately', async () => {
     const { body } = await create(valid);
     const reader = await issueToken(server, world, 'read');
     expect((await request(server, 'GET /api/v1/ideas', { token: reader.token })).body.data).toMatchObject([
@@ -128,7 +128,7 @@ describe('a created idea', () => {
 });
 
 describe('title and body', () => {
-  test('titles and bodies are trimmed, and inner white space is kept', async () => {
+  test('the title and body of a new idea are trimmed, and white space inside them is kept', async () => {
     const { body } = await create({
       title: '\t  Two  words \n',
       body: '\u00a0\u2003\n A line\n\n  another \r\n\ufeff',
@@ -141,28 +141,31 @@ describe('title and body', () => {
     ['letters', 'a'],
     ['emoji, which are two units each', '😀'],
     ['combining marks', 'e\u0301'],
-  ])('a title has 1 to 200 and a body 1 to 10,000 characters: %s', async (_, character) => {
-    const points = [...character].length;
-    const of = (length: number) => character.repeat(length / points);
-    const longest = { title: of(200), body: of(10_000) };
-    const { status, body } = await create(longest);
-    expect(status).toBe(201);
-    expect(body).toMatchObject(longest);
-    expect(await stored()).toEqual([longest]);
-    expect((await create({ title: character, body: character })).status).toBe(201);
+  ])(
+    'a title can have 1 to 200 characters and a body 1 to 10,000, counted in code points: %s',
+    async (_, character) => {
+      const points = [...character].length;
+      const of = (length: number) => character.repeat(length / points);
+      const longest = { title: of(200), body: of(10_000) };
+      const { status, body } = await create(longest);
+      expect(status).toBe(201);
+      expect(body).toMatchObject(longest);
+      expect(await stored()).toEqual([longest]);
+      expect((await create({ title: character, body: character })).status).toBe(201);
 
-    for (const [field, text] of [
-      ['title', `${longest.title}a`],
-      ['body', `${longest.body}a`],
-    ] as const) {
-      const answer = await create({ ...valid, [field]: text });
-      expect(answer).toMatchObject({ status: 422, key: 'validation_failed' });
-      expect(answer.body.error.issues).toMatchObject([{ path: ['body', field] }]);
-    }
-    expect(await stored()).toHaveLength(2);
-  });
+      for (const [field, text] of [
+        ['title', `${longest.title}a`],
+        ['body', `${longest.body}a`],
+      ] as const) {
+        const answer = await create({ ...valid, [field]: text });
+        expect(answer).toMatchObject({ status: 422, key: 'validation_failed' });
+        expect(answer.body.error.issues).toMatchObject([{ path: ['body', field] }]);
+      }
+      expect(await stored()).toHaveLength(2);
+    },
+  );
 
-  test('the length of titles and bodies is checked after trimming', async () => {
+  test('the length of a title or body is checked after trimming', async () => {
     expect((await create({ title: ` ${'a'.repeat(200)} `, body: `\n${'b'.repeat(10_000)}\n` })).status).toBe(201);
   });
 
@@ -176,7 +179,7 @@ describe('title and body', () => {
     ['text like HTML', '<script>alert("1")</script> &amp;'],
     ['control characters', 'a\u0001b\u001b[31mc\u007f'],
     ['quotes and backslashes', `"'\\\``.concat('x')],
-  ])('titles and bodies are stored exactly: %s', async (_, text) => {
+  ])('a title and body are stored without a change of any character: %s', async (_, text) => {
     const { status, body } = await create({ title: text, body: text });
     expect(status).toBe(201);
     expect(body).toMatchObject({ title: text, body: text });
@@ -194,13 +197,16 @@ describe('title and body', () => {
     ['objects', { title: { a: 1 }, body: {} }],
     ['with a NUL', { title: 'a\0b', body: '\0' }],
     ['with a lone surrogate', { title: 'a\ud800b', body: '\udc00' }],
-  ])('invalid titles and bodies (%s) are rejected with an issue for each, and nothing is written', async (_, json) => {
-    const answer = await create(json);
-    expect(answer).toMatchObject({ status: 422, key: 'validation_failed' });
-    const fields = answer.body.error.issues.map(({ path }: { path: string[] }) => path.join('.'));
-    expect(fields.sort()).toEqual(['body.body', 'body.title']);
-    expect(await stored()).toEqual([]);
-  });
+  ])(
+    'a request with invalid fields (%s) is rejected with an issue for each field, and nothing is stored',
+    async (_, json) => {
+      const answer = await create(json);
+      expect(answer).toMatchObject({ status: 422, key: 'validation_failed' });
+      const fields = answer.body.error.issues.map(({ path }: { path: string[] }) => path.join('.'));
+      expect(fields.sort()).toEqual(['body.body', 'body.title']);
+      expect(await stored()).toEqual([]);
+    },
+  );
 
   test.each([
     ['status', 'planned'],
@@ -210,7 +216,7 @@ describe('title and body', () => {
     ['tags', []],
     ['created_at', now],
     ['__proto', {}],
-  ])('the unknown field %s is rejected, not ignored', async (field, value) => {
+  ])('a new idea with the unknown field %s is rejected', async (field, value) => {
     const answer = await create({ ...valid, [field]: value });
     expect(answer).toMatchObject({ status: 422, key: 'validation_failed' });
     expect(answer.body.error.issues).toMatchObject([{ path: ['body'], code: 'unrecognized_keys' }]);
@@ -232,7 +238,7 @@ describe('pre-moderation', () => {
   }
 
   test.each(cases)(
-    'an idea by a $role with the grant $grant is $state with pre-moderation $isOn',
+    'an idea by a $role with the grant $grant is $state if pre-moderation of the board is $isOn',
     async ({ isOn, grant, role, state }) => {
       await server.sql('update boards set pre_moderation = $2 where id = $1', [world.boardId, isOn]);
       const issuerId = await createMember(server, world.accountId, 'admin');
@@ -248,7 +254,7 @@ describe('pre-moderation', () => {
     },
   );
 
-  test('an author without the moderate grant follows the pending idea but cannot read it', async () => {
+  test('an author without the grant moderate follows their pending idea but cannot read it', async () => {
     await server.sql('update boards set pre_moderation = true where id = $1', [world.boardId]);
     const { body } = await create(valid);
     expect(await request(server, `GET /api/v1/ideas/${body.id}`, { token })).toMatchObject({ status: 404 });
@@ -260,7 +266,7 @@ describe('submissions', () => {
   const set = (column: string, value: unknown) =>
     server.sql(`update boards set ${column} = $2 where id = $1`, [world.boardId, value]);
 
-  test('a frozen board answers 423 to a new idea and writes nothing', async () => {
+  test('a frozen board answers 423 to a new idea, and nothing is stored', async () => {
     await set('is_frozen', true);
     for (const grant of ['write', 'moderate'] as const) {
       const own = await issueToken(server, world, grant);
@@ -272,7 +278,7 @@ describe('submissions', () => {
     expect((await create(valid)).status).toBe(201);
   });
 
-  test('the submission window opens and closes at the exact millisecond, also for tokens of the owner', async () => {
+  test("the submission window opens and closes at the exact millisecond, even for a token of the account's owner", async () => {
     await set('submissions_open_at', '2026-03-14T10:00:00.000Z');
     await set('submissions_close_at', '2026-03-14T11:00:00.000Z');
     const owner = await issueToken(server, world, 'moderate');
@@ -293,12 +299,12 @@ describe('submissions', () => {
         expect([time, answer.status, answer.key]).toEqual([time, status, key]);
       }
       expect((await stored()).length - before).toBe(status === 201 ? 3 : 0);
-      // Reading is always allowed.
+      // Closed submissions do not prevent reads.
       expect((await request(server, 'GET /api/v1/ideas', { token })).status).toBe(200);
     }
   });
 
-  test('a submission window with one bound has no limit on the other side', async () => {
+  test('a submission window with only a start never closes, and a window with only an end is open from the beginning', async () => {
     await set('submissions_open_at', now);
     clock.set('2999-01-01T00:00:00.000Z');
     expect((await create(valid)).status).toBe(201);
@@ -310,13 +316,13 @@ describe('submissions', () => {
     expect(await create(valid)).toMatchObject({ status: 423, key: 'submissions_closed' });
   });
 
-  test('a closed voting window does not prevent new ideas', async () => {
+  test('a new idea can be created while the voting window is closed', async () => {
     await set('voting_close_at', '2026-01-01T00:00:00.000Z');
     expect((await create(valid)).status).toBe(201);
   });
 });
 
-test('concurrent requests each create one idea', async () => {
+test('concurrent requests to create ideas create one idea each', async () => {
   const answers = await Promise.all([...Array(50).keys()].map(n => create({ ...valid, title: `Idea ${n}` })));
   expect(answers.map(({ status }) => status)).toEqual(Array(50).fill(201));
   expect(new Set(answers.map(({ body }) => body.id)).size).toBe(50);

@@ -77,14 +77,14 @@ test.each([
   ['completed', 'done'],
   ['declined', 'declined'],
   ['archived', 'archived'],
-] as const)('the status of the category %s is %s', async (category, status) => {
+] as const)('an idea in a status of the category %s has the status value %s', async (category, status) => {
   const own = await createWorld(server, { statuses: [{ key: 'custom-key', category, label: 'Custom' }] });
   const reader = await issueToken(server, own, 'read');
   const { body } = await get(await insertIdea(server, own, { status: 'custom-key' }), reader.token);
   expect(body).toMatchObject({ status, status_key: 'custom-key', status_category: category, status_label: 'Custom' });
 });
 
-test('my_vote is the vote of the requesting token, not of its issuer or of another token', async () => {
+test('my_vote is the vote of the requesting token, not the vote of its issuer or of another token', async () => {
   const id = await insertIdea(server, world);
   await request(server, `POST /api/v1/ideas/${id}/vote`, { token, json: { value: 'up' } });
   const [voter] = await server.sql<{ id: number }>(
@@ -100,23 +100,23 @@ test('my_vote is the vote of the requesting token, not of its issuer or of anoth
   expect((await get(id, moderator)).body.my_vote).toBe('none');
 });
 
-test('an idea in a hidden status can be read by its id', async () => {
+test('a token can read an idea in a hidden status by its id', async () => {
   expect(await get(await insertIdea(server, world, { status: 'hidden' }))).toMatchObject({ status: 200 });
 });
 
-test('only moderators can read a pending idea', async () => {
+test('only a moderate token can read a pending idea', async () => {
   const id = await insertIdea(server, world, { moderationState: 'pending' });
   expect(await get(id, moderator)).toMatchObject({ status: 200, body: { id, moderation_state: 'pending' } });
   const missing = await get(999_999_999);
   expect(await get(id)).toMatchObject({ status: 404, text: missing.text });
 });
 
-test('nobody can read a rejected idea', async () => {
+test('no token can read a rejected idea', async () => {
   const id = await insertIdea(server, world, { moderationState: 'rejected' });
   for (const by of [token, moderator]) expect(await get(id, by)).toMatchObject({ status: 404, key: 'not_found' });
 });
 
-test('a merged idea has the id of its target', async () => {
+test('the response for a merged idea has the id of the target in merged_into_id', async () => {
   const id = await insertIdea(server, world);
   const target = await insertIdea(server, world);
   await request(server, `POST /api/v1/ideas/${id}/merge`, { token: moderator, json: { target_id: target } });
@@ -124,14 +124,14 @@ test('a merged idea has the id of its target', async () => {
   expect(await get(target)).toMatchObject({ status: 200, body: { merged_into_id: null } });
 });
 
-test('the name of the author is the current name of the user', async () => {
+test('the response for an idea has the current name of its author after the author was renamed', async () => {
   const authorId = await createMember(server, world.accountId, 'member', 'Before');
   const id = await insertIdea(server, world, { authorId });
   await server.sql(`update users set name = 'After' where id = $1`, [authorId]);
   expect((await get(id)).body.author).toEqual({ id: authorId, name: 'After' });
 });
 
-test('a deleted idea and ideas of other boards or accounts get the same response as an id that never existed', async () => {
+test('a request for a deleted idea or an idea of another account gets the same response as an id that never existed', async () => {
   const removed = await insertIdea(server, world);
   await server.sql('delete from ideas where id = $1', [removed]);
   const elsewhere = await insertIdea(server, await createWorld(server));

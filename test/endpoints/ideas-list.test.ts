@@ -18,7 +18,7 @@ interface Board {
   titles(query?: Record<string, unknown> | string): Promise<string[]>;
 }
 
-/** Creates a board and a token with the grant on it. */
+/** Creates a board and a token with the given grant on the board. */
 async function openBoard(
   settings: Parameters<typeof createWorld>[1] = {},
   grant: 'read' | 'write' | 'moderate' = 'read',
@@ -38,7 +38,7 @@ async function openBoard(
   return { world, token, list, titles };
 }
 
-/** Inserts ideas with these titles. The first is the newest. */
+/** Inserts an idea for each title. The first idea is the newest. */
 async function insertTitles({ world }: Board, titles: string[], input: Parameters<typeof insertIdea>[2] = {}) {
   const ids: number[] = [];
   const start = Date.parse('2026-03-14T09:00:00.000Z');
@@ -49,12 +49,12 @@ async function insertTitles({ world }: Board, titles: string[], input: Parameter
 }
 
 describe('GET /api/v1/ideas', () => {
-  test('a list without ideas has an empty first page', async () => {
+  test('the list of a board without ideas is an empty first page', async () => {
     const { list } = await openBoard();
     expect((await list()).body).toEqual({ data: [], page: 1, per_page: 20, has_more: false, next_cursor: null });
   });
 
-  test('a list has the same fields of an idea as GET by id', async () => {
+  test('an idea in the list has the same fields as in the response for the single idea', async () => {
     const board = await openBoard({}, 'moderate');
     const [id] = await insertTitles(board, ['One']);
     await request(server, `POST /api/v1/ideas/${id}/vote`, { token: board.token, json: { value: 'down' } });
@@ -64,7 +64,7 @@ describe('GET /api/v1/ideas', () => {
     expect(body.data[0].my_vote).toBe('down');
   });
 
-  test('a list has no ideas of another board and no pending, rejected or merged ideas', async () => {
+  test('the list has no ideas of another board and no pending, rejected or merged ideas', async () => {
     const board = await openBoard({}, 'moderate');
     const other = await openBoard();
     await insertTitles(other, ['Elsewhere']);
@@ -101,7 +101,7 @@ describe('the filter by status', () => {
 
   const sorted = async (query: Record<string, unknown>) => (await board.titles(query)).sort();
 
-  test('a list without a filter leaves out only hidden statuses', async () => {
+  test('a list without a status filter leaves out only the ideas in hidden statuses', async () => {
     expect(await sorted({})).toEqual(['is building', 'is declined', 'is new', 'is planned', 'is triage']);
   });
 
@@ -112,15 +112,18 @@ describe('the filter by status', () => {
     ['done', []],
     ['declined', ['is declined', 'is spam']],
     ['archived', []],
-  ])('status=%s finds every status of the category, custom and hidden ones too', async (status, titles) => {
-    expect(await sorted({ status })).toEqual(titles);
-  });
+  ])(
+    'the filter status=%s finds the ideas in every status of the category, including custom and hidden statuses',
+    async (status, titles) => {
+      expect(await sorted({ status })).toEqual(titles);
+    },
+  );
 
   test.each([
     ['new', ['is new']],
     ['spam', ['is spam']],
     ['declined', ['is declined']],
-    // Categories and missing keys find nothing.
+    // A category or an unknown key finds no ideas.
     ['open', []],
     ['inbox', []],
     ['no-such-status', []],
@@ -128,21 +131,24 @@ describe('the filter by status', () => {
     ['', []],
     [`' or 1=1 --`, []],
     ['%', []],
-  ])('status_key=%s finds exactly that status', async (status_key, titles) => {
+  ])('the filter status_key=%s finds only the ideas in the status with this key', async (status_key, titles) => {
     expect(await sorted({ status_key })).toEqual(titles);
   });
 
-  test('status_key overrides status, also if it finds nothing', async () => {
+  test('the filter status_key overrides the filter status, even if the result is empty', async () => {
     expect(await sorted({ status: 'planned', status_key: 'new' })).toEqual(['is new']);
     expect(await sorted({ status: 'planned', status_key: 'unknown' })).toEqual([]);
     expect(await sorted({ status: 'open', status_key: 'spam' })).toEqual(['is spam']);
   });
 
-  test.each(['inbox', 'active', 'completed', 'new', '', 'OPEN', 'all'])('status=%s is rejected', async status => {
-    expect(await board.list({ status })).toMatchObject({ status: 422, key: 'validation_failed' });
-  });
+  test.each(['inbox', 'active', 'completed', 'new', '', 'OPEN', 'all'])(
+    'the invalid filter status=%s is rejected',
+    async status => {
+      expect(await board.list({ status })).toMatchObject({ status: 422, key: 'validation_failed' });
+    },
+  );
 
-  test('the filter uses the new status of an idea after a change', async () => {
+  test('after a status change the filters find the idea by its new status', async () => {
     const own = await openBoard({ statuses: [...registry] }, 'moderate');
     const [id] = await insertTitles(own, ['Moves'], { status: 'new' });
     await request(server, `POST /api/v1/ideas/${id}/status`, { token: own.token, json: { status: 'spam' } });
@@ -205,7 +211,7 @@ describe('the search', () => {
     ['full-width letters', 'ｅｘｐｏｒｔ ｐｄｆ', 'Export as PDF'],
     ['Cyrillic in another case', 'ПОИСК сло', 'Поиск по словам'],
     ['Japanese', '日本', '日本語 の検索'],
-  ])('the search ignores accents: %s', async (_, q, title) => {
+  ])('the search ignores accents, case and the width of letters: %s', async (_, q, title) => {
     expect(await finds(q)).toEqual([title]);
   });
 
@@ -218,7 +224,7 @@ describe('the search', () => {
     ['an apostrophe', "don't", "Don't notify me at 3.14 o'clock"],
     ['a number with a point', '3.14', "Don't notify me at 3.14 o'clock"],
     ['a version', '2.10', 'Version 2.10 released'],
-  ])('the search for %s finds the title with it', async (_, q, title) => {
+  ])('the search for %s finds the title that contains it', async (_, q, title) => {
     expect(await finds(q)).toEqual([title]);
   });
 
@@ -242,7 +248,7 @@ describe('the search', () => {
     '? ! .',
     '😀',
     '\u200b',
-  ])('the search for %j, which has no word, finds nothing', async q => {
+  ])('the search for %j, which contains no word, finds nothing', async q => {
     expect(await finds(q)).toEqual([]);
   });
 
@@ -267,22 +273,22 @@ describe('the search', () => {
     "'export':*B",
     "export example.com/it's",
     "www.example.com/?q='export':*&b='",
-  ])('the search treats %j as words, not as an expression, and does not fail', async q => {
+  ])('the search for %j does not fail, because operators in the text have no effect', async q => {
     const answer = await board.list({ q });
     expect(answer.status).toBe(200);
     for (const { title } of answer.body.data) expect(title).toMatch(/^Export/);
   });
 
-  test('the search finds characters with a meaning in SQL', async () => {
+  test('the search text may contain characters with a special meaning in SQL', async () => {
     expect(await finds('export & pdf')).toEqual(['Export as PDF']);
     expect(await finds('!export')).toEqual(await finds('export'));
     expect(await finds('export | nothing')).toEqual([]);
-    // The parser keeps the quotation marks in the words of an address.
+    // The text search parser of PostgreSQL keeps the quotation marks in the words of a URL.
     expect(await finds("example.org/it's")).toEqual(["See example.org/it's-here first"]);
     expect(await finds('temp a%b_c')).toEqual(['C:\\temp and a%b_c']);
   });
 
-  test('a search has at most 100 code points', async () => {
+  test('a search text can have at most 100 code points', async () => {
     expect((await board.list({ q: 'a'.repeat(100) })).status).toBe(200);
     expect((await board.list({ q: '😀'.repeat(100) })).status).toBe(200);
     expect((await board.list({ q: ` ${'a'.repeat(100)} ` })).status).toBe(200);
@@ -293,13 +299,13 @@ describe('the search', () => {
     expect(await board.list('q=a&q=b')).toMatchObject({ status: 422, key: 'validation_failed' });
   });
 
-  test('the search looks only at titles', async () => {
+  test('the search finds words in titles but not in bodies', async () => {
     const own = await openBoard();
     await insertTitles(own, ['A title'], { body: 'The body has words of its own.' });
     expect(await own.titles({ q: 'words' })).toEqual([]);
   });
 
-  test('the search can be combined with status, sort and pages', async () => {
+  test('the search can be combined with a status filter, a sort order and pages', async () => {
     const own = await openBoard();
     const ids = await insertTitles(own, ['Word one', 'Word two', 'Other', 'Word three']);
     await insertTitles(own, ['Word done'], { status: 'done' });
@@ -313,7 +319,7 @@ describe('the search', () => {
     expect(await own.titles({ q: 'word', per_page: '3', page: '2' })).toHaveLength(1);
   });
 
-  test('the search finds a new idea at once', async () => {
+  test('the search finds a new idea immediately', async () => {
     const own = await openBoard({}, 'write');
     const json = { title: 'Brand-new thing', body: 'A body.' };
     await request(server, 'POST /api/v1/ideas', { token: own.token, json });
@@ -322,7 +328,7 @@ describe('the search', () => {
 });
 
 describe('the order', () => {
-  test('the default order is newest first, with the later idea first in the same millisecond', async () => {
+  test('the default order is newest first, and among ideas of the same millisecond the higher id first', async () => {
     const board = await openBoard();
     const at = (time: string) => ({ createdAt: new Date(time) });
     await insertTitles(board, ['tie 1'], at('2026-03-14T09:00:00.001Z'));
@@ -335,7 +341,7 @@ describe('the order', () => {
     expect(await board.titles({ sort: 'newest' })).toEqual(expected);
   });
 
-  test('the order by score is highest first, negative scores last, and the later idea first for equal scores', async () => {
+  test('the order by score is highest score first, and among ideas with equal scores the higher id first', async () => {
     const board = await openBoard();
     const scores: [string, number, number, string][] = [
       ['minus', 0, 2, 'open'],
@@ -351,7 +357,7 @@ describe('the order', () => {
     expect(await board.titles({ sort: 'top' })).toEqual(['seven', 'two', 'zero b', 'zero a', 'minus']);
   });
 
-  test.each(['oldest', 'score', 'NEWEST', ''])('the order %s is rejected', async sort => {
+  test.each(['oldest', 'score', 'NEWEST', ''])('the invalid sort order %j is rejected', async sort => {
     const { list } = await openBoard();
     expect(await list({ sort })).toMatchObject({ status: 422, key: 'validation_failed' });
   });
@@ -370,18 +376,21 @@ describe('pages', () => {
     );
   });
 
-  test.each(['1', '20', '100'])('a page of %s says whether another page follows, with its cursor', async perPage => {
-    const size = Number(perPage);
-    const first = (await board.list({ per_page: perPage })).body;
-    expect(first).toMatchObject({ page: 1, per_page: size, has_more: true, next_cursor: expect.any(String) });
-    expect(first.data).toHaveLength(size);
-    const last = Math.ceil(105 / size);
-    const end = (await board.list({ per_page: perPage, page: String(last) })).body;
-    expect(end).toMatchObject({ page: last, has_more: false, next_cursor: null });
-    expect(end.data).toHaveLength(105 - (last - 1) * size);
-    const beyond = (await board.list({ per_page: perPage, page: String(last + 1) })).body;
-    expect(beyond).toEqual({ data: [], page: last + 1, per_page: size, has_more: false, next_cursor: null });
-  });
+  test.each(['1', '20', '100'])(
+    'a page of the size %s says whether another page follows, and has a cursor for the next page',
+    async perPage => {
+      const size = Number(perPage);
+      const first = (await board.list({ per_page: perPage })).body;
+      expect(first).toMatchObject({ page: 1, per_page: size, has_more: true, next_cursor: expect.any(String) });
+      expect(first.data).toHaveLength(size);
+      const last = Math.ceil(105 / size);
+      const end = (await board.list({ per_page: perPage, page: String(last) })).body;
+      expect(end).toMatchObject({ page: last, has_more: false, next_cursor: null });
+      expect(end.data).toHaveLength(105 - (last - 1) * size);
+      const beyond = (await board.list({ per_page: perPage, page: String(last + 1) })).body;
+      expect(beyond).toEqual({ data: [], page: last + 1, per_page: size, has_more: false, next_cursor: null });
+    },
+  );
 
   test('a page that ends with the last idea says that no page follows', async () => {
     const own = await openBoard();
@@ -412,18 +421,18 @@ describe('pages', () => {
     'page=99999999999999999999',
     'limit=5',
     'offset=5',
-  ])('the query %s is rejected', async query => {
+  ])('a list request with the invalid query %s is rejected', async query => {
     const answer = await board.list(query);
     expect([answer.status, answer.key]).toEqual([422, 'validation_failed']);
     expect(answer.body.error.issues[0].path[0]).toBe('query');
   });
 
-  test('a page far beyond the end is empty', async () => {
+  test('a page number far beyond the last page gets an empty page', async () => {
     const answer = await board.list({ page: '90071992547409', per_page: '100' });
     expect(answer).toMatchObject({ status: 200, body: { data: [], has_more: false } });
   });
 
-  /** Reads all pages by their cursors and calls a function between them. */
+  /** Reads all pages by following their cursors, and calls a function between two pages. */
   async function walk(query: Record<string, string>, between: () => Promise<unknown> = async () => {}, of = board) {
     const seen: { id: number }[] = [];
     let cursor: string | null = null;
@@ -447,39 +456,45 @@ describe('pages', () => {
     ['newest of one category', { status: 'planned' }],
     ['top of a search', { sort: 'top', q: 'idea' }],
     ['newest of a search', { q: 'idea' }],
-  ] as [string, Record<string, string>][])('pages by cursor equal pages by number: %s', async (_, query) => {
-    const whole: number[] = [];
-    for (const page of ['1', '2']) {
-      const { body } = await board.list({ ...query, per_page: '100', page });
-      whole.push(...body.data.map(({ id }: { id: number }) => id));
-    }
-    expect(whole.length).toBeGreaterThan(10);
-    expect(new Set(whole).size).toBe(whole.length);
-    for (const perPage of ['1', '7', '100']) {
-      if (perPage === '1' && whole.length > 50) continue;
-      expect(await walk({ ...query, per_page: perPage })).toEqual(whole);
-    }
-  });
+  ] as [string, Record<string, string>][])(
+    'pages that are read by cursor contain the same ideas as pages that are read by number: %s',
+    async (_, query) => {
+      const whole: number[] = [];
+      for (const page of ['1', '2']) {
+        const { body } = await board.list({ ...query, per_page: '100', page });
+        whole.push(...body.data.map(({ id }: { id: number }) => id));
+      }
+      expect(whole.length).toBeGreaterThan(10);
+      expect(new Set(whole).size).toBe(whole.length);
+      for (const perPage of ['1', '7', '100']) {
+        if (perPage === '1' && whole.length > 50) continue;
+        expect(await walk({ ...query, per_page: perPage })).toEqual(whole);
+      }
+    },
+  );
 
-  test.each(['newest', 'top'])('pages by cursor repeat and miss no idea while new ones arrive: %s', async sort => {
-    const own = await openBoard({}, 'write');
-    const start = Date.now();
-    const ids: number[] = [];
-    for (let n = 0; n < 23; n++) {
-      ids.push(await insertIdea(server, own.world, { title: `Old ${n}`, createdAt: new Date(start - (n % 7)) }));
-    }
-    const arrive = () =>
-      Promise.all(
-        ['A', 'B', 'C'].map(title =>
-          request(server, 'POST /api/v1/ideas', { token: own.token, json: { title, body: 'New.' } }),
-        ),
-      );
-    const seen = await walk({ sort, per_page: '5' }, arrive, own);
-    expect(new Set(seen).size).toBe(seen.length);
-    expect(seen.filter(id => ids.includes(id)).sort((a, b) => a - b)).toEqual(ids);
-  });
+  test.each(['newest', 'top'])(
+    'a client that follows the cursors gets each old idea exactly once while new ideas arrive, sorted by %s',
+    async sort => {
+      const own = await openBoard({}, 'write');
+      const start = Date.now();
+      const ids: number[] = [];
+      for (let n = 0; n < 23; n++) {
+        ids.push(await insertIdea(server, own.world, { title: `Old ${n}`, createdAt: new Date(start - (n % 7)) }));
+      }
+      const arrive = () =>
+        Promise.all(
+          ['A', 'B', 'C'].map(title =>
+            request(server, 'POST /api/v1/ideas', { token: own.token, json: { title, body: 'New.' } }),
+          ),
+        );
+      const seen = await walk({ sort, per_page: '5' }, arrive, own);
+      expect(new Set(seen).size).toBe(seen.length);
+      expect(seen.filter(id => ids.includes(id)).sort((a, b) => a - b)).toEqual(ids);
+    },
+  );
 
-  test('pages by cursor work in a database with another time zone', async () => {
+  test('reading pages by cursor works if the database has a time zone other than UTC', async () => {
     const db = await createTestDatabase();
     onTestFinished(() => db.drop());
     const outside = await connect(db.url);
@@ -497,7 +512,7 @@ describe('pages', () => {
     expect((await own.list()).body.data[0].created_at).toBe('2026-03-14T09:26:53.589Z');
   });
 
-  test('an invalid cursor is rejected', async () => {
+  test('a list request with an invalid cursor is rejected', async () => {
     const newest = (await board.list({ per_page: '5' })).body.next_cursor;
     const top = (await board.list({ per_page: '5', sort: 'top' })).body.next_cursor;
     const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
@@ -525,7 +540,7 @@ describe('pages', () => {
     }
   });
 
-  test('a page number together with a cursor is rejected', async () => {
+  test('a list request with both a page number and a cursor is rejected', async () => {
     const { next_cursor } = (await board.list({ per_page: '5' })).body;
     for (const page of ['1', '2']) {
       const answer = await board.list({ cursor: next_cursor, page });
@@ -533,7 +548,7 @@ describe('pages', () => {
     }
   });
 
-  test('the cursor of another board still lists the board of the token', async () => {
+  test("a request with a cursor of another board still lists only ideas of the token's board", async () => {
     const other = await openBoard();
     await insertTitles(other, ['Only here']);
     const { next_cursor } = (await board.list({ per_page: '5', sort: 'top' })).body;
@@ -545,7 +560,7 @@ describe('pages', () => {
 describe('the approval queue', () => {
   const pending = { moderation_state: 'pending' };
 
-  test('the approval queue has only the pending ideas of the board, newest first, including hidden statuses', async () => {
+  test('the approval queue has exactly the pending ideas of the board, newest first, even those in hidden statuses', async () => {
     const board = await openBoard({ statuses: [...registry], preModeration: true }, 'moderate');
     await insertTitles(board, ['Published'], { status: 'new' });
     await insertTitles(board, ['Rejected'], { status: 'new', moderationState: 'rejected' });
@@ -569,7 +584,7 @@ describe('the approval queue', () => {
     expect(await board.titles({ ...pending, per_page: '2', cursor: first.next_cursor })).toHaveLength(1);
   });
 
-  test('an approved idea moves from the approval queue to the list', async () => {
+  test('after its approval an idea is in the list and no longer in the approval queue', async () => {
     const board = await openBoard({}, 'moderate');
     const [id] = await insertTitles(board, ['Approved'], { moderationState: 'pending' });
     expect(await board.titles(pending)).toEqual(['Approved']);
@@ -578,7 +593,7 @@ describe('the approval queue', () => {
     expect(await board.titles()).toEqual(['Approved']);
   });
 
-  test('no other moderation_state can be listed', async () => {
+  test('the list accepts no moderation_state other than pending', async () => {
     const board = await openBoard({}, 'moderate');
     for (const moderation_state of ['published', 'rejected', '', 'PENDING']) {
       expect(await board.list({ moderation_state })).toMatchObject({ status: 422, key: 'validation_failed' });

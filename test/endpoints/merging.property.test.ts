@@ -8,13 +8,13 @@ import { type Answer, request } from '../helpers/request.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
 import { type Command, type IdeaState, type Outcome, VoteModel } from '../helpers/vote-model.ts';
 
-/** Few ideas and voters, so that the commands often concern the same ones. */
+/** The number is small, so that the random commands often concern the same ideas and voters. */
 const ideaCount = 3;
 const voterCount = 3;
-/** The voter with the token that also merges and unmerges. */
+/** The index of the voter whose token also merges and unmerges. */
 const moderator = 0;
 
-/** To run other interleavings: PROPERTY_SEED=$RANDOM vitest run test/endpoints/merging.property.test.ts */
+/** To run other random sequences: PROPERTY_SEED=$RANDOM vitest run test/endpoints/merging.property.test.ts */
 const seed = Number(process.env.PROPERTY_SEED ?? 20_260_314);
 
 let server: TestServer;
@@ -47,7 +47,10 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('unmerge' as const), idea: someIdea }) },
 );
 
-/** A merge copies votes before its transaction, in batches. Other requests may come between the batches. */
+/**
+ * A command that copies votes in batches, as a merge does before its transaction. Other requests may run between two
+ * batches.
+ */
 const copy = fc.record({
   kind: fc.constant('copy' as const),
   idea: someIdea,
@@ -59,7 +62,7 @@ type Copy = typeof copy extends fc.Arbitrary<infer T> ? T : never;
 const copyVotes = ({ idea, target, count }: Copy, ids: number[]) =>
   server.sql('select copy_votes($1, $2, $3, 0, $4)', [world.accountId, ids[idea], ids[target], count]);
 
-test('votes that are copied ahead of a merge change nothing before it and do not change its result', async () => {
+test('votes that are copied before a merge have no effect until the merge and do not change its result', async () => {
   const some = fc.oneof({ weight: 3, arbitrary: command }, { weight: 2, arbitrary: copy });
   await fc.assert(
     fc.asyncProperty(fc.array(some, { minLength: 30, maxLength: 40, size: 'max' }), async commands => {
@@ -76,7 +79,7 @@ test('votes that are copied ahead of a merge change nothing before it and do not
   );
 });
 
-test('votes, merges and unmerges that run one after another have the results of a plain model', {
+test('votes, merges and unmerges that run one after another have the results of a simple model', {
   timeout: 240_000,
 }, async () => {
   await fc.assert(
@@ -93,7 +96,7 @@ test('votes, merges and unmerges that run one after another have the results of 
   );
 });
 
-test('votes, merges and unmerges that run at the same time have the results of some sequential order', {
+test('concurrent votes, merges and unmerges have the results of one of their sequential orders', {
   timeout: 240_000,
 }, async () => {
   const batch = fc.array(command, { minLength: 2, maxLength: 5, size: 'max' });
@@ -116,13 +119,16 @@ test('votes, merges and unmerges that run at the same time have the results of s
         await expectInvariants(server);
       }
     }),
-    // A failure may depend on timing, so shrinking rarely helps.
+    // Does not search for a shorter failing sequence, because a failure may depend on timing.
     { seed, numRuns: 40, endOnFailure: true },
   );
   expect(server.logLines.filter(line => line.includes('"level":50'))).toEqual([]);
 });
 
-/** Finds an order of the commands with the responses and the end state of the server. Undefined if no order fits. */
+/**
+ * Finds a sequential order of the commands that explains all responses and the end state of the server. Returns
+ * undefined if no order does.
+ */
 function explain(
   model: VoteModel,
   commands: Command[],
@@ -159,7 +165,7 @@ function send(one: Command, ids: number[]): Promise<Answer> {
   return request(server, path, { token: tokens[moderator], ...json });
 }
 
-/** Each idea as each voter sees it. */
+/** Reads the state of each idea as each voter sees it. */
 function readAll(ids: number[]): Promise<IdeaState[][]> {
   return Promise.all(
     ids.map(id =>

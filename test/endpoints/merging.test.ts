@@ -10,7 +10,7 @@ import { logStatements } from '../helpers/statement-log.ts';
 let server: TestServer;
 let world: World;
 let token: string;
-/** Tokens that vote; each is a voter. */
+/** Tokens of the voters. Each token is a separate voter. */
 let voters: string[];
 
 beforeAll(async () => {
@@ -33,10 +33,10 @@ const tally = async (ideaId: number) => {
   const { up_count, down_count, score } = await read(ideaId);
   return { up_count, down_count, score };
 };
-/** The own vote of each voter. */
+/** Returns the vote of each voter on an idea. */
 const votes = (ideaId: number) => Promise.all(voters.map(async by => (await read(ideaId, by)).my_vote));
 
-/** Inserts an idea with the votes of the voters, in their order. */
+/** Inserts an idea with one vote for each value. The first value is the vote of the first voter. */
 async function idea(...values: ('up' | 'down' | 'none')[]) {
   const ideaId = await insertIdea(server, world);
   for (const [voter, value] of values.entries()) {
@@ -45,7 +45,7 @@ async function idea(...values: ('up' | 'down' | 'none')[]) {
   return ideaId;
 }
 
-test('a merge combines the votes with one vote for each voter, and the vote on the target wins', async () => {
+test('a merge counts one vote for each voter, and a voter of both ideas counts with the vote on the target', async () => {
   const source = await idea('up', 'down', 'up', 'down');
   const target = await idea('none', 'none', 'down', 'up', 'up');
   const answer = await merge(source, target);
@@ -59,7 +59,7 @@ test('a merge combines the votes with one vote for each voter, and the vote on t
   expect(merges).toEqual([{ target_id: target, unmerged_at: null }]);
 });
 
-test('an unmerge restores both tallies and every vote exactly', async () => {
+test('an unmerge restores the tallies of both ideas and every vote exactly', async () => {
   const source = await idea('up', 'down', 'up', 'down', 'none', 'up');
   const target = await idea('none', 'none', 'down', 'up', 'up');
   const before = {
@@ -86,7 +86,7 @@ test('an unmerge restores both tallies and every vote exactly', async () => {
   expect(merges).toEqual([{ unmerged_at: expect.any(String) }]);
 });
 
-test('a merged idea leaves the list and shows its target when it is read', async () => {
+test('a merged idea disappears from the list, and the response for the single idea shows its target', async () => {
   const source = await idea();
   const target = await idea();
   const listed = async () => {
@@ -114,7 +114,7 @@ test('a merged idea rejects votes', async () => {
   expect(await snapshot(server)).toEqual(before);
 });
 
-test('a voter sees the carried vote as its own on the target and can change and withdraw it', async () => {
+test('a voter of a merged idea sees the vote as their own on the target, and can change or withdraw the vote there', async () => {
   const source = await idea('up', 'up', 'up');
   const target = await idea();
   await merge(source, target);
@@ -129,12 +129,12 @@ test('a voter sees the carried vote as its own on the target and can change and 
 
   await unmerge(source);
   expect(await votes(source)).toEqual(['up', 'up', 'up', 'none', 'none', 'none']);
-  // Repeating the carried vote made it the voter's own on the target.
+  // The first voter repeated the carried vote. This made it a direct vote on the target, which stays after the unmerge.
   expect(await votes(target)).toEqual(['up', 'down', 'none', 'none', 'none', 'none']);
   expect(await tally(target)).toEqual({ up_count: 1, down_count: 1, score: 0 });
 });
 
-test('a vote withdrawn from a target stays withdrawn when another idea is merged into it', async () => {
+test('a withdrawn vote on a target stays withdrawn when another idea with a vote of the voter is merged into the target', async () => {
   const first = await idea('up');
   const second = await idea('down');
   const target = await idea('up');
@@ -145,14 +145,14 @@ test('a vote withdrawn from a target stays withdrawn when another idea is merged
   expect(await votes(target)).toEqual(Array(6).fill('none'));
   await unmerge(first);
   expect(await votes(target)).toEqual(Array(6).fill('none'));
-  // With nothing left to keep away, the withdrawal is forgotten.
+  // After the last unmerge the withdrawal has no vote to override, so the server deletes its row.
   await unmerge(second);
   expect(await server.sql('select value from votes where idea_id = $1', [target])).toEqual([]);
   await merge(second, target);
   expect((await read(target, voters[0])).my_vote).toBe('down');
 });
 
-test('after several merges into one idea, the vote on the first source counts', async () => {
+test("when several ideas are merged into one target, a voter's vote on the first merged idea counts", async () => {
   const first = await idea('up', 'up');
   const second = await idea('down', 'none', 'down');
   const target = await idea();
@@ -160,7 +160,7 @@ test('after several merges into one idea, the vote on the first source counts', 
   await merge(first, target);
   expect(await votes(target)).toEqual(['down', 'up', 'down', 'none', 'none', 'none']);
   expect(await tally(target)).toEqual({ up_count: 1, down_count: 2, score: -1 });
-  // Without it, the other one's does.
+  // After the unmerge of the first merged idea, the vote on the other idea counts.
   await unmerge(second);
   expect(await votes(target)).toEqual(['up', 'up', 'none', 'none', 'none', 'none']);
   await merge(second, target);
@@ -168,7 +168,7 @@ test('after several merges into one idea, the vote on the first source counts', 
 });
 
 describe('a chain of merges', () => {
-  test('a chain of merges carries each vote to its end once', async () => {
+  test('a chain of merges carries each vote to the last idea of the chain once', async () => {
     const a = await idea('up', 'up', 'up');
     const b = await idea('down', 'none', 'none', 'up');
     const c = await idea('none', 'down', 'none', 'none', 'up');
@@ -178,7 +178,7 @@ describe('a chain of merges', () => {
     expect(await votes(c)).toEqual(['down', 'down', 'up', 'up', 'up', 'none']);
     expect(await tally(c)).toEqual({ up_count: 3, down_count: 2, score: 1 });
 
-    // An unmerge in the middle of the chain reaches its end.
+    // An unmerge in the middle of the chain changes the tally of the last idea.
     await unmerge(a);
     expect(await votes(b)).toEqual(['down', 'none', 'none', 'up', 'none', 'none']);
     expect(await votes(c)).toEqual(['down', 'down', 'none', 'up', 'up', 'none']);
@@ -187,7 +187,7 @@ describe('a chain of merges', () => {
     expect(await votes(a)).toEqual(['up', 'up', 'up', 'none', 'none', 'none']);
   });
 
-  test('a chain of merges can be undone in any order', async () => {
+  test('the merges of a chain can be undone in any order', async () => {
     const a = await idea('up');
     const b = await idea('none', 'up');
     const c = await idea('none', 'none', 'up');
@@ -202,14 +202,14 @@ describe('a chain of merges', () => {
     expect(await Promise.all([a, b, c].map(votes))).toEqual(before);
   });
 
-  test('a merge that would close a circle is rejected', async () => {
+  test('a merge that would close a circle of merged ideas is rejected', async () => {
     const [a, b, c] = [await idea('up'), await idea(), await idea()];
     await merge(a, b);
     await merge(b, c);
     for (const target of [a, b]) expect((await merge(c, target)).key).toBe('idea_already_merged');
   });
 
-  test('a chain of a hundred merged ideas carries every vote', async () => {
+  test('a chain of a hundred merged ideas carries every vote to its last idea', async () => {
     const ideas: number[] = [];
     for (let n = 0; n < 100; n++) ideas.push(await insertIdea(server, world));
     await vote(ideas[0] ?? 0, 0, 'up');
@@ -221,7 +221,7 @@ describe('a chain of merges', () => {
   });
 });
 
-test('repeating a merge, or unmerging an idea that is not merged, changes nothing', async () => {
+test('a repeated merge and an unmerge of an idea that is not merged change nothing', async () => {
   const source = await idea('up');
   const target = await idea('down');
   const unmerged = await snapshot(server);
@@ -237,7 +237,7 @@ test('repeating a merge, or unmerging an idea that is not merged, changes nothin
   expect(await snapshot(server)).toEqual(merged);
 });
 
-test('repeating a merge changes nothing after the target was merged further', async () => {
+test('repeating a merge changes nothing, even after the target was merged into another idea', async () => {
   const [a, b, c] = [await idea('up'), await idea(), await idea()];
   await merge(a, b);
   await merge(b, c);
@@ -256,7 +256,7 @@ describe('rejected merges', () => {
     expect(await snapshot(server)).toEqual(before);
   }
 
-  test('a merge into itself is rejected and changes nothing', async () => {
+  test('a merge of an idea into itself is rejected and changes nothing', async () => {
     const ideaId = await idea('up');
     await refuses(ideaId, ideaId, 422, 'merge_into_self');
   });
@@ -273,14 +273,14 @@ describe('rejected merges', () => {
     await refuses(source, target, 422, 'idea_already_merged');
   });
 
-  test('a merge of or into a pending idea is rejected and changes nothing', async () => {
+  test('a merge is rejected and changes nothing if one of the two ideas is pending', async () => {
     const published = await idea();
     const pending = await insertIdea(server, world, { moderationState: 'pending' });
     await refuses(pending, published, 422, 'idea_not_published');
     await refuses(published, pending, 422, 'idea_not_published');
   });
 
-  test('a merge of or into a rejected or missing idea is rejected and changes nothing', async () => {
+  test('a merge is rejected and changes nothing if one of the two ideas is rejected or missing', async () => {
     const published = await idea();
     const rejected = await insertIdea(server, world, { moderationState: 'rejected' });
     for (const missing of [rejected, 999_999_999]) {
@@ -290,7 +290,7 @@ describe('rejected merges', () => {
     }
   });
 
-  test('a merge across boards is rejected and changes nothing, also by a moderator of both', async () => {
+  test('a merge of ideas on different boards is rejected and changes nothing, even with a token that moderates both boards', async () => {
     const sibling = await createBoard(server, world.accountId);
     const there = await insertIdea(server, { ...world, boardId: sibling.id });
     const here = await idea('up');
@@ -311,7 +311,7 @@ describe('rejected merges', () => {
     expect(await snapshot(server)).toEqual(before);
   });
 
-  test('a merge or unmerge by a write token is rejected and changes nothing', async () => {
+  test('a merge or unmerge with a write token is rejected and changes nothing', async () => {
     const [source, target] = [await idea(), await idea()];
     await merge(source, target);
     const other = await idea();
@@ -323,14 +323,14 @@ describe('rejected merges', () => {
   });
 });
 
-test('an unmerge of a missing idea answers 404, and one of a pending idea answers 200 without a target', async () => {
+test('an unmerge of a missing idea gets 404, and an unmerge of a pending idea gets 200 without a target', async () => {
   const pending = await insertIdea(server, world, { moderationState: 'pending' });
   expect((await unmerge(999_999_999)).key).toBe('not_found');
   const answer = await unmerge(pending);
   expect([answer.status, answer.body.idea.id, answer.body.target]).toEqual([200, pending, null]);
 });
 
-test('one of two concurrent merges in opposite directions succeeds, and the other gets idea_already_merged', async () => {
+test('when two ideas are merged into each other at the same time, one merge succeeds and the other gets idea_already_merged', async () => {
   for (let round = 0; round < 10; round++) {
     const a = await idea('up');
     const b = await idea('down', 'up');
@@ -357,7 +357,7 @@ test('merges in opposite directions lock the ideas in the same order and do not 
     try {
       await holder.query('begin');
       await holder.query('select from ideas where id = $1 for update', [second]);
-      // With locks in the order of the requests, each merge would wait for the other.
+      // If each merge locked its source first, each would wait for the other.
       const backwards = merge(second, first);
       await expect.poll(waiting, { timeout: 10_000 }).toBe(1);
       const forwards = merge(first, second);
@@ -370,15 +370,15 @@ test('merges in opposite directions lock the ideas in the same order and do not 
     }
   });
   expect(result.map(({ status }) => status)).toEqual([200, 422]);
-  // One transaction of the holder and one of each merge: no merge was retried.
+  // The holder and the two merges have one transaction each, so no merge was retried.
   expect(statements.filter(({ text }) => text === 'begin')).toHaveLength(3);
 });
 
-test('an unmerge whose chain grew waits for the longer chain without holding locks, so votes do not deadlock with it', async () => {
+test('an unmerge holds no locks while it waits for a chain that a concurrent merge made longer, so votes do not deadlock', async () => {
   const [target, source, middle] = [await idea(), await idea('up'), await idea('down', 'up')];
   await merge(source, middle);
   const [first, second] = [await server.database.pool.connect(), await server.database.pool.connect()];
-  /** Resolves when another transaction waits for a lock of the client. */
+  /** Resolves when one other transaction waits for a lock that the client holds. */
   const isWaitedFor = async (client: typeof first) => {
     const { rows } = await client.query('select pg_backend_pid() as pid');
     const blocked = 'select from pg_stat_activity where $1 = any(pg_blocking_pids(pid))';
@@ -394,7 +394,7 @@ test('an unmerge whose chain grew waits for the longer chain without holding loc
     await second.query('select from ideas where id = $1 for update', [target]);
     await first.query('commit');
     await isWaitedFor(second);
-    // The waiting unmerge holds no locks: `nowait` fails if it does.
+    // `nowait` fails if the waiting unmerge holds a lock on one of these ideas.
     await second.query('select from ideas where id = any($1) for update nowait', [[source, middle]]);
     await second.query('commit');
     expect(await unmerging).toMatchObject({ status: 200, body: { idea: { merged_into_id: null } } });
@@ -407,7 +407,7 @@ test('an unmerge whose chain grew waits for the longer chain without holding loc
   expect(await tally(target)).toEqual({ up_count: 1, down_count: 1, score: 0 });
 });
 
-test('concurrent merges around a ring make no circle and do not fail', async () => {
+test('concurrent merges of six ideas, each into the next in a ring, do not fail and close no circle', async () => {
   for (let round = 0; round < 5; round++) {
     const ring = await Promise.all(Array.from({ length: 6 }, () => idea('up')));
     const answers = await Promise.all(ring.map((ideaId, n) => merge(ideaId, ring[(n + 1) % ring.length])));
@@ -422,7 +422,7 @@ test('concurrent merges around a ring make no circle and do not fail', async () 
   }
 });
 
-test('exactly one of several concurrent merges of one idea succeeds', async () => {
+test('exactly one of several concurrent merges of one idea into different targets succeeds', async () => {
   const source = await idea('up', 'down');
   const targets = await Promise.all(Array.from({ length: 8 }, () => idea()));
   const answers = await Promise.all(targets.map(target => merge(source, target)));
@@ -432,7 +432,7 @@ test('exactly one of several concurrent merges of one idea succeeds', async () =
   expect(tallies.filter(({ up_count }) => up_count === 0)).toHaveLength(7);
 });
 
-test('votes during merges and unmerges are neither lost nor counted twice', async () => {
+test('votes that arrive during merges and unmerges are neither lost nor counted twice', async () => {
   const source = await idea();
   const target = await idea();
   const switching = (async () => {
@@ -441,7 +441,7 @@ test('votes during merges and unmerges are neither lost nor counted twice', asyn
       expect((await unmerge(source)).status).toBe(200);
     }
   })();
-  /** The last vote of each voter that each idea accepted. */
+  /** The last vote of each voter that the server accepted on each idea. */
   const accepted = { [source]: Array(6).fill('none'), [target]: Array(6).fill('none') };
   const values = ['up', 'down', 'none', 'up', 'down', 'up'] as const;
   const voting = voters.map(async (_, voter) => {
@@ -460,7 +460,7 @@ test('votes during merges and unmerges are neither lost nor counted twice', asyn
   expect(await votes(target)).toEqual(accepted[target]);
 });
 
-test('concurrent unmerges of a chain all succeed while merges lengthen it', async () => {
+test('concurrent unmerges of all ideas of a chain succeed, even while a merge makes the chain longer', async () => {
   for (let round = 0; round < 3; round++) {
     const chain = await Promise.all(Array.from({ length: 8 }, () => idea('up')));
     for (let n = 0; n + 1 < chain.length; n++) await merge(chain[n] ?? 0, chain[n + 1]);

@@ -43,7 +43,7 @@ function expectReady(answer: Answer) {
   expect(answer.headers.get('cache-control')).toBe('no-store');
 }
 
-/** Expects the reason only in the log. */
+/** Expects a response without the reason, and an audit entry with the failed checks. */
 function expectNotReady(answer: Answer, failed: string[], on: TestServer = server) {
   expect(answer).toMatchObject({ status: 503, text: '{"ok":false}' });
   expect(answer.headers.get('cache-control')).toBe('no-store');
@@ -51,10 +51,10 @@ function expectNotReady(answer: Answer, failed: string[], on: TestServer = serve
   expect(events.at(-1)).toMatchObject({ failed });
 }
 
-/** A request may wait this long for the database. The queries of the probe may not. */
+/** The time limit of a request for a query. The queries of /ready have a shorter limit. */
 const statementTimeoutMs = 10_000;
 
-/** Starts a server that connects to its database through the URL. */
+/** Starts a server that connects to the database at the URL. */
 async function serve(url: string): Promise<TestServer> {
   const logger = pino({ level: 'silent' });
   const database = await openDatabase({ url, poolSize: 4, connectTimeoutMs: 500, statementTimeoutMs, logger });
@@ -63,7 +63,10 @@ async function serve(url: string): Promise<TestServer> {
   return startServerForTest({ on, clock });
 }
 
-/** Expects the right answer in time at least once. A busy machine is late now and then, but a wrong wait is late always. */
+/**
+ * Expects the right response within the time limit at least once. A slow machine may be late sometimes, but a server
+ * that waits too long is always late.
+ */
 function expectInTime(limitMs: number, ask: () => Promise<Answer>, check: (answer: Answer) => void) {
   return eventually(async () => {
     const start = performance.now();
@@ -89,7 +92,7 @@ describe('GET /health', () => {
     expectNotReady(await ready(lost), ['database', 'migrations', 'cron'], lost);
   });
 
-  test('/health sends no query and answers while the database hangs or breaks', async () => {
+  test('/health sends no query, and answers 200 while the database does not respond or breaks its connections', async () => {
     const proxy = await startProxy(server.url);
     const lost = await serve(proxy.url);
     onTestFinished(() => proxy.close());
@@ -103,19 +106,19 @@ describe('GET /health', () => {
 });
 
 describe('GET /ready', () => {
-  test('/ready answers 200 if the database answers, no migration is pending and the cron runs', async () => {
+  test('/ready answers 200 if the database responds, no migration is pending, and the last heartbeat of the cron is recent', async () => {
     expectReady(await ready());
     expect(server.auditLines.join('')).not.toContain('readiness.not_ready');
     expect((await request(server, 'HEAD /ready')).status).toBe(200);
   });
 
-  test('/ready answers 503 before the first heartbeat', async () => {
+  test('/ready answers 503 before the first heartbeat of the cron', async () => {
     await server.sql('delete from heartbeats');
     expectNotReady(await ready(), ['cron']);
     expect((await request(server, 'HEAD /ready')).status).toBe(503);
   });
 
-  test('/ready answers 503 exactly when the heartbeat is more than 120 minutes old', async () => {
+  test('/ready answers 503 exactly when the last heartbeat of the cron is more than 120 minutes old', async () => {
     clock.set('2026-03-14T11:00:00.000Z');
     expectReady(await ready());
     clock.set('2026-03-14T11:00:00.001Z');
@@ -124,7 +127,7 @@ describe('GET /ready', () => {
     expectReady(await ready());
   });
 
-  test('/ready uses the configured maximum age of the heartbeat', async () => {
+  test('/ready uses the configured maximum age of the last heartbeat', async () => {
     const impatient = await startServerForTest({
       on: server,
       clock,
@@ -149,7 +152,7 @@ describe('GET /ready', () => {
     expectReady(await ready());
   });
 
-  test('/ready names all failed checks, but only in the log', async () => {
+  test('the audit log names all failed checks of /ready, but the response does not', async () => {
     await server.sql('delete from heartbeats');
     const name = '0001_baseline.sql';
     await server.sql('update schema_migrations set stream = $2 where name = $1', [name, 'elsewhere']);
@@ -157,14 +160,14 @@ describe('GET /ready', () => {
     await server.sql('update schema_migrations set stream = $2 where name = $1', [name, 'core']);
   });
 
-  test('/ready answers 503, not 500, on a database without a schema', async () => {
+  test('/ready answers 503, not 500, if the database has no tables', async () => {
     const { url, drop } = await createBareDatabase();
     onTestFinished(drop);
     const bare = await serve(url);
     expectNotReady(await ready(bare), ['migrations', 'cron'], bare);
   });
 
-  test('/ready answers 503 while the database refuses connections, then 200 again', async () => {
+  test('/ready answers 503 while the database refuses connections, and 200 after the database accepts them again', async () => {
     const proxy = await startProxy(server.url);
     onTestFinished(() => proxy.close());
     const lost = await serve(proxy.url);
@@ -175,19 +178,19 @@ describe('GET /ready', () => {
     expectReady(await ready(lost));
   });
 
-  test('/ready answers 503 within two seconds while the database hangs', async () => {
+  test('/ready answers 503 within two seconds if the database does not respond', async () => {
     const proxy = await startProxy(server.url);
     onTestFinished(() => proxy.close());
     const lost = await serve(proxy.url);
     expectReady(await ready(lost));
     proxy.silence();
     const check = (answer: Answer) => expectNotReady(answer, ['database', 'migrations', 'cron'], lost);
-    // With one wait after the other, for the rate limit and for the checks, it would take three seconds.
+    // The rate limit and the checks wait at the same time. One after the other they would take three seconds.
     await expectInTime(2_500, () => ready(lost), check);
     proxy.resume();
   });
 
-  test('/ready answers 503 after a migration is added to any stream, until it is applied', async () => {
+  test('/ready answers 503 after an extension gets a new migration, until the migration is applied', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'idea-board-test-'));
     onTestFinished(() => rm(directory, { recursive: true }));
     const stream = { name: 'reports', directory };
@@ -203,7 +206,7 @@ describe('GET /ready', () => {
     expectReady(await ready(extended));
   });
 
-  test('/ready answers in time while slow requests use the whole pool', async () => {
+  test('/ready answers within its time limit while slow requests use the whole connection pool', async () => {
     const busy = await serve(server.url);
     const holders = await Promise.all([...Array(4)].map(() => busy.database.pool.connect()));
     await expectInTime(2_500, () => ready(busy), expectReady);
@@ -213,7 +216,7 @@ describe('GET /ready', () => {
   test.each([
     ['schema_migrations', 'migrations'],
     ['heartbeats', 'cron'],
-  ])('/ready does not wait for the locked table %s, and only the check %s fails', async (table, check) => {
+  ])('/ready does not wait for a lock on the table %s, and only the check %s fails', async (table, check) => {
     const holder = await server.database.pool.connect();
     await holder.query('begin');
     await holder.query(`lock table ${table}`);
@@ -226,7 +229,7 @@ describe('GET /ready', () => {
     holder.release();
   });
 
-  test('/ready shares one set of queries among concurrent requests', async () => {
+  test('concurrent requests to /ready share one set of queries', async () => {
     const answers = await Promise.all([...Array(50)].map(() => ready()));
     for (const answer of answers) expectReady(answer);
     await server.sql('delete from heartbeats');
@@ -235,7 +238,7 @@ describe('GET /ready', () => {
     expect(server.auditLines.length).toBeLessThan(50);
   });
 
-  test('/ready writes only the rate limit of the address', async () => {
+  test('a request to /ready changes no table except the rate limits', async () => {
     const counts = async () => {
       const tables = await server.sql<{ name: string }>(
         `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'`,

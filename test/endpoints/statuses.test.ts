@@ -9,7 +9,7 @@ let server: TestServer;
 let world: World;
 let token: string;
 
-/** A board with custom keys. Two statuses share a category. */
+/** A board with custom status keys. Two statuses have the same category. */
 const statuses = [
   { key: 'new', category: 'inbox', label: 'Fresh in' },
   { key: 'next', category: 'planned', label: 'Next up' },
@@ -43,7 +43,7 @@ const setStatus = (ideaId: number, status: unknown, by = token) =>
 const read = (ideaId: number) => request(server, `GET /api/v1/ideas/${ideaId}`, { token });
 
 test.each(statuses)(
-  'the custom status $key can be set, with its category and label',
+  'an idea can be set to the custom status $key, and shows its category and label',
   async ({ key, category, label }) => {
     const ideaId = await insertIdea(server, world, { status: key === 'new' ? 'no' : 'new' });
     const answer = await setStatus(ideaId, key);
@@ -65,7 +65,7 @@ test.each(statuses)(
   },
 );
 
-test('the event of a status change shows the idea with the new status', async () => {
+test('the event of a status change contains the idea with the new status', async () => {
   const ideaId = await insertIdea(server, world, { status: 'new' });
   const { body: idea } = await setStatus(ideaId, 'next');
   const events = await server.sql('select type, body from events where idea_id = $1', [ideaId]);
@@ -77,7 +77,7 @@ test('the event of a status change shows the idea with the new status', async ()
 });
 
 test.each(['open', 'planned', 'NEW', 'new ', '', 'Fresh in', 'next%', 'no\u0301', 'x'.repeat(50)])(
-  'the key %j, which is not in the registry of the board, is rejected and changes nothing',
+  'the status key %j, which the board does not have, is rejected and changes nothing',
   async key => {
     const ideaId = await insertIdea(server, world, { status: 'new' });
     const before = await snapshot(server);
@@ -87,7 +87,7 @@ test.each(['open', 'planned', 'NEW', 'new ', '', 'Fresh in', 'next%', 'no\u0301'
   },
 );
 
-test('a status key of another board of the same account is rejected', async () => {
+test('a status key that only another board of the account has is rejected', async () => {
   await createBoard(server, world.accountId, {
     statuses: [{ key: 'elsewhere', category: 'inbox', label: 'Elsewhere' }],
   });
@@ -96,7 +96,7 @@ test('a status key of another board of the same account is rejected', async () =
   expect([answer.status, answer.key]).toEqual([422, 'invalid_status']);
 });
 
-test('a new status changes updated_at, and setting the current status changes nothing', async () => {
+test("a status change updates the idea's updated_at, and setting the current status again changes nothing", async () => {
   const ideaId = await insertIdea(server, world, { status: 'new', createdAt: new Date('2026-01-01T00:00:00Z') });
   await server.sql(`update ideas set updated_at = '2026-01-01T00:00:00Z' where id = $1`, [ideaId]);
   const first = await setStatus(ideaId, 'next');
@@ -110,7 +110,7 @@ test('a new status changes updated_at, and setting the current status changes no
   expect(await snapshot(server)).toEqual(before);
 });
 
-test('an idea can move from any status to any other', async () => {
+test('an idea can change from any status of its board to any other', async () => {
   const ideaId = await insertIdea(server, world, { status: 'new' });
   for (const { key: from } of statuses) {
     for (const { key: to } of statuses) {
@@ -120,7 +120,7 @@ test('an idea can move from any status to any other', async () => {
   }
 });
 
-test('a status closed for votes rejects them from the next request on and keeps the existing votes', async () => {
+test('after an idea moves to a status that is closed for votes, new votes are rejected and the existing votes are kept', async () => {
   const ideaId = await insertIdea(server, world, { status: 'new' });
   const vote = (value: string) => request(server, `POST /api/v1/ideas/${ideaId}/vote`, { token, json: { value } });
   expect((await vote('up')).status).toBe(200);
@@ -134,7 +134,7 @@ test('a status closed for votes rejects them from the next request on and keeps 
   expect((await vote('down')).body).toEqual({ score: -1, my_vote: 'down', up_count: 0, down_count: 1 });
 });
 
-test('an idea in a hidden status is only in lists that filter by the status', async () => {
+test('an idea in a hidden status appears only in lists that filter by the status', async () => {
   const ideaId = await insertIdea(server, world, { status: 'new' });
   await setStatus(ideaId, 'attic');
   const listed = async (query: string) => {
@@ -147,7 +147,7 @@ test('an idea in a hidden status is only in lists that filter by the status', as
   expect((await read(ideaId)).status).toBe(200);
 });
 
-test('concurrent status changes each return their own status, and the last one stays', async () => {
+test('the response to each of several concurrent status changes shows the status of its own request', async () => {
   const ideaId = await insertIdea(server, world, { status: 'new' });
   const keys = Array.from({ length: 14 }, (_, n) => statuses[n % statuses.length]?.key ?? 'new');
   const answers = await Promise.all(keys.map(key => setStatus(ideaId, key)));
@@ -155,7 +155,7 @@ test('concurrent status changes each return their own status, and the last one s
   expect(keys).toContain((await read(ideaId)).body.status_key);
 });
 
-test('the status of a pending, merged or missing idea cannot be set', async () => {
+test('the status of a pending, rejected, merged or missing idea cannot be changed', async () => {
   const pending = await insertIdea(server, world, { status: 'new', moderationState: 'pending' });
   const rejected = await insertIdea(server, world, { status: 'new', moderationState: 'rejected' });
   const merged = await insertIdea(server, world, { status: 'new' });
@@ -176,7 +176,7 @@ test('the status of a pending, merged or missing idea cannot be set', async () =
   expect(await snapshot(server)).toEqual(before);
 });
 
-test('a write token cannot set a status', async () => {
+test('a write token cannot change the status of an idea', async () => {
   const ideaId = await insertIdea(server, world, { status: 'new' });
   const writer = await issueToken(server, world, 'write');
   const answer = await setStatus(ideaId, 'next', writer.token);
@@ -184,7 +184,7 @@ test('a write token cannot set a status', async () => {
   expect((await read(ideaId)).body.status_key).toBe('new');
 });
 
-test('the keys of the default statuses equal the values of status', async () => {
+test('the keys of the default statuses are the values of the field status', async () => {
   const board = await createWorld(server);
   const moderator = await issueToken(server, board, 'moderate');
   const ideaId = await insertIdea(server, board);

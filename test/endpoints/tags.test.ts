@@ -32,7 +32,7 @@ const stored = (ideaId: number) =>
 const longAgo = '2026-01-01T00:00:00.000Z';
 const setLongAgo = (ideaId: number) => server.sql('update ideas set updated_at = $2 where id = $1', [ideaId, longAgo]);
 
-test('a tag is added and removed, and the response has the tags sorted by name', async () => {
+test("a moderate token can add and remove tags of an idea, and the response has the idea's tags sorted by name", async () => {
   const ideaId = await insertIdea(server, world);
   await setLongAgo(ideaId);
   const first = await add(ideaId, billing);
@@ -55,7 +55,7 @@ test('a tag is added and removed, and the response has the tags sorted by name',
   expect(await stored(ideaId)).toEqual([{ tag_id: access, account_id: world.accountId }]);
 });
 
-test('adding a tag again changes nothing, not even updated_at', async () => {
+test('adding a tag that the idea already has changes nothing, not even updated_at', async () => {
   const ideaId = await insertIdea(server, world);
   await add(ideaId, billing);
   await setLongAgo(ideaId);
@@ -83,13 +83,13 @@ test('removing a tag that the idea does not have changes nothing, not even updat
   expect(await snapshot(server)).toEqual(before);
 });
 
-test('a tag of another board, of another account, or a missing tag is rejected and changes nothing', async () => {
+test('a tag that is missing or belongs to another board or account cannot be added, and nothing changes', async () => {
   const ideaId = await insertIdea(server, world);
   const sibling = await createBoard(server, world.accountId);
   const ofSibling = await createTag(server, world.accountId, sibling.id);
   const stranger = await createWorld(server);
   const ofStranger = await createTag(server, stranger.accountId, stranger.boardId);
-  // Not even a token that moderates both boards can add a tag across them.
+  // A token that moderates both boards cannot add a tag of one board to an idea of the other.
   const both = await issueToken(server, world, { [world.boardId]: 'moderate', [sibling.id]: 'moderate' });
   const before = await snapshot(server);
   for (const tagId of [ofSibling, ofStranger, 999_999_999, Number.MAX_SAFE_INTEGER]) {
@@ -104,7 +104,7 @@ test('a tag of another board, of another account, or a missing tag is rejected a
   expect(await snapshot(server)).toEqual(before);
 });
 
-test('only one of several concurrent additions of a tag has an effect, and all responses have the tag', async () => {
+test('several concurrent requests add a tag only once, and each response has the tag', async () => {
   const ideaId = await insertIdea(server, world);
   const answers = await Promise.all(Array.from({ length: 20 }, () => add(ideaId, billing)));
   expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));
@@ -113,7 +113,7 @@ test('only one of several concurrent additions of a tag has an effect, and all r
   expect(await stored(ideaId)).toHaveLength(1);
 });
 
-test('adding a tag waits for its concurrent removal from the board and then gets invalid_tag', async () => {
+test('adding a tag to an idea waits while the tag is being removed from the board, and then gets invalid_tag', async () => {
   const ideaId = await insertIdea(server, world);
   const tagId = await createTag(server, world.accountId, world.boardId);
   const remover = await server.database.pool.connect();
@@ -131,7 +131,7 @@ test('adding a tag waits for its concurrent removal from the board and then gets
   expect(await adding).toMatchObject({ status: 422, key: 'invalid_tag' });
 });
 
-test('concurrent additions of many tags all take effect', async () => {
+test('several concurrent requests that add or remove different tags of an idea all take effect', async () => {
   const ideaId = await insertIdea(server, world);
   const tagIds = await Promise.all(Array.from({ length: 12 }, () => createTag(server, world.accountId, world.boardId)));
   await Promise.all(tagIds.map(tagId => add(ideaId, tagId)));
@@ -140,7 +140,7 @@ test('concurrent additions of many tags all take effect', async () => {
   expect((await read(ideaId)).body.tags.map(({ id }: { id: number }) => id).sort()).toEqual(tagIds.slice(6).sort());
 });
 
-test('adding and removing a tag concurrently never fails and ends in one of the two states', async () => {
+test('concurrent requests to add and to remove one tag all succeed, and each response shows its own change', async () => {
   const ideaId = await insertIdea(server, world);
   const answers = await Promise.all(
     Array.from({ length: 20 }, (_, n) => (n % 2 ? add(ideaId, billing) : remove(ideaId, billing))),
@@ -149,7 +149,7 @@ test('adding and removing a tag concurrently never fails and ends in one of the 
   expect(answers.map(({ body }) => body.tags.length)).toEqual(answers.map((_, n) => n % 2));
 });
 
-test('tags of a pending, merged or missing idea cannot be changed', async () => {
+test('the tags of a pending, rejected, merged or missing idea cannot be changed', async () => {
   const pending = await insertIdea(server, world, { moderationState: 'pending' });
   const rejected = await insertIdea(server, world, { moderationState: 'rejected' });
   const merged = await insertIdea(server, world);
@@ -170,7 +170,7 @@ test('tags of a pending, merged or missing idea cannot be changed', async () => 
   expect(await snapshot(server)).toEqual(before);
 });
 
-test('a write token cannot add or remove tags', async () => {
+test('a write token cannot add or remove the tags of an idea', async () => {
   const ideaId = await insertIdea(server, world);
   await add(ideaId, billing);
   const writer = await issueToken(server, world, 'write');

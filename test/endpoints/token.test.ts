@@ -17,7 +17,7 @@ afterAll(() => server.close());
 
 const self = (token: string) => request(server, 'GET /api/v1/token', { token });
 
-test('a token can read its own name, account, issuer, boards by slug with levels, expiry and buckets', async () => {
+test('a token can read its own name, account, issuer, boards with grants, expiry and rate limits', async () => {
   const issuerId = await createMember(server, world.accountId, 'admin', 'Ada Osei');
   const zoo = await createBoard(server, world.accountId, { slug: 'zoo', name: 'Zoo' });
   const app = await createBoard(server, world.accountId, { slug: 'app', name: 'App' });
@@ -48,7 +48,7 @@ test('a token can read its own name, account, issuer, boards by slug with levels
   });
 });
 
-test('a token without expiry has a null expires_at, and the response has no secret', async () => {
+test('a token without an expiry has expires_at null, and the response about a token contains no secret', async () => {
   const { token } = await issueToken(server, world, 'write');
   const { body, text } = await self(token);
   expect(body.expires_at).toBeNull();
@@ -62,15 +62,18 @@ test.each([
   ['moderator', true],
   ['member', false],
   [null, false],
-] as const)('whether a moderate grant is effective for an issuer with the role %s: %s', async (role, isEffective) => {
-  const issuerId = await createMember(server, world.accountId, 'admin');
-  const { token } = await issueToken(server, world, 'moderate', { issuerId });
-  if (role === null) await server.sql('delete from memberships where user_id = $1', [issuerId]);
-  else await server.sql('update memberships set role = $2 where user_id = $1', [issuerId, role]);
-  expect((await self(token)).body.boards).toMatchObject([{ grant: 'moderate', is_moderate_effective: isEffective }]);
-});
+] as const)(
+  'a moderate grant whose issuer has the role %s is shown with is_moderate_effective %s',
+  async (role, isEffective) => {
+    const issuerId = await createMember(server, world.accountId, 'admin');
+    const { token } = await issueToken(server, world, 'moderate', { issuerId });
+    if (role === null) await server.sql('delete from memberships where user_id = $1', [issuerId]);
+    else await server.sql('update memberships set role = $2 where user_id = $1', [issuerId, role]);
+    expect((await self(token)).body.boards).toMatchObject([{ grant: 'moderate', is_moderate_effective: isEffective }]);
+  },
+);
 
-test('the last use of a token is recorded to the minute', async () => {
+test("the time of a token's last use is stored again only if the stored time is more than a minute old", async () => {
   const { token, id } = await issueToken(server, world, 'read');
   const lastUse = async () => {
     const [row] = await server.sql<{ at: string | null }>('select last_used_at as at from api_tokens where id = $1', [
@@ -85,12 +88,12 @@ test('the last use of a token is recorded to the minute', async () => {
   await self(token);
   clock.advance(1);
   await self(token);
-  // The second use was exactly a minute later, which is not recorded yet.
+  // The second use came exactly one minute after the first and was not stored. The third came a millisecond later.
   await expect.poll(lastUse).toBe('2026-03-14T09:27:15.001Z');
   clock.advance(-60_001);
 });
 
-test('reading a token rejects all parameters, including board', async () => {
+test('a request for the token itself rejects all query parameters, even board', async () => {
   const { token } = await issueToken(server, world, 'read');
   for (const query of ['board=app', 'x=1']) {
     const answer = await request(server, `GET /api/v1/token?${query}`, { token });

@@ -41,7 +41,7 @@ const tally = (up_count: number, down_count: number, my_vote: Value) => ({
 const votes = (id = ideaId) =>
   server.sql<{ value: number }>('select value from votes where idea_id = $1 order by voter_id', [id]);
 
-/** The tally in the idea's row, and the sums of the votes. */
+/** Returns the stored tally of an idea and the counts of its votes. */
 async function tallies(id = ideaId) {
   const [row] = await server.sql(
     `select i.up_count, i.down_count, i.score,
@@ -57,7 +57,7 @@ describe('the vote of a token', () => {
   const values: Value[] = ['none', 'up', 'down'];
   const changes = values.flatMap(from => values.map(to => ({ from, to })));
 
-  test.each(changes)('a vote changed from $from to $to is counted once as $to', async ({ from, to }) => {
+  test.each(changes)('a token whose vote changes from $from to $to is counted once, with $to', async ({ from, to }) => {
     expect(await vote(from)).toMatchObject({ status: 200, body: tally(...tallyOf[from], from) });
     const answer = await vote(to);
     expect(answer.status).toBe(200);
@@ -72,7 +72,7 @@ describe('the vote of a token', () => {
     });
   });
 
-  test('repeating a vote does not change the row or its time', async () => {
+  test("repeating the same vote changes neither the vote's row nor the idea's row", async () => {
     const row = () => server.sql('select xmin, created_at, value from votes where idea_id = $1', [ideaId]);
     await vote('up');
     const [before, idea] = [await row(), await server.sql('select xmin from ideas where id = $1', [ideaId])];
@@ -88,7 +88,7 @@ describe('the vote of a token', () => {
     expect((await request(server, `GET /api/v1/ideas/${ideaId}`, { token })).body.updated_at).toBe(before);
   });
 
-  test('two tokens of one issuer are two voters, and the issuer is a third', async () => {
+  test('two tokens of one issuer are two voters, and the issuer in person is a third voter', async () => {
     const other = await issueToken(server, world, 'write');
     await vote('up');
     expect((await vote('up', other.token)).body).toEqual(tally(2, 0, 'up'));
@@ -103,7 +103,7 @@ describe('the vote of a token', () => {
     expect(await votes()).toHaveLength(2);
   });
 
-  test('the vote of a revoked token still counts, and other tokens can vote', async () => {
+  test('the vote of a revoked token still counts, and other tokens can still vote', async () => {
     await vote('up');
     await server.sql('update api_tokens set revoked_at = $2 where id = $1', [tokenId, clock.now()]);
     expect((await vote('none')).status).toBe(401);
@@ -112,7 +112,7 @@ describe('the vote of a token', () => {
     expect(await votes()).toHaveLength(2);
   });
 
-  test('a vote on one idea does not change another', async () => {
+  test('a vote on one idea does not change the tally of another idea', async () => {
     const second = await insertIdea(server, world);
     await vote('up');
     expect((await vote('down', token, second)).body).toEqual(tally(0, 1, 'down'));
@@ -121,7 +121,7 @@ describe('the vote of a token', () => {
 });
 
 test.each([undefined, null, '', 'UP', 'sideways', 1, -1, 0, true, ['up'], {}])(
-  'the value %j is rejected, and nothing is written',
+  'a vote with the value %j is rejected, and nothing is stored',
   async value => {
     const answer = await vote(value);
     expect(answer).toMatchObject({ status: 422, key: 'validation_failed' });
@@ -137,7 +137,7 @@ describe('votes on ideas in different states', () => {
     }
   };
 
-  test('voting on a pending or rejected idea answers 404, also to a moderator', async () => {
+  test('a vote on a pending or rejected idea gets 404, even with a moderate token', async () => {
     const moderator = await issueToken(server, world, 'moderate');
     for (const state of ['pending', 'rejected']) {
       await server.sql('update ideas set moderation_state = $2 where id = $1', [ideaId, state]);
@@ -147,7 +147,7 @@ describe('votes on ideas in different states', () => {
     expect(await votes()).toEqual([]);
   });
 
-  test('voting on a merged idea answers 404 until the unmerge', async () => {
+  test('a vote on a merged idea gets 404 until the idea is unmerged', async () => {
     const target = await insertIdea(server, world);
     const { token: moderator } = await issueToken(server, world, 'moderate');
     const json = { target_id: target };
@@ -157,7 +157,7 @@ describe('votes on ideas in different states', () => {
     expect((await vote('up')).status).toBe(200);
   });
 
-  test('voting on a missing idea or one of another board answers 404', async () => {
+  test('a vote on an idea that is missing or on another board gets 404', async () => {
     const elsewhere = await insertIdea(server, await createWorld(server));
     for (const id of [999_999_999, elsewhere]) {
       expect(await vote('up', token, id)).toMatchObject({ status: 404, key: 'not_found' });
@@ -165,7 +165,7 @@ describe('votes on ideas in different states', () => {
     expect(await votes(elsewhere)).toEqual([]);
   });
 
-  test('voting in a status closed for votes answers 423, and the existing votes stay', async () => {
+  test('a vote on an idea whose status is closed for votes gets 423, and the existing votes are kept', async () => {
     await vote('up');
     await server.sql(`update statuses set allow_votes = false where board_id = $1 and key = 'open'`, [world.boardId]);
     await refused(423, 'status_votes_closed');
@@ -174,7 +174,7 @@ describe('votes on ideas in different states', () => {
     expect((await vote('up', token, other)).status).toBe(200);
   });
 
-  test('voting on a frozen board answers 423', async () => {
+  test('a vote on a frozen board gets 423', async () => {
     await vote('up');
     await server.sql('update boards set is_frozen = true where id = $1', [world.boardId]);
     await refused(423, 'board_frozen');
@@ -206,25 +206,25 @@ describe('votes on ideas in different states', () => {
     expect(await votes()).toEqual([]);
   });
 
-  test('closed submissions do not prevent votes', async () => {
+  test('a token can vote while the submission window is closed', async () => {
     await server.sql('update boards set submissions_close_at = $2 where id = $1', [world.boardId, new Date(0)]);
     expect((await vote('up')).status).toBe(200);
   });
 });
 
 describe('concurrent votes', () => {
-  test('the tally is exact after 200 concurrent votes by 200 tokens on one idea', async () => {
+  test('the tally of an idea is exact after 200 concurrent votes by 200 tokens', async () => {
     const tokens = await Promise.all([...Array(200)].map(() => issueToken(server, world, 'write')));
     const value = (n: number): Value => (n % 4 === 0 ? 'down' : 'up');
     const answers = await Promise.all(tokens.map(({ token: by }, n) => vote(value(n), by)));
     expect(answers.map(({ status }) => status)).toEqual(Array(200).fill(200));
     expect(await tallies()).toEqual({ up_count: 150, down_count: 50, score: 100, ups: 150, downs: 50 });
-    // No two votes saw the same tally, so there are as many tallies as votes.
+    // No two responses show the same number of votes, because the votes are counted one after another.
     const steps = new Set(answers.map(({ body }) => body.up_count + body.down_count));
     expect(steps.size).toBe(200);
   });
 
-  test('the tally is exact after 200 concurrent votes by one token', async () => {
+  test('the tally of an idea is exact after 200 concurrent votes by one token', async () => {
     const values: Value[] = ['up', 'down', 'none', 'up', 'down'];
     const answers = await Promise.all([...Array(200).keys()].map(n => vote(values[n % values.length])));
     for (const { status, body } of answers) {
@@ -244,7 +244,7 @@ describe('concurrent votes', () => {
     });
   });
 
-  test('the tally is exact after concurrent changes of votes on several ideas', async () => {
+  test('the tallies of several ideas are exact after concurrent votes that tokens change and withdraw', async () => {
     const ideas = [ideaId, await insertIdea(server, world), await insertIdea(server, world)];
     const tokens = await Promise.all([...Array(10)].map(() => issueToken(server, world, 'write')));
     const values: Value[] = ['up', 'down', 'none', 'down', 'up'];

@@ -16,7 +16,7 @@ afterAll(() => db.drop());
 
 const owner = { email: 'ada@example.com', name: 'Ada' };
 
-test('a new account gets an owner, who is found by address in upper or lower case', async () => {
+test('an existing user becomes the owner of a new account if the address differs only in case', async () => {
   await administer(db, admin => createAccount(admin, { name: ' First ', slug: 'first', owner }));
   await administer(db, admin =>
     createAccount(admin, { name: 'Second', slug: 'second', plan: 'business', owner: { email: 'ADA@Example.com' } }),
@@ -59,7 +59,7 @@ test('the longest slug and name that the checks allow can be stored', async () =
   expect(await db.sql('select name from accounts where slug = $1', [slug])).toEqual([{ name }]);
 });
 
-test('a deletion that is scheduled again keeps its time, and can be cancelled', async () => {
+test('a second request to delete an account keeps the scheduled time, and the deletion can be cancelled', async () => {
   const at = async (change: (admin: Administration, account: Account) => Promise<void>, now: Date) => {
     await administer(db, async admin => change(admin, await requireAccount(admin, 'second')), now);
     const [row] = await db.sql<{ deletion_scheduled_at: string | null }>(
@@ -75,7 +75,7 @@ test('a deletion that is scheduled again keeps its time, and can be cancelled', 
   expect(await at((admin, { id }) => cancelAccountDeletion(admin, id), second)).toBe(null);
 });
 
-test('an account cannot take the slug of another', async () => {
+test('an account cannot take the slug of another account', async () => {
   await expectRefusal(
     db,
     async admin => updateAccount(admin, await requireAccount(admin, 'second'), { name: 'B', slug: 'first' }),

@@ -5,7 +5,7 @@ import { operatorIn } from '../../helpers/administration.ts';
 import type { TestDatabase } from '../../helpers/database.ts';
 import { snapshot } from '../../helpers/snapshot.ts';
 
-/** Runs administrative work in one transaction, as the command line does. */
+/** Runs an administrative operation in one transaction, like the command line. */
 export function administer<T>(
   { database }: TestDatabase,
   work: (admin: Administration) => Promise<T>,
@@ -15,8 +15,8 @@ export function administer<T>(
 }
 
 /**
- * Runs two pieces of work at the same time, in the order that does the most harm: the second begins when the first has
- * done everything but commit, and the first commits when the second waits for it, or has not waited and is done.
+ * Runs two operations at the same time, in the most harmful order. The second starts when the first has done everything
+ * except the commit. The first commits when the second waits for a lock or has ended.
  */
 export async function administerAtOnce(
   db: TestDatabase,
@@ -45,7 +45,7 @@ async function isSomebodyWaiting({ sql }: TestDatabase): Promise<boolean> {
   return waiting.length > 0;
 }
 
-/** Expects an AdministrationError with a message of one line, and no change in the database. */
+/** Expects an AdministrationError with a message of one line and an unchanged database. */
 export async function expectRefusal(
   db: TestDatabase,
   work: (admin: Administration) => Promise<unknown>,

@@ -41,7 +41,7 @@ const refuseUpdate = (changes: BoardChanges, reason: 'invalid' | 'conflict', mes
     message,
   );
 
-test('a new board has the six default statuses, and their keys are the status values of their categories', async () => {
+test('a new board has six default statuses, and the key of each is the status value of its category', async () => {
   const statuses = await administer(db, async admin => {
     const created = await createBoard(admin, { accountId: world.accountId, slug: 'new', name: 'New' });
     return listStatuses(admin, created);
@@ -57,7 +57,7 @@ test('a new board has the six default statuses, and their keys are the status va
   ]);
 });
 
-test('a slug is unique only within its account', async () => {
+test('two boards of one account cannot have the same slug, but boards of different accounts can', async () => {
   const { accountId: otherAccountId } = await createWorld(db);
   const input = { slug: world.boardSlug, name: 'Same' };
   await administer(db, admin => createBoard(admin, { ...input, accountId: otherAccountId }));
@@ -75,7 +75,7 @@ test('a slug is unique only within its account', async () => {
   );
 });
 
-test('a window must open before it closes, also if only one end changes', async () => {
+test('the start of a submission or voting window must be before its end, even if an update changes only one of them', async () => {
   const [early, late] = [new Date('2026-03-01T00:00:00Z'), new Date('2026-04-01T00:00:00Z')];
   for (const which of ['submission', 'voting'] as const) {
     const prefix = which === 'submission' ? 'submissions' : 'voting';
@@ -97,7 +97,7 @@ test('a window must open before it closes, also if only one end changes', async 
   ).toEqual([{ is_moved: true, submissions_close_at: null, voting_close_at: null }]);
 });
 
-test('an update changes only the given fields', async () => {
+test('an update of a board changes only the given fields', async () => {
   await update({ isFrozen: true, preModeration: true, description: 'What next?' });
   await update({ name: 'Renamed' });
   expect(
@@ -123,7 +123,7 @@ const refuseChange = (key: string, changes: Partial<StatusFields>, message: stri
 const refuseRemoval = (key: string, message: string) =>
   expectRefusal(db, async admin => removeStatus(admin, await requireStatus(admin, board, key)), 'conflict', message);
 
-test('a status gets the given position, by default the last one', async () => {
+test('a new status gets the requested position, or the last position if the request has none', async () => {
   const add = (key: string, position?: number) =>
     administer(db, admin =>
       addStatus(admin, board, { key, category: 'active', label: key, ...(position && { position }) }),
@@ -147,7 +147,7 @@ test('a status gets the given position, by default the last one', async () => {
   expect((await keys()).slice(0, 4)).toEqual(['far', 'planned', 'open', 'third']);
 });
 
-test('a status in use cannot be removed, not even if only invisible ideas have it', async () => {
+test('a status of an idea cannot be removed, even if the idea is rejected', async () => {
   await insertIdea(db, world, { status: 'planned', moderationState: 'rejected' });
   await refuseRemoval('planned', '1 idea has the status planned: move them to another first');
   await remove('declined');
@@ -163,7 +163,7 @@ test('the last status of the category inbox cannot be removed or moved to anothe
   await refuseRemoval('planned', "planned is the board's last status of the category inbox");
 });
 
-test('concurrent removals of the last two inbox statuses leave one', async () => {
+test('two concurrent removals of the last two inbox statuses remove only one of them', async () => {
   await change('planned', { category: 'inbox' });
   const removal = (key: string) => async (admin: Administration) =>
     removeStatus(admin, await requireStatus(admin, board, key));
@@ -171,10 +171,10 @@ test('concurrent removals of the last two inbox statuses leave one', async () =>
   expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
 });
 
-test('concurrent moves of statuses leave each at its own position', async () => {
+test('after two concurrent moves of statuses, no two statuses have the same position', async () => {
   const move = (key: string, position: number) => async (admin: Administration) =>
     updateStatus(admin, await requireStatus(admin, board, key), { position });
-  // The second move read the position of its status before the first move.
+  // The second operation reads the position of its status before the first operation commits.
   const results = await administerAtOnce(db, move('archived', 1), move('done', 3));
   expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled']);
   expect(await keys()).toEqual(['archived', 'open', 'done', 'planned', 'in_progress', 'declined']);
@@ -183,13 +183,13 @@ test('concurrent moves of statuses leave each at its own position', async () => 
   ]);
 });
 
-test('one of two concurrent removals of a status gets not_found', async () => {
+test('when two requests remove one status at the same time, the second gets not_found', async () => {
   const removal = async (admin: Administration) => removeStatus(admin, await requireStatus(admin, board, 'declined'));
   const results = await administerAtOnce(db, removal, removal);
   expect(results).toMatchObject([{ status: 'fulfilled' }, { reason: { reason: 'not_found' } }]);
 });
 
-test('a status key is unique on its board and has a valid form', async () => {
+test('a status key must be unique on its board and consist of allowed characters', async () => {
   await refuseChange('done', { key: 'open', label: 'Lost' }, 'Another status of the board has the key open');
   for (const key of ['', 'A', '_a', 'a b', 'é', 'a'.repeat(51)]) {
     await expectRefusal(
@@ -224,7 +224,7 @@ test('a status key is unique on its board and has a valid form', async () => {
   ]);
 });
 
-test('a tag has a unique name on its board and a color in lower case', async () => {
+test('a tag has a name that is unique on its board, and its color is stored in lower case', async () => {
   await administer(db, admin => addTag(admin, board, { name: ' Billing ', color: '#0F766E' }));
   await administer(db, admin => addTag(admin, board, { name: 'Other', color: '#000000' }));
   await expectRefusal(
@@ -248,7 +248,7 @@ test('a tag has a unique name on its board and a color in lower case', async () 
   ]);
 });
 
-test('removing a tag removes it from all ideas and keeps the ideas', async () => {
+test('when a tag is removed from a board, its ideas lose the tag and are not deleted', async () => {
   const ideaId = await insertIdea(db, world);
   await administer(db, admin => addTag(admin, board, { name: 'Billing', color: '#0f766e' }));
   await db.sql(
@@ -260,7 +260,7 @@ test('removing a tag removes it from all ideas and keeps the ideas', async () =>
   expect(await db.sql('select id from ideas where id = $1', [ideaId])).toHaveLength(1);
 });
 
-test('the slug of a public board is unique when boards are created, published and renamed', async () => {
+test('two public boards cannot have the same slug, no matter whether one is created, published or renamed', async () => {
   const other = await createWorld(db, { isPublic: true });
   const taken = `Another public board has the slug ${other.boardSlug}, and with it the page /b/${other.boardSlug}`;
   const isPublic = async () =>
@@ -278,7 +278,7 @@ test('the slug of a public board is unique when boards are created, published an
   expect(await isPublic()).toBe(true);
   await expectRefusal(db, ...change({ slug: other.boardSlug }, world.boardSlug), 'conflict', taken);
 
-  // A private board does not reserve its slug.
+  // A private board may have the slug of a public board of another account.
   await administer(db, ...change({ isPublic: false }, world.boardSlug));
   await update({ slug: other.boardSlug });
   expect(await isPublic()).toBe(false);

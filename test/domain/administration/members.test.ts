@@ -29,7 +29,7 @@ afterAll(() => db.drop());
 const roleOf = async (userId: number) =>
   (await db.sql<{ role: string }>('select role from memberships where user_id = $1', [userId]))[0]?.role;
 
-test('the last owner of an account cannot be removed or demoted, but one of two owners can', async () => {
+test('the last owner of an account cannot be removed or demoted, but one of two owners can be demoted', async () => {
   const { accountId, ownerId } = world;
   const last = { accountId, userId: ownerId };
   await expectRefusal(db, admin => removeMember(admin, last), 'conflict', 'The last owner .* cannot be removed');
@@ -42,7 +42,7 @@ test('the last owner of an account cannot be removed or demoted, but one of two 
   await expectRefusal(db, admin => removeMember(admin, other), 'conflict', 'The last owner');
 });
 
-test('one of two owners who remove each other at the same time stays', async () => {
+test('when two owners remove each other at the same time, one of them stays a member', async () => {
   const { accountId, ownerId } = world;
   const otherId = await createMember(db, accountId, 'owner');
   const results = await administerAtOnce(
@@ -54,7 +54,7 @@ test('one of two owners who remove each other at the same time stays', async () 
   expect(await db.sql('select role from memberships where account_id = $1', [accountId])).toEqual([{ role: 'owner' }]);
 });
 
-test('a user can be a member only once, and only a member can be changed or removed', async () => {
+test('a member cannot be added twice, and a user who is not a member cannot be changed or removed', async () => {
   const member = { accountId: world.accountId, userId: await insertUser(db) };
   const noMember = 'not a member of the account';
   await expectRefusal(db, admin => removeMember(admin, member), 'not_found', noMember);
@@ -75,40 +75,43 @@ describe('the rights of a role', () => {
       (error: AdministrationError) => error.reason,
     );
 
-  test.each(roles)('the role %s can give, change and take away only the roles that it manages', async own => {
-    const { accountId } = world;
-    const actorId = await createMember(db, accountId, own);
-    const managed: Role[] = { owner: [...roles], admin: roles.slice(1), moderator: [], member: [] }[own];
-    const other = { accountId, userId: await createMember(db, accountId, 'member') };
-    const be = (role: Role) => db.sql('update memberships set role = $2 where user_id = $1', [other.userId, role]);
-    for (const from of roles) {
-      const isManaged = managed.includes(from);
-      for (const to of roles) {
+  test.each(roles)(
+    'a user with the role %s can give, change and take away only the roles that this role may manage',
+    async own => {
+      const { accountId } = world;
+      const actorId = await createMember(db, accountId, own);
+      const managed: Role[] = { owner: [...roles], admin: roles.slice(1), moderator: [], member: [] }[own];
+      const other = { accountId, userId: await createMember(db, accountId, 'member') };
+      const be = (role: Role) => db.sql('update memberships set role = $2 where user_id = $1', [other.userId, role]);
+      for (const from of roles) {
+        const isManaged = managed.includes(from);
+        for (const to of roles) {
+          await be(from);
+          const outcome = await outcomeOf(acting(actorId, admin => setMemberRole(admin, other, to)));
+          const expected = isManaged && managed.includes(to) ? ['done', to] : ['forbidden', from];
+          expect([from, to, outcome, await roleOf(other.userId)]).toEqual([from, to, ...expected]);
+        }
         await be(from);
-        const outcome = await outcomeOf(acting(actorId, admin => setMemberRole(admin, other, to)));
-        const expected = isManaged && managed.includes(to) ? ['done', to] : ['forbidden', from];
-        expect([from, to, outcome, await roleOf(other.userId)]).toEqual([from, to, ...expected]);
+        const removed = await outcomeOf(acting(actorId, admin => removeMember(admin, other)));
+        if (!isManaged) await db.sql('delete from memberships where user_id = $1', [other.userId]);
+        const added = await outcomeOf(acting(actorId, admin => addMember(admin, other, from)));
+        if (!isManaged) await administer(db, admin => addMember(admin, other, from));
+        expect([from, removed, added]).toEqual([from, ...Array(2).fill(isManaged ? 'done' : 'forbidden')]);
       }
-      await be(from);
-      const removed = await outcomeOf(acting(actorId, admin => removeMember(admin, other)));
-      if (!isManaged) await db.sql('delete from memberships where user_id = $1', [other.userId]);
-      const added = await outcomeOf(acting(actorId, admin => addMember(admin, other, from)));
-      if (!isManaged) await administer(db, admin => addMember(admin, other, from));
-      expect([from, removed, added]).toEqual([from, ...Array(2).fill(isManaged ? 'done' : 'forbidden')]);
-    }
-    // Members cannot raise their own role, and may always leave.
-    const higher = roles.slice(0, roles.indexOf(own));
-    for (const to of higher) {
-      const outcome = await outcomeOf(
-        acting(actorId, admin => setMemberRole(admin, { accountId, userId: actorId }, to)),
-      );
-      expect([to, outcome]).toEqual([to, 'forbidden']);
-    }
-    await acting(actorId, admin => removeMember(admin, { accountId, userId: actorId }));
-    expect(await roleOf(actorId)).toBeUndefined();
-  });
+      // Members cannot raise their own role, but can always leave the account.
+      const higher = roles.slice(0, roles.indexOf(own));
+      for (const to of higher) {
+        const outcome = await outcomeOf(
+          acting(actorId, admin => setMemberRole(admin, { accountId, userId: actorId }, to)),
+        );
+        expect([to, outcome]).toEqual([to, 'forbidden']);
+      }
+      await acting(actorId, admin => removeMember(admin, { accountId, userId: actorId }));
+      expect(await roleOf(actorId)).toBeUndefined();
+    },
+  );
 
-  test('a change of members checks the current role of the actor under the lock of the account', async () => {
+  test('a change of a member is refused if the acting admin is demoted at the same time', async () => {
     const { accountId, ownerId } = world;
     const [adminId, userId] = [
       await createMember(db, accountId, 'admin'),
@@ -132,7 +135,7 @@ describe('the rights of a role', () => {
   });
 });
 
-test('an acceptance waits for the removal of the inviter, and is then refused', async () => {
+test('an acceptance of an invitation is refused if the inviter is removed from the account at the same time', async () => {
   const { accountId } = world;
   const inviterId = await createMember(db, accountId, 'admin');
   const userId = await insertUser(db);
@@ -154,7 +157,7 @@ test('an acceptance waits for the removal of the inviter, and is then refused', 
   expect(await roleOf(userId)).toBeUndefined();
 });
 
-test('members are listed by role and in pages, and are found by the beginning of their name or address', async () => {
+test('the list of members has pages, is sorted by role, and can be searched by the beginning of a name or address', async () => {
   const { accountId, ownerId } = world;
   const ids: Record<string, number> = {};
   for (const [name, role] of [
@@ -190,7 +193,7 @@ test('members are listed by role and in pages, and are found by the beginning of
   expect(await namesOf({ beginning: 'ade' })).toEqual(['Hedy\\']);
   expect(await namesOf({ beginning: 'å' })).toEqual(['Åse']);
   expect(await namesOf({ beginning: 'dam' })).toEqual([]);
-  // Characters with a meaning in patterns stand for themselves.
+  // A wildcard of `like` in the search text matches only itself.
   for (const beginning of ['%', '_', 'ada_', 'grace 1%', 'hedy\\%', '\0', '\ud800']) {
     expect([beginning, await namesOf({ beginning })]).toEqual([beginning, []]);
   }
@@ -205,7 +208,7 @@ test('members are listed by role and in pages, and are found by the beginning of
   ]);
 });
 
-test('a block applies to one account, keeps its reason until a new one is given, and can be ended', async () => {
+test('a block applies to one account, a second block without a reason keeps the first reason, and a block can be ended', async () => {
   const blocking = { accountId: world.accountId, userId: await insertUser(db, 'Mallory') };
   const reasons = () => db.sql('select account_id, reason from user_blocks where user_id = $1', [blocking.userId]);
   await administer(db, admin => blockUser(admin, blocking, 'Spam'));
@@ -230,7 +233,7 @@ const block = (userId: number, moderatorId: number | null) => (admin: Administra
 const unblock = (userId: number, moderatorId: number | null) => (admin: Administration) =>
   unblockUser(asUser(admin, moderatorId), { accountId: world.accountId, userId });
 
-test('a moderator cannot block or unblock themselves or a user with a higher role', async () => {
+test('a user cannot block or unblock themselves or a user with a higher role', async () => {
   const { accountId, ownerId } = world;
   const of = {
     owner: await createMember(db, accountId, 'owner'),
@@ -268,7 +271,7 @@ test('a moderator cannot block or unblock themselves or a user with a higher rol
 });
 
 test.each(['owner', 'admin'] as const)(
-  'one of two users with the role %s who block each other at the same time stays',
+  'when two users with the role %s block each other at the same time, only one of them is blocked',
   async role => {
     const { accountId } = world;
     const [one, other] = [await createMember(db, accountId, role), await createMember(db, accountId, role)];
@@ -280,7 +283,7 @@ test.each(['owner', 'admin'] as const)(
   },
 );
 
-test('not even the operator can block or remove the last owner who is not blocked', async () => {
+test('not even the operator of the server can block or remove an owner if all other owners are blocked', async () => {
   const { accountId, ownerId } = world;
   await expectRefusal(db, block(ownerId, null), 'conflict', 'The last owner .* cannot be blocked');
   const otherId = await createMember(db, accountId, 'owner');
@@ -291,7 +294,7 @@ test('not even the operator can block or remove the last owner who is not blocke
   await administer(db, block(ownerId, otherId));
 });
 
-test('an address in upper or lower case belongs to one user', async () => {
+test('two users cannot have addresses that differ only in case', async () => {
   const input = { email: `grace-${world.accountId}@example.com`, name: 'Grace' };
   await administer(db, admin => createUser(admin, input));
   const upper = input.email.toUpperCase();
@@ -308,7 +311,7 @@ test('an address in upper or lower case belongs to one user', async () => {
   }
 });
 
-test('the address for notifications can be set and removed', async () => {
+test('the notification address of a user can be set and removed', async () => {
   const email = `hedy-${world.accountId}@example.com`;
   await administer(db, admin => createUser(admin, { email, name: 'Hedy' }));
   const update = async (notificationEmail: string | null) => {

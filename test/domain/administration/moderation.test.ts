@@ -33,21 +33,21 @@ const stored = async (ideaId: number) => {
   return row && { ...row, updated_at: new Date(row.updated_at) };
 };
 
-test('an approval publishes a pending idea once', async () => {
+test('several approvals of one pending idea publish the idea once', async () => {
   const ideaId = await submit();
   const results = await Promise.all([approve(ideaId), approve(ideaId), approve(ideaId)]);
   expect(results.filter(isChanged => isChanged)).toHaveLength(1);
   expect(await stored(ideaId)).toEqual({ moderation_state: 'published', rejection_reason: null, updated_at: now });
 });
 
-test('a rejection stores the reason, and a second one does not change it', async () => {
+test('a rejection stores its reason, and a second rejection does not change the stored reason', async () => {
   const ideaId = await submit();
   expect(await reject(ideaId, ' Spam ')).toBe(true);
   expect(await reject(ideaId, 'Again')).toBe(false);
   expect(await stored(ideaId)).toEqual({ moderation_state: 'rejected', rejection_reason: 'Spam', updated_at: now });
 });
 
-test('approving a published idea changes nothing, and rejecting it is a conflict', async () => {
+test('the approval of a published idea changes nothing, and the rejection of a published idea is a conflict', async () => {
   const ideaId = await insertIdea(db, world);
   const before = await snapshot(db);
   expect(await approve(ideaId)).toBe(false);
@@ -60,7 +60,7 @@ test('approving a published idea changes nothing, and rejecting it is a conflict
   );
 });
 
-test('an idea that was rejected cannot be approved', async () => {
+test('a rejected idea cannot be approved', async () => {
   const ideaId = await submit();
   await reject(ideaId, 'No');
   await expectRefusal(
@@ -71,7 +71,7 @@ test('an idea that was rejected cannot be approved', async () => {
   );
 });
 
-test('one of a concurrent approval and rejection succeeds, and the other gets a conflict', async () => {
+test('when an approval and a rejection run at the same time, the first succeeds and the second gets a conflict', async () => {
   const ideaId = await submit();
   const results = await administerAtOnce(
     db,
@@ -82,7 +82,7 @@ test('one of a concurrent approval and rejection succeeds, and the other gets a 
   expect(await stored(ideaId)).toMatchObject({ moderation_state: 'published', rejection_reason: null });
 });
 
-test('ideas on a board that is being frozen can be neither approved nor rejected', async () => {
+test('an idea cannot be approved while its board is being frozen', async () => {
   const board = await createBoard(db, world.accountId);
   const ideaId = await insertIdea(db, { ...world, boardId: board.id }, { moderationState: 'pending' });
   const results = await administerAtOnce(
@@ -94,7 +94,7 @@ test('ideas on a board that is being frozen can be neither approved nor rejected
   expect(await stored(ideaId)).toMatchObject({ moderation_state: 'pending' });
 });
 
-test('ideas that are missing, of another account, or on a frozen board cannot be moderated', async () => {
+test('an idea that is missing, of another account, or on a frozen board can be neither approved nor rejected', async () => {
   const other = await createWorld(db);
   const ideaId = await submit();
   const frozenBoard = await createBoard(db, world.accountId, { isFrozen: true });
@@ -116,7 +116,7 @@ test('ideas that are missing, of another account, or on a frozen board cannot be
   );
 });
 
-test('the queue shows the pending ideas of an account, oldest first', async () => {
+test('the approval queue shows the pending ideas of an account, oldest first', async () => {
   const own = await createWorld(db, { preModeration: true });
   const second = await createBoard(db, own.accountId);
   const add = (day: number, boardId = own.boardId, moderationState: 'pending' | 'published' = 'pending') =>
@@ -131,7 +131,7 @@ test('the queue shows the pending ideas of an account, oldest first', async () =
   expect(await queue(own.boardId)).toEqual([early, late]);
   expect(await queue(null, 1)).toEqual([early]);
 
-  // Reads pages of one idea, like the admin pages. Two ideas have the same time.
+  // Reads pages of one idea each, like the admin pages. Two ideas have the same creation time.
   const twin = await add(2, second.id);
   const seen: number[] = [];
   for (let cursor: string | undefined | null; cursor !== null; ) {
@@ -143,7 +143,7 @@ test('the queue shows the pending ideas of an account, oldest first', async () =
   expect(seen).toEqual([early, elsewhere, twin, late]);
 });
 
-test('a person acts as a moderator only on boards of an account that gives the role', async () => {
+test("only owners, admins and moderators of a board's account can act as moderators on the board", async () => {
   const other = await createWorld(db);
   const ideaId = await submit();
   const find = (userId: number, board: Parameters<typeof findModerator>[2], accountId = world.accountId) =>

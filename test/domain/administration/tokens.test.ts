@@ -30,7 +30,7 @@ afterAll(() => db.drop());
 const refuse = (changes: Partial<NewToken>, reason: 'invalid' | 'not_found' | 'forbidden', message: string) =>
   expectRefusal(db, admin => createToken(admin, { ...input, ...changes }), reason, message);
 
-test('only an owner or admin of the account issues a token', async () => {
+test('only an owner or admin of an account can issue a token for the account', async () => {
   const adminId = await createMember(db, world.accountId, 'admin');
   await administer(db, admin => createToken(admin, { ...input, issuerId: adminId }));
   const other = await createWorld(db);
@@ -50,11 +50,11 @@ const ways: [string, (admin: Administration, member: Member) => Promise<void>][]
   ['removed', (admin, member) => removeMember(admin, member)],
   ['demoted', (admin, member) => setMemberRole(admin, member, 'moderator')],
   ['blocked', (admin, member) => blockUser(admin, member)],
-  // The erasure of a user locks the membership and not the account.
+  // The erasure of a user locks the user's membership but not the account.
   ['erased', async (admin, member) => void (await admin.em.nativeDelete(Membership, member))],
 ];
 
-test.each(ways)('an admin who is being %s cannot issue a token', async (_, leave) => {
+test.each(ways)('an admin who is being %s by a concurrent operation cannot issue a token', async (_, leave) => {
   const member = { accountId: world.accountId, userId: await createMember(db, world.accountId, 'admin') };
   for (const kind of ['api', 'oauth'] as const) {
     const results = await administerAtOnce(
@@ -73,7 +73,7 @@ test.each(ways)('an admin who is being %s cannot issue a token', async (_, leave
   expect(await db.sql('select from api_tokens where issuer_id = $1', [member.userId])).toEqual([]);
 });
 
-test('no token can be created while the erasure of its account begins', async () => {
+test('no token can be created for an account whose erasure begins at the same time', async () => {
   const { accountId, ownerId: issuerId, boardId } = await createWorld(db);
   const results = await administerAtOnce(
     db,
@@ -94,7 +94,7 @@ test.each([
   ['blocked', 'blocked', ['oauth']],
   ['demoted', 'demoted', []],
 ] as const)(
-  'an admin who is %s while a token is created loses the tokens that the operation revokes',
+  'an admin who is %s while they create tokens loses the kinds of tokens that this change revokes',
   async (_, way, expected) => {
     const member = { accountId: world.accountId, userId: await createMember(db, world.accountId, 'admin') };
     const leave = (admin: Administration) => {
@@ -126,7 +126,7 @@ test('a blocked admin cannot issue a token', async () => {
   await refuse({ issuerId }, 'forbidden', 'A blocked user cannot issue a token');
 });
 
-test('a token grants at least one board, each once, and only boards of its account', async () => {
+test('a token needs at least one board, cannot name a board twice, and cannot name a board of another account', async () => {
   const other = await createWorld(db);
   const own = { boardId: world.boardId, grant: 'read' as const };
   await refuse({ boards: [] }, 'invalid', 'A token needs at least one board');
@@ -144,7 +144,7 @@ test('a token grants at least one board, each once, and only boards of its accou
   ]);
 });
 
-test('a plan without the Agent API gets no token, and the community plan always does', async () => {
+test('an account whose plan excludes the Agent API cannot have tokens, and an account with the plan community always can', async () => {
   const plan = (name: string) => db.sql('update accounts set plan = $2 where id = $1', [world.accountId, name]);
   await plan('free');
   await expectRefusal(
@@ -158,7 +158,7 @@ test('a plan without the Agent API gets no token, and the community plan always 
   await administer(db, admin => createToken(admin, input, ['community']));
 });
 
-test('a token ends in the future', async () => {
+test('the expiry of a new token must be in the future', async () => {
   const now = new Date('2026-03-01T00:00:00Z');
   const create = (expiresAt: Date) => administer(db, admin => createToken(admin, { ...input, expiresAt }), now);
   await expect(create(now)).rejects.toThrow('would have expired already');
@@ -166,7 +166,7 @@ test('a token ends in the future', async () => {
   expect(token.expiresAt).toEqual(new Date('2026-03-01T00:00:00.001Z'));
 });
 
-test('the plaintext is stored nowhere: the row has the SHA-256 of its secret', async () => {
+test('the database does not store the plaintext of a token, only the SHA-256 of its secret', async () => {
   const { token, plaintext } = await administer(db, admin => createToken(admin, { ...input, name: ' Padded ' }));
   const secret = plaintext.split('_').slice(2).join('_');
   const [row] = await db.sql<{ row: string; secret_hash: Buffer; name: string }>(
@@ -178,7 +178,7 @@ test('the plaintext is stored nowhere: the row has the SHA-256 of its secret', a
   expect(row?.name).toBe('Padded');
 });
 
-test('a list shows the boards and the state of each token, and no secret', async () => {
+test('the list of tokens shows the boards and the state of each token, but no secret and no hash', async () => {
   const own = await createWorld(db);
   const now = new Date('2026-03-01T00:00:00Z');
   const make = (name: string, expiresAt?: Date) =>
@@ -216,7 +216,7 @@ test('a list shows the boards and the state of each token, and no secret', async
   }
 });
 
-test('a token of another account cannot be revoked', async () => {
+test('an account cannot revoke a token of another account', async () => {
   const other = await createWorld(db);
   const { token } = await administer(db, admin => createToken(admin, input));
   await expectRefusal(

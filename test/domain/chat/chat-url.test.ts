@@ -18,12 +18,15 @@ const valid: [ChatKind, string][] = [
   ['teams', 'https://acme.webhook.office.com/webhookb2/abc/IncomingWebhook/def/ghi'],
 ];
 
-test.each(valid)('%s accepts %s, and no other hosted chat does', (kind, url) => {
-  expect(problemOfChatUrl(kind, url)).toBeUndefined();
-  for (const other of chatKinds.filter(one => one !== kind && one !== 'mattermost')) {
-    expect(problemOfChatUrl(other, url), other).toBeDefined();
-  }
-});
+test.each(valid)(
+  'the chat kind %s accepts the webhook URL %s, and no other hosted chat kind accepts the URL',
+  (kind, url) => {
+    expect(problemOfChatUrl(kind, url)).toBeUndefined();
+    for (const other of chatKinds.filter(one => one !== kind && one !== 'mattermost')) {
+      expect(problemOfChatUrl(other, url), other).toBeDefined();
+    }
+  },
+);
 
 test.each<[ChatKind, string]>([
   ['slack', 'http://hooks.slack.com/services/T000/B000/secret'],
@@ -39,13 +42,13 @@ test.each<[ChatKind, string]>([
   ['mattermost', `https://chat.example.com/hooks/${'x'.repeat(2000)}`],
   ['teams', 'https://example.com/workflows/abc'],
   ['teams', 'file:///etc/passwd'],
-])('%s rejects %s, and the message does not repeat the URL', (kind, url) => {
+])('the chat kind %s rejects the webhook URL %s, and the message does not repeat the URL', (kind, url) => {
   const problem = problemOfChatUrl(kind, url);
   expect(problem).toMatch(/^(is|must)/);
   expect(problem).not.toContain('secret');
 });
 
-test('a masked URL has no secret part', () => {
+test('a masked chat URL shows only its origin, not its secret path', () => {
   for (const [, url] of valid) {
     const shown = maskChatUrl(url);
     expect(shown).toBe(`${new URL(url).origin}/…`);

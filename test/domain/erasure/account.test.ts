@@ -59,12 +59,12 @@ describe('an account after an interrupted erasure', () => {
     expect((await read()).key).toBe('unauthorized');
   });
 
-  test('a token that was created at the last moment does not work either', async () => {
+  test('a token that is created just before the erasure of its account is rejected after the erasure has begun', async () => {
     await server.sql('update api_tokens set revoked_at = null where id = $1', [populated.ownToken.id]);
     expect((await read()).key).toBe('unauthorized');
   });
 
-  test('an account sends nothing after its erasure has begun', async () => {
+  test('an account sends no webhooks and no chat posts after its erasure has begun', async () => {
     const rows = await server.sql<{ disabled_reason: string }>(
       `select disabled_reason from webhook_endpoints where account_id = $1
       union all select disabled_reason from chat_channels where account_id = $1`,
@@ -98,7 +98,7 @@ describe('an erased account', () => {
     outcome = await runCleanUp(server, { batchSize: 3 });
   });
 
-  test('the erasure of an account removes all of its rows', async () => {
+  test('the erasure of an account removes all rows of the account', async () => {
     const { accountId } = populated.world;
     expect(outcome).toMatchObject({ accounts: [{ id: accountId, isResumed: true }], users: [], failed: [] });
     const rows = Object.entries(await rowsOf(accountId)).filter(([, left]) => left.length > 0);
@@ -118,12 +118,12 @@ describe('an erased account', () => {
     await expectInvariants(server);
   });
 
-  test('the erasure of an account leaves other accounts and all users as they were', async () => {
+  test('the erasure of an account does not change other accounts or any user', async () => {
     expect(await rowsOf(populated.other.accountId)).toEqual(before[0]);
     expect(await server.sql('select * from users order by id')).toEqual(users);
   });
 
-  test('the erasure of an account leaves no job that fails or names the account', async () => {
+  test('after the erasure of an account, no job fails and no job names the account', async () => {
     await server.sql(`select graphile_worker.add_job('tell_people', json_build_object('event_id', gen_random_uuid()))`);
     await server.sql(`select graphile_worker.add_job('deliver_webhooks', '{"endpoint_id": 999999, "lane": 1}')`);
     await server.sql(

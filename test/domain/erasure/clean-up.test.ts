@@ -18,9 +18,12 @@ import { runCleanUp } from './run.ts';
 
 const now = new Date();
 const options = { now, batchSize: 2 };
-/** The content of a populated database after an uninterrupted clean-up. Each test has a copy of that database. */
+/**
+ * The content of a populated database after an uninterrupted clean-up. Each test runs on a copy of the populated
+ * database.
+ */
 let expected: string[];
-/** The statements of the uninterrupted clean-up. */
+/** The SQL statements of the uninterrupted clean-up. */
 let texts: Set<string>;
 let source: string;
 let accountId: number;
@@ -59,7 +62,7 @@ async function onCopy(work: (copy: TestDatabase) => Promise<unknown>) {
   }
 }
 
-test('a clean-up that is killed after one statement, then after two, and so on, has the same result as an uninterrupted one', async () => {
+test('a clean-up that is killed after 1, 2, 3 and more statements and then restarted has the result of an uninterrupted one', async () => {
   await onCopy(async copy => {
     let isKilled = true;
     let runs = 0;
@@ -74,8 +77,8 @@ test('a clean-up that is killed after one statement, then after two, and so on, 
   });
 });
 
-test('a clean-up continues after its process was killed at any moment, and has the same result as an uninterrupted one', async () => {
-  // If the clean-up ends before the first kill, another copy is tried.
+test('a clean-up whose process is killed at random moments continues and has the result of an uninterrupted clean-up', async () => {
+  // Tries another copy of the database if the clean-up ends before the first kill.
   let kills = 0;
   while (kills === 0) await onCopy(killAgainAndAgain);
 
@@ -83,9 +86,9 @@ test('a clean-up continues after its process was killed at any moment, and has t
     let next = start(copy.url);
     for (;;) {
       const child = await next;
-      // The next process starts while this one works.
+      // The next process loads its modules while this process works.
       next = start(copy.url);
-      // Longer each time, so that the clean-up ends even on a slow machine.
+      // Each process runs longer than the last, so that the clean-up ends even on a slow machine.
       const outcome = await workFor(child, 50 + Math.random() * 150 * (kills + 1));
       if (outcome !== 'killed') {
         expect(outcome).toEqual({ isAlone: true, failures: 0 });
@@ -99,7 +102,7 @@ test('a clean-up continues after its process was killed at any moment, and has t
   }
 });
 
-test('only one of two parallel clean-ups runs, and the other reports that it did nothing', async () => {
+test('only one of two parallel clean-ups runs, and the other clean-up reports that it did nothing', async () => {
   await onCopy(async copy => {
     const [one, other] = await Promise.all([runCleanUp(copy, options), runCleanUp(copy, options)]);
     expect([one.isAlone, other.isAlone].sort()).toEqual([false, true]);
@@ -108,7 +111,7 @@ test('only one of two parallel clean-ups runs, and the other reports that it did
   });
 });
 
-test('parallel erasures make one placeholder', async () => {
+test('parallel erasures create only one placeholder user', async () => {
   await onCopy(async copy => {
     const made = await Promise.all(Array.from({ length: 8 }, () => requirePlaceholder(copy.database, now)));
     expect(new Set(made.map(({ id }) => id)).size).toBe(1);
@@ -116,15 +119,16 @@ test('parallel erasures make one placeholder', async () => {
   });
 });
 
-test('parallel erasures of one account and of one user end as one erasure', async () => {
+test('parallel erasures of one account, or of one user, have the result of a single erasure', async () => {
   await onCopy(async copy => {
-    // Parallel inserts of the placeholder use up ids, so its id would differ from the expected one.
+    // Creates the placeholder first. Parallel inserts use up ids, so the placeholder's id would differ from the
+    // expected one.
     await requirePlaceholder(copy.database, now);
     const due = { now, dueBefore: now, batchSize: 2, record: async () => {}, erasers: [] };
     const twice = <T>(erase: () => Promise<T>) => Promise.all([erase(), erase(), erase()]);
     const accounts = await twice(() => eraseAccount(copy.database, accountId, due));
     const users = await twice(() => eraseUser(copy.database, userId, due));
-    // One of the calls erased it, and the others found it gone.
+    // One of the three calls erases the account or user, and the others find it gone.
     for (const outcomes of [accounts, users]) expect(outcomes.filter(outcome => outcome !== undefined)).toHaveLength(1);
     expect(await dump(copy)).toEqual(expected);
   });
@@ -137,11 +141,11 @@ test('parallel erasures of one account and of one user end as one erasure', asyn
 const isSmall =
   /^_private_|^tasks_pkey$|^accounts_deletion_scheduled_at_idx$|^users_(deletion_requested_at_idx|placeholder_key)$|^webhook_deliveries_pending_idx$/;
 
-test('every statement of an erasure finds its rows by an index, so that its time does not grow with the tables', async () => {
+test('every statement of an erasure finds its rows through an index, so that an erasure is not slower in larger tables', async () => {
   expect(texts.size).toBeGreaterThan(40);
   await onCopy(async copy => {
     const client = await connect(copy.url);
-    // Then PostgreSQL uses an index where it can, even on a small table.
+    // With this setting PostgreSQL uses an index if one fits, even on a small table.
     await client.query('set enable_seqscan = off');
     const scans: string[] = [];
     for (const text of texts) {
@@ -171,7 +175,7 @@ async function start(databaseUrl: string): Promise<ChildProcess> {
   return child;
 }
 
-/** Kills a process after some time. Returns the outcome of its clean-up if that ends before, otherwise 'killed'. */
+/** Kills a process after some time. Returns the outcome of its clean-up, or 'killed' if the clean-up has not ended. */
 async function workFor(child: ChildProcess, milliseconds: number): Promise<unknown> {
   const begun = once(child, 'message');
   child.send('begin');
@@ -184,14 +188,14 @@ async function workFor(child: ChildProcess, milliseconds: number): Promise<unkno
   return outcome;
 }
 
-/** Waits until PostgreSQL has noticed the end of the process and released its lock. */
+/** Waits until PostgreSQL has noticed the end of the killed process and released its lock. */
 async function lockIsFree({ sql }: TestDatabase) {
   const locks = `select from pg_locks l join pg_database d on d.oid = l.database
     where l.locktype = 'advisory' and d.datname = current_database()`;
   while ((await sql(locks)).length > 0) await delay(5);
 }
 
-/** Returns the tables and indexes that a plan reads in full. */
+/** Returns the tables and indexes that a query plan reads in full. */
 function readWhole(plan: unknown): string[] {
   if (Array.isArray(plan)) return plan.flatMap(readWhole);
   if (typeof plan !== 'object' || plan === null) return [];

@@ -5,7 +5,7 @@ import { linesWith } from './dump.ts';
 import { marker, type Populated, populate, requestDeletion, scheduleDeletion } from './populate.ts';
 import { runCleanUp } from './run.ts';
 
-/** Reads a table of docs/erasure.md: each name with the first word about it, such as 'removed'. */
+/** Reads a table of docs/erasure.md. Returns the first word of the text about each name, such as 'removed'. */
 function documented(heading: string): Map<string, string> {
   const text = readFileSync(new URL('../../../docs/erasure.md', import.meta.url), 'utf8');
   const section = text.split(/^## /m).find(part => part.startsWith(`${heading}\n`)) ?? '';
@@ -32,14 +32,14 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** All tables that may hold data of a person. The names of the queue's tables include its schema. */
+/** A query for all tables that may hold data of a person. Tables of the job queue have their schema in the name. */
 const everyTable = `
   select case when n.nspname = 'public' then c.relname else n.nspname || '.' || c.relname end as name, c.oid
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
   where c.relkind in ('r', 'p') and n.nspname not in ('pg_catalog', 'information_schema')`;
 
 describe('columns in docs/erasure.md', () => {
-  test('docs/erasure.md lists every column that names a user or an account or may hold a text', async () => {
+  test('docs/erasure.md lists every column that refers to a user or an account or may contain free text', async () => {
     const rows = await server.sql<{ name: string }>(`
       select t.name || '.' || a.attname as name
       from (${everyTable}) t join pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped
@@ -62,11 +62,11 @@ describe('columns in docs/erasure.md', () => {
     expect(rows.map(({ name }) => name)).toEqual(rows.map(({ name }) => name).filter(name => columns.has(name)));
     const left = new Set(columns.keys());
     for (const { name } of rows) left.delete(name);
-    // The document names no column that does not exist.
+    // Each column in docs/erasure.md exists.
     expect([...left]).toEqual([]);
   });
 
-  test('the erasure of a user changes each column as docs/erasure.md says', async () => {
+  test('the erasure of a user changes each column in the way that docs/erasure.md describes', async () => {
     const { personId } = populated;
     const ofPerson = async (name: string, id: number) => {
       const [table, column] = [name.slice(0, name.lastIndexOf('.')), name.slice(name.lastIndexOf('.') + 1)];
@@ -94,7 +94,7 @@ describe('columns in docs/erasure.md', () => {
     const isChanged = (name: string) => columns.get(name) !== 'stays';
     const marked: string[] = [];
     for (const name of columns.keys()) if ((await markedRows(name)) > 0) marked.push(name);
-    // Every column with a text of the person changes, and every text column that changes had such a text.
+    // Each column with a text of the person changes, and each text column that changes contains a text of the person.
     expect(marked.filter(name => !isChanged(name))).toEqual([]);
     const texts = [...columns.keys()].filter(name => isChanged(name) && !/_id$|\.kind$|\.uid$/.test(name));
     expect(texts.filter(name => !marked.includes(name))).toEqual([]);
@@ -119,16 +119,16 @@ describe('columns in docs/erasure.md', () => {
 });
 
 describe('tables in docs/erasure.md', () => {
-  /** Tables of the queue without data of accounts. */
+  /** Tables of the job queue without data of accounts. */
   const ofQueue = /^graphile_worker\._private_(job_queues|tasks|known_crontabs)$|^graphile_worker\.migrations$/;
 
-  test('docs/erasure.md lists every table', async () => {
+  test('docs/erasure.md lists every table of the database', async () => {
     const rows = await server.sql<{ name: string }>(everyTable);
     const names = rows.map(({ name }) => name).filter(name => !ofQueue.test(name));
     expect([...tables.keys()].sort()).toEqual(names.sort());
   });
 
-  test('the erasure of an account changes each table as docs/erasure.md says', async () => {
+  test('the erasure of an account changes each table in the way that docs/erasure.md describes', async () => {
     const { world, other } = populated;
     await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, other.ownerId]);
     const before = await countRows(server);
@@ -140,7 +140,7 @@ describe('tables in docs/erasure.md', () => {
     expect((await runCleanUp(server)).accounts.map(({ id }) => id)).toEqual([world.accountId, other.accountId]);
     const after = await countRows(server);
     for (const [name, fate] of tables) {
-      // The database had only these two accounts. One record of OAuth is a client, which belongs to no account.
+      // The database has only these two accounts. The remaining OAuth record is a client, which belongs to no account.
       if (fate === 'removed') expect([name, after[name]]).toEqual([name, name === 'oauth_records' ? 1 : 0]);
       else expect([name, after[name]]).toEqual([name, before[name]]);
     }
@@ -158,7 +158,7 @@ async function countRows({ sql }: TestServer): Promise<Record<string, number>> {
       return [name, row?.n ?? 0];
     }),
   );
-  // Counters of addresses belong to no account.
+  // Counts only rate limits of tokens, because rate limits of IP addresses belong to no account.
   const [limits] = await sql<{ n: number }>(`select count(*)::int as n from rate_limits where key like 'apitoken:%'`);
   return { ...Object.fromEntries(counts), rate_limits: limits?.n ?? 0 };
 }

@@ -56,7 +56,7 @@ describe('the grace period', () => {
     expect(await isThere('users', userId)).toBe(false);
   });
 
-  test('the settings determine the grace periods', async () => {
+  test('the settings of the server determine the grace periods of accounts and users', async () => {
     const { accountId } = await createWorld(db);
     const userId = await createUser(db);
     await administer(db, admin => scheduleAccountDeletion(admin, accountId), asked);
@@ -66,7 +66,7 @@ describe('the grace period', () => {
     expect(await runCleanUp(db, { graces, now: later(1, 3_600_000) })).toMatchObject({ users: [{ id: userId }] });
   });
 
-  test('a repeated request does not restart the grace period, and a cancellation ends it', async () => {
+  test('a repeated deletion request does not restart the grace period, and a cancellation ends the grace period', async () => {
     const userId = await createUser(db);
     await administer(db, admin => requestUserDeletion(admin, userId), asked);
     await administer(db, admin => requestUserDeletion(admin, userId), later(1));
@@ -77,7 +77,7 @@ describe('the grace period', () => {
     expect((await runCleanUp(db, { now: later(11) })).users).toMatchObject([{ id: userId }]);
   });
 
-  test('an erasure that has begun continues even if the grace period has become longer', async () => {
+  test('an erasure that has begun continues even if a change of the setting makes the grace period longer', async () => {
     const userId = await createUser(db);
     await requestDeletion(db, userId, 50);
     await begin('users', userId);
@@ -87,7 +87,7 @@ describe('the grace period', () => {
 });
 
 describe('reasons that prevent an erasure', () => {
-  test('a user is not erased while they own an account, and the request says so', async () => {
+  test('a user who owns an account is not erased, and the deletion request returns this reason', async () => {
     const owned = await createWorld(db);
     await db.sql(`update accounts set slug = 'tidewater' where id = $1`, [owned.accountId]);
     const held = await administer(db, admin => requestUserDeletion(admin, owned.ownerId), asked);
@@ -107,7 +107,7 @@ describe('reasons that prevent an erasure', () => {
     ]);
   });
 
-  test('a user is not erased while they operate the server', async () => {
+  test('a user who is an operator of the server is not erased', async () => {
     const userId = await createUser(db);
     await requestDeletion(db, userId);
     await db.sql('update users set is_operator = true where id = $1', [userId]);
@@ -119,14 +119,14 @@ describe('reasons that prevent an erasure', () => {
     expect(await runCleanUp(db)).toMatchObject({ users: [{ id: userId }], held: [] });
   });
 
-  test('an account that the same run erases does not prevent the erasure of its owner', async () => {
+  test('an owner can be erased in the same run that erases their only account', async () => {
     const { accountId, ownerId } = await createWorld(db);
     await scheduleDeletion(db, accountId);
     await requestDeletion(db, ownerId);
     expect(await runCleanUp(db)).toMatchObject({ accounts: [{ id: accountId }], users: [{ id: ownerId }], held: [] });
   });
 
-  test('a role below owner does not prevent an erasure', async () => {
+  test('the role admin, moderator or member in an account does not prevent the erasure of a user', async () => {
     for (const role of ['admin', 'moderator', 'member'] as const) {
       const userId = await createMember(db, world.accountId, role);
       await requestDeletion(db, userId);
@@ -136,7 +136,7 @@ describe('reasons that prevent an erasure', () => {
 });
 
 describe('the start of an erasure', () => {
-  test('a deletion cannot be cancelled after the erasure has begun', async () => {
+  test('the deletion of a user or account cannot be cancelled after the erasure has begun', async () => {
     const { accountId } = await createWorld(db);
     const userId = await createUser(db);
     await scheduleDeletion(db, accountId);
@@ -152,7 +152,7 @@ describe('the start of an erasure', () => {
     expect(await runCleanUp(db)).toMatchObject({ accounts: [{ id: accountId }], users: [{ id: userId }] });
   });
 
-  test('a cancellation that comes before the erasure keeps the whole user', async () => {
+  test('a cancellation that commits before the erasure begins keeps the user and all of their data', async () => {
     const staying = await createUser(db, 'Stays');
     await requestDeletion(db, staying);
     let outcome: Promise<unknown> | undefined;
@@ -171,7 +171,7 @@ describe('the start of an erasure', () => {
     ]);
   });
 
-  test('a user who becomes an owner before the erasure begins is not erased', async () => {
+  test('a user who becomes the owner of an account just before the erasure begins is not erased', async () => {
     const { accountId } = await createWorld(db);
     const member = await createMember(db, accountId, 'member');
     const newcomer = await createUser(db);
@@ -189,7 +189,7 @@ describe('the start of an erasure', () => {
     await db.sql('update users set deletion_requested_at = null');
   });
 
-  test('a new role waits for an erasure that is about to begin, and is then refused', async () => {
+  test("giving a role to a user waits while the user's erasure begins, and is then refused", async () => {
     const { accountId } = await createWorld(db);
     const member = await createMember(db, accountId, 'member');
     const newcomer = await createUser(db);
@@ -212,7 +212,7 @@ describe('the start of an erasure', () => {
     expect((await runCleanUp(db)).users.map(({ id }) => id)).toEqual([member, newcomer]);
   });
 
-  test('a new role is refused after the erasure has begun', async () => {
+  test('a user cannot get a role after their erasure has begun', async () => {
     const { accountId } = await createWorld(db);
     const member = await createMember(db, accountId, 'member');
     const newcomer = await createUser(db);
@@ -229,7 +229,7 @@ describe('the start of an erasure', () => {
   });
 });
 
-test('the deletion of the placeholder cannot be requested', async () => {
+test('the deletion of the placeholder user cannot be requested', async () => {
   const [placeholder] = await db.sql<{ id: number }>('select id from users where is_placeholder');
   await expectRefusal(
     db,
@@ -239,7 +239,7 @@ test('the deletion of the placeholder cannot be requested', async () => {
   );
 });
 
-test('no scheduled task erases an account or a user', async () => {
+test('no scheduled task erases a due account or user', async () => {
   const userId = await createUser(db);
   const { accountId } = await createWorld(db);
   await requestDeletion(db, userId, 1000);

@@ -1,6 +1,6 @@
 import type { TestDatabase } from '../../helpers/database.ts';
 
-/** Returns every row of every table as text, including the tables of the queue. */
+/** Returns every row of every table as text, including the tables of the job queue. */
 export async function dump({ sql }: Pick<TestDatabase, 'sql'>): Promise<string[]> {
   const tables = await sql<{ name: string }>(
     `select format('%I.%I', n.nspname, c.relname) as name
@@ -16,7 +16,7 @@ export async function dump({ sql }: Pick<TestDatabase, 'sql'>): Promise<string[]
   return rows.flat().map(({ line }) => line);
 }
 
-/** Finds the lines with a text in any case, in base64 or in hexadecimal. */
+/** Returns the lines that contain a text in any case, in base64 or in hexadecimal. */
 export function linesWith(lines: string[], text: string): string[] {
   const forms = [text, ...variantsOf(text)].flatMap(variant => [
     variant.toLowerCase(),
@@ -33,7 +33,7 @@ function variantsOf(text: string): string[] {
   return [text.toLowerCase(), text.toUpperCase(), `${text.charAt(0).toUpperCase()}${text.slice(1)}`];
 }
 
-/** Returns the base64 of a text that begins at some offset in a longer text. */
+/** Returns the base64 of a text that begins at the given offset in a longer text. */
 function base64At(text: string, offset: number): string {
   const encoded = Buffer.from(' '.repeat(offset) + text)
     .toString('base64')

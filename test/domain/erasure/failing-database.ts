@@ -2,13 +2,13 @@ import type { Database, Queryable } from '../../../server/database/database.ts';
 
 export interface FailingDatabase {
   database: Database;
-  /** Whether a statement was refused. */
+  /** Whether the database has refused a statement. */
   isKilled(): boolean;
 }
 
 /**
- * Returns a database that runs a number of statements and refuses the rest, as if the process were killed then. It rolls
- * back an open transaction.
+ * Returns a database that runs a number of statements and rejects all others, as if the process were killed. An open
+ * transaction is rolled back.
  */
 export function failAfter(inner: Database, statements: number): FailingDatabase {
   let left = statements;

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-/** Ids of the rows that jobs name. */
+/** Ids in the payloads of jobs. */
 interface Named {
   world: World;
   endpointId: number;
@@ -41,7 +41,7 @@ async function createNamed(): Promise<Named> {
   return { world, endpointId, ...(row as Omit<Named, 'world' | 'endpointId'>) };
 }
 
-/** A job of each task, as this version adds them and as the version before did. */
+/** A job of each task: as this version adds it, and as the previous version added it. */
 const jobsOf = ({ world, endpointId, channelId, eventId, notificationId }: Named): [string, unknown][] => {
   const account_id = world.accountId;
   return [
@@ -59,12 +59,12 @@ const jobsOf = ({ world, endpointId, channelId, eventId, notificationId }: Named
   ];
 };
 
-test('the erasure of an account removes its jobs of both versions, and no job of another account', async () => {
+test('the erasure of an account removes its jobs of this and the previous version, and no other jobs', async () => {
   const [erased, other] = [await createNamed(), await createNamed()];
   const { accountId } = erased.world;
   const kept: [string, unknown][] = [
     ...jobsOf(other),
-    // An extension's own job may have anything in its payload.
+    // The payload of a job that an extension adds itself may contain anything, even a field account_id.
     ['ext:listener:note', { account_id: accountId }],
     ['ext:listener:note', { account_id: 'acme' }],
     ['record_audit_event', { account_id: accountId, event: 'account.erased' }],

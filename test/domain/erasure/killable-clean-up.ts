@@ -1,6 +1,7 @@
 /**
- * Runs a clean-up in a process of its own, which a test can kill at any moment. It loads all modules first and begins on
- * a message, so that a kill interrupts the work itself. Small batches give many moments for a kill.
+ * Runs a clean-up in a separate process, which a test can kill at any moment. It loads all modules first and starts the
+ * clean-up on a message, so that the kill comes during the clean-up. Small batches make many different interruptions
+ * possible.
  */
 import { openDatabase } from '../../../server/database/database.ts';
 import { runCleanUp } from './run.ts';

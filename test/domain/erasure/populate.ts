@@ -8,7 +8,7 @@ import { request } from '../../helpers/request.ts';
 import type { TestServer } from '../../helpers/server.ts';
 import { addWebhook, administer } from '../../helpers/webhooks.ts';
 
-/** Every text that names the person contains this word, and no other text does. */
+/** This word is in every text that names the person, and in no other text. */
 export const marker = 'zabriskie';
 
 export const person = {
@@ -19,21 +19,21 @@ export const person = {
 };
 
 export interface Populated {
-  /** The person was active in the first account. In the other one they are a blocked member. */
+  /** In the account of `world` the person was active. In the account of `other` they are a blocked member. */
   world: World;
   other: World;
   personId: number;
-  /** A token of the person, and one of the owner of the account. */
+  /** A token of the person, and a token of the account's owner. */
   personToken: { token: string; id: number };
   ownToken: { token: string; id: number };
-  /** An idea by the person, and one by the owner. */
+  /** An idea by the person, and an idea by the owner. */
   ideaId: number;
   otherIdeaId: number;
 }
 
 /**
- * Fills two accounts with every kind of action by a person and by others on the person's content. Then every table that
- * can name the person or show their content does so.
+ * Fills two accounts with every kind of action by a person, and by others on the person's content. Afterwards each
+ * table that can name the person or show their content has such rows.
  */
 export async function populate(server: TestServer): Promise<Populated> {
   const world = await createWorld(server);
@@ -53,7 +53,7 @@ export async function populate(server: TestServer): Promise<Populated> {
   const otherToken = await issueToken(server, other, 'moderate');
   const by = askerFor(server);
 
-  // A tag also has an id and a name, but it is not a person even if it has the id of one.
+  // A tag also has an id and a name. The erasure must not take it for a person, even if its id is the person's.
   await server.sql(
     `insert into tags (id, account_id, board_id, name, color) overriding system value values ($1, $2, $3, 'Night', '#000000')`,
     [personId, world.accountId, world.boardId],
@@ -117,7 +117,9 @@ async function createPerson(server: TestServer, world: World, other: World): Pro
   return personId;
 }
 
-/** Sends writes, each with its own Idempotency-Key, so that the server stores the answer. */
+/**
+ * Returns a function that sends write requests. Each has a new Idempotency-Key, so that the server stores the response.
+ */
 function askerFor(server: TestServer) {
   let count = 0;
   return async ({ token }: { token: string }, line: string, json?: unknown) => {
@@ -127,7 +129,7 @@ function askerFor(server: TestServer) {
   };
 }
 
-/** Votes as a user in person, with the user's own voter. */
+/** Casts a vote of a user without a token. */
 async function voteInPerson(server: TestServer, world: World, userId: number, ideaId: number) {
   const [voter] = await server.sql<{ id: number }>(
     'insert into voters (account_id, user_id) values ($1, $2) returning id',
@@ -142,7 +144,10 @@ async function voteInPerson(server: TestServer, world: World, userId: number, id
   ]);
 }
 
-/** Adds unsent invitations: to the person's address in upper case, by the person, and without the person. */
+/**
+ * Adds unsent invitations: one to the person's address in upper case, one by the person, and one that is unrelated to
+ * the person.
+ */
 async function invite({ sql }: TestServer, { accountId, ownerId }: World, personId: number) {
   const invited: [string, number][] = [
     [person.email.toUpperCase(), ownerId],
@@ -161,7 +166,7 @@ async function invite({ sql }: TestServer, { accountId, ownerId }: World, person
   }
 }
 
-/** Adds unsent mails to the person: about a new password, and about the deletion of an account. */
+/** Adds unsent mails to the person: one about a new password, and one about the deletion of an account. */
 async function addNotices({ sql }: TestServer, { accountId }: World, userId: number) {
   await sql(`select graphile_worker.add_job('mail_password_notice', json_build_object('user_id', $1::bigint))`, [
     userId,
@@ -195,7 +200,7 @@ async function signIn(server: TestServer, userId: number, tokenId: number, other
   await server.sql(insertRecord, ['Client', hash('client'), '{}', null, null]);
 }
 
-/** Sets a deletion request of a user, by default from three days ago. */
+/** Stores a deletion request of a user, by default from three days ago. */
 export async function requestDeletion({ sql }: Pick<TestServer, 'sql'>, userId: number, hoursAgo = 72) {
   await sql(`update users set deletion_requested_at = now() - $2 * interval '1 hour' where id = $1`, [
     userId,

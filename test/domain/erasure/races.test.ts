@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** Creates a user with a token after the end of their grace period. */
+/** Creates a user who has a token and whose grace period has ended. */
 async function createLeaving() {
   const userId = await createMember(server, world.accountId, 'admin', person.name);
   const { token, id: tokenId } = await issueToken(server, world, 'write', { issuerId: userId });
@@ -57,7 +57,7 @@ const isWaiting = (count = 1) =>
 const isErased = async (userId: number) => (await server.sql('select from users where id = $1', [userId])).length === 0;
 
 describe('a request that began before the erasure of its user', () => {
-  /** Erases a user while their request waits for a lock, and then lets the request continue. */
+  /** Erases a user while a request of the user waits for a lock, and then lets the request continue. */
   async function overtake(lock: string, id: number, line: string, json: unknown): Promise<Answer> {
     const { userId, token } = await createLeaving();
     const holder = await holding(lock, [id]);
@@ -70,21 +70,21 @@ describe('a request that began before the erasure of its user', () => {
   const lockBoard = 'select from boards where id = $1 for update';
   const lockIdea = 'select from ideas where id = $1 for update';
 
-  test('a request that began before the erasure of its user creates no idea', async () => {
+  test('a request to create an idea that waits while its user is erased gets 401 and creates no idea', async () => {
     const before = await server.sql('select id from ideas order by id');
     const answer = await overtake(lockBoard, world.boardId, 'POST /api/v1/ideas', { title: 'Late', body: 'Too late.' });
     expect([answer.status, answer.key]).toEqual([401, 'unauthorized']);
     expect(await server.sql('select id from ideas order by id')).toEqual(before);
   });
 
-  test('a request that began before the erasure of its user adds no comment', async () => {
+  test('a request to add a comment that waits while its user is erased gets 401 and adds no comment', async () => {
     const ideaId = await insertIdea(server, world);
     const answer = await overtake(lockIdea, ideaId, `POST /api/v1/ideas/${ideaId}/comments`, { body: 'Too late.' });
     expect([answer.status, answer.key]).toEqual([401, 'unauthorized']);
     expect(await server.sql('select comment_count from ideas where id = $1', [ideaId])).toEqual([{ comment_count: 0 }]);
   });
 
-  test('a vote that began before the erasure of its user counts, or is refused if an event would name the user', async () => {
+  test('a vote that waits while its user is erased counts, but is refused if a webhook event would name the user', async () => {
     const ideaId = await insertIdea(server, world);
     const line = `POST /api/v1/ideas/${ideaId}/vote`;
     expect((await overtake(lockIdea, ideaId, line, { value: 'up' })).status).toBe(200);
@@ -117,11 +117,11 @@ describe('uncommitted writes during an erasure', () => {
     expect(comments).toEqual([{ body: 'Just in time.', name: 'Deleted user' }]);
   });
 
-  test('an erasure finds a comment that the user writes after it has begun', async () => {
+  test('an erasure also replaces the author of a comment that the user writes after the erasure has begun', async () => {
     const { userId } = await createLeaving();
     const ownIdeaId = await insertIdea(server, world, { authorId: userId });
     const ideaId = await insertIdea(server, world);
-    // The erasure waits for this idea after it has attributed the comments.
+    // The erasure waits for the lock of this idea after it has changed the authors of the comments.
     const holder = await holding('select from ideas where id = $1 for update', [ownIdeaId]);
     const outcome = runCleanUp(server);
     await isWaiting();
@@ -157,7 +157,7 @@ describe('uncommitted writes during an erasure', () => {
   });
 });
 
-test('the response of a receiver that repeats a delivery to it is not stored after the erasure', async () => {
+test("a response that repeats the webhook's body is not stored if the user in the body was erased during the request", async () => {
   const { userId } = await createLeaving();
   const ideaId = await insertIdea(server, world, { authorId: userId });
   const answers: (() => void)[] = [];
@@ -179,7 +179,7 @@ test('the response of a receiver that repeats a delivery to it is not stored aft
 
   answers[0]?.();
   await eventually(async () => expect(await attempts()).toEqual([{ status: 500, response: null }]));
-  // The next attempt sends the redacted message.
+  // The next attempt sends the body without the erased user.
   await server.sql(`update webhook_deliveries set next_attempt_at = now() where endpoint_id = $1`, [webhookId]);
   await server.sql(`update webhook_endpoints set failing_since = null, probed_until = null where id = $1`, [webhookId]);
   await server.sql(
@@ -196,7 +196,7 @@ test('the response of a receiver that repeats a delivery to it is not stored aft
   await server.sql('delete from webhook_endpoints where id = $1', [webhookId]);
 });
 
-test('a token refresh during the erasure of its user causes no lasting deadlock, and leaves no record', async () => {
+test('when a token refresh and the erasure of its user run at the same time, both end and leave no OAuth record', async () => {
   const provider = await startPublicServer({ on: server });
   onTestFinished(() => provider.close());
   const userId = await createMember(server, world.accountId, 'admin', person.name);
@@ -204,7 +204,7 @@ test('a token refresh during the erasure of its user causes no lasting deadlock,
   const tokens = await program.connect(await signedIn(provider, userId), { [world.boardId]: 'write' });
   await requestDeletion(server, userId);
 
-  // The refresh waits and holds the lock of its grant. The erasure waits and holds the lock of the user.
+  // The refresh waits for this lock and holds the lock of its grant. The erasure waits and holds the lock of the user.
   const holder = await holding('select from api_tokens where issuer_id = $1 for update', [userId]);
   const refreshed = program.refresh(tokens.refresh_token);
   await isWaiting();
@@ -212,7 +212,7 @@ test('a token refresh during the erasure of its user causes no lasting deadlock,
   await isWaiting(2);
   await holder.query('commit');
   const { status, body } = await refreshed;
-  // PostgreSQL cancels one of the two. A cancelled erasure starts again.
+  // PostgreSQL cancels either the refresh or the erasure. A cancelled erasure starts again.
   expect([
     [400, 'invalid_grant'],
     [200, undefined],
@@ -221,7 +221,7 @@ test('a token refresh during the erasure of its user causes no lasting deadlock,
   expect(await server.sql(`select from oauth_records where model <> 'Client' and token_id is not null`)).toEqual([]);
 });
 
-test('a grant that is given while the erasure of its account starts leaves no record', async () => {
+test('an OAuth grant that is created while the erasure of its account starts is removed by the erasure', async () => {
   const { accountId, ownerId: userId, boardId } = await createWorld(server);
   await scheduleDeletion(server, accountId);
   let outcome: Promise<CleanUpOutcome> | undefined;
@@ -244,7 +244,7 @@ test('a grant that is given while the erasure of its account starts leaves no re
   expect(await server.sql('select from oauth_records where user_id = $1', [userId])).toEqual([]);
 });
 
-test('an erasure during parallel votes, comments, ideas and merges fails no request and loses no row', async () => {
+test('no request fails and no row is lost if a user is erased during parallel votes, comments, new ideas and merges', async () => {
   const { userId, token } = await createLeaving();
   await addWebhook(server, world, { url: 'https://hooks.example.com/' });
   const ideaIds: number[] = [];
@@ -277,7 +277,7 @@ test('an erasure during parallel votes, comments, ideas and merges fails no requ
 
   expect(outcome).toMatchObject({ users: [{ id: userId }], failed: [] });
   const refusals = new Set(answers.filter(({ status }) => status >= 300).map(({ key }) => key));
-  // On a slow machine a request may time out while it waits for a lock.
+  // On a slow machine a request may time out during its wait for a lock.
   const ruled = ['consecutive_comment', 'idea_already_merged', 'merge_into_self', 'not_found', 'service_unavailable'];
   expect([...refusals].filter(key => !ruled.includes(key ?? ''))).toEqual([]);
   expect(new Set(ofUser.map(({ status }) => status))).toEqual(new Set([201, 401]));

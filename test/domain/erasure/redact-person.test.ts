@@ -8,7 +8,7 @@ const redact = (value: unknown) => {
   return redacted === undefined ? undefined : JSON.parse(redacted);
 };
 
-test('a person is replaced everywhere in a text, and other fields are kept', () => {
+test('the redaction replaces a person everywhere in a JSON value and keeps all other fields', () => {
   const shown = {
     actor: { id: 7, name: 'Ada', token_id: 3 },
     idea: { id: 7, author: { id: 7, name: 'Ada' }, tags: [{ id: 7, name: 'Billing', color: '#000000' }] },
@@ -25,7 +25,7 @@ test('a person is replaced everywhere in a text, and other fields are kept', () 
   });
 });
 
-test('a text that does not show the person is not changed', () => {
+test('the redaction does not change a JSON value that does not show the person', () => {
   for (const other of [
     { author: { id: 8, name: 'Ada' } },
     { id: 7 },
@@ -38,7 +38,7 @@ test('a text that does not show the person is not changed', () => {
   }
 });
 
-test('only people consist of an id and a name in the contract', () => {
+test('only the schemas of people in the contract have exactly the fields id and name', () => {
   const document = readFileSync(new URL('../../../contract/openapi.json', import.meta.url), 'utf8');
   const found = new Set<string>();
   const walk = (value: unknown, path: string) => {
@@ -50,7 +50,7 @@ test('only people consist of an id and a name in the contract', () => {
   };
   walk(JSON.parse(document), '');
   const people = ['/components/schemas/Actor', '/components/schemas/Author'];
-  // The description of a token is in no event and in no stored answer.
+  // The schemas of a token's account and issuer appear in no event and in no stored response.
   const ofToken = ['/components/schemas/Token/properties/account', '/components/schemas/Token/properties/issuer'];
   expect([...found].sort()).toEqual([...people, ...ofToken]);
 });

@@ -30,7 +30,7 @@ describe('an erased user', () => {
     await expectInvariants(server);
     for (const sql of [tallies, votes, writings]) before[sql] = await server.sql(sql);
     const lines = await dump(server);
-    // The tests below would prove nothing if these texts were missing before the erasure.
+    // Without these texts before the erasure, the tests below would prove nothing.
     expect(linesWith(lines, marker).length).toBeGreaterThan(30);
     for (const value of Object.values(person))
       expect(lines.some(line => line.includes(JSON.stringify(value).slice(1, 9)))).toBe(true);
@@ -44,12 +44,12 @@ describe('an erased user', () => {
   });
   afterAll(() => server.close());
 
-  test('no row of the database names an erased user: not the name, not an address, not the picture', async () => {
+  test("after the erasure of a user, no row contains the user's name, address or picture", async () => {
     expect(linesWith(await dump(server), marker)).toEqual([]);
     expect(await server.sql('select from users where id = $1', [populated.personId])).toEqual([]);
   });
 
-  test('the outcome of an erasure contains only ids and numbers', () => {
+  test('the outcome of an erasure contains only ids and counts', () => {
     expect(outcome).toMatchObject({ isAlone: true, accounts: [], held: [], failed: [] });
     expect(outcome.users).toEqual([
       {
@@ -77,14 +77,14 @@ describe('an erased user', () => {
     ]);
   });
 
-  test('the erasure of a user changes no tally and no vote, and each vote keeps its voter', async () => {
+  test('the erasure of a user changes no tally and no vote, and each vote keeps its voter id', async () => {
     expect(await server.sql(tallies)).toEqual(before[tallies]);
     expect(await server.sql(votes)).toEqual(before[votes]);
     await expectInvariants(server);
     expect(await server.sql('select count(*) as n from voters where user_id is null')).not.toEqual([{ n: 0 }]);
   });
 
-  test('the content of an erased user stays and is attributed to the placeholder', async () => {
+  test('the content of an erased user is kept, with the placeholder user as its author', async () => {
     expect(await server.sql(writings)).toEqual(before[writings]);
     expect(await server.sql('select id, name, email from users where is_placeholder')).toEqual([
       { id: placeholderId, name: 'Deleted user', email: null },
@@ -100,13 +100,13 @@ describe('an erased user', () => {
     expect(counts).toEqual([{ n: 4 }]);
   });
 
-  test('an idea of an erased user has changed for caches', async () => {
+  test('a cached response with an idea of an erased user is out of date: the ETag and updated_at have changed', async () => {
     const again = await read(`GET /api/v1/ideas/${populated.ideaId}`, undefined, { 'If-None-Match': shown.etag ?? '' });
     expect(again.status).toBe(200);
     expect(again.body.updated_at > shown.updatedAt).toBe(true);
   });
 
-  test('the tokens of an erased user are revoked and passed to the placeholder', async () => {
+  test('the tokens of an erased user are revoked, and the placeholder user becomes their issuer', async () => {
     expect((await read('GET /api/v1/ideas', populated.personToken.token)).key).toBe('unauthorized');
     const tokens = await server.sql(
       `select distinct name, issuer_id, revoked_at is not null as is_revoked from api_tokens where id <> all ($1)`,
@@ -119,7 +119,7 @@ describe('an erased user', () => {
     expect(tokens).toEqual([{ name: 'Token of a deleted user', issuer_id: placeholderId, is_revoked: true }]);
   });
 
-  test('events show the placeholder in place of an erased user, and keep the form of the contract', async () => {
+  test('events show the placeholder in place of an erased user and still match the contract', async () => {
     const rows = await server.sql<{ type: keyof typeof events; body: unknown; actor_id: number }>(
       `select type, body, actor_id from events where type not in ('idea.pending', 'idea.rejected')`,
     );
@@ -133,11 +133,11 @@ describe('an erased user', () => {
     }
     const authored = rows.filter(({ body }) => JSON.stringify(body).includes(`"author":{"id":${placeholderId},`));
     expect(authored.length).toBeGreaterThan(8);
-    // The tag with the person's id is still a tag.
+    // The tag whose id is the person's id is unchanged.
     expect(rows.some(({ body }) => JSON.stringify(body).includes('"name":"Night"'))).toBe(true);
   });
 
-  test('pending deliveries and stored responses do not show an erased user', async () => {
+  test('pending webhook deliveries and stored responses do not show an erased user', async () => {
     const pending = await server.sql<{ is_redacted: boolean; shows_placeholder: boolean }>(
       `select d.is_redacted, e.body::text like '%"Deleted user"%' as shows_placeholder
       from webhook_deliveries d join events e on e.id = d.event_id where d.state = 'pending'`,
@@ -145,11 +145,11 @@ describe('an erased user', () => {
     expect(pending.length).toBeGreaterThan(1);
     for (const { is_redacted, shows_placeholder } of pending) expect(is_redacted).toBe(shows_placeholder);
     const responses = await server.sql('select from webhook_attempts where response is not null');
-    // Responses to the events of other users are kept.
+    // Responses to events without the erased user are kept.
     expect(responses.length).toBeGreaterThan(0);
   });
 
-  test('a repeated request of another user is still answered from the stored answer after an erasure', async () => {
+  test('after an erasure, a repeated request of another user still gets its stored response, with the placeholder as author', async () => {
     const [kept] = await server.sql<{ path: string; key: string }>(
       `select path, key from idempotency_keys where token_id = $1 and path like $2`,
       [populated.ownToken.id, `%/${populated.ideaId}/tags`],
@@ -163,7 +163,7 @@ describe('an erased user', () => {
     expect(replayed.body.author).toEqual({ id: placeholderId, name: 'Deleted user' });
   });
 
-  test('other users can still comment and vote after an erasure', async () => {
+  test('other users can still comment and vote on ideas after the erasure of a user', async () => {
     const { token } = populated.ownToken;
     const path = `/api/v1/ideas/${populated.otherIdeaId}`;
     expect((await request(server, `POST ${path}/comments`, { token, json: { body: 'After.' } })).status).toBe(201);
@@ -174,7 +174,7 @@ describe('an erased user', () => {
     await expectInvariants(server);
   });
 
-  test('an erased person can sign up again as a new user', async () => {
+  test('an erased person can sign up again with the same address as a new user', async () => {
     const [newUser] = await server.sql<{ id: number }>('insert into users (email, name) values ($1, $2) returning id', [
       person.email,
       person.name,
@@ -184,7 +184,7 @@ describe('an erased user', () => {
     await server.sql('delete from users where id = $1', [newUser?.id]);
   });
 
-  test('a second run of the clean-up finds nothing to do', async () => {
+  test('a second run of the clean-up changes nothing', async () => {
     const lines = await dump(server);
     expect(await runCleanUp(server)).toEqual({ isAlone: true, accounts: [], users: [], held: [], failed: [] });
     expect(await dump(server)).toEqual(lines);

@@ -5,7 +5,7 @@ import { request } from '../../helpers/request.ts';
 import { startServer, type TestServer } from '../../helpers/server.ts';
 import { logStatements } from '../../helpers/statement-log.ts';
 
-/** More votes than one batch. */
+/** A number of votes that needs several batches. */
 const manyVotes = 2_500;
 
 let server: TestServer;
@@ -38,7 +38,7 @@ const read = async (id: number) => (await request(server, `GET /api/v1/ideas/${i
 const rowsOf = (id: number) =>
   server.sql('select voter_id, value, carried_from_id, created_at from votes where idea_id = $1 order by 1', [id]);
 
-test('a merge of many votes copies them in batches and writes the rest in one transaction', async () => {
+test('a merge of many votes copies the votes in batches before its transaction, and an unmerge undoes the merge', async () => {
   await post(`${target}/vote`, { value: 'down' });
   const before = { source: await rowsOf(source), target: await rowsOf(target) };
   const tally = await read(source);
@@ -57,7 +57,7 @@ test('a merge of many votes copies them in batches and writes the rest in one tr
   await expectInvariants(server);
 });
 
-test('copies of a failed merge count nowhere, and the next merge uses them', async () => {
+test('votes that a failed merge has copied do not count, and the next merge uses the copies', async () => {
   await post(`${source}/vote`, { value: 'up' });
   const before = { source: await read(source), target: await read(target) };
   await server.sql('update boards set is_frozen = true where id = $1', [world.boardId]);
@@ -67,18 +67,18 @@ test('copies of a failed merge count nowhere, and the next merge uses them', asy
   expect({ source: await read(source), target: await read(target) }).toEqual(before);
   expect(before.target).toMatchObject({ up_count: 0, down_count: 0, my_vote: 'none' });
 
-  // The voter changes the vote on one idea after the copy.
+  // The voter changes the vote on the source idea after the vote was copied.
   await post(`${source}/vote`, { value: 'down' });
   const rows = await server.sql<{ xmin: string }>('select xmin from votes where idea_id = $1', [target]);
   const merged = await merge();
   expect(merged.body.target).toMatchObject({ up_count: before.source.up_count - 1, my_vote: 'down' });
   const kept = await server.sql<{ xmin: string }>('select xmin from votes where idea_id = $1', [target]);
-  // The merge rewrote one row and left the others unchanged.
+  // The merge rewrites only the changed vote and keeps the other copies.
   expect(kept.filter(({ xmin }) => xmin === rows[0]?.xmin)).toHaveLength(manyVotes);
   await expectInvariants(server);
 });
 
-test('votes that arrive during a merge of many votes are all counted once', async () => {
+test('each vote that arrives during a merge of many votes is counted once', async () => {
   const tokens = await Promise.all(Array.from({ length: 30 }, () => issueToken(server, world, 'write')));
   const voting = Promise.all(
     tokens.map(({ token: by }, n) =>
@@ -87,7 +87,7 @@ test('votes that arrive during a merge of many votes are all counted once', asyn
   );
   const [merged, answers] = await Promise.all([merge(), voting]);
   expect(merged.status).toBe(200);
-  // A vote on the source after the merge is rejected.
+  // The source rejects votes after the merge.
   for (const [n, { status }] of answers.entries()) expect(n % 3 === 0 ? [200, 404] : [200]).toContain(status);
   const counted = answers.filter(({ status }) => status === 200).length;
   const { up_count, down_count } = await read(target);

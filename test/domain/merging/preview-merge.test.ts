@@ -47,7 +47,7 @@ const tallyOf = ({ up_count, down_count, score }: { up_count: number; down_count
   score,
 });
 
-test('the preview counts a voter of both ideas once, by the vote on the target, and changes nothing', async () => {
+test('the preview of a merge counts a voter of both ideas once, with the vote on the target, and changes nothing', async () => {
   const [source = 0, target = 0] = await createIdeas();
   for (const voter of [0, 1, 2]) await vote(source, voter, 'up');
   await vote(target, 0, 'down');
@@ -61,7 +61,7 @@ test('the preview counts a voter of both ideas once, by the vote on the target, 
   expect(tallyOf((await merge(source, target)).target ?? idea)).toEqual(tallyOf(combined));
 });
 
-test('the preview includes earlier merges into both ideas, and a vote withdrawn from the target overrides one on the source', async () => {
+test('the preview of a merge includes earlier merges into both ideas, and a withdrawn vote on the target overrides the source', async () => {
   const [source = 0, target = 0, ofSource = 0, ofTarget = 0] = await createIdeas();
   await vote(ofSource, 0, 'up');
   await vote(ofTarget, 1, 'down');
@@ -93,20 +93,20 @@ const command = fc.oneof(
 
 const keyOf = (error: unknown) => (error as { key: string }).key;
 
-test('after any sequence of votes and merges, a merge has the result of its preview, or both are rejected', async () => {
+test('after any sequence of votes and merges, the next merge has the result of its preview, or both are rejected', async () => {
   let merges = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(command, { minLength: 25, maxLength: 30, size: 'max' }), async commands => {
       const ids = await createIdeas();
       for (const one of commands) {
         const idea = ids[one.idea] ?? 0;
-        // Voting on a merged idea is rejected.
+        // A vote on a merged idea is rejected.
         if (one.kind === 'vote') await vote(idea, one.voter, one.value).catch(() => {});
         else if (one.kind === 'unmerge') await operate(op => unmergeIdea(op, idea));
         else {
           const target = ids[one.target] ?? 0;
           const said = await preview(idea, target).catch(keyOf);
-          // Repeating a merge changes nothing, but its preview is rejected.
+          // A repeated merge changes nothing, but its preview is rejected.
           const done = await merge(idea, target).catch(keyOf);
           if (typeof said !== 'string') {
             merges += 1;
