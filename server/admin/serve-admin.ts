@@ -29,12 +29,12 @@ import { tokenRoutes } from './tokens/token-routes.ts';
 import { deliveryRoutes } from './webhooks/delivery-routes.ts';
 import { webhookRoutes } from './webhooks/webhook-routes.ts';
 
-/** Enough for a few fields and a level for each board of an account. */
+/** The maximum size of a form: enough for a few fields and for an access level on each board of an account. */
 const maxFormBytes = 64 * 1024;
 
 /**
- * The pages of the admin area, for people who are signed in. They call the same operations as the API and the command
- * line, in the name of the signed-in user.
+ * Serves the admin area for signed-in people. Its pages call the same operations as the API and the command line, in
+ * the name of the signed-in user.
  */
 export function serveAdmin(server: ServerDependencies, consents: Consents, postTest: PostTest) {
   return async (app: FastifyInstance) => {

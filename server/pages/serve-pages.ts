@@ -8,19 +8,19 @@ import { strictHeaders } from './shell/headers.ts';
 
 declare module 'fastify' {
   interface FastifyReply {
-    /** Another allowed target of the page's forms, as a source of form-action. */
+    /** Another server that the page's forms may lead to, as a source of the form-action directive. */
     formTarget: string | null;
     /** Whether the page loads copy.js. */
     hasCopyButtons: boolean;
   }
 }
 
-/** Only pages are below these paths, so a 404 there is a page too. */
+/** Below these paths there are only pages. A 404 there is therefore also a page. */
 const areas = ['/b', '/admin', '/assets'];
 
 /**
- * Builds the pages for people. They have strict headers, errors as pages, and no body parser unless a plugin adds one.
- * They share the rate limit by address, the request id and the log of the server.
+ * Builds the server of the pages for people. Pages have strict headers and errors as pages. They accept no body unless
+ * a plugin adds a body parser. They share the server's rate limit by address, request id and log.
  */
 export async function buildPages(server: ServerDependencies) {
   const headers = Object.entries(await strictHeaders());
@@ -37,7 +37,7 @@ export async function buildPages(server: ServerDependencies) {
       app.decorateReply('formTarget', null);
       app.decorateReply('hasCopyButtons', false);
       app.setErrorHandler(answerError);
-      // On send, because a page may set its own headers, and errors need them too.
+      // The headers are set in an onSend hook, because errors need them and a page may set its own.
       app.addHook('onSend', async (_request, reply) => setHeaders(reply));
       const paths = collectPaths(app);
       for (const plugin of [serveAssets, ...plugins]) await app.register(plugin);
@@ -47,12 +47,12 @@ export async function buildPages(server: ServerDependencies) {
       refuseOtherMethods(app, paths);
     },
 
-    /** Whether a path without a route belongs to the pages. */
+    /** Whether a path without a route belongs to the pages or to the API. */
     own(request: FastifyRequest): boolean {
       return areas.some(area => pathOf(request).startsWith(`${area}/`));
     },
 
-    /** Sends the page of an error that occurs outside hooks. */
+    /** Sends an error page for an error that occurs outside the hooks. */
     answerError(error: unknown, request: FastifyRequest, reply: FastifyReply) {
       setHeaders(reply);
       return answerError(error, request, reply);
@@ -61,8 +61,8 @@ export async function buildPages(server: ServerDependencies) {
 }
 
 /**
- * Extends the content security policy for a page. Without this, browsers do not follow a redirect to another server
- * after a form, and do not run copy.js.
+ * Extends the content security policy for one page. Without the extension, browsers do not run copy.js, and do not
+ * follow a redirect to another server after a form.
  */
 function forPage({ formTarget, hasCopyButtons }: FastifyReply, name: string, value: string): string {
   if (name !== 'content-security-policy') return value;

@@ -14,10 +14,13 @@ const notices = {
   kept: 'The deletion of the account is canceled.',
 };
 
-/** As many as fit into one or two lines. */
+/** The number of owners that fit into one or two lines of the page. */
 const maxOwners = 5;
 
-/** An account. Its owners and admins see it. Its owners change, delete and keep it. */
+/**
+ * Serves the page of an account. Owners and admins can see it. Only owners can change or delete the account, or cancel
+ * its deletion.
+ */
 export function serveAccount(app: FastifyInstance, server: ServerDependencies) {
   const { clock, config } = server;
   const graceDays = config.ACCOUNT_DELETION_GRACE_DAYS;
@@ -58,7 +61,7 @@ export function serveAccount(app: FastifyInstance, server: ServerDependencies) {
 
   async function askForDeletion(visit: Visit, problem?: Problem) {
     const view = await visit.administer(admin => readAccount(admin, visit.account.id));
-    // The account page shows a scheduled deletion.
+    // No notice is needed: the account page already shows a scheduled deletion.
     if (view.deletion_scheduled_at !== null) return visit.path('/admin/account');
     const data = {
       name: shownName(view.name),

@@ -6,13 +6,16 @@ import type { Visit, Words } from '../shell/visit.ts';
 
 const tabs = { settings: 'Settings', deadlines: 'Deadlines', statuses: 'Statuses', tags: 'Tags' };
 
-/** Runs work on the board in the address, in a transaction. A board of another account is not found. */
+/**
+ * Runs work on the board that the page's address names, in a transaction. Throws not_found for a board of another
+ * account.
+ */
 export function onBoard<T>(visit: Visit, work: (admin: Administration, board: Board) => Promise<T> | T): Promise<T> {
   const slug = visit.word('slug');
   return visit.administer(async admin => work(admin, await requireBoard(admin, visit.account.id, slug)));
 }
 
-/** The path of a page about a board, by default about the board in the address. */
+/** Returns the path of a page about a board. The default is the board that the current page's address names. */
 export function pathOnBoard(
   visit: Visit,
   page: string,
@@ -23,12 +26,12 @@ export function pathOnBoard(
 
 interface BoardPage extends Words {
   tab: keyof typeof tabs;
-  /** The name of the template in this folder. */
+  /** The name of the page's template in this folder. */
   template?: string;
   title?: string;
 }
 
-/** A page about the board in the address, with a header and tabs. `read` reads the page's data. */
+/** Defines a page about the board that its address names, with a header and tabs. `read` reads the page's data. */
 export function boardPage(
   visit: Visit,
   { tab, template = tab, title = tabs[tab], ...words }: BoardPage,
@@ -55,7 +58,7 @@ export function boardPage(
   });
 }
 
-/** Links to a board's pages outside its settings. */
+/** Returns links to the board's pages outside its settings. */
 export function linksElsewhere(visit: Visit, { slug, isPublic }: { slug: string; isPublic: boolean }) {
   return [
     { label: 'Queue', href: visit.path('/admin/queue', { board: slug }) },
@@ -75,7 +78,7 @@ type FlaggedBoard = Pick<
   | 'votingCloseAt'
 >;
 
-/** The state of a board as chips. */
+/** Returns the state of a board as chips (small labels), such as `frozen`. */
 export function flagsOf(board: FlaggedBoard, now: Date) {
   return [
     ...(board.isFrozen ? [{ label: 'Frozen', chip: 'chip-declined' }] : []),
@@ -91,13 +94,13 @@ function flagsOfWindow(name: string, window: Window, now: Date) {
   return state === 'open' ? [] : [{ label: `${name} ${state}`, chip: 'chip-active' }];
 }
 
-/** A time window. Null and undefined mean no bound. */
+/** A submission window or a voting window. Null and undefined mean no bound. */
 interface Window {
   openAt?: Date | null | undefined;
   closeAt?: Date | null | undefined;
 }
 
-/** As in check-board.ts, the window includes its opening and excludes its closing. */
+/** The opening time belongs to the window and the closing time does not, as in check-board.ts. */
 export function stateOfWindow({ openAt, closeAt }: Window, now: Date): 'not open yet' | 'open' | 'closed' {
   if (openAt && now < openAt) return 'not open yet';
   return closeAt && now >= closeAt ? 'closed' : 'open';

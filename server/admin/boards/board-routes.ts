@@ -20,11 +20,12 @@ const notices = {
   unfrozen: 'The board accepts ideas, votes and comments again.',
 };
 
-/** The boards of an account and all their settings. */
+/** The pages for the boards of an account and all their settings. */
 export const boardRoutes: Route[] = [
   { path: '/admin/boards', show: showList },
   { path: '/admin/boards/new', show: showNew, run: addBoard },
-  // A board with the slug `new` needs the longer path, because the form for a new board has the shorter path.
+  // The path /admin/boards/new is the form for a new board. A board with the slug `new` therefore needs this longer
+  // path.
   { path: '/admin/boards/:slug', show: showSettings },
   { path: '/admin/boards/:slug/settings', show: showSettings, run: saveSettings },
   freezeRoute(true, {
@@ -46,7 +47,7 @@ export const boardRoutes: Route[] = [
   ...tagRoutes,
 ];
 
-/** Both directions ask first, because a freeze stops every client. */
+/** Freezing and unfreezing both ask for confirmation first, because a frozen board stops every client. */
 function freezeRoute(
   isFrozen: boolean,
   { back, ...question }: Omit<Question, 'name' | 'back'> & { back: string },
@@ -136,7 +137,8 @@ function showSettings(visit: Visit, problem?: Problem) {
     return {
       form,
       maxDescriptionLength,
-      // The page of a BoardChangedError shows the other person's change, so the person has seen it.
+      // After a BoardChangedError the page shows the other person's change. The next save may therefore overwrite that
+      // change.
       seenAt: problem && !isStale ? visit.field('seen_at') : board.updatedAt.toISOString(),
       isFrozen,
       publicUrl: isPublic ? `${visit.server.config.BASE_URL}/b/${slug}` : undefined,
@@ -159,7 +161,7 @@ function readForm(visit: Visit) {
   };
 }
 
-/** The stored values that differ from the entered ones. */
+/** Lists the stored values that differ from the values in the form. */
 function differences(given: BoardForm, board: Board) {
   const yesOrNo = (value: boolean) => (value ? 'yes' : 'no');
   const shown = [

@@ -4,7 +4,7 @@ import type { Board } from '../../entities/board.ts';
 import { fieldOf } from '../shell/form.ts';
 import { isTimeZone, openZone, type Zone } from './time-zones.ts';
 
-/** The bounds of the two windows. The form's fields have the names of the API. */
+/** The start and end of the submission window and of the voting window. The form's fields have the names of the API. */
 export const bounds = [
   { field: 'submissions_open_at', property: 'submissionsOpenAt', label: 'Submissions open' },
   { field: 'submissions_close_at', property: 'submissionsCloseAt', label: 'Submissions close' },
@@ -16,12 +16,12 @@ export type Bound = (typeof bounds)[number];
 
 /** The values of the deadline form. */
 export interface DeadlineForm {
-  /** The zone of the entered times. */
+  /** The time zone of the times that the person entered. */
   zone: string;
-  /** The zone of the stored times in the form. */
+  /** The time zone that the form used for the stored times. */
   shownZone: string;
   seenAt: string;
-  /** The field of a bound: a day and time, or an empty text for no bound. */
+  /** Returns the form's value for a bound: a day and time, or an empty text for no bound. */
   textOf(bound: Bound): string;
 }
 
@@ -37,15 +37,15 @@ export function readDeadlineForm(body: unknown): DeadlineForm {
   };
 }
 
-/** The value of a field for a stored bound. */
+/** Returns the form's value for a stored bound. */
 export function storedText(board: Board, { property }: Bound, zone: Zone): string {
   const time = board[property];
   return time ? zone.localTextOf(time) : '';
 }
 
 /**
- * The bounds that the form left unchanged although it chose another zone. The person may mean the same times of day in the
- * new zone, or may only want to see the stored times in it. The form cannot tell which.
+ * Returns the bounds that the person left unchanged while choosing another time zone. The person may mean the same
+ * times of day in the new zone. Or they may only want to see the stored times in that zone. The form cannot tell which.
  */
 export function untouchedInOtherZone(board: Board, form: DeadlineForm): readonly Bound[] {
   if (form.zone === form.shownZone) return [];
@@ -53,17 +53,19 @@ export function untouchedInOtherZone(board: Board, form: DeadlineForm): readonly
   return bounds.filter(bound => board[bound.property] && form.textOf(bound) === storedText(board, bound, shownZone));
 }
 
-/** The changes of the form, and the bounds whose time occurs twice on its day. */
+/** Returns the changes in the form, and the bounds whose local time occurs twice because clocks go back on that day. */
 export function changesOf(board: Board, form: DeadlineForm): { changes: BoardChanges; twice: Bound[] } {
   const zone = openZone(form.zone);
   const changes: BoardChanges = {};
   const twice: Bound[] = [];
   for (const bound of bounds) {
     const text = form.textOf(bound);
-    // An unchanged bound keeps its milliseconds. It also stays the second one of two times with the same text.
+    // Skips an unchanged bound, so that its milliseconds stay. If its local time occurs twice on that day, the stored
+    // time stays, too.
     if (text === storedText(board, bound, zone)) continue;
     const times = text === '' ? [null] : timesOf(text, bound, zone);
-    // Clocks that go back show some times twice. The first one applies, and the page shows its time in UTC.
+    // Some local times occur twice because clocks go back. The form then means the first one, and the page shows it in
+    // UTC.
     changes[bound.property] = times[0] ?? null;
     if (times.length > 1) twice.push(bound);
   }

@@ -17,14 +17,14 @@ const notices = {
 
 const look = 'The times below are now shown in the new time zone. Check them and save again';
 
-/** The deadlines of a board for ideas and votes (POST /api/v1/ideas; Idea actions, 2). */
+/** The page with the deadlines of a board for ideas and votes (POST /api/v1/ideas; Idea actions, 2). */
 export const deadlineRoute: Route = {
   path: '/admin/boards/:slug/deadlines',
   show: showDeadlines,
   run: async visit => {
     const form = readDeadlineForm(visit.request.body);
     if (visit.field('look') !== '') {
-      // Shows the times in another zone and saves nothing.
+      // Another time zone was chosen: shows the times in that zone and saves nothing.
       rememberZone(visit, form.zone);
       return showDeadlines(visit);
     }
@@ -51,17 +51,18 @@ function showDeadlines(visit: Visit, problem?: Problem) {
     const zoneName = form?.zone ?? chosenZone(visit);
     return {
       ...presentDeadlines(board, { zoneName, form, now: visit.server.clock.now() }),
-      // The page of a BoardChangedError shows the other person's change, so the person has seen it.
+      // After a BoardChangedError the page shows the other person's change. The next save may therefore overwrite that
+      // change.
       seenAt: form && !isStale ? form.seenAt : board.updatedAt.toISOString(),
     };
   });
 }
 
-/** A cookie with the time zone that was last used in the browser. */
+/** The cookie with the time zone that was last chosen in this browser. */
 const zoneCookie = 'idea_board_zone';
 const yearSeconds = 365 * 86_400;
 
-/** The zone in the address, else the last one used in this browser, else UTC. */
+/** Returns the time zone in the page's address. Otherwise returns the last one chosen in this browser, or UTC. */
 function chosenZone(visit: Visit): string {
   return [visit.parameter('zone'), visit.request.cookies[zoneCookie] ?? ''].find(isTimeZone) ?? 'UTC';
 }

@@ -4,7 +4,7 @@ import { stateOfWindow } from './board-page.ts';
 import { type Bound, bounds, type DeadlineForm, storedText, untouchedInOtherZone } from './deadline-form.ts';
 import { localBounds, openZone, timeZones, type Zone } from './time-zones.ts';
 
-/** Presents a refused form, or the stored deadlines if there is no form. */
+/** Returns the data of the deadline page: a refused form with its values, or the stored deadlines. */
 export function presentDeadlines(
   board: Board,
   { zoneName, form, now }: { zoneName: string; form?: DeadlineForm | undefined; now: Date },
@@ -60,7 +60,7 @@ function stateFlag(openAt: Date | null | undefined, closeAt: Date | null | undef
     : { label: 'Not open yet', chip: 'chip-planned' };
 }
 
-/** The time zones grouped by continent. */
+/** Returns the options of the time zone field, grouped by continent. */
 function regionsOf(chosen: string) {
   return [...Map.groupBy(timeZones, zone => zone.split('/', 1)[0] ?? zone)].map(([label, zones]) => ({
     label,

@@ -28,7 +28,7 @@ const notices = {
 
 const path = '/admin/boards/:slug/statuses';
 
-/** The statuses of a board in their order. */
+/** The pages for the statuses of a board. The statuses have an order. */
 export const statusRoutes: Route[] = [
   {
     path,
@@ -62,7 +62,7 @@ function onStatus(visit: Visit, work: (admin: Administration, status: Status) =>
   return onBoard(visit, async (admin, board) => work(admin, await requireStatus(admin, board, visit.word('key'))));
 }
 
-/** The form gives the new position and not a direction, so that a double click moves a status once. */
+/** The form sends the new position instead of a direction. A double click therefore moves a status only once. */
 async function moveStatus(visit: Visit) {
   const position = Number.parseInt(visit.field('position'), 10) || 1;
   await onStatus(visit, (admin, status) => updateStatus(admin, status, { position }));
@@ -116,7 +116,7 @@ function presentStatus(status: StatusInUse) {
   const { key, position, pending_count: pending } = status;
   return {
     key,
-    /** For parts/status. */
+    /** The data of the template parts/status. */
     status: { label: shownName(status.label), category: status.category },
     flags: [
       ...(status.is_hidden ? ['Hidden'] : []),

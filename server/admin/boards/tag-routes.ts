@@ -16,12 +16,12 @@ const perPage = 50;
 
 const notices = { added: 'The tag is added.', saved: 'The tag is saved.', removed: 'The tag is removed.' };
 
-/** The color is visible in light and in dark mode. */
+/** This default color is visible in light and in dark mode. */
 const emptyForm = { name: '', color: '#0f766e' };
 
 const path = '/admin/boards/:slug/tags';
 
-/** The tags of a board. */
+/** The pages for the tags of a board. */
 export const tagRoutes: Route[] = [
   { path, show: showList, run: add },
   { path: `${path}/:id`, show: showTag, run: save },
@@ -85,7 +85,7 @@ function readForm(visit: Visit): typeof emptyForm {
 function presentTag({ id, name, color, idea_count: count }: TagListing) {
   return {
     id,
-    /** For parts/tag. */
+    /** The data of the template parts/tag. */
     tag: { name: shownName(name), color },
     ideas: count === 0 ? 'no ideas' : showCount(count, 'idea'),
   };

@@ -1,6 +1,6 @@
 /*
- * Converts between local times, which a form sends, and instants, which the database stores. The runtime converts an instant
- * to a local time. This file adds the opposite direction.
+ * Forms send local times, and the database stores instants. JavaScript can convert an instant to a local time in a time
+ * zone. This file adds the opposite conversion.
  */
 
 const renamed: Record<string, string> = {
@@ -17,7 +17,7 @@ const renamed: Record<string, string> = {
   'Pacific/Truk': 'Pacific/Chuuk',
 };
 
-/** The zones with their current names. The runtime lists some under older names. */
+/** The time zones under their current names. JavaScript lists some of them under older names. */
 export const timeZones: readonly string[] = [
   ...new Set(['UTC', ...Intl.supportedValuesOf('timeZone').map(zone => renamed[zone] ?? zone)]),
 ].sort();
@@ -26,17 +26,17 @@ export function isTimeZone(name: string): boolean {
   return timeZones.includes(name);
 }
 
-/** The clocks of a zone. */
+/** Converts times of one time zone. */
 export interface Zone {
   name: string;
-  /** The local time of an instant, as the value of a datetime-local field. */
+  /** Formats an instant as a local time for a datetime-local field. */
   localTextOf(time: Date): string;
   /**
-   * The instants of a local time, the earlier first: usually one, none if clocks skip the time, two if they go back over it.
-   * Undefined for an invalid text.
+   * Returns the instants of a local time, the earlier first. Most times have one instant. A time that clocks skip has
+   * none, and a time that they repeat has two. Returns undefined for an invalid text.
    */
   timesOf(localText: string): Date[] | undefined;
-  /** The local time for people, with the zone's offset from UTC. */
+  /** Formats an instant as a local time for people, with the offset from UTC. */
   show(time: Date): string;
 }
 
@@ -52,7 +52,7 @@ export function openZone(name: string): Zone {
     second: 'numeric',
   });
 
-  /** The local time of an instant, as the instant with the same time in UTC. */
+  /** Returns the instant whose UTC time is the local time of the given instant. */
   function localMsAt(timeMs: number): number {
     const parts = Object.fromEntries(clock.formatToParts(timeMs).map(({ type, value }) => [type, Number(value)]));
     const { year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0 } = parts;
@@ -65,7 +65,7 @@ export function openZone(name: string): Zone {
     timesOf(localText) {
       const localMs = parseLocal(localText);
       if (localMs === undefined) return undefined;
-      // If the zone changes its offset near that day, these are the offsets before and after the change.
+      // If the time zone changes its offset near that day, these are the offsets before and after the change.
       const offsets = [-dayMs, dayMs].map(away => localMsAt(localMs + away) - (localMs + away));
       return [...new Set(offsets)]
         .map(offset => localMs - offset)
@@ -92,23 +92,23 @@ export function openZone(name: string): Zone {
 
 const dayMs = 86_400_000;
 
-/** The years that a field accepts. In some zones the last hours of 9999 in UTC are in the year 10000. */
+/** The years that a date field accepts. The last hours of 9999 in UTC are in the year 10000 in some time zones. */
 const [firstYear, lastYear] = [1970, 9998];
 
-/** The min and max attributes of a field. */
+/** The min and max attributes of a date field. */
 export const localBounds = { min: `${firstYear}-01-01T00:00`, max: `${lastYear}-12-31T23:59` };
 
-/** The instant of a local time in UTC. Undefined for an invalid text. */
+/** Returns the instant of a local time as if it were UTC. Returns undefined for an invalid text. */
 function parseLocal(text: string): number | undefined {
   if (!/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?$/.test(text)) return undefined;
   const time = new Date(`${text}Z`);
-  // JavaScript reads February 30 as a day in March.
+  // For example, JavaScript reads February 30 as a day in March.
   if (Number.isNaN(time.getTime()) || time.toISOString().slice(0, 16) !== text.slice(0, 16)) return undefined;
   const year = time.getUTCFullYear();
   return year >= firstYear && year <= lastYear ? time.getTime() : undefined;
 }
 
-/** Removes seconds that are zero. */
+/** Removes the seconds of a local time if they are zero. */
 function withoutZeros(text: string): string {
   return text.replace(/(:00)?\.000$/, '');
 }

@@ -20,7 +20,7 @@ import { newFormId, type Problem, requireFirst } from '../shell/form.ts';
 import { showStored, showTime } from '../shell/show.ts';
 import type { Route, Visit } from '../shell/visit.ts';
 
-/** As many as load quickly on a phone. */
+/** The number of channels that load quickly on a phone. */
 const channelsPerPage = 20;
 
 const notices = {
@@ -38,7 +38,10 @@ const kindNames: Record<ChatKind, string> = {
   teams: 'Microsoft Teams',
 };
 
-/** The chat channels that an account's boards post to. The URL of a channel is a secret, which no page shows. */
+/**
+ * The pages for the chat channels that an account's boards post to. The URL of a channel is a secret and appears on no
+ * page.
+ */
 export function chatRoutes(server: ServerDependencies, postTest: PostTest): Route[] {
   const secretBox = buildSecretBox(server.appKey);
   const guard = buildAddressGuard(server.config.WEBHOOK_ALLOWED_CIDRS);
@@ -129,7 +132,7 @@ function listPath(visit: Visit, notice: keyof typeof notices): string {
   return visit.path('/admin/chat', { notice });
 }
 
-/** The form of a channel without its URL, which is a secret. */
+/** The empty form for a new channel. Forms never get a channel's URL, because it is a secret. */
 const emptyForm = { kind: '', board: '', name: '', eventTypes: [] as string[] };
 
 function readForm(visit: Visit): typeof emptyForm {

@@ -22,7 +22,10 @@ import { emptyTokenForm, formOf, grantsOf, readTokenForm } from '../tokens/token
 
 const path = '/admin/connect/:id';
 
-/** Owners and admins let an OAuth client use boards in their name (Authentication, 9 and 11). */
+/**
+ * Serves the consent page. There an owner or admin lets an OAuth client use boards in their name (Authentication, 9 and
+ * 11).
+ */
 export function serveConnect(app: FastifyInstance, server: ServerDependencies, consents: Consents) {
   serveRoutes(app, server, accountAround, [{ path, show, run: answer }], [requireSession]);
 
@@ -30,7 +33,7 @@ export function serveConnect(app: FastifyInstance, server: ServerDependencies, c
     const { request, user } = visit;
     const asked = await requireAsked(visit);
     if (visit.field('decision') === 'refuse') {
-      // Every user may refuse, because the client waits for an answer.
+      // Every user may deny the request, because the client waits for an answer.
       const accountId = findAccount(request)?.id ?? null;
       await visit.administer(admin => consents.refuse(admin, asked, { accountId, userId: user.id }));
     } else {
@@ -80,13 +83,16 @@ export function serveConnect(app: FastifyInstance, server: ServerDependencies, c
   }
 }
 
-/** The account in the address, else the user's first account with the right to connect a client. */
+/**
+ * Returns the account in the page's address. Otherwise returns the user's first account with the right to connect a
+ * client.
+ */
 function chooseAccount(request: FastifyRequest): AccountOfUser {
   const isNamed = fieldOf(request.query, 'account') !== '';
   return (isNamed ? undefined : sessionOf(request).user.accounts.find(isAdmin)) ?? requireAdminAccount(request);
 }
 
-/** The name of the connection in the list of tokens. */
+/** Names the connection in the list of API tokens. */
 function nameOf({ clientName, target }: ConsentRequest): string {
   return shownName(oneLine(clientName ?? '') || target.host);
 }

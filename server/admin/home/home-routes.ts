@@ -13,10 +13,10 @@ const notices = {
   role: 'Your role has changed.',
 };
 
-/** As many as people see at a glance. Links lead to the other boards. */
+/** The number of boards that people see at a glance. The home page links to the other boards. */
 const maxBoards = 8;
 
-/** The first page after signing in: the account's open tasks, the user, and links to other pages. */
+/** The first page after sign-in: the account's open tasks, the user, and links to other pages. */
 export const homeRoute: Route<AccountOfUser | undefined> = { path: '/admin', show: showHome };
 
 async function showHome(visit: Visit<AccountOfUser | undefined>) {
@@ -33,7 +33,10 @@ async function showHome(visit: Visit<AccountOfUser | undefined>) {
   return visit.page('home/home', 'Home', data, { notices });
 }
 
-/** The open tasks of a role. Moderators get the queue, admins also their boards, and members get boards to read. */
+/**
+ * Reads the home page's data for the user's role. Moderators see the queue, admins also their boards, and members see
+ * boards to read.
+ */
 async function readAccountAtHome(
   admin: Administration,
   visit: Visit<AccountOfUser | undefined>,

@@ -17,8 +17,8 @@ import { buildKnownBrowsers } from '../sign-in/throttle.ts';
 const path = '/admin/invitations/:token';
 
 /**
- * The link of an invitation. Its page reveals whether the address has a user. Only the reader of the address's mail has the
- * link, or a person who got it from the inviter.
+ * Serves the page of an invitation link. The page reveals whether a user has the invited address. Only the reader of
+ * that address's mail has the link, or a person who got the link from the inviter.
  */
 export function serveInvitationLinks(app: FastifyInstance, server: ServerDependencies) {
   const { database, clock, config, audit, passwords } = server;
@@ -33,7 +33,7 @@ export function serveInvitationLinks(app: FastifyInstance, server: ServerDepende
 
   async function accept(visit: Visit<undefined>) {
     const invitation = await requireInvitation(visit);
-    // The visitor has signed in as another user since the page was shown.
+    // The visitor has signed in as another user since the page was loaded.
     if (visit.user.id !== invitation.user_id) throw new FormProblem(409, 'The invitation is for another address');
     await refuseExpired(visit.administer(admin => acceptInvitation(admin, invitation.hash, visit.user.id)));
     return pathOf(invitation);
@@ -42,7 +42,7 @@ export function serveInvitationLinks(app: FastifyInstance, server: ServerDepende
   async function signUp(visit: Visit<undefined>) {
     const { request, reply } = visit;
     const { hash, email, user_id: existing, ...invitation } = await requireInvitation(visit);
-    // The address got a user since the page was shown.
+    // A user with this address was created since the page was loaded.
     if (existing !== null) throw new FormProblem(409, 'The address has a user. Sign in to join');
     const name = visit.field('name');
     const credential = await passwords.hash(await readNewPassword(request.body, email));
@@ -84,7 +84,7 @@ export function serveInvitationLinks(app: FastifyInstance, server: ServerDepende
   }
 }
 
-/** The next step of the visitor. */
+/** Returns the visitor's next step: to sign out, to open the account, to accept, to sign in or to sign up. */
 function stepOf(visit: Visit<undefined>, invitation: FollowedInvitation) {
   const { user_id: userId, is_member: isMember } = invitation;
   const here = `/admin/invitations/${fieldOf(visit.request.params, 'token')}`;
@@ -96,12 +96,12 @@ function stepOf(visit: Visit<undefined>, invitation: FollowedInvitation) {
   return { signUp: { path: `${here}/sign-up`, name: visit.field('name'), ...passwordLengths } };
 }
 
-/** The page to open after joining. */
+/** Returns the path of the page that opens after joining. */
 function pathOf({ account_slug }: Pick<FollowedInvitation, 'account_slug'>): string {
   return `/admin?${new URLSearchParams({ account: account_slug, notice: 'joined' })}`;
 }
 
-/** Another request may have used the link first. */
+/** Another request may have used the invitation link first. */
 async function refuseExpired<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;

@@ -26,7 +26,7 @@ const notices = {
   revoked: 'The invitation is revoked. Its link no longer works.',
 };
 
-/** Invitations to an account. */
+/** The pages for invitations to an account. */
 export function invitationRoutes(server: ServerDependencies): Route[] {
   const { config } = server;
   const throttle = buildThrottle(server);
@@ -37,7 +37,10 @@ export function invitationRoutes(server: ServerDependencies): Route[] {
     { path: `${listPath}/:id/revoke`, ask: askToRevoke, run: revoke },
   ];
 
-  /** Without mail, answers the POST with the link, as for a token. Nothing stores the link. */
+  /**
+   * Without a mail server, the answer to the POST shows the invitation link. The link is not stored, so a redirect
+   * could not show it.
+   */
   async function invite(visit: Visit) {
     const accountId = visit.account.id;
     const email = visit.field('email');
@@ -56,7 +59,7 @@ export function invitationRoutes(server: ServerDependencies): Route[] {
       };
       return visit.page('members/invitation-link', 'The link of the invitation', data, { status: 201 });
     } catch (error) {
-      // A refused invitation does not count against the limit.
+      // A refused invitation does not count against the rate limit.
       await charged.giveBack();
       throw error;
     }
@@ -107,7 +110,7 @@ const deliveries: Record<InvitationView['delivery'], string> = {
 function present(visit: Visit, { id, email, role, inviter, delivery, ...invitation }: InvitationView) {
   return {
     id,
-    // The form that sends the invitation again needs the exact address.
+    // The form that sends the invitation again needs the exact e-mail address.
     email,
     shownEmail: shownAddress(email),
     role: { ...presentRole(role), value: role },
@@ -115,7 +118,7 @@ function present(visit: Visit, { id, email, role, inviter, delivery, ...invitati
     delivery: deliveries[delivery],
     created: showTime(new Date(invitation.created_at)),
     expires: showTime(new Date(invitation.expires_at)),
-    // An admin cannot make or revoke an invitation of a higher role.
+    // An admin cannot create or revoke an invitation to a higher role than their own.
     revokePath: mayManage(visit.account.role, role) ? visit.path(`${listPath}/${id}/revoke`) : undefined,
   };
 }

@@ -12,12 +12,12 @@ import { shownAddress, shownName, showTime } from '../shell/show.ts';
 import type { Route, Visit } from '../shell/visit.ts';
 import { presentRole, roleOf, roleOptions } from './present-role.ts';
 
-/** As many as load quickly on a phone. */
+/** The number of members that load quickly on a phone. */
 const membersPerPage = 25;
 
 const revokeField = 'revoke_tokens';
 
-/** The members of an account. */
+/** The pages for the members of an account. */
 export const memberRoutes: Route[] = [
   { path: '/admin/members', show: showList },
   { path: '/admin/members/:id', show: showMember },
@@ -37,7 +37,7 @@ export const memberRoutes: Route[] = [
   },
 ];
 
-/** Every member may leave. */
+/** The page to leave an account. Every member may leave. */
 export const leaveRoute: Route = {
   path: '/admin/members/leave',
   ask: visit => ({
@@ -72,7 +72,7 @@ async function showList(visit: Visit) {
     roles: optionsOf([['', 'Every role'], ...roles.map(one => [one, presentRole(one).label] as const)], role),
     blocks: optionsOf(Object.entries(blockLabels), blocked),
     isFiltered: Object.keys(parameters).length > 0,
-    // The filter form sends it as a hidden field.
+    // The filter form sends the account's slug in a hidden field.
     accountSlug: visit.user.accounts.length > 1 ? account.slug : undefined,
     ...visit.pageLinks('/admin/members', 'after', last && `${last.role}.${last.user_id}`, { kept: parameters }),
   };
@@ -81,10 +81,10 @@ async function showList(visit: Visit) {
 
 const blockLabels = { '': 'Blocked or not', yes: 'Blocked', no: 'Not blocked' };
 
-/** The maximum length of a name. Most addresses are shorter. */
+/** The longest search text. Names have at most this length, and most addresses are shorter. */
 const maxBeginning = 100;
 
-/** The filter and the place in the list, from the query. Ignores invalid parameters. */
+/** Reads the filter and the place in the list from the query. Ignores invalid parameters. */
 function readFilter(visit: Visit) {
   const q = visit.parameter('q').trim().slice(0, maxBeginning);
   const role = roleOf(visit.parameter('role'));
@@ -122,7 +122,7 @@ async function setRole(visit: Visit) {
   const role = roleOf(visit.field('role'));
   if (!role) throw new AdministrationError('invalid', 'Choose a role');
   await visit.administer(admin => setMemberRole(admin, { accountId: account.id, userId }, role));
-  // A person who is no longer an admin cannot open the list of members.
+  // People who gave up their own role of admin cannot open the list of members.
   const isOwn = userId === visit.user.id && !isAdmin({ ...account, role });
   return visit.path(isOwn ? '/admin' : `/admin/members/${userId}`, { notice: 'role' });
 }
@@ -136,7 +136,7 @@ async function remove(visit: Visit) {
 
 async function leave(visit: Visit) {
   const member = { accountId: visit.account.id, userId: visit.user.id };
-  // Only owners and admins revoke API tokens.
+  // Only owners and admins may also revoke the member's API tokens.
   const keepsTokens = !isAdmin(visit.account) || visit.field(revokeField) === '';
   await visit.administer(admin => removeMember(admin, member, { keepsTokens }));
   return '/admin?notice=left';

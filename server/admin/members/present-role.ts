@@ -13,7 +13,10 @@ export function presentRole(role: Role) {
   return shown[role];
 }
 
-/** The roles that a member with the role `own` may assign. The lowest is first, because most people get it. */
+/**
+ * Lists the roles that a member with the role `own` may assign. The lowest role comes first, because most people get
+ * it.
+ */
 export function roleOptions(own: Role, chosen: string) {
   const given = roles.filter(role => mayManage(own, role)).reverse();
   return optionsOf(

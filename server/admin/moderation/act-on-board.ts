@@ -7,8 +7,8 @@ import { type Problem, problemOf } from '../shell/form.ts';
 import type { Visit } from '../shell/visit.ts';
 
 /**
- * A moderator's operation on a board. Operations on ideas and administrative operations both accept it. Unlike for a token,
- * the operation also writes to the audit log.
+ * The context of a moderator's operation on a board. Functions for ideas and administrative functions both accept it.
+ * Unlike an operation with an API token, it also writes to the audit log.
  */
 export interface Moderation extends Administration {
   readonly actor: Actor;
@@ -19,12 +19,12 @@ export function actOnBoard<T>(visit: Visit, slug: string, work: (op: Moderation)
   return act(visit, { slug }, work);
 }
 
-/** Runs work on the board of an idea. Throws not_found if the account has no such idea. */
+/** Runs work on the board of an idea. Throws not_found if the account does not have the idea. */
 export function actOnIdea<T>(visit: Visit, ideaId: number, work: (op: Moderation) => Promise<T>): Promise<T> {
   return act(visit, { ideaId }, work);
 }
 
-/** Runs a change of an idea, in turn with other requests that lock the idea. */
+/** Runs a change of an idea. The change waits for its turn among the requests that lock the idea. */
 export function changeIdea<T>(
   visit: Visit,
   ideaId: number,
@@ -42,12 +42,16 @@ function act<T>(
   const person = { accountId: visit.account.id, userId: visit.user.id };
   return visit.administer(async admin => {
     const actor = await findModerator(admin, person, board);
-    // Inherits, because a copy would build the entity manager and the query builder, which few operations need.
+    // Inherits from `admin` instead of copying it. A copy would build the entity manager and the query builder, which
+    // few operations need.
     return work(Object.assign<Administration, Pick<Moderation, 'actor'>>(Object.create(admin), { actor }));
   });
 }
 
-/** Returns the problem for a refusal of the domain. Other errors, such as not_found, have their own pages. */
+/**
+ * Returns the message for an operation that the domain rules refused. Other errors, such as not_found, have their own
+ * pages.
+ */
 export function problemOfAction(error: unknown): Problem {
   const key = error instanceof DomainError ? (error as DomainError).key : undefined;
   return (key && problems[key]) ?? problemOf(error);

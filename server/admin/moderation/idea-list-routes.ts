@@ -23,11 +23,11 @@ const IdeasQuery = z.object({
 });
 type IdeasQuery = z.output<typeof IdeasQuery>;
 
-/** As many as load quickly on a phone. The list's statements know this number. */
+/** The number of ideas that load quickly on a phone. list-ideas.ts has a statement for pages of this size. */
 export const ideasPerPage = 20;
 const excerptLength = 220;
 
-/** The ideas of a board for moderators. Lists ideas in a hidden status only if the search asks for that status. */
+/** The moderators' list of a board's ideas. Lists ideas in a hidden status only if the search asks for that status. */
 export const ideaListRoute: Route = { path: '/admin/ideas', show: showIdeas };
 
 async function showIdeas(visit: Visit) {
@@ -44,7 +44,7 @@ async function showIdeas(visit: Visit) {
 function showBoard(visit: Visit, boards: ModeratedBoard[], given: IdeasQuery & { board: string }) {
   return actOnBoard(visit, given.board, async op => {
     const board = await readBoard(op);
-    // Ignores a status of another board that was shown before.
+    // If the moderator has just switched boards, ignores the status key of the previous board.
     const statusKey = board.statuses.find(({ key }) => key === given.status_key)?.key;
     const query = { ...given, status_key: statusKey };
     const { q, sort } = query;
@@ -84,7 +84,7 @@ function showBoard(visit: Visit, boards: ModeratedBoard[], given: IdeasQuery & {
   });
 }
 
-/** The parameters that differ from the defaults. */
+/** Returns the parameters whose values differ from the defaults. */
 function parametersOf({ board, status_key, q, sort, cursor }: Partial<IdeasQuery>): Record<string, string> {
   const values = { board, status_key, q, sort: sort === 'newest' ? undefined : sort, cursor };
   return Object.fromEntries(
@@ -92,7 +92,7 @@ function parametersOf({ board, status_key, q, sort, cursor }: Partial<IdeasQuery
   );
 }
 
-/** The parameters of a path as the hidden fields of a search. */
+/** Returns the parameters of a path as hidden fields for a search form. */
 export function hiddenFieldsOf(path: string) {
   return [...new URLSearchParams(path.split('?')[1])].map(([name, value]) => ({ name, value }));
 }
@@ -105,7 +105,7 @@ export function listedIdea(idea: IdeaView, href: string) {
   return { ...presentIdea(idea), excerpt: shortLine(idea.body, excerptLength, ''), href };
 }
 
-/** The number in a search such as #42. Webhooks, chat messages and the audit log name ideas by number. */
+/** Returns the number in a search such as #42. Webhooks, chat messages and the audit log refer to ideas by number. */
 export function ideaNumberIn(q: string | undefined): number | undefined {
   const [, number] = /^#([1-9]\d{0,14})$/.exec(q ?? '') ?? [];
   return number === undefined ? undefined : Number(number);

@@ -17,7 +17,7 @@ import { ideaPath, notices, presentPerson, wayToIdea } from './way-back.ts';
 const commentsPerPage = 20;
 const mergedPerPage = 10;
 
-/** An idea with the forms of a moderator. */
+/** Shows an idea with the forms for a moderator. */
 export function showIdea(visit: Visit, problem?: Problem) {
   const ideaId = visit.id();
   return actOnIdea(visit, ideaId, async op => {
@@ -53,7 +53,9 @@ export function showIdea(visit: Visit, problem?: Problem) {
   });
 }
 
-/** The forms that change an idea. Pending and merged ideas and ideas on a frozen board have no forms. */
+/**
+ * Returns the forms that change an idea. Pending and merged ideas have no forms, and ideas on a frozen board have none.
+ */
 function presentChanges(idea: IdeaView, board: BoardView) {
   const assigned = new Set(idea.tags.map(({ id }) => id));
   return {

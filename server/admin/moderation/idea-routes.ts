@@ -12,7 +12,7 @@ import { changeIdea, type Moderation, problemOfAction } from './act-on-board.ts'
 import { showIdea } from './idea-page.ts';
 import { ideaPath, type Notice, notices } from './way-back.ts';
 
-/** An idea, and the forms that set its status and tags, and follow it. */
+/** The page of an idea, and the forms that set its status and tags, and follow or unfollow it. */
 export const ideaRoutes: Route[] = [
   { path: '/admin/ideas/:id', show: async visit => (await showRejected(visit)) ?? showIdea(visit) },
   changeRoute('status', async (op, id, visit) => {
@@ -42,7 +42,7 @@ export const ideaRoutes: Route[] = [
   }),
 ];
 
-/** A form on the page of the idea. The page shows the reason if the change is refused. */
+/** Defines a form on the page of the idea. If the change is refused, the page shows the reason. */
 function changeRoute(form: string, work: (op: Moderation, id: number, visit: Visit) => Promise<Notice>): Route {
   return {
     path: `/admin/ideas/:id/${form}`,
@@ -56,7 +56,7 @@ function changeRoute(form: string, work: (op: Moderation, id: number, visit: Vis
   };
 }
 
-/** The page of a rejected idea; undefined for any other idea. */
+/** Returns the page of a rejected idea, or undefined for any other idea. */
 async function showRejected(visit: Visit) {
   const id = visit.id();
   const idea = await visit.administer(admin => readRejectedIdea(admin, visit.account.id, id));

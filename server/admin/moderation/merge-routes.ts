@@ -18,7 +18,10 @@ import { ideaPath, wayBack } from './way-back.ts';
 
 const MergeQuery = z.object({ q: text(0, 100).optional() });
 
-/** Merges an idea into another after a search and a preview, and undoes a merge after a question. */
+/**
+ * The pages that merge an idea into another after a search and a preview. Another page undoes a merge after a
+ * confirmation.
+ */
 export const mergeRoutes: Route[] = [
   { path: '/admin/ideas/:id/merge', show: showMerge, run: merge, again: showSearch, problemOf: problemOfTarget },
   {
@@ -64,12 +67,15 @@ async function merge(visit: Visit) {
 const noTarget: Problem = { status: 422, message: 'Choose the idea to merge into' };
 const unknownTarget: Problem = { status: 404, message: 'This board has no such idea' };
 
-/** If the source is not found, the page with the problem is not found either. */
+/**
+ * Explains a missing target. If the source idea is missing, the page that shows this message responds with not_found
+ * itself.
+ */
 function problemOfTarget(error: unknown): Problem {
   return error instanceof DomainError && error.key === 'not_found' ? unknownTarget : problemOfAction(error);
 }
 
-/** Searches for a target by its title. Ideas with the most votes come first. */
+/** Searches for the target idea of a merge by its title. Ideas with the most votes come first. */
 async function showSearch(visit: Visit, problem?: Problem) {
   const id = visit.id();
   const { q } = readQuery(MergeQuery, visit.request.query);
@@ -122,7 +128,7 @@ function previewPath(visit: Visit, targetId: number): string {
   return visit.path(`${ideaPath(visit.id())}/merge`, { target: String(targetId) });
 }
 
-/** Asks first, because the followers are notified. */
+/** Asks for confirmation first, because the followers are notified. */
 async function askToUnmerge(visit: Visit): Promise<Question> {
   const id = visit.id();
   const { source, target } = await actOnIdea(visit, id, async op => {

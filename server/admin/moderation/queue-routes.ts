@@ -22,13 +22,13 @@ import { ideaRoutes } from './idea-routes.ts';
 import { mergeRoutes } from './merge-routes.ts';
 import { ideaPath, notices, presentPerson, wayBack, wayOf, wayToQueue } from './way-back.ts';
 
-/** As many as load quickly on a phone. A moderator can judge most ideas by their excerpt. */
+/** The number of ideas that load quickly on a phone. A moderator can judge most ideas by their excerpt. */
 const ideasPerPage = 10;
 const excerptLength = 500;
 const rejectedPerPage = 25;
 const maxReasonLength = 200;
 
-/** The pages of moderators: the queue, ideas, merging, and blocked people. */
+/** The pages for moderators: the queue, ideas, merging, and blocked people. */
 export const moderationRoutes: Route[] = [
   { path: '/admin/queue', show: showQueue },
   { path: '/admin/queue/rejected', show: showRejected },
@@ -56,7 +56,7 @@ export const moderationRoutes: Route[] = [
   ...blockRoutes,
 ];
 
-/** The ideas that await approval, the oldest first. */
+/** Shows the ideas that await approval, the oldest first. */
 async function showQueue(visit: Visit) {
   const slug = visit.parameter('board');
   const place = visit.place(pendingSort, ideasPerPage);
@@ -78,7 +78,7 @@ async function showQueue(visit: Visit) {
   return visit.page('moderation/queue', 'Queue', data, { notices });
 }
 
-/** Leaves out boards with an empty queue, except the chosen one. */
+/** Leaves out boards with an empty queue, except the selected board. */
 function presentBoards(visit: Visit, boards: ModeratedBoard[], chosen: string) {
   return [
     { label: 'All boards', href: visit.path('/admin/queue'), isCurrent: chosen === '' },
@@ -112,7 +112,7 @@ function presentPending(visit: Visit, ideas: PendingIdea[], boards: ModeratedBoa
   });
 }
 
-/** The rejected ideas. No other list has them. */
+/** Lists the rejected ideas. No other page lists them. */
 async function showRejected(visit: Visit) {
   const place = visit.place(rejectedSort, rejectedPerPage);
   const { rows, nextCursor } = await visit.administer(admin => pageRejectedIdeas(admin, visit.account.id, place));

@@ -3,8 +3,8 @@ import type { PersonView } from '../../domain/users/read-people.ts';
 import type { Visit } from '../shell/visit.ts';
 
 /*
- * Moderators come to a form from the queue or from the page of an idea. The form's address keeps the place, so that the
- * form leads back there: from=queue with the page of the queue, or from=<id of an idea>.
+ * Moderators open a form from the queue or from the page of an idea. The form's address remembers that page, so that
+ * the form can lead back to it. The parameter is from=queue with the page of the queue, or from=<id of an idea>.
  */
 
 export const notices = {
@@ -25,24 +25,24 @@ export const notices = {
 
 export type Notice = keyof typeof notices;
 
-/** The parameters of the links in the queue. */
+/** Returns the parameters for links in the queue. */
 export function wayToQueue(visit: Visit): Record<string, string> {
   return { from: 'queue', ...placeInQueue(visit) };
 }
 
-/** The parameters of the links on the page of an idea. */
+/** Returns the parameters for links on the page of an idea. */
 export function wayToIdea(id: number): Record<string, string> {
   return { from: String(id) };
 }
 
-/** The parameters that keep the reader's previous place. */
+/** Returns the parameters of this address that remember the moderator's previous page. */
 export function wayOf(visit: Visit): Record<string, string> {
   if (visit.parameter('from') === 'queue') return wayToQueue(visit);
   const id = visit.number('from');
   return id === undefined ? {} : wayToIdea(id);
 }
 
-/** The path of the reader's previous page, or `otherwise` if the address has none. */
+/** Returns the path of the moderator's previous page, or `otherwise` if the address does not contain one. */
 export function wayBack(visit: Visit, otherwise: string, parameters: { notice?: Notice } = {}): string {
   if (visit.parameter('from') === 'queue') {
     return visit.path('/admin/queue', { ...placeInQueue(visit), ...parameters });
@@ -60,7 +60,10 @@ function placeInQueue(visit: Visit): Record<string, string> {
   return Object.fromEntries(fields.filter(([, value]) => value !== ''));
 }
 
-/** Whether a person is blocked, and the path to block or unblock them. A stranger, such as the deleted user, is undefined. */
+/**
+ * Tells whether a person is blocked, with the path to block or unblock them. Undefined for people outside the account,
+ * such as the deleted user.
+ */
 export function presentPerson(visit: Visit, person: PersonView | undefined, way: Record<string, string>) {
   if (!person) return { isBlocked: false };
   const mayReader = person.id !== visit.user.id && mayBlock(visit.account.role, person.role);

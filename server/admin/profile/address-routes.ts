@@ -21,8 +21,8 @@ import { buildThrottle } from '../sign-in/throttle.ts';
 import { type OwnVisit, profilePath, showProfile } from './profile-page.ts';
 
 /**
- * Changes the signed-in user's addresses. A new address takes effect when the same user opens the link in the mail to it. So
- * the owner of a mistyped address gets no access.
+ * Changes the signed-in user's e-mail addresses. A new address takes effect when the same user opens the link that was
+ * mailed to it. The owner of a mistyped address therefore gets no access.
  */
 export function addressRoutes(
   server: ServerDependencies,
@@ -75,13 +75,13 @@ export function addressRoutes(
     await visit
       .administer(admin => confirmAddress(admin, change))
       .catch(error => {
-        // Another request used the link first.
+        // Another request has used the link first.
         throw error instanceof AdministrationError && error.reason === 'not_found' ? invalidLink() : error;
       });
     return profilePath(visit, change.field === 'email' ? 'email_changed' : 'mail_changed');
   }
 
-  /** Mails a link to an address. Returns false if the user has the address already. */
+  /** Mails a confirmation link to an address. Returns false if the user already has the address. */
   async function ask(visit: OwnVisit, field: AddressField, address: string): Promise<boolean> {
     const userId = visit.user.id;
     if (config.SMTP_URL === undefined)
@@ -92,12 +92,12 @@ export function addressRoutes(
       isAsked = await visit.administer(admin => requestAddress(admin, { userId, field, address }));
       return isAsked;
     } finally {
-      // Only mails count against the limit.
+      // Only mails count against the rate limit.
       if (!isAsked) await charged.giveBack();
     }
   }
 
-  /** The change of a valid link. Only the user who requested it may use the link. */
+  /** Returns the address change of a valid link. Only the user who requested the change may use the link. */
   async function requireChange({ user }: OwnVisit, token: string): Promise<AddressChange> {
     const change = tokens.read(token, clock.now());
     if (change?.userId !== user.id || !(await isAddressWanted(database, change))) throw invalidLink();

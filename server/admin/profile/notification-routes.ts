@@ -18,7 +18,10 @@ const maxTitleLength = 200;
 const notificationsPath = '/admin/profile/notifications';
 const followingPath = '/admin/profile/following';
 
-/** The signed-in user's notifications and followed ideas in all accounts. Only a button marks notifications as read. */
+/**
+ * The pages for the signed-in user's notifications and followed ideas in all accounts. Opening a page does not mark
+ * notifications as read. Only a button does.
+ */
 export const notificationRoutes: Route<AccountOfUser | undefined>[] = [
   { path: notificationsPath, show: showNotifications },
   { path: `${notificationsPath}/read`, run: readAll },
@@ -34,7 +37,7 @@ async function showNotifications(visit: OwnVisit) {
   const data = {
     navigation: ownNavigation(visit, notificationsPath),
     notifications: shown.map(one => presentNotification(visit, one)),
-    // The session counts only the newest notifications, and those of other pages may be unread, too.
+    // The session counts only the newest notifications. Older ones on the other pages of the list may also be unread.
     hasUnread: visit.user.unread_count > 0 || shown.some(({ read_at }) => read_at === null),
     newestId: shown[0]?.id ?? 0,
     ...visit.pageLinks(notificationsPath, 'before', hasMore && shown.at(-1)?.id),
@@ -83,7 +86,7 @@ async function unfollow(visit: OwnVisit) {
   return visit.path(followingPath, { ...placeOf(visit), notice: 'unfollowed' });
 }
 
-/** The parameter of the list's current page. */
+/** Returns the parameter for the current page of the list. */
 function placeOf(visit: OwnVisit): Record<string, string> {
   const before = visit.number('before');
   return before === undefined ? {} : { before: String(before) };
@@ -110,12 +113,15 @@ function hrefOf(visit: OwnVisit, notification: NotificationView): string | undef
     const own = visit.user.accounts.find(one => one.slug === account);
     return isAdmin(own) ? pathIn(visit.request, own, '/admin/webhooks') : undefined;
   }
-  // Nobody sees a rejected idea.
+  // Nobody can see a rejected idea, so it gets no link.
   if (id === null || board === null || kind === 'idea.rejected') return undefined;
   return ideaLink(visit, { id, account, board: publicBoard ?? board, isPublic: publicBoard !== null });
 }
 
-/** The idea's address for the user: in moderation, at IDEA_URL, or on its public board. Undefined if the user has none. */
+/**
+ * Returns the idea's address for the user: in moderation, at IDEA_URL, or on its public board. Undefined if the user
+ * can open no page of the idea.
+ */
 function ideaLink(
   { user, request, server: { config } }: OwnVisit,
   { id, account: slug, board, isPublic }: { id: number; account: string; board: string; isPublic: boolean },
@@ -130,7 +136,7 @@ function ideaLink(
 
 function describe(notification: NotificationView): { sentence: string; quote?: string | null } {
   const { kind, title, detail } = notification;
-  // During an upgrade, a newer server may have stored a kind that this server does not know.
+  // During an upgrade, a newer server may have stored a kind of notification that this server does not know.
   if (!notificationKinds.includes(kind)) {
     return {
       sentence: title === null ? 'Something happened.' : `Something happened to “${shortLine(title, maxTitleLength)}”.`,

@@ -7,7 +7,10 @@ import { showErasure, shownAddress } from '../shell/show.ts';
 import type { Visit } from '../shell/visit.ts';
 import { passwordLengths } from '../sign-in/own-password.ts';
 
-/** These pages need no account, so that blocked users and users without an account can open them. */
+/**
+ * The visit of a profile page. These pages need no account: blocked users and users without an account can also open
+ * them.
+ */
 export type OwnVisit = Visit<AccountOfUser | undefined>;
 
 const ownPages = [
@@ -30,7 +33,7 @@ const notices = {
   password_changed: 'Your password is changed. You are signed out in every other browser.',
 };
 
-/** Shows the profile. A refused form keeps its values. */
+/** Shows the profile. A refused form keeps the values that the user entered. */
 export async function showProfile(
   visit: OwnVisit,
   problem?: Problem,
@@ -50,7 +53,7 @@ export async function showProfile(
     notificationEmail: user.notification_email === null ? undefined : shownAddress(user.notification_email),
     givenNotificationEmail:
       refusedForm === 'notifications' ? visit.field('notification_email').trim() : (user.notification_email ?? ''),
-    // A new address needs a mailed link.
+    // A new address can be confirmed only through a mailed link.
     isMailed: config.SMTP_URL !== undefined,
     ...passwordLengths,
     erasedFrom: showErasure(user.deletion_requested_at, config.USER_DELETION_GRACE_HOURS),
@@ -59,7 +62,7 @@ export async function showProfile(
   return visit.page('profile/profile', 'Your profile', data, { notices, problem });
 }
 
-/** The path of the profile with a notice. */
+/** Returns the path of the profile with a notice. */
 export function profilePath(visit: OwnVisit, notice: keyof typeof notices): string {
   return visit.path('/admin/profile', { notice });
 }

@@ -14,7 +14,10 @@ import { addressRoutes } from './address-routes.ts';
 import { notificationRoutes } from './notification-routes.ts';
 import { type OwnVisit, profilePath, showProfile } from './profile-page.ts';
 
-/** The signed-in user's own pages: profile, addresses, password, deletion, notifications and followed ideas. */
+/**
+ * Serves the signed-in user's own pages: profile, e-mail addresses, password, deletion, notifications and followed
+ * ideas.
+ */
 export function serveProfile(app: FastifyInstance, server: ServerDependencies) {
   const { clock, config, passwords } = server;
   const askForPassword = askForOwnPassword(server);
@@ -28,7 +31,7 @@ export function serveProfile(app: FastifyInstance, server: ServerDependencies) {
   ];
   serveRoutes(app, server, accountAround, routes, [requireSession]);
 
-  /** Starts a new session for this browser. All other sessions end. */
+  /** Starts a new session in this browser and ends all other sessions. */
   async function setPassword(visit: OwnVisit) {
     const password = await readNewPassword(visit.request.body, visit.user.email);
     const user = await askForPassword(visit);
@@ -40,7 +43,7 @@ export function serveProfile(app: FastifyInstance, server: ServerDependencies) {
   }
 
   async function askForDeletion(visit: OwnVisit, problem?: Problem) {
-    // The profile shows a requested deletion.
+    // No notice is needed: the profile already shows a requested deletion.
     if (!problem && visit.user.deletion_requested_at !== null) return visit.path('/admin/profile');
     const data = {
       email: shownAddress(visit.user.email),

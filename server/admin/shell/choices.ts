@@ -4,7 +4,7 @@ import type { NamedBoard } from '../../domain/boards/list-boards.ts';
 import { fieldOf } from './form.ts';
 import { shownName } from './show.ts';
 
-/** The options of a select. */
+/** Returns the options of a select field. */
 export function optionsOf(labels: Iterable<readonly [value: string, label: string]>, chosen = '') {
   return Array.from(labels, ([value, label]) => ({ value, label, isChosen: value === chosen }));
 }
@@ -16,7 +16,7 @@ export function boardOptions(boards: readonly NamedBoard[], chosen: string) {
   );
 }
 
-/** The chosen board. The board may have been deleted or renamed since the form was shown. */
+/** Returns the board that the form selected. The board may have been deleted or renamed since the form was loaded. */
 export function chosenBoard(boards: readonly NamedBoard[], slug: string): NamedBoard {
   const board = boards.find(one => one.slug === slug);
   if (board) return board;
@@ -32,7 +32,7 @@ const eventLabels: Record<EventType, string> = {
   'comment.created': 'A comment is added',
 };
 
-/** A checkbox for each event type. */
+/** Returns a checkbox for each event type. */
 export function eventChoices(types: readonly EventType[], chosen: readonly string[]) {
   return types.map(type => ({
     field: `event_${type}`,

@@ -8,35 +8,41 @@ import { Refusal } from './refusal.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** The form_token that forms of the session must send. */
+    /** Returns the form_token that every form of the session must send. */
     formTokenOf(tokenHash: Buffer): string;
   }
   interface FastifyContextConfig {
-    /** The form is for visitors and needs no form_token. They may have signed in in another tab since they opened it. */
+    /**
+     * Whether the form is for visitors and needs no form_token. They may have signed in in another tab after they
+     * opened the form.
+     */
     isForVisitors?: boolean;
   }
 }
 
-/** A form field or a parameter of the address. Empty if it is missing or was sent more than once. */
+/**
+ * Returns a form field or a parameter of the address. Returns an empty text if it is missing or was sent more than
+ * once.
+ */
 export function fieldOf(sent: unknown, name: string): string {
   const value = typeof sent === 'object' && sent !== null ? (sent as Record<string, unknown>)[name] : undefined;
   return typeof value === 'string' ? value : '';
 }
 
-/** The id in a field, or undefined. */
+/** Returns the id in a form field, or undefined. */
 export function idFieldOf(sent: unknown, name: string): number | undefined {
   const text = fieldOf(sent, name);
   return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined;
 }
 
-/** The reason why a form was refused. The page shows it above the form. */
+/** The reason for refusing a form. The page shows it above the form. */
 export interface Problem {
   status: number;
   message: string;
   cause?: unknown;
 }
 
-/** A problem of the form itself, such as a wrong password or too many attempts. */
+/** A problem with the form itself, such as a wrong password or too many attempts. */
 export class FormProblem extends Error implements Problem {
   override readonly name = 'FormProblem';
   readonly status: number;
@@ -47,16 +53,16 @@ export class FormProblem extends Error implements Problem {
   }
 }
 
-/** Returns the problem of a FormProblem. Throws every other error again. */
+/** Returns the problem of a FormProblem. Rethrows every other error. */
 export function ownProblemOf(error: unknown): Problem {
   if (error instanceof FormProblem) return error;
   throw error;
 }
 
-/** Returns the problem for an invalid input or a conflict. Throws every other error again. */
+/** Returns the problem for an invalid input or a conflict. Rethrows every other error. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof AdministrationError) {
-    // The message may quote a user's text, such as the name of a board.
+    // The message may quote a text from a user, such as the name of a board.
     const message = oneLine(error.message);
     if (error.reason === 'invalid') return { status: 422, message, cause: error };
     if (error.reason === 'conflict') return { status: 409, message, cause: error };
@@ -66,14 +72,14 @@ export function problemOf(error: unknown): Problem {
 
 const formIdSeconds = 86_400;
 
-/** The hidden field form_id of a form that must run only once. */
+/** Returns a value for the hidden field form_id. A form with this field can run only once. */
 export function newFormId(): string {
   return randomBytes(16).toString('base64url');
 }
 
 /**
- * Refuses a form that has run before, such as after a double click or a reload. The form's own transaction counts it. So a
- * second request waits for the first, and a refused form may be sent again.
+ * Refuses a form that has already run, such as after a double click or a reload. The transaction of the form records
+ * its id. A second request therefore waits for the first, and a refused form can be sent again.
  */
 export async function requireFirst(admin: Administration, body: unknown): Promise<void> {
   const id = fieldOf(body, 'form_id');
@@ -83,7 +89,7 @@ export async function requireFirst(admin: Administration, body: unknown): Promis
     key: `form:${id}`,
     limit: 1,
     windowSeconds: formIdSeconds,
-    // A constant start, so that no window ends between two requests.
+    // The counting window has a constant start, so that no window ends between two requests.
     windowStartedAt: new Date(0),
     expiresAt: new Date(admin.now.getTime() + formIdSeconds * 1000),
   };
@@ -96,8 +102,8 @@ export async function requireFirst(admin: Administration, body: unknown): Promis
 }
 
 /**
- * Prevents cross-site request forgery, also of sign-in. The browser's headers must show that a form comes from a page of
- * this server. A form of a signed-in user must also have the form_token of the session.
+ * Prevents cross-site request forgery, even for sign-in. The browser's headers must show that the form comes from a
+ * page of this server. A form of a signed-in user must also contain the session's form_token.
  */
 export function guardForms(app: FastifyInstance, { audit, config, appKey }: ServerDependencies) {
   const key = Buffer.from(hkdfSync('sha256', appKey, '', 'idea-board form 1', 32));
@@ -107,7 +113,7 @@ export function guardForms(app: FastifyInstance, { audit, config, appKey }: Serv
 
   app.decorate('formTokenOf', (tokenHash: Buffer) => macOf(tokenHash).toString('base64url'));
 
-  // Runs before the session is looked up and the body is read.
+  // This check runs before the server looks up the session and reads the body.
   app.addHook('onRequest', async request => {
     if (request.method === 'POST' && !isFromHere(request)) refuse(request, 'origin');
   });
@@ -134,15 +140,15 @@ export function guardForms(app: FastifyInstance, { audit, config, appKey }: Serv
   }
 }
 
-/** Does not trust Host: after DNS rebinding, another site's page has the same host as its forms. */
+/** Does not trust the Host header: after DNS rebinding, another site's page has the same host as its forms. */
 function isFromOrigin(expected: string) {
   return ({ headers: { origin, 'sec-fetch-site': site } }: FastifyRequest): boolean =>
     origin === expected && (site === undefined || site === 'same-origin');
 }
 
 /**
- * Compares the page's origin with the request's host if BASE_URL is not set. Browsers send Origin with every POST, and
- * Sec-Fetch-Site only over HTTPS and to localhost.
+ * If BASE_URL is not set, compares the page's origin with the request's host. Browsers send Origin with every POST, but
+ * send Sec-Fetch-Site only over HTTPS and to localhost.
  */
 function isFromSameHostOr(expected: string) {
   return ({ headers: { origin, host, 'sec-fetch-site': site } }: FastifyRequest): boolean => {

@@ -23,7 +23,7 @@ const ofAdmins: Link[] = [
   { label: 'Account', href: '/admin/account' },
 ];
 
-/** The frame of a signed-in user's page, with the navigation of their role. */
+/** Returns the frame of a signed-in user's page, with the navigation for the user's role. */
 export function frameOf(request: FastifyRequest, account: AccountOfUser | undefined, title: string): Frame {
   const { user, tokenHash } = sessionOf(request);
   const path = request.url.split('?', 1)[0] ?? '';
@@ -56,7 +56,7 @@ function describeUnread(count: number): string | undefined {
 
 const busyRetrySeconds = 60;
 
-/** Answers refusals with pages. Error pages of signed-in users have the frame of the other pages. */
+/** Answers refused requests with error pages. Signed-in users see them in the same frame as other pages. */
 export function answerRefusals(app: FastifyInstance) {
   app.addHook('onRequest', async request => {
     if (request.browserSession) request.frameOfError = title => frameOf(request, accountAround(request), title);

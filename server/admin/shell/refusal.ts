@@ -5,7 +5,7 @@ import type { Link } from '../../pages/shell/page.ts';
 
 const home: Link = { label: 'Go to the admin area', href: '/admin' };
 
-/** An error with a page of its own. */
+/** An error that has its own page. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly status: number;
@@ -29,7 +29,7 @@ const titles = {
 
 export const busyRefusal = new Refusal(503, 'Too busy', 'Many people are signing in right now. Try again in a minute.');
 
-/** The refusal for an error of an operation, or undefined for an error that has the same page everywhere. */
+/** Returns the refusal for an operation's error. Returns undefined for an error that has the same page everywhere. */
 export function refusalOf(error: Error): Refusal | undefined {
   if (error instanceof Refusal) return error;
   if (error instanceof PasswordsBusyError) return busyRefusal;

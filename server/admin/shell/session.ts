@@ -9,7 +9,7 @@ import { fieldOf } from './form.ts';
 import { Refusal } from './refusal.ts';
 import { shownName } from './show.ts';
 
-/** The session of the cookie, with its user. */
+/** The session that the browser's cookie identifies, with its user. */
 export interface BrowserSession {
   user: SignedInUser;
   tokenHash: Buffer;
@@ -17,7 +17,7 @@ export interface BrowserSession {
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** The paths with a page. Other paths only take forms. */
+    /** The paths that show a page on GET. All other paths only accept forms. */
     pageRoutes: Set<string>;
   }
   interface FastifyRequest {
@@ -25,7 +25,7 @@ declare module 'fastify' {
   }
 }
 
-/** Reads the session of every request. */
+/** Looks up the session of every request. */
 export function readBrowserSessions(app: FastifyInstance, { database, clock, config }: ServerDependencies) {
   app.decorate('pageRoutes', new Set<string>());
   app.addHook('onRoute', ({ method, url }) => {
@@ -41,16 +41,16 @@ export function readBrowserSessions(app: FastifyInstance, { database, clock, con
   });
 }
 
-/** An onRequest hook: redirects visitors to sign in, and from there back to the page. */
+/** An onRequest hook that redirects visitors to the sign-in page. After signing in, they return to the page. */
 export async function requireSession(request: FastifyRequest, reply: FastifyReply) {
   if (request.browserSession) return;
-  // The path of a form may have no page. The content of the form is lost, and the notice says so.
+  // The path of a form may have no page. The entered values are lost, and the sign-in page says so.
   const next = request.server.pageRoutes.has(request.routeOptions.url ?? '') ? request.url : '/admin';
   const notice = request.method === 'GET' ? {} : { notice: 'expired' };
   return reply.redirect(`/admin/sign-in?${new URLSearchParams({ next, ...notice })}`, 303);
 }
 
-/** The session. The route must be behind requireSession. */
+/** Returns the session of a request. The route must use requireSession. */
 export function sessionOf({ browserSession }: FastifyRequest): BrowserSession {
   if (!browserSession) throw new Error('The route is not behind a session');
   return browserSession;
@@ -68,13 +68,13 @@ export function administer<T>(
 
 type CookieConfig = Pick<Config, 'BASE_URL'>;
 
-/** The hash of the cookie's token, whether or not a session has it. */
+/** Returns the hash of the token in the cookie. The session may no longer exist. */
 function sessionHashOf({ cookies }: FastifyRequest, config: CookieConfig): Buffer | undefined {
   const text = cookies[cookieName(config, 'session')];
   return text === undefined ? undefined : hashOfSecret(text);
 }
 
-/** The end of a session that starts with this request, and the session that it replaces. */
+/** Returns the expiry time of a session that starts now, and the earlier session of this browser, which it replaces. */
 export function sessionTerms(
   request: FastifyRequest,
   config: CookieConfig & Pick<Config, 'SESSION_MAX_HOURS'>,
@@ -92,12 +92,18 @@ export function clearSessionCookie(reply: FastifyReply, config: CookieConfig) {
   reply.clearCookie(cookieName(config, 'session'), cookieOptions(config));
 }
 
-/** Over HTTPS, the prefix prevents other hosts of the domain and pages without HTTPS from setting the cookie. */
+/**
+ * Returns a cookie name. Over HTTPS its prefix prevents other hosts of the domain and pages without HTTPS from setting
+ * the cookie.
+ */
 export function cookieName(config: CookieConfig, name: 'session' | 'browser'): string {
   return isSecure(config) ? `__Host-idea_board_${name}` : `idea_board_${name}`;
 }
 
-/** Lax, not strict, so that a link in a mail or chat opens the session. Forms of other sites are sent without it. */
+/**
+ * SameSite is lax instead of strict, so that links in mails and chats open the session. Browsers send forms of other
+ * sites without the cookie.
+ */
 export function cookieOptions(config: CookieConfig) {
   return { path: '/', httpOnly: true, sameSite: 'lax', secure: isSecure(config) } as const;
 }
@@ -107,11 +113,11 @@ function isSecure({ BASE_URL }: CookieConfig): boolean {
 }
 
 /*
- * The account of a page. For a user with several accounts, the address has account=<slug>. So two tabs can show two
- * accounts, and a form changes the account that its page showed.
+ * The account that a page shows. If a user has several accounts, the page's address has account=<slug>. Two tabs can
+ * then show two accounts, and a form changes the account that its page showed.
  */
 
-/** An onRequest hook: adds the account to an address without one, for a user with several accounts. */
+/** An onRequest hook for users with several accounts. It adds the account to an address that lacks it. */
 export async function nameAccount(request: FastifyRequest, reply: FastifyReply) {
   const { accounts } = sessionOf(request).user;
   const [first, second] = accounts;
@@ -123,42 +129,45 @@ export async function nameAccount(request: FastifyRequest, reply: FastifyReply) 
   return reply.redirect(`${path}?${parameters}`, 303);
 }
 
-/** The account in the address, else the only account. Undefined for a user without accounts. */
+/**
+ * Returns the account in the page's address, or the user's only account. Returns undefined for a user without accounts.
+ */
 export function findAccount(request: FastifyRequest): AccountOfUser | undefined {
   const { accounts } = sessionOf(request).user;
   const slug = fieldOf(request.query, 'account');
   if (slug === '') return accounts[0];
   const account = accounts.find(one => one.slug === slug);
-  // The same answer as for an unknown account: do not reveal whether it exists.
+  // An account of other people gets the same answer as an unknown account, which does not reveal whether the account
+  // exists.
   if (!account) throw new DomainError('not_found');
   return account;
 }
 
-/** The account in the header of a page that belongs to no account. Ignores accounts of others. */
+/** Returns the account for the header of a page that belongs to no account. Ignores accounts of other people. */
 export function accountAround(request: FastifyRequest): AccountOfUser | undefined {
   const { accounts } = sessionOf(request).user;
   const slug = fieldOf(request.query, 'account');
   return accounts.find(account => account.slug === slug) ?? accounts[0];
 }
 
-/** The account, for a page for every member. */
+/** Returns the account for a page that every member may open. */
 export function requireAccount(request: FastifyRequest): AccountOfUser {
   const account = findAccount(request);
   if (account) return account;
   throw new Refusal(403, 'Only for members', 'You are not a member of any account.');
 }
 
-/** The account, for a page for moderators, admins and owners. */
+/** Returns the account for a page that only moderators, admins and owners may open. */
 export function requireModeratedAccount(request: FastifyRequest): AccountOfUser {
   return requireRole(request, isModerator, 'moderators, admins and owners', 'An owner or admin can change your role.');
 }
 
-/** The account, for a page for admins and owners. */
+/** Returns the account for a page that only admins and owners may open. */
 export function requireAdminAccount(request: FastifyRequest): AccountOfUser {
   return requireRole(request, isAdmin, 'owners and admins', 'They can do this for you or change your role.');
 }
 
-/** The account, for a page for owners. */
+/** Returns the account for a page that only owners may open. */
 export function requireOwnedAccount(request: FastifyRequest): AccountOfUser {
   return requireRole(request, isOwner, 'owners', 'They can do this for you or change your role.');
 }
@@ -187,7 +196,7 @@ export function isOwner(account: AccountOfUser | undefined): boolean {
   return account?.role === 'owner';
 }
 
-/** Whether the account's plan has the Agent API (Authentication, 8). */
+/** Whether the account's plan includes the Agent API (Authentication, 8). */
 export function hasAgentApi(
   { plan }: Pick<AccountOfUser, 'plan'>,
   { PLANS_WITHOUT_AGENT_API: without }: Config,
@@ -195,7 +204,7 @@ export function hasAgentApi(
   return plan === 'community' || !without.includes(plan);
 }
 
-/** The address of a page of the account. */
+/** Returns the address of a page in the account. */
 export function pathIn(
   request: FastifyRequest,
   account: AccountOfUser | undefined,

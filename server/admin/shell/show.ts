@@ -1,30 +1,30 @@
 import { countLimit } from '../../domain/bounded-count.ts';
 import { shortLine } from '../../text/plain-text.ts';
 
-/** A name as a page shows it: on one line, without characters that could make it look like another name. */
+/** Formats a name for a page: on one line, without characters that could make it look like another name. */
 export function shownName(name: string): string {
   return shortLine(name, 100, '(no name)');
 }
 
-/** A host with its port, in full, because the end of a host shows who owns it. */
+/** Formats a host with its port. It is not shortened, because the end of a host shows who owns it. */
 export function shownHost(host: string): string {
   return shortLine(host, 260, '(no host)');
 }
 
-/** An e-mail address, which may contain nearly every character. */
+/** Formats an e-mail address, which may contain nearly every character. */
 export function shownAddress(email: string): string {
   return shortLine(email, 254, '(no address)');
 }
 
 const numbers = new Intl.NumberFormat('en-GB');
 
-/** A count that stops at countLimit, with its noun: `1 idea`, `more than 1,000 ideas`. */
+/** Formats a count with its noun: `1 idea`. Counts above countLimit are not exact: `more than 1,000 ideas`. */
 export function showCount(count: number, one: string, several = `${one}s`): string {
   if (count > countLimit) return `more than ${numbers.format(countLimit)} ${several}`;
   return `${numbers.format(count)} ${count === 1 ? one : several}`;
 }
 
-/** A time for people and for programs. */
+/** A time as text for people and in ISO format for programs. */
 interface ShownTime {
   text: string;
   iso: string;
@@ -32,17 +32,17 @@ interface ShownTime {
 
 const times = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });
 
-/** Labels the time as UTC. Without a script the server does not know the reader's time zone. */
+/** Formats a time in UTC, with that label. Pages run no script, so the server does not know the reader's time zone. */
 export function showTime(time: Date): ShownTime {
   return { text: `${times.format(time)} UTC`, iso: time.toISOString() };
 }
 
-/** A time from a column that may be null. */
+/** Formats a time from a database column that may be null. */
 export function showStored(time: string | null): ShownTime | undefined {
   return time === null ? undefined : showTime(new Date(time));
 }
 
-/** The earliest time of an erasure, or undefined if nobody requested it. */
+/** Formats the earliest time of an erasure. Returns undefined if nobody requested the erasure. */
 export function showErasure(requestedAt: string | null, graceHours: number): ShownTime | undefined {
   return requestedAt === null ? undefined : showTime(new Date(Date.parse(requestedAt) + graceHours * 3_600_000));
 }

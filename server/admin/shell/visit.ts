@@ -24,38 +24,44 @@ import { shownName } from './show.ts';
  * the visit: the request with its account, and the methods that answer it.
  */
 
-/** An answer is a page, or the path to redirect to. */
+/** The answer to a request: a page, or the path to redirect to. */
 export type Answer = string | { page: Html; status: number };
 
-/** The account is undefined on pages that belong to no account, if the user has no account. */
+/** A page with its forms. If a page belongs to no account and the user has none, the visit's account is undefined. */
 export interface Route<Account extends AccountOfUser | undefined = AccountOfUser> {
   path: string;
   show?: (visit: Visit<Account>, problem?: Problem) => Answer | Promise<Answer>;
-  /** Asks for a confirmation before `run`. */
+  /** Asks for confirmation before `run`. */
   ask?: (visit: Visit<Account>) => Question | Promise<Question>;
   run?: (visit: Visit<Account>) => Promise<Answer>;
-  /** Shows the refused form again, if `show` does not. Without both, the problem gets an error page. */
+  /** Shows a refused form again, for routes without `show`. Without both functions, the problem gets an error page. */
   again?: (visit: Visit<Account>, problem: Problem) => Answer | Promise<Answer>;
-  /** Returns the problem for an error of `run`. Throws errors that the form does not show. */
+  /** Returns the problem for an error of `run`. Rethrows errors that the form does not show. */
   problemOf?: (error: unknown) => Problem;
 }
 
-/** A question before an operation that cannot be undone or that affects others. Its form posts to the same address. */
+/**
+ * A confirmation question before an operation that cannot be undone or that affects others. The question's form posts
+ * to the same address.
+ */
 export interface Question {
-  /** The heading is the verb, the name and a question mark: `Revoke <name>?` */
+  /** The verb of the heading, such as `Revoke <name>?` */
   verb: string;
   name: string;
   /** The effects of the operation, in a sentence or two. */
   explanation: string;
   details?: Html;
-  /** An optional part of the operation: a checkbox that is ticked at first. */
+  /** A checkbox for an optional part of the operation. It is ticked at first. */
   choice?: { name: string; label: string } | undefined;
   button: string;
   isHarmless?: boolean;
   back: Link;
 }
 
-/** `onRequest` has the hooks that check the session. Routes without hooks are for visitors, signed in or not. */
+/**
+ * Adds routes to the server. The `onRequest` hooks check the session. Without hooks, the routes are open to all
+ * visitors, whether signed in or not.
+ */
 export function serveRoutes<Account extends AccountOfUser | undefined>(
   app: FastifyInstance,
   server: ServerDependencies,
@@ -90,7 +96,7 @@ export function serveRoutes<Account extends AccountOfUser | undefined>(
   }
 }
 
-/** A request with its account. */
+/** A request with its account, and methods to answer it. */
 export class Visit<Account extends AccountOfUser | undefined = AccountOfUser> {
   readonly server: ServerDependencies;
   readonly request: FastifyRequest;
@@ -104,7 +110,7 @@ export class Visit<Account extends AccountOfUser | undefined = AccountOfUser> {
     this.account = account;
   }
 
-  /** The signed-in user. Throws on a page for visitors who are not signed in. */
+  /** Returns the signed-in user. Throws if the visitor is not signed in. */
   get user() {
     return sessionOf(this.request).user;
   }
@@ -114,41 +120,41 @@ export class Visit<Account extends AccountOfUser | undefined = AccountOfUser> {
     return this.request.method === 'POST';
   }
 
-  /** A field of the form, or an empty text. */
+  /** Returns a field of the form, or an empty text. */
   field(name: string): string {
     return fieldOf(this.request.body, name);
   }
 
-  /** A parameter of the query, or an empty text. */
+  /** Returns a parameter of the query, or an empty text. */
   parameter(name: string): string {
     return fieldOf(this.request.query, name);
   }
 
-  /** The id in the path, such as /admin/tokens/:id. Throws not_found for anything else. */
+  /** Returns the id in the path, such as in /admin/tokens/:id. Throws not_found for an invalid id. */
   id(name = 'id'): number {
     const id = idFieldOf(this.request.params, name);
     if (id === undefined) throw new DomainError('not_found');
     return id;
   }
 
-  /** The short name in the path, such as a board's slug. Throws not_found for anything else. */
+  /** Returns the short name in the path, such as a board's slug. Throws not_found for an invalid name. */
   word(name: string): string {
     const text = fieldOf(this.request.params, name);
     if (!/^[a-z0-9_-]{1,63}$/.test(text)) throw new DomainError('not_found');
     return text;
   }
 
-  /** An id in the query, such as the last one of the previous page. */
+  /** Returns an id from the query, such as the last id of the previous page. */
   number(name: string): number | undefined {
     return idFieldOf(this.request.query, name);
   }
 
-  /** The place of the page in a list with cursors. Throws validation_failed for an invalid cursor. */
+  /** Returns the place of the current page in a list with cursors. Throws validation_failed for an invalid cursor. */
   place(sort: string, perPage: number, name = 'cursor'): Place {
     return placeOf({ cursor: this.parameter(name) || undefined }, sort, perPage);
   }
 
-  /** The path of a page in the same account. */
+  /** Returns the path of a page in the same account. */
   path(path: string, parameters?: Record<string, string>): string {
     return pathIn(this.request, this.account, path, parameters);
   }
@@ -158,7 +164,10 @@ export class Visit<Account extends AccountOfUser | undefined = AccountOfUser> {
     return administer(this.server, this.request, work);
   }
 
-  /** Fills a page. Its template also gets `path`, `accountName`, and the texts of `problem` and the query's notice. */
+  /**
+   * Renders a page. Its template also gets `path`, `accountName`, the text of `problem`, and the text of the notice
+   * that the query names.
+   */
   page(
     template: string,
     title: string,
@@ -182,8 +191,9 @@ export class Visit<Account extends AccountOfUser | undefined = AccountOfUser> {
   }
 
   /**
-   * The links between the pages of a list. `name` is the parameter that gives the place of a page. The first page has no
-   * such parameter, and the last page has no `next` place. `kept` are the other parameters of the list.
+   * Returns the links to the next and the first page of a list. `name` is the parameter with the place of a page, which
+   * the first page lacks. `next` is the place of the next page, which the last page lacks. `kept` has the list's other
+   * parameters.
    */
   pageLinks(
     path: string,
@@ -198,7 +208,10 @@ export class Visit<Account extends AccountOfUser | undefined = AccountOfUser> {
     };
   }
 
-  /** A page of a list whose pages have numbers. Fetches one row more than it shows, to find out if there is a next page. */
+  /**
+   * Returns one page of a list with numbered pages. Fetches one row more than it shows, to find out whether another
+   * page follows.
+   */
   async numberedPage<Row, Shown>(
     path: string,
     { perPage, present }: { perPage: number; present: (row: Row) => Shown },
@@ -213,7 +226,7 @@ export class Visit<Account extends AccountOfUser | undefined = AccountOfUser> {
   }
 }
 
-/** No list has as many pages, and PostgreSQL can count its rows. */
+/** The highest page number. Real lists are shorter, and PostgreSQL can still compute the offset of the rows. */
 const lastPage = 1_000_000;
 
 export interface Words {

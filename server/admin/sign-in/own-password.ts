@@ -7,10 +7,10 @@ import { FormProblem, fieldOf } from '../shell/form.ts';
 import type { Visit } from '../shell/visit.ts';
 import { buildThrottle } from './throttle.ts';
 
-/** The attributes of a field for a new password. */
+/** The length attributes of a field for a new password. */
 export const passwordLengths = { minLength: minPasswordLength, maxLength: maxPasswordLength };
 
-/** Reads a new password, which the form has twice. Throws an AdministrationError if the password is refused. */
+/** Reads a new password, which the user enters twice. Throws an AdministrationError if the password is refused. */
 export async function readNewPassword(body: unknown, email: string): Promise<string> {
   const password = fieldOf(body, 'password');
   if (password !== fieldOf(body, 'password_again')) {
@@ -21,8 +21,9 @@ export async function readNewPassword(body: unknown, email: string): Promise<str
 }
 
 /**
- * Checks the signed-in user's password, in the field current_password, before an action that could do harm in an unattended
- * browser. Throws a FormProblem. The limits of signing in apply, so that nobody guesses passwords here.
+ * Asks for the signed-in user's password in the field current_password. It protects actions that could do harm in an
+ * unattended browser. Throws a FormProblem for a wrong password. The rate limits of sign-in apply, so that nobody can
+ * guess passwords here.
  */
 export function askForOwnPassword(server: ServerDependencies) {
   const throttle = buildThrottle(server);

@@ -10,7 +10,7 @@ import { serveRoutes, type Visit } from '../shell/visit.ts';
 import { passwordLengths, readNewPassword } from './own-password.ts';
 import { buildThrottle } from './throttle.ts';
 
-/** Sets a first or forgotten password with a mailed link. */
+/** Serves the pages that set a first password or replace a forgotten one, through a mailed link. */
 export function servePasswords(app: FastifyInstance, server: ServerDependencies) {
   const { database, clock, config, audit, passwords } = server;
   const throttle = buildThrottle(server);
@@ -41,7 +41,7 @@ export function servePasswords(app: FastifyInstance, server: ServerDependencies)
         return redeemPasswordLink(admin, hash, credential);
       })
       .catch(error => {
-        // Another request used the link first.
+        // Another request has used the link first.
         throw error instanceof AdministrationError ? expiredLink() : error;
       });
     clearSessionCookie(visit.reply, config);

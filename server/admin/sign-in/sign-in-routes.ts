@@ -23,7 +23,7 @@ const notices = {
   signed_out_everywhere: 'You are signed out in every browser.',
 };
 
-/** Signing in and out, and passwords. */
+/** Serves the pages to sign in, to sign out and to set a password. */
 export function serveSignIn(app: FastifyInstance, server: ServerDependencies) {
   const { database, clock, config, audit } = server;
   const throttle = buildThrottle(server);
@@ -49,7 +49,7 @@ export function serveSignIn(app: FastifyInstance, server: ServerDependencies) {
       await charged.fail();
       const user = outcome.userId === undefined ? {} : { user_id: outcome.userId };
       audit.record('sign_in.failed', { ...client, reason: outcome.refused, ...user });
-      // One answer for every failure, so that nobody finds out which addresses have a user.
+      // Every failed sign-in gets the same answer. Otherwise attackers could find out which addresses have a user.
       throw new FormProblem(422, 'The e-mail address or the password is wrong');
     }
     await charged.succeed();
@@ -64,7 +64,7 @@ export function serveSignIn(app: FastifyInstance, server: ServerDependencies) {
     const isEnded = await endSession(database, tokenHash);
     if (isEnded) audit.record('sign_out', { ...clientOf(visit.request), user_id: user.id });
     clearSessionCookie(visit.reply, config);
-    // An invitation for another address continues after the sign-out.
+    // After the sign-out, the visitor can accept an invitation to another address.
     const next = visit.field('next');
     return next === '' ? '/admin/sign-in?notice=signed_out' : safeNextPath(next);
   }
@@ -89,9 +89,12 @@ function clientOf({ id, ip }: FastifyRequest) {
 
 const home = '/admin';
 
-/** The page to open after signing in. Only pages of the admin area: a link must not lead to another host. */
+/**
+ * Returns the path of the page that opens after sign-in. It is always in the admin area, so that a link cannot lead to
+ * another host.
+ */
 function safeNextPath(text: string): string {
-  // No address has this base, so another origin means that the text leads elsewhere.
+  // No real address has this origin. If the text resolves to another origin, it leads to another host.
   const base = 'http://admin.invalid';
   const url = URL.parse(text, base);
   if (!url || url.origin !== base || url.username !== '' || url.password !== '') return home;

@@ -19,14 +19,14 @@ const quarterHour = 15 * 60;
 const hour = 60 * 60;
 const day = 24 * hour;
 
-/** A bucket with its identity, limit and window. */
+/** A rate limit bucket: its name, the limited client or address, the limit and the length of its window. */
 type Limit = [bucket: string, identity: string, limit: number, windowSeconds: number];
 
 /**
- * Limits password attempts and requests for mails, by network or user and by address. A known browser has its own attempts,
- * so that other people cannot use them up. Each function charges an attempt before it looks anything up, so that concurrent
- * attempts cannot exceed a limit. It throws a FormProblem if a limit is reached. `giveBack` refunds a harmless attempt.
- * The table stores addresses only as hashes under the application key.
+ * Limits password attempts and requests for mails, by network or user and by e-mail address. A known browser has its
+ * own limit, so that other people cannot use up its attempts. Each function counts an attempt before it looks anything
+ * up, so that concurrent attempts cannot exceed a limit. If a limit is exceeded, it throws a FormProblem. `giveBack`
+ * uncounts a harmless attempt. The database stores e-mail addresses only as hashes with a key from APP_KEY.
  */
 export function buildThrottle({ database, clock, config, appKey, audit }: ServerDependencies) {
   const knownBrowsers = buildKnownBrowsers({ config, appKey });
@@ -56,8 +56,8 @@ export function buildThrottle({ database, clock, config, appKey, audit }: Server
 
   return {
     /**
-     * Charges an attempt as a failure and as a success. The outcome refunds one of them. Successes are limited by address
-     * only, also in known browsers, because only the owner of the password has any.
+     * Counts an attempt both as a failure and as a success. The outcome removes one of the two counts. Successes are
+     * limited only by e-mail address, even in known browsers, because they require the right password.
      */
     async chargeSignIn(request: FastifyRequest, reply: FastifyReply, email: string) {
       const browser = knownBrowsers.find(request, email);
@@ -77,13 +77,16 @@ export function buildThrottle({ database, clock, config, appKey, audit }: Server
         ['password-link:ip', networkOf(request.ip), config.RATE_LIMIT_SIGN_IN_IP, quarterHour],
         ['password-link:address', identityOf(email), config.RATE_LIMIT_PASSWORD_LINK, hour],
       ]),
-    /** Charges a link that confirms an address, so that nobody can send many mails to other people. */
+    /** Counts a mail with a link that confirms an address, so that nobody can send many mails to other people. */
     chargeAddressLink: (request: FastifyRequest, reply: FastifyReply, userId: number, email: string) =>
       chargeAll(request, reply, 'requests', [
         ['address-link:user', String(userId), config.RATE_LIMIT_PASSWORD_LINK, hour],
         ['address-link:address', identityOf(email), config.RATE_LIMIT_PASSWORD_LINK, hour],
       ]),
-    /** The limit by address is separate for each account, so that no account learns about the invitations of others. */
+    /**
+     * Counts an invitation. Each account has its own limit for an address, so that it learns nothing about the
+     * invitations of other accounts.
+     */
     chargeInvitation: (
       request: FastifyRequest,
       reply: FastifyReply,
@@ -99,7 +102,7 @@ export function buildThrottle({ database, clock, config, appKey, audit }: Server
   };
 }
 
-/** `in 12 minutes` */
+/** Describes a wait, such as `in 12 minutes`. */
 function describeWait(seconds: number): string {
   const minutes = Math.ceil(seconds / 60);
   if (minutes > 90) return `in ${Math.ceil(minutes / 60)} hours`;
@@ -109,9 +112,9 @@ function describeWait(seconds: number): string {
 const keptSeconds = 90 * day;
 
 /**
- * An attacker who fails on purpose uses up the attempts of an address, which would lock its owner out. So the owner's browser
- * gets a cookie after a sign-in, and has its own attempts with the address. OWASP calls it a device cookie. The cookie is no
- * session, and a thief of the cookie has no more attempts than any browser.
+ * An attacker can fail on purpose until the limit for an address is reached, which would lock out the user with that
+ * address. After a sign-in, the user's browser therefore gets a cookie and its own limit for that address. OWASP calls
+ * it a device cookie. The cookie is no session: a thief of the cookie gets only as many attempts as any browser.
  */
 export function buildKnownBrowsers({ config, appKey }: Pick<ServerDependencies, 'config' | 'appKey'>) {
   const key = Buffer.from(hkdfSync('sha256', appKey, '', 'idea-board known browser 1', 32));
@@ -121,7 +124,10 @@ export function buildKnownBrowsers({ config, appKey }: Pick<ServerDependencies, 
       .update(`${id} ${canonicalAddress(email)}`)
       .digest();
 
-  /** The id that counts a browser's attempts. Undefined if nobody signed in with the address in this browser. */
+  /**
+   * Returns the id that counts this browser's attempts. Returns undefined if nobody has signed in with the address in
+   * this browser.
+   */
   function find({ cookies }: FastifyRequest, email: string): string | undefined {
     const [, id = '', mac = ''] = /^([\w-]{22})\.([\w-]{43})$/.exec(cookies[cookie] ?? '') ?? [];
     const given = Buffer.from(mac, 'base64url');
@@ -131,7 +137,7 @@ export function buildKnownBrowsers({ config, appKey }: Pick<ServerDependencies, 
 
   return {
     find,
-    /** Call it after the password was right. A known browser keeps its id, so that it gets no new attempts. */
+    /** Call this after the password was correct. A known browser keeps its id, so that it gets no new attempts. */
     remember(request: FastifyRequest, reply: FastifyReply, email: string) {
       const id = find(request, email) ?? randomBytes(16).toString('base64url');
       const value = `${id}.${macOf(id, email).toString('base64url')}`;

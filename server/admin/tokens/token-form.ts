@@ -12,7 +12,10 @@ const levels: Record<Grant | '', string> = {
   moderate: 'Moderate',
 };
 
-/** `expiresOn` is a day such as 2026-03-14, or empty. `levelOf` returns the level of a board, or an empty text. */
+/**
+ * The values of the token form. `expiresOn` is a day such as 2026-03-14, or empty. `levelOf` returns the access level
+ * for a board, or an empty text.
+ */
 type GivenToken = ReturnType<typeof readTokenForm>;
 
 export const emptyTokenForm = readTokenForm({});
@@ -25,7 +28,7 @@ export function readTokenForm(body: unknown) {
   };
 }
 
-/** The form with its values. */
+/** Returns the fields of the token form with their values. */
 export function formOf({ name, expiresOn, levelOf }: GivenToken, boards: NamedBoard[]) {
   return {
     name,
@@ -38,7 +41,7 @@ export function formOf({ name, expiresOn, levelOf }: GivenToken, boards: NamedBo
   };
 }
 
-/** The chosen boards of the account, with their levels. */
+/** Returns the boards that the form selected, with their access levels. */
 export function grantsOf({ levelOf }: GivenToken, boards: NamedBoard[]): { boardId: number; grant: Grant }[] {
   return boards.flatMap(({ id, name }) => {
     const level = levelOf(id);
@@ -51,7 +54,7 @@ export function grantsOf({ levelOf }: GivenToken, boards: NamedBoard[]): { board
 
 const dayMs = 86_400_000;
 
-/** The end of the entered day, in UTC. */
+/** Returns the end of the entered day in UTC. */
 export function expiryOf({ expiresOn }: GivenToken): Date | null {
   if (expiresOn === '') return null;
   const day = /^\d{4}-\d{2}-\d{2}$/.test(expiresOn) ? Date.parse(`${expiresOn}T00:00:00Z`) : Number.NaN;

@@ -11,10 +11,10 @@ import { emptyTokenForm, expiryOf, formOf, grantsOf, readTokenForm } from './tok
 
 const renderFacts = loadTemplate<object>('admin/tokens/token-facts');
 
-/** As many as load quickly on a phone. */
+/** The number of tokens that load quickly on a phone. */
 const tokensPerPage = 25;
 
-/** The tokens of an account (Token; Authentication, 11). */
+/** The pages for the API tokens of an account (Token; Authentication, 11). */
 export const tokenRoutes: Route[] = [
   { path: '/admin/tokens', show: showList, run: create },
   {
@@ -45,7 +45,9 @@ async function showList(visit: Visit, problem?: Problem) {
   return visit.page('tokens/tokens', 'Tokens', data, { notices: { revoked: 'The token is revoked.' }, problem });
 }
 
-/** Answers the POST with the plaintext. A redirect would need a stored plaintext, and nothing stores it. */
+/**
+ * The answer to the POST shows the new token. A redirect could not show it, because the token is stored only as a hash.
+ */
 async function create(visit: Visit) {
   const { config } = visit.server;
   const accountId = visit.account.id;
@@ -99,7 +101,7 @@ function presentToken(visit: Visit, token: TokenListing) {
     name: shownName(token.name),
     kind: token.kind === 'oauth' ? 'OAuth' : 'API',
     boards: token.boards,
-    // The deleted user has no address.
+    // The deleted user has no e-mail address.
     issuer: token.issuer ?? 'Deleted user',
     state: states[token.state],
     created: showTime(new Date(token.created_at)),

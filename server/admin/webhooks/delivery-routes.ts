@@ -8,18 +8,20 @@ import type { Route, Visit } from '../shell/visit.ts';
 import { deliveryStates, presentAttempts, presentDelivery, presentSummary } from './present-delivery.ts';
 import { presentWebhook } from './present-webhook.ts';
 
-/** As many as load quickly on a phone. Each attempt is shown with its response. */
+/** The number of deliveries that load quickly on a phone. Each attempt is shown with its response. */
 const deliveriesPerPage = 25;
 const attemptsPerPage = 10;
 
-/** The most deliveries that one form sends again. More would block the database and the person for too long. */
+/**
+ * The maximum number of deliveries that one form redelivers. More would block the database and the person for too long.
+ */
 const mostRedelivered = 10_000;
 
 const dayMs = 86_400_000;
 
 const log = '/admin/webhooks/:id/deliveries';
 
-/** The delivery log of a webhook: requests, responses, and sending a delivery again. */
+/** The pages of a webhook's delivery log: requests, responses, and redelivery. */
 export const deliveryRoutes: Route[] = [
   { path: log, show: showLog },
   { path: `${log}/redeliver`, run: redeliverSince, again: showLog },
@@ -96,7 +98,7 @@ async function showLog(visit: Visit, problem?: Problem) {
 
 const allStates = Object.keys(deliveryStates) as DeliveryState[];
 
-/** The value of a datetime-local field for a time in UTC. */
+/** Formats a time in UTC for a datetime-local field. */
 function minuteOf(time: Date): string {
   return time.toISOString().slice(0, 16);
 }

@@ -10,14 +10,14 @@ export const deliveryStates: Record<DeliveryState, { label: string; chip: string
 };
 
 /*
- * The maximum size of each text on a page of 50 kB. The last attempt shows the whole stored response, unless HTML escapes
- * nearly every character of it.
+ * The maximum size of each text, so that a page stays below 50 kB. The last attempt shows the whole stored response,
+ * unless HTML escapes nearly every character of that response.
  */
 const maxBodyBytes = 10_000;
 const maxLastResponseBytes = 6_000;
 const maxResponseBytes = 800;
 
-/** A delivery in the log, with the outcome of its last attempt. */
+/** Returns a delivery in the delivery log, with the outcome of its last attempt. */
 export function presentSummary(delivery: DeliverySummary) {
   const { id, type, state, last_attempt: last } = delivery;
   return {
@@ -30,7 +30,7 @@ export function presentSummary(delivery: DeliverySummary) {
   };
 }
 
-/** A delivery on its own page. */
+/** Returns the data of a delivery's own page. */
 export function presentDelivery(delivery: DeliveryDetails) {
   const { type, state, body } = delivery;
   return {
@@ -46,7 +46,7 @@ export function presentDelivery(delivery: DeliveryDetails) {
   };
 }
 
-/** The attempts of a page, newest first. The first page begins with the last attempt. */
+/** Returns the attempts on a page of the list, newest first. The first page begins with the last attempt. */
 export function presentAttempts(attempts: readonly AttemptDetails[], isFirstPage: boolean) {
   return attempts.map(({ attempted_at, duration_ms, status, error, response }, index) => {
     const attemptedAt = new Date(attempted_at);
@@ -54,7 +54,7 @@ export function presentAttempts(attempts: readonly AttemptDetails[], isFirstPage
     const maxBytes = isFirstPage && index === 0 ? maxLastResponseBytes : maxResponseBytes;
     return {
       attempted: showTime(attemptedAt),
-      /** The webhook-timestamp header of the attempt. */
+      /** The value of the attempt's webhook-timestamp header. */
       timestamp: Math.floor(attemptedAt.getTime() / 1000),
       durationMs: duration_ms,
       outcome: {

@@ -11,7 +11,10 @@ const states: Record<WebhookListing['state'], { label: string; chip: string }> =
   disabled: { label: 'Disabled', chip: 'chip-declined' },
 };
 
-/** A webhook as the pages show it. No board means every board, and no events mean every event type. */
+/**
+ * Returns a webhook for the pages. A webhook without a board gets events of every board. A webhook without event types
+ * gets every event type.
+ */
 export function presentWebhook(webhook: WebhookListing) {
   const url = shownUrl(webhook.url);
   const { pending_count: pending } = webhook;
@@ -33,12 +36,12 @@ export function presentWebhook(webhook: WebhookListing) {
   };
 }
 
-/** A normalized URL. It is ASCII, so no letter looks like another one. */
+/** Returns the URL in normalized form. It is ASCII, so that no letter can look like another one. */
 export function shownUrl(url: string): string {
   return URL.parse(url)?.href ?? shortLine(url, 100);
 }
 
-/** The form of a webhook. The board is its slug, or empty for every board of the account. */
+/** The empty form for a new webhook. `board` is a slug, or empty for every board of the account. */
 export const emptyForm = { url: '', description: '', board: '', eventTypes: [] as string[] };
 
 export function readForm(visit: Visit): typeof emptyForm {

@@ -26,7 +26,7 @@ import { newFormId, type Problem, requireFirst } from '../shell/form.ts';
 import type { Route, Visit } from '../shell/visit.ts';
 import { emptyForm, formOf, presentWebhook, readForm, shownForm, shownUrl } from './present-webhook.ts';
 
-/** As many as load quickly on a phone. */
+/** The number of webhooks that load quickly on a phone. */
 const webhooksPerPage = 20;
 
 const notices = {
@@ -36,10 +36,10 @@ const notices = {
   deleted: 'The webhook is deleted.',
 };
 
-/** The reason that the page of a disabled webhook shows. */
+/** The reason that the page of a webhook gives after an administrator has disabled the webhook. */
 const disabledReason = 'Disabled by an administrator';
 
-/** The webhooks of an account: the list, a new webhook, the settings of a webhook, and its secret. */
+/** The pages for the webhooks of an account: the list, a new webhook, a webhook's settings and its secret. */
 export function webhookRoutes(server: ServerDependencies): Route[] {
   const secretBox = buildSecretBox(server.appKey);
   const guard = buildAddressGuard(server.config.WEBHOOK_ALLOWED_CIDRS);
@@ -94,7 +94,8 @@ export function webhookRoutes(server: ServerDependencies): Route[] {
   function saveWebhook(visit: Visit) {
     const { url, description, eventTypes } = readForm(visit);
     const save: WebhookOperation = (admin, endpoint) => {
-      // The form shows the normalized URL. If it was not changed, the URL stays as it was entered, and is not checked.
+      // The form shows the normalized URL. If it comes back unchanged, the stored URL stays as it was first entered,
+      // without a new check.
       const changes = { description, eventTypes, ...(url === shownUrl(endpoint.url) ? {} : { url }) };
       return updateWebhook(admin, endpoint, changes, guard);
     };
@@ -124,7 +125,7 @@ type WebhookOperation = (
   endpoint: Awaited<ReturnType<typeof requireWebhook>>,
 ) => Promise<unknown>;
 
-/** Changes the webhook and redirects to `path`. */
+/** Changes the webhook, then redirects to `path`. */
 async function change(visit: Visit, operation: WebhookOperation, path: string) {
   await visit.administer(async admin => operation(admin, await requireWebhook(admin, visit.account.id, visit.id())));
   return path;
@@ -174,7 +175,7 @@ async function showRotation(visit: Visit, problem?: Problem) {
   return visit.page('webhooks/rotate-secret', 'Rotate the secret', data, { problem });
 }
 
-/** Answers the POST with the secret, as for a token. The secret is shown only in this answer. */
+/** The answer to the POST shows the secret. No other answer shows it. */
 function showSecret(visit: Visit, title: string, listing: WebhookListing, secret: string, status = 200) {
   return visit.page('webhooks/secret', title, { title, webhook: presentWebhook(listing), secret }, { status });
 }

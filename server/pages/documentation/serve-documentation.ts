@@ -3,7 +3,7 @@ import type { Config } from '../../config.ts';
 import { escapeHtml } from '../../text/html.ts';
 import { iconPath } from '../shell/assets.ts';
 
-/** Serves the API reference, made from the OpenAPI document, at /docs/. */
+/** Serves the API reference at /docs/. It is generated from the OpenAPI document. */
 export function serveDocumentation(config: Pick<Config, 'BASE_URL'>) {
   return async (app: FastifyInstance) => {
     const ownHost = new URL(config.BASE_URL).host;
@@ -16,7 +16,7 @@ export function serveDocumentation(config: Pick<Config, 'BASE_URL'>) {
     app.get(scriptPath, async (_request, reply) => {
       reference ??= buildReference();
       const { payload } = await (await reference).inject(scriptPath);
-      // Changes only with the version of the package.
+      // The file changes only with the version of the Scalar package.
       reply.header('Cache-Control', 'public, max-age=3600');
       return reply.type('text/javascript; charset=utf-8').send(payload);
     });
@@ -27,9 +27,9 @@ const scriptPath = '/docs/js/scalar.js';
 
 const configuration = {
   url: '/api/v1/openapi.json',
-  // The page sends requests to its own server, at any address.
+  // The reference sends its requests to the server that serves it, so the server's address may be anything.
   servers: [{ url: '/', description: 'This server' }],
-  // The page loads nothing from other hosts: no scripts, fonts, proxy or assistant.
+  // The page loads nothing from other hosts. Fonts, the proxy and the assistant are switched off.
   withDefaultFonts: false,
   proxyUrl: '',
   telemetry: false,
@@ -39,7 +39,7 @@ const configuration = {
   mcp: { disabled: true },
 };
 
-/** Replaces the page of the package, which starts the reference with an inline script. */
+/** Replaces the HTML page of the Scalar package, which starts the reference with an inline script. */
 const referencePage = `<!doctype html>
 <html lang="en">
 <head>
@@ -56,8 +56,8 @@ const referencePage = `<!doctype html>
 `;
 
 /**
- * The package's script takes 40 MB of memory. It is loaded for the first reader, because a server without readers does
- * not need it.
+ * The script of the Scalar package takes 40 MB of memory. The server loads it for the first reader, because a server
+ * without readers does not need it.
  */
 async function buildReference(): Promise<FastifyInstance> {
   const { default: scalar } = await import('@scalar/fastify-api-reference');
@@ -66,12 +66,12 @@ async function buildReference(): Promise<FastifyInstance> {
   return app;
 }
 
-/** A host that is valid in a policy. */
+/** Matches a host that is valid in a content security policy. */
 const plainHost = /^[a-z0-9.-]+(:\d+)?$/i;
 
 /**
- * Limits the reference to the Agent API, because it shares its origin with the admin area. Its scripts can call nothing
- * else, open no windows and send no forms. They add styles to the document, but no scripts.
+ * The reference shares its origin with the admin area. This policy therefore limits the scripts of the reference to the
+ * Agent API. They cannot open windows or send forms. They can add styles to the document, but no scripts.
  */
 function contentSecurityPolicy(hosts: (string | undefined)[]): string {
   const api = new Set(hosts.filter(host => host !== undefined && plainHost.test(host)).map(host => `${host}/api/v1/`));
@@ -81,7 +81,7 @@ function contentSecurityPolicy(hosts: (string | undefined)[]): string {
     "style-src 'unsafe-inline'",
     "img-src 'self' data:",
     "font-src 'self' data:",
-    // Without a scheme, a source uses the scheme of the page.
+    // A source without a scheme uses the scheme of the page.
     `connect-src ${[...api].join(' ')}`,
     "form-action 'none'",
     "base-uri 'none'",

@@ -28,7 +28,10 @@ const boardPage = definePage<object>('pages/public-board/board');
 
 const excerptLength = 220;
 
-/** Renders the ideas of a public board, filtered by a status and a search. The newest or the top ideas come first. */
+/**
+ * Renders the ideas of a public board, filtered by status and search text. The newest or the most popular ideas come
+ * first.
+ */
 export async function showBoard(op: ReadOperation, config: Pick<Config, 'BASE_URL'>, given: unknown): Promise<Html> {
   const query = readQuery(BoardQuery, given);
   const filter: IdeaFilter = {
@@ -41,7 +44,7 @@ export async function showBoard(op: ReadOperation, config: Pick<Config, 'BASE_UR
   const place = placeOf(query, query.sort, defaultPerPage);
   const [board, page] = await Promise.all([readBoard(op), listIdeas(op, filter, place)]);
   const visible = board.statuses.filter(status => !status.is_hidden);
-  // A hidden status gets the same 404 as an unknown one.
+  // A hidden status gets the same 404 as an unknown status.
   if (query.status_key !== undefined && !visible.some(({ key }) => key === query.status_key)) {
     throw new DomainError('not_found');
   }
@@ -64,7 +67,7 @@ function presentBoard(board: BoardView, query: BoardQuery, page: Page<IdeaView>)
     isFrozen: board.is_frozen,
     searchPath: boardPath(board.slug),
     q: q ?? '',
-    // A search keeps the status and the order.
+    // The search form sends the current status and order in hidden fields.
     kept: Object.entries(changesOf({ status, status_key, sort })).map(([name, value]) => ({ name, value })),
     statuses: [
       {
@@ -100,7 +103,7 @@ function addressOf(slug: string, query: Partial<BoardQuery>): string {
   return search === '' ? boardPath(slug) : `${boardPath(slug)}?${search}`;
 }
 
-/** Returns the parameters that differ from the defaults. */
+/** Returns the parameters whose values differ from the defaults. */
 function changesOf({ status, status_key, q, sort, cursor }: Partial<BoardQuery>): Record<string, string> {
   const values = { q, status, status_key, sort: sort === 'newest' ? undefined : sort, cursor };
   return Object.fromEntries(

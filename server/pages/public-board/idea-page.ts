@@ -45,7 +45,7 @@ export async function showIdea(
     idea: { ...presentIdea(idea), body: idea.body },
     board: { label: shortLine(board.name, 100), href: boardPath(board.slug) },
     isMerged: idea.merged_into_id !== null,
-    // Undefined if the target is not public.
+    // Undefined if the target of the merge is not public.
     mergedInto: target && linkTo(board, target),
     ...presentComments(comments, path),
     first: cursor === undefined ? undefined : { label: 'Back to the first comments', href: path },

@@ -3,7 +3,7 @@ import type { IdeaView } from '../../domain/ideas/read-idea.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import type { Frame } from '../shell/page.ts';
 
-/** Builds the frame of a page of a public board. Search engines may index only a page with a canonical path. */
+/** Builds the frame of a page of a public board. Search engines may index a page only if it has a canonical path. */
 export function boardFrame(
   board: { slug: string; name: string },
   {
@@ -28,7 +28,10 @@ export function ideaPath(slug: string, id: number): string {
   return `${boardPath(slug)}/ideas/${id}`;
 }
 
-/** Presents an idea. Names and titles become one line without control characters, so they cannot imitate others. */
+/**
+ * Returns an idea for a page. Names and titles are put on one line without control characters, so that they cannot
+ * imitate others.
+ */
 export function presentIdea(idea: IdeaView) {
   return {
     title: shortLine(idea.title, 200),
@@ -49,7 +52,9 @@ export function presentName(name: string): string {
 
 const dates = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
 
-/** Shows only the day, in UTC: the page is cached and the same for all readers. */
+/**
+ * Formats a time as a day in UTC. The page is cached and the same for all readers, so it cannot use their time zones.
+ */
 export function presentTime(time: string): { iso: string; text: string } {
   const date = new Date(time);
   return { iso: date.toISOString(), text: dates.format(date) };

@@ -8,8 +8,8 @@ import { showBoard } from './board-page.ts';
 import { showIdea } from './idea-page.ts';
 
 /**
- * Serves the pages of public boards. Everybody may read them. They use no session and no cookie, so caches may keep
- * them. A private board gets the same 404 as a missing one.
+ * Serves the pages of public boards, which everybody may read. They use no session and no cookie, so caches may store
+ * them. A private board gets the same 404 as a missing board.
  */
 export function servePublicBoards({ database, config }: Pick<ServerDependencies, 'database' | 'config'>) {
   return async (app: FastifyInstance) => {

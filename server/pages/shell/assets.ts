@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { FastifyInstance } from 'fastify';
 
-/** The assets of pages. A hash of the content is in the name, so browsers cache them for ever. */
+/** The static files of the pages. Their names contain a hash of the content, so browsers may cache them forever. */
 const style = loadAsset('style.css', 'text/css; charset=utf-8');
 const icon = loadAsset('icon.svg', 'image/svg+xml');
 const copyScript = loadAsset('copy.js', 'text/javascript; charset=utf-8');

@@ -1,6 +1,6 @@
 /**
- * Adds a copy button to each text to copy. It is the only script of the pages. Without it, or without access to the
- * clipboard, a click on the text selects it.
+ * Adds a copy button beside each text that people may copy. It is the only script of the pages. Without the script, or
+ * without access to the clipboard, a click on the text selects it.
  */
 const buttons = [];
 
@@ -19,7 +19,7 @@ for (const text of navigator.clipboard ? document.querySelectorAll('.select-all'
   button.type = 'button';
   button.className = 'button-quiet button-small';
   button.addEventListener('click', async () => {
-    // The clipboard holds only one text.
+    // The clipboard holds only one text, so all other buttons get their first label back.
     for (const reset of buttons) reset();
     try {
       await navigator.clipboard.writeText(text.textContent);

@@ -8,7 +8,7 @@ import { definePage, type Frame, type Link, sendPage } from './page.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Builds the frame of an error page. Null or undefined if the frame has only a title. */
+    /** Builds the frame of an error page. If it is null or undefined, the frame has only a title. */
     frameOfError: ((title: string) => Frame) | null | undefined;
   }
 }
@@ -18,13 +18,15 @@ interface ErrorPageData {
   title: string;
   explanation: string;
   link?: Link | undefined;
-  /** Finds the failure in the log. */
+  /** The request id. An operator can find the failure in the log by this id. */
   requestId?: string | undefined;
 }
 
 const errorPage = definePage<ErrorPageData>('pages/shell/error');
 
-/** Handles the errors of pages with a page that reveals no internals. answerErrors does the same for programs. */
+/**
+ * Answers the errors of pages with an error page that reveals no internals. answerErrors does the same for API clients.
+ */
 export function answerErrorPages(reporter: ErrorReporter) {
   const note = noteErrors(reporter);
   return (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
@@ -48,7 +50,7 @@ function wayOn(request: FastifyRequest, status: number): Link | undefined {
   return isLost && pathOf(request).startsWith('/admin') ? { label: 'To the admin area', href: '/admin' } : undefined;
 }
 
-/** An invalid query of a page gets 400. In the API, invalid input gets 422. */
+/** Returns the status of an error page. A page with an invalid query gets 400. In the API, invalid input gets 422. */
 function statusOf(key: DomainError['key']): number {
   return key === 'validation_failed' ? 400 : errors[key].status;
 }

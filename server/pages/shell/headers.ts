@@ -2,8 +2,8 @@ import helmet from '@fastify/helmet';
 import fastify from 'fastify';
 
 /**
- * Returns the headers of every page. A page runs no scripts, loads only assets of this server, cannot be framed, and
- * sends its forms only to this server. Helmet writes the headers once, on a temporary server: its own hook would run
+ * Returns the headers of every page. A page runs no scripts, loads only files of this server, cannot be framed, and
+ * sends its forms only to this server. Helmet writes these headers once, on a temporary server. Its own hook would run
  * too late for requests that an earlier hook refuses.
  */
 export async function strictHeaders(): Promise<Record<string, string>> {
@@ -14,7 +14,7 @@ export async function strictHeaders(): Promise<Record<string, string>> {
       directives: {
         'default-src': ["'none'"],
         'style-src': ["'self'"],
-        // No images from other hosts, because such a host would learn who reads a board.
+        // Images from other hosts are forbidden, because such a host would learn who reads a board.
         'img-src': ["'self'"],
         'form-action': ["'self'"],
         'base-uri': ["'none'"],
@@ -22,9 +22,9 @@ export async function strictHeaders(): Promise<Record<string, string>> {
       },
     },
     frameguard: { action: 'deny' },
-    // With no-referrer, browsers would send this server's forms with "Origin: null".
+    // With the policy no-referrer, browsers would send this server's own forms with "Origin: null".
     referrerPolicy: { policy: 'same-origin' },
-    hsts: false, // The server sends it on every answer.
+    hsts: false, // The server sets this header on every answer.
     crossOriginResourcePolicy: { policy: 'same-origin' },
   });
   app.get('/', async () => '');

@@ -20,16 +20,16 @@ import { loadTemplate } from './template.ts';
 
 /** The content of the layout around a page. */
 export interface Frame {
-  /** The title of the browser's tab. The page has its own h1. */
+  /** The title of the browser's tab. The page itself has its own heading. */
   title: string;
-  /** The name in the header, with its link. By default the name of the product without a link. */
+  /** The name in the header, with its link. The default is the product's name without a link. */
   site?: Link | undefined;
   navigation?: readonly NavigationLink[] | undefined;
-  /** The output of another template at the end of the header, such as a form to sign out. */
+  /** The output of another template at the end of the header, such as a sign-out form. */
   actions?: Html | undefined;
-  /** The full URL of a page that search engines may index. Other pages ask them not to. */
+  /** The full URL of a page that search engines may index. Without it, the page asks them not to index it. */
   canonicalUrl?: string | undefined;
-  /** The session's form_token. Every POST form of the page sends it. */
+  /** The session's form_token, which every POST form of the page sends. */
   formToken?: string;
 }
 
@@ -42,7 +42,7 @@ export interface NavigationLink extends Link {
   isCurrent?: boolean;
 }
 
-/** Compiles the template of a page. Returns a function that renders the whole document. */
+/** Compiles the template of a page. Returns a function that renders the whole HTML document. */
 export function definePage<Data extends object = object>(
   name: string,
   { hasCopyButtons = false }: { hasCopyButtons?: boolean } = {},
@@ -56,17 +56,20 @@ export function definePage<Data extends object = object>(
   };
 }
 
-/** User text is escaped, so a POST form in the document comes from a template. */
+/**
+ * Adds the form_token to every POST form of a document. Such forms come only from templates, because text from users is
+ * escaped.
+ */
 function addFormToken(document: Html, formToken: string | undefined): Html {
   if (formToken === undefined) return document;
   const field = `<input type="hidden" name="form_token" value="${escapeHtml(formToken)}">`;
   return new Html(document.text.replace(/<form method="post".*?(?=<\/form>)/gs, form => form + field));
 }
 
-/** A document that loads copy.js. */
+/** A document that loads copy.js, the script of the copy buttons. */
 class PageToCopyFrom extends Html {}
 
-/** Sends a page. Caches must not keep it, unless its route has config.isPublicPage. */
+/** Sends a page. Caches must not store the page, unless its route has config.isPublicPage. */
 export function sendPage(reply: FastifyReply, page: Html, status = reply.statusCode) {
   reply.hasCopyButtons = page instanceof PageToCopyFrom;
   return reply.status(status).type('text/html; charset=utf-8').send(page.text);

@@ -2,8 +2,8 @@ import type { z } from 'zod';
 import { DomainError } from '../../domain/domain-error.ts';
 
 /**
- * Reads the query of a page. Ignores empty fields of a form, and unknown parameters, which other sites add to links.
- * Refuses an invalid value.
+ * Reads the query of a page. Ignores empty form fields, and unknown parameters that other sites add to links. Throws
+ * for an invalid value.
  */
 export function readQuery<Schema extends z.ZodType>(schema: Schema, given: unknown): z.output<Schema> {
   const entries = Object.entries(given as Record<string, unknown>);

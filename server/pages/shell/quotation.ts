@@ -1,14 +1,14 @@
 import { escapeHtml } from '../../text/html.ts';
 import { visibleText } from '../../text/plain-text.ts';
 
-/** The text of a program, as a page shows it in a pre. */
+/** A text from another program, such as a response. Pages show it in a <pre> element. */
 export interface Quotation {
   text: string;
-  /** Whether the text is longer. */
+  /** Whether the original text is longer than the quotation. */
   isCut: boolean;
 }
 
-/** Cuts the text of a program to a number of bytes in the page, and escapes its control characters. */
+/** Shortens a text from another program to a number of bytes in the page, and escapes its control characters. */
 export function quotationOf(text: string, maxBytes: number): Quotation {
   const visible = visibleText(text);
   let bytes = 0;

@@ -6,7 +6,7 @@ const views = resolve(import.meta.dirname, '../..');
 const eta = new Eta({ views, cache: true, autoEscape: true, escapeFunction: show });
 
 /**
- * Compiles a template by its path in server/, without .eta. The server compiles all templates at its start, so an
+ * Compiles a template by its path in server/, without .eta. The server compiles all templates when it starts, so an
  * invalid template prevents the start.
  */
 export function loadTemplate<Data extends object>(name: string): (data: Data) => Html {
@@ -15,7 +15,7 @@ export function loadTemplate<Data extends object>(name: string): (data: Data) =>
   return data => new Html(template.call(eta, data, { filepath }));
 }
 
-/** Escapes a value, except the output of a template. Shows nothing for false, null and undefined. */
+/** Escapes a value. The output of a template is already escaped. Shows nothing for false, null and undefined. */
 function show(value: unknown): string {
   if (value instanceof Html) return value.text;
   if (value === false || value === null || value === undefined) return '';

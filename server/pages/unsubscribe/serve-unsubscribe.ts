@@ -7,13 +7,13 @@ import { endMail } from '../../domain/notifications/notifications.ts';
 import type { Subscription, UnsubscribeTokens } from '../../domain/notifications/unsubscribe-token.ts';
 import { definePage, sendPage } from '../shell/page.ts';
 
-/** The body of a request has one or two fields, which the server ignores. */
+/** The maximum size of a body. A request has one or two fields, which the server ignores. */
 const maxBodyBytes = 16 * 1024;
 
 interface UnsubscribePageData {
   title: string;
   explanation: string;
-  /** The label of the form's button. Without it the page has no form. */
+  /** The label of the form's button. A page without it has no form. */
   button?: string;
 }
 
@@ -22,17 +22,18 @@ const unsubscribePage = definePage<UnsubscribePageData>('pages/unsubscribe/unsub
 type Dependencies = Pick<ServerDependencies, 'database' | 'audit' | 'clock'>;
 
 /**
- * Serves the page that ends a kind of mail. A GET changes nothing, because mail filters follow links. The POST of its
- * button or of a mail provider (one click, RFC 8058) ends the mail. The token in the link replaces a sign-in.
+ * Serves the unsubscribe page, which ends one kind of mail. A GET changes nothing, because mail filters follow links.
+ * The mails end with the POST of the page's button or of a mail provider (one click, RFC 8058). The token in the link
+ * replaces a sign-in.
  */
 export function serveUnsubscribe({ database, audit, clock }: Dependencies, tokens: UnsubscribeTokens) {
   return async (app: FastifyInstance) => {
-    // A provider sends an urlencoded form, a multipart form or nothing. The server reads the body and ignores it.
+    // A mail provider sends an urlencoded form, a multipart form or nothing. The server reads the body and ignores it.
     app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: maxBodyBytes }, (_request, _body, done) =>
       done(null),
     );
     app.addHook('onRequest', async (_request, reply) => {
-      // The address has the token.
+      // The page's address contains the token, which other sites must not see.
       reply.header('Referrer-Policy', 'no-referrer');
       reply.header('X-Robots-Tag', 'noindex');
     });
