@@ -3,29 +3,36 @@ import type { QueryBuilding, Transaction } from '../database/database.ts';
 import type { AdministrationEntryName, AuditActor, AuditEntries } from '../observability/audit-entries.ts';
 import type { AuditLog } from '../observability/audit-log.ts';
 
-/** The context of an administrative operation: the database, the time and the person who acts. */
+/**
+ * The context of an administrative operation: the database, the current time, and the person who runs the operation.
+ */
 export interface Administration extends QueryBuilding {
   readonly em: EntityManager;
   readonly now: Date;
-  /** The actor, for operations that not every admin of the account may do. */
+  /** The person who runs the operation. Some operations are not allowed for every admin of the account. */
   readonly by: AuditActor;
   readonly audit: AuditTrail;
 }
 
-/** Records audit entries. They are written to the audit log only when the transaction commits. */
+/** Records audit entries. The audit log gets these entries only after the transaction has committed. */
 export interface AuditTrail {
   record<Event extends AdministrationEntryName>(event: Event, fields: WithoutActor<AuditEntries[Event]>): void;
 }
 
-/** The fields of an event, without the actor: the context adds it. */
+/** The fields of an audit entry without the actor, because the context adds the actor. */
 type WithoutActor<Fields> = Omit<Fields, keyof (AuditActor & { by: 'user' })>;
 
-/** The id of the acting user; null for the operator and for the server itself. */
+/**
+ * Returns the id of the user who runs the operation. Returns null for the operator of the server and for the server
+ * itself.
+ */
 export function actingUserOf({ by: actor }: Administration): number | null {
   return actor.by === 'user' ? actor.by_user_id : null;
 }
 
-/** Builds the context of administrative operations in a transaction, with the audit log of the process. */
+/**
+ * Builds the context of administrative operations in a transaction. Audit entries go to the audit log of the process.
+ */
 export function administrationIn(
   transaction: Transaction,
   { audit, actor, now }: { audit: AuditLog; actor: AuditActor; now: Date },
@@ -47,16 +54,19 @@ export function administrationIn(
 }
 
 type AdministrationErrorReason =
-  /** A value is invalid. */
+  /** A value in the input is invalid. */
   | 'invalid'
   /** The object does not exist, or it belongs to another account. */
   | 'not_found'
-  /** The current state prevents it: for example, a name is taken. */
+  /** The current state prevents the operation. For example, another object has the same name. */
   | 'conflict'
-  /** The role of the person or the plan of the account does not allow it. */
+  /** The person's role or the account's plan does not allow the operation. */
   | 'forbidden';
 
-/** Rejects an administrative operation. The transaction rolls back. The message is one line for the person who acted. */
+/**
+ * Rejects an administrative operation and rolls back its transaction. The message is one line for the person who
+ * started the operation.
+ */
 export class AdministrationError extends Error {
   override readonly name = 'AdministrationError';
   readonly reason: AdministrationErrorReason;
@@ -68,8 +78,9 @@ export class AdministrationError extends Error {
 }
 
 /**
- * Runs a write and turns the violation of a constraint into an AdministrationError with the given message. A check before
- * the write would have a race: another transaction could take the name in between.
+ * Runs a write. If the write violates a database constraint, throws an AdministrationError with the message for that
+ * constraint. A check before the write is not enough, because another transaction could take the same name between the
+ * check and the write.
  */
 export async function explainViolations<T>(messages: Record<string, string>, write: () => Promise<T>): Promise<T> {
   try {
@@ -83,8 +94,8 @@ export async function explainViolations<T>(messages: Record<string, string>, wri
 }
 
 /**
- * Remembers the values of fields of an entity. The returned function lists the fields that changed since then, in snake
- * case. The audit log names changed fields without their values.
+ * Remembers the current values of some fields of an entity. The returned function lists the fields that have changed
+ * since then, in snake case. The audit log contains only the names of changed fields, not their values.
  */
 export function noteFields<Entity extends object>(entity: Entity, names: readonly (keyof Entity & string)[]) {
   const before = names.map(name => comparable(entity[name]));

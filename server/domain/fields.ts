@@ -3,8 +3,8 @@ import { AdministrationError } from './administration.ts';
 import { canonicalAddress, domainInAscii, maxAddressLength, splitAddress } from './users/canonical-address.ts';
 
 /*
- * Checks of the fields that administrators enter. They repeat the constraints of the schema, so that an error message is a
- * sentence instead of the name of a constraint. Each check returns the value to store.
+ * Checks of the fields that administrators enter. They repeat the constraints of the database schema, so that an error
+ * message is a sentence and not the name of a constraint. Each check returns the value to store.
  */
 
 const slugForm = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
@@ -18,7 +18,7 @@ export function checkSlug(value: string): string {
 
 const keyForm = /^[a-z0-9][a-z0-9_-]{0,49}$/;
 
-/** A plan has the form of a key, because a setting lists plans separated by commas. */
+/** Checks the name of a plan. It has the same format as a key, because a setting lists plans separated by commas. */
 export const checkPlan = (value: string) => checkKey(value, 'plan');
 
 export function checkKey(value: string, field = 'key'): string {
@@ -28,19 +28,21 @@ export function checkKey(value: string, field = 'key'): string {
   );
 }
 
-/** Six hexadecimal digits after #, in lower case. */
+/** Checks that a color is # and six hexadecimal digits. Returns it in lower case. */
 export function checkColor(value: string): string {
   const color = value.toLowerCase();
   if (/^#[0-9a-f]{6}$/.test(color)) return color;
   throw invalid(`The color ${quote(value)} must be # and six hexadecimal digits, such as #0f766e`);
 }
 
-/** Control, format, private, unassigned and default-ignorable code points, and the Braille blank. */
+/**
+ * Invisible characters: control, format, private, unassigned and default-ignorable code points, and the Braille blank.
+ */
 const invisible = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Default_Ignorable_Code_Point}\u2800]/u;
 
 /**
- * Checks only the form of an address: a confirmation mail has to prove the rest. Normalizes it to NFKC, because the mailbox
- * that confirms an address must be the one of its canonical form.
+ * Checks only the format of an e-mail address, because a confirmation mail has to prove that the mailbox exists.
+ * Converts the address to NFKC. The confirmation mail then goes to the mailbox that the canonical form names.
  */
 export function checkEmail(value: string): string {
   const typed = value.trim();
@@ -60,12 +62,12 @@ function isAddress(typed: string): boolean {
   return hasForm && typed.isWellFormed() && domainInAscii(splitAddress(email).domain) !== undefined;
 }
 
-/** `U+200B` */
+/** Formats the code point of a character, such as `U+200B`. */
 function codePointOf(character: string): string {
   return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
 }
 
-/** A name of one line. */
+/** Checks a name: it must be one line with at most the given number of characters. */
 export function checkName(value: string, max: number, field = 'name'): string {
   const name = checkText(value, 1, max, field);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: a name must not contain them.
@@ -73,10 +75,10 @@ export function checkName(value: string, max: number, field = 'name'): string {
   return name;
 }
 
-/** Trims a text and checks its length in code points, as PostgreSQL counts it. */
+/** Trims a text and checks its length. The length is in code points, as in PostgreSQL. */
 export function checkText(value: string, min: number, max: number, field: string): string {
   const text = value.trim();
-  // PostgreSQL stores no NUL, and a lone surrogate is no character.
+  // PostgreSQL cannot store a NUL character. A lone surrogate is not a valid character.
   if (text.includes('\0') || !text.isWellFormed()) throw invalid(`The ${field} has a character that cannot be stored`);
   const length = [...text].length;
   if (length < min) throw invalid(`The ${field} must not be empty`);
@@ -84,7 +86,7 @@ export function checkText(value: string, min: number, max: number, field: string
   return text;
 }
 
-/** Checks that the types are known and removes duplicates. */
+/** Checks that all event types are known, and removes duplicates. */
 export function checkEventTypes<Type extends EventType>(values: readonly string[], known: readonly Type[]): Type[] {
   const unknown = values.find(value => !known.includes(value as Type));
   if (unknown === undefined) return [...new Set(values as readonly Type[])];
@@ -93,7 +95,7 @@ export function checkEventTypes<Type extends EventType>(values: readonly string[
 
 const maxQuotedLength = 80;
 
-/** Quotes a value for a message, on one line and cut off after 80 characters. */
+/** Quotes a value for an error message, on one line and with at most 80 characters. */
 export function quote(value: string): string {
   return JSON.stringify(value.length > maxQuotedLength ? `${value.slice(0, maxQuotedLength)}…` : value);
 }

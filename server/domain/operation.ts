@@ -1,10 +1,10 @@
 import type { Queryable } from '../database/database.ts';
 import type { AuditTrail } from './administration.ts';
 
-/** The reader of a board: an actor or the public. */
+/** The reader of a board: either a user, in person or through a token, or a visitor of a public board. */
 type Reader = Actor | PublicReader;
 
-/** Any visitor of a public board. Cannot read pending ideas or ideas in hidden statuses. */
+/** A visitor of a public board. Visitors cannot read pending ideas or ideas in hidden statuses. */
 interface PublicReader {
   readonly accountId: number;
   readonly boardId: number;
@@ -12,37 +12,43 @@ interface PublicReader {
   readonly isModerator: false;
 }
 
-/** The user who acts on a board, in person or through a token of the Agent API. */
+/** The user who acts on a board, either signed in on the pages or through a token of the Agent API. */
 export interface Actor {
   readonly accountId: number;
   readonly boardId: number;
   readonly userId: number;
-  /** The token that acts for the user; null when the user acts in person. */
+  /** The id of the token that acts for the user. Null if the user is signed in on the pages. */
   readonly tokenId: number | null;
-  /** The voter of the token, or of the user in person. */
+  /** The id of the voter. A token has its own voter, and a user who votes in person has another. */
   readonly voterId: number;
-  /** A moderator can read pending ideas, and the own ideas of a moderator are published at once. */
+  /**
+   * Whether the actor is a moderator. A moderator can read pending ideas, and a moderator's new ideas are published at
+   * once.
+   */
   readonly isModerator: boolean;
 }
 
-/** The context of an operation that only reads. */
+/** The context of an operation that only reads data. */
 export interface ReadOperation extends Queryable {
   readonly actor: Reader;
 }
 
-/** The context of every other operation. */
+/** The context of an operation that may change data. */
 export interface Operation extends ReadOperation {
   readonly actor: Actor;
   readonly now: Date;
 }
 
-/** The context of an operation in a transaction. */
+/** The context of an operation that runs in a transaction. */
 export interface WriteOperation extends Operation {
-  /** Records the changes of a person. Undefined for a token: only webhooks report its changes. */
+  /**
+   * Records audit entries for changes by a signed-in person. Undefined for changes by a token, which only webhooks
+   * report.
+   */
   readonly audit?: AuditTrail;
 }
 
-/** Stands for the voter of a person who has not voted yet. No voter has this id. */
+/** The voter id of a person who has not voted yet. No real voter has this id. */
 export const noVoter = 0;
 
 export function isPublicReader(reader: Reader): reader is PublicReader {

@@ -1,6 +1,6 @@
 import { DomainError } from './domain-error.ts';
 
-/** The start of a page in a list: after an offset or after the row of a cursor. */
+/** The start of a page in a list. The start is either an offset, or the row in a cursor. */
 export interface Place {
   perPage: number;
   page: number | null;
@@ -8,7 +8,7 @@ export interface Place {
   cursor: Cursor | undefined;
 }
 
-/** The sort key and the id of the last row of the previous page. */
+/** The sort key and the id of the last row on the previous page. */
 export interface Cursor {
   sort: string;
   key: string | number;
@@ -22,7 +22,9 @@ export interface Page<Row> {
   nextCursor: string | null;
 }
 
-/** Cuts rows to a page. Fetch one row more than the page holds, which shows that another page follows. */
+/**
+ * Cuts the fetched rows to one page. The caller must fetch one row more than the page size, so that hasMore is correct.
+ */
 export function cutPage<Row>(fetched: Row[], place: Place, cursorOf: (row: Row) => Cursor): Page<Row> {
   const hasMore = fetched.length > place.perPage;
   const rows = hasMore ? fetched.slice(0, place.perPage) : fetched;
@@ -30,7 +32,7 @@ export function cutPage<Row>(fetched: Row[], place: Place, cursorOf: (row: Row) 
   return { rows, place, hasMore, nextCursor: hasMore && last ? encodeCursor(cursorOf(last)) : null };
 }
 
-/** Converts a page to the envelope of every list. */
+/** Converts a page to the JSON format that all lists of the API have. */
 export function presentPage<Row, Entry>({ rows, place, hasMore, nextCursor }: Page<Row>, present: (row: Row) => Entry) {
   return {
     data: rows.map(present),
@@ -46,12 +48,15 @@ export interface FirstRows<Row> {
   hasMore: boolean;
 }
 
-/** Cuts rows to a limit. Fetch one row more than the limit. */
+/** Cuts the fetched rows to a limit. The caller must fetch one row more than the limit, so that hasMore is correct. */
 export function cutRows<Row>(fetched: Row[], limit: number): FirstRows<Row> {
   return { rows: fetched.slice(0, limit), hasMore: fetched.length > limit };
 }
 
-/** The place of a request's page, per_page and cursor in a list with the given order. */
+/**
+ * Returns the start of the page that a request asks for with page, per_page or cursor. Rejects a cursor of a list with
+ * another order.
+ */
 export function placeOf(
   query: { page?: number | undefined; per_page?: number | undefined; cursor?: string | undefined },
   sort: string,
@@ -88,16 +93,16 @@ function parseCursor(text: string): Cursor | undefined {
   const [sort, key, id] = parts;
   if (typeof sort !== 'string' || !Number.isSafeInteger(id)) return undefined;
   if (timeSorts.has(sort)) {
-    // Formats the parsed date, because PostgreSQL rejects February 31 and JavaScript does not.
+    // Converts the date with JavaScript first, because PostgreSQL would reject a date such as February 31.
     const time = typeof key === 'string' && timestampText.test(key) ? new Date(key) : undefined;
     return time && !Number.isNaN(time.getTime()) ? { sort, key: time.toISOString(), id } : undefined;
   }
   return Number.isInteger(key) && Math.abs(key) <= maxInteger ? { sort, key, id } : undefined;
 }
 
-/** The orders whose key is a time. */
+/** The sort orders with a time as their sort key. */
 const timeSorts = new Set(['newest', 'waiting', 'rejected']);
-/** A time as PostgreSQL writes it. */
+/** The format of times from PostgreSQL. */
 const timestampText = /^(19[7-9]|[2-9]\d\d)\d-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,3})?[+-]\d\d$/;
 const maxInteger = 2 ** 31 - 1;
 

@@ -1,25 +1,33 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 
-/** Encrypts secrets for the database. A secret opens only with its own purpose, such as 'webhook secret'. */
+/**
+ * Encrypts secrets for the database. A secret can be decrypted only with the purpose that it was encrypted for, such as
+ * 'webhook secret'.
+ */
 export interface SecretBox {
   seal(plaintext: string, purpose: string): Buffer;
   open(sealed: Uint8Array, purpose: string): string;
 }
 
-/** A secret cannot be decrypted: it was changed, or encrypted with another application key. */
+/**
+ * The error if a secret cannot be decrypted: the stored bytes were changed, or another application key encrypted them.
+ */
 export class SecretBoxError extends Error {
   override readonly name = 'SecretBoxError';
 }
 
-/** The first byte of a sealed secret, for AES-256-GCM. The nonce, the tag and the ciphertext follow. */
+/**
+ * The format version, which is the first byte of an encrypted secret. Version 1 is AES-256-GCM: the nonce, the tag and
+ * the ciphertext follow.
+ */
 const version = 1;
 const nonceBytes = 12;
 const tagBytes = 16;
 const headBytes = 1 + nonceBytes + tagBytes;
 
 /**
- * Uses AES-256-GCM with a key that is derived from the application key, and a random nonce for each secret. Nonces may
- * repeat after about 2^32 secrets, far more than any installation has.
+ * Encrypts with AES-256-GCM. The key is derived from the application key, and each secret has a random nonce. A nonce
+ * may repeat after about 2^32 secrets, but no installation has that many secrets.
  */
 export function buildSecretBox(appKey: Uint8Array): SecretBox {
   const key = Buffer.from(hkdfSync('sha256', appKey, '', 'idea-board secret box 1', 32));

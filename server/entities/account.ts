@@ -6,29 +6,37 @@ export const Account = defineTable('Account', 'accounts', {
   id: bigint().primary().autoincrement(),
   slug: p.text(),
   name: p.text(),
-  /** The name of the policy with the features of the account. */
+  /** The account's plan. It determines which features the account has. */
   plan: p.text().default('community'),
-  /** When the owner requested the deletion. The erasure begins after the grace period. */
+  /** The time when an owner requested the deletion. The erasure begins after the grace period. */
   deletionScheduledAt: timestamp().nullable(),
-  /** From this time, the server blocks access to the account, and the deletion cannot be cancelled. */
+  /**
+   * The time when the erasure began. From then on, the server blocks access to the account, and the deletion cannot be
+   * cancelled.
+   */
   erasureBeganAt: timestamp().nullable(),
   createdAt: creationTime(),
 });
 export type Account = InferEntity<typeof Account>;
 
-/** The delivery of an invitation's link: by the inviter, or by mail with the outcome of the mail. */
+/**
+ * How the invited person gets the link: 'by_hand' means from the inviter. The other values are the state of the mail
+ * with the link.
+ */
 export type InvitationDelivery = 'by_hand' | 'waiting' | 'mailed' | 'refused';
 
-/** An invitation to become a member of an account. Accepting or revoking it deletes the row. */
+/** An invitation to become a member of an account. The row is deleted when the invitation is accepted or revoked. */
 export const Invitation = defineTable('Invitation', 'invitations', {
   ...accountKey,
   email: p.text(),
-  /** The key of look-ups by address. Null in the same cases as for a user. */
+  /**
+   * The canonical form of the address, which queries use to find an invitation. Null in the same cases as for a user.
+   */
   canonicalEmail: p.text().nullable(),
   role: p.text().$type<Role>(),
-  /** Null for the operator of the server. */
+  /** The user who sent the invitation. Null for the operator of the server. */
   inviterId: bigint().nullable(),
-  /** SHA-256 of the token in the link; null before there is a link. */
+  /** The SHA-256 of the token in the link. Null until the link exists. */
   tokenHash: p.blob().nullable(),
   delivery: p.text().$type<InvitationDelivery>(),
   createdAt: creationTime(),

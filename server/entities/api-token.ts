@@ -5,14 +5,14 @@ import { accountKey, bigint, creationTime, defineTable, timestamp } from './colu
 export const ApiToken = defineTable('ApiToken', 'api_tokens', {
   ...accountKey,
   issuerId: bigint(),
-  /** Each token has its own voter. */
+  /** The voter of the token. Each token has its own voter. */
   voterId: bigint(),
   kind: p.text().$type<'api' | 'oauth'>().default('api'),
   name: p.text(),
-  /** SHA-256 of the secret. The server never stores the secret itself. */
+  /** The SHA-256 of the secret. The server never stores the secret itself. */
   secretHash: p.blob(),
   expiresAt: timestamp().nullable(),
-  /** Precise to the minute. */
+  /** The time of the last use, updated at most once a minute. */
   lastUsedAt: timestamp().nullable(),
   revokedAt: timestamp().nullable(),
   createdAt: creationTime(),
@@ -31,7 +31,10 @@ export const IdempotencyKey = defineTable('IdempotencyKey', 'idempotency_keys', 
   tokenId: bigint().primary(),
   path: p.text().primary(),
   key: p.text().primary(),
-  /** SHA-256 of the request, to distinguish a retry from a different request with the same key. */
+  /**
+   * The SHA-256 of the request. It distinguishes a repeated request from a different request with the same
+   * Idempotency-Key.
+   */
   fingerprint: p.blob(),
   status: p.integer(),
   body: p.text(),
@@ -39,7 +42,7 @@ export const IdempotencyKey = defineTable('IdempotencyKey', 'idempotency_keys', 
 });
 
 export const RateLimit = defineTable('RateLimit', 'rate_limits', {
-  /** `<bucket>:<identity>` */
+  /** The key of a rate limit: `<bucket>:<identity>`. */
   key: p.text().primary(),
   windowStartedAt: timestamp(),
   expiresAt: timestamp(),

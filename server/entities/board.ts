@@ -9,9 +9,12 @@ export const Board = defineTable('Board', 'boards', {
   description: p.text().default(''),
   isFrozen: p.boolean().default(false),
   preModeration: p.boolean().default(false),
-  /** Everyone may read it at /b/<slug>. */
+  /** Whether everyone may read the board at /b/<slug>. */
   isPublic: p.boolean().default(false),
-  /** A window includes its opening time and excludes its closing time. Null means no bound. */
+  /**
+   * The start of the submission window. The submission and voting windows include their opening time and exclude their
+   * closing time. Null means no limit.
+   */
   submissionsOpenAt: timestamp().nullable(),
   submissionsCloseAt: timestamp().nullable(),
   votingOpenAt: timestamp().nullable(),

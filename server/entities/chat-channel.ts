@@ -11,9 +11,12 @@ export const ChatChannel = defineTable('ChatChannel', 'chat_channels', {
   boardId: bigint(),
   kind: p.text().$type<ChatKind>(),
   name: p.text().default(''),
-  /** The URL of the incoming webhook, encrypted with the application key because anyone who has it can post. */
+  /**
+   * The URL of the incoming webhook. It is encrypted with the application key, because anyone who knows the URL can
+   * post.
+   */
   url: p.blob(),
-  /** Empty for all chatEventTypes. */
+  /** The types of events that the channel shows. An empty list means all chatEventTypes. */
   eventTypes: p.array().$type<EventType[]>().columnType('text[]').default([]),
   disabledAt: timestamp().nullable(),
   disabledReason: p.text().nullable(),

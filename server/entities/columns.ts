@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 
-/** Defines the entity of a table by its properties. */
+/** Defines the entity of a table by its columns. */
 export function defineTable<
   const Name extends string,
   const Table extends string,
@@ -9,21 +9,25 @@ export function defineTable<
   return defineEntity({ name, tableName, properties });
 }
 
-/** Ids are 64-bit in the database and numbers here, because a sequence stays below 2^53. */
+/**
+ * A 64-bit column with JavaScript numbers as values. Numbers are large enough, because ids from a sequence stay below
+ * 2^53.
+ */
 export const bigint = () => p.bigint('number');
 
-/** A time in milliseconds, the precision of a JavaScript Date. */
+/** A time with millisecond precision, like a JavaScript Date. */
 export const timestamp = () => p.datetime().length(3);
 
-/** A time whose default is the creation of the row. */
+/** A time whose default value is the time when the row is created. */
 export const creationTime = () =>
   timestamp()
     .defaultRaw('now()')
     .onCreate(() => new Date());
 
 /**
- * The key of a row of an account. The table's key is (account_id, id). Here the id comes first: MikroORM 7.2 loses the
- * account of a new row when PostgreSQL generates any column of the key except the first.
+ * The primary key of a table with rows of an account. In the database the key is (account_id, id). Here the id comes
+ * first. Otherwise MikroORM 7.2 loses the account of a new row if PostgreSQL generates a key column that is not the
+ * first.
  */
 export const accountKey = {
   id: bigint().primary().autoincrement(),

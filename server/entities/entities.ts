@@ -10,7 +10,7 @@ import { OauthRecord } from './oauth-record.ts';
 import { PasswordLink, Session, SignInMethod, User } from './user.ts';
 import { WebhookAttempt, WebhookDelivery, WebhookEndpoint } from './webhook.ts';
 
-/** Every entity, for the ORM and for the test that compares them with the migrated schema. */
+/** All entities, for the ORM and for the test that compares the entities with the migrated database schema. */
 export const entities = [
   Account,
   ApiToken,

@@ -1,30 +1,35 @@
 import { p } from '@mikro-orm/core';
 import { accountKey, bigint, creationTime, defineTable, timestamp } from './columns.ts';
 
-/** A change of an idea, or a test event. */
+/** A recorded change of an idea, or the test event of a webhook endpoint. */
 export const Event = defineTable('Event', 'events', {
   id: p.uuid().primary().defaultRaw('gen_random_uuid()'),
   accountId: bigint().primary(),
-  /** The board and the idea are null for a test event. */
+  /** The board of the event. The board and the idea are null for a test event. */
   boardId: bigint().nullable(),
   ideaId: bigint().nullable(),
-  /** The placeholder user for an erased user; null for the operator of the server. */
+  /**
+   * The user who caused the event. Null for the operator of the server. The placeholder user replaces an erased user.
+   */
   actorId: bigint().nullable(),
   type: p.text(),
-  /** The data of the body, with snapshots of the ideas' columns (see presentEvent). The previous version stored null. */
+  /**
+   * The data of the event body, with snapshots of the ideas' columns (see presentEvent). Null if the previous version
+   * stored the event.
+   */
   data: p.json().columnType('jsonb').nullable(),
-  /** The body for workers of the previous version. This version reads it only if there is no data. */
+  /** The body for workers of the previous version. This version reads the body only if data is null. */
   body: p.json().columnType('json'),
   occurredAt: timestamp(),
-  /** When the jobs for the chats were added. */
+  /** The time when the server added the jobs that post the event to chat channels. */
   toldAt: timestamp().nullable(),
 });
 
-/** A notification in the app, which is also mailed to a user with a notification address. */
+/** A notification in the app. A user with a notification address also gets it by mail. */
 export const Notification = defineTable('Notification', 'notifications', {
   ...accountKey,
   userId: bigint(),
-  /** The subject is an event or a disabled endpoint. */
+  /** The event of the notification. A notification about a disabled endpoint has an endpoint instead. */
   eventId: p.uuid().nullable(),
   endpointId: bigint().nullable(),
   kind: p.text(),
@@ -33,7 +38,7 @@ export const Notification = defineTable('Notification', 'notifications', {
   mailedAt: timestamp().nullable(),
 });
 
-/** A subscription of an extension to the events of a type. */
+/** The subscription of an extension to one type of events. */
 export const ExtensionSubscription = defineTable('ExtensionSubscription', 'extension_subscriptions', {
   eventType: p.text().primary(),
   extension: p.text().primary(),

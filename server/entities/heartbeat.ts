@@ -1,10 +1,10 @@
 import { p } from '@mikro-orm/core';
 import { defineTable, timestamp } from './columns.ts';
 
-/** The time of the last run of a periodic job, or of the last start of a server. */
+/** The time when a periodic job last ran, or when a server last started. */
 export const Heartbeat = defineTable('Heartbeat', 'heartbeats', {
   name: p.text().primary(),
   recordedAt: timestamp(),
-  /** The address of the server; null for a job. */
+  /** The address of the server. Null for a periodic job. */
   address: p.text().nullable(),
 });

@@ -14,11 +14,11 @@ export const Idea = defineTable('Idea', 'ideas', {
   rejectionReason: p.text().nullable(),
   upCount: p.integer().default(0),
   downCount: p.integer().default(0),
-  /** The database computes it: up_count - down_count. */
+  /** The score. The database computes it as up_count - down_count. */
   score: p.integer().generated('(up_count - down_count) stored').default(0),
   commentCount: p.integer().default(0),
   mergedIntoId: bigint().nullable(),
-  /** The database computes it: the words of the title, for the search. */
+  /** The words of the title for the search. The database computes this column. */
   titleWords: p
     .string()
     .columnType('tsvector')
@@ -51,7 +51,7 @@ export const Follower = defineTable('Follower', 'followers', {
   createdAt: creationTime(),
 });
 
-/** The history of merges. A current merge has no unmergedAt. */
+/** A merge of two ideas. The unmergedAt of a current merge is null. */
 export const Merge = defineTable('Merge', 'merges', {
   ...accountKey,
   sourceId: bigint(),
@@ -64,14 +64,17 @@ export const Vote = defineTable('Vote', 'votes', {
   accountId: bigint().primary(),
   ideaId: bigint().primary(),
   voterId: bigint().primary(),
-  /** 1 for up, -1 for down. 0 is a vote withdrawn from the target of a merge: it blocks the voter's vote on the source. */
+  /**
+   * The value of the vote: 1 for up, -1 for down. 0 is a withdrawn vote on the target of a merge. It prevents the
+   * voter's vote on the source from being counted.
+   */
   value: p.smallint().$type<-1 | 0 | 1>(),
-  /** The merged idea that the vote was cast on; null for a vote on this idea. */
+  /** The idea that got the original vote, if a merge copied the vote to this idea. Null for a vote on this idea. */
   carriedFromId: bigint().nullable(),
   createdAt: creationTime(),
 });
 
-/** A user in an account, or a token. Erasing a user keeps the voter without the user. */
+/** A voter in an account: either a user or a token. If the user is erased, the voter stays without a user. */
 export const Voter = defineTable('Voter', 'voters', {
   ...accountKey,
   userId: bigint().nullable(),

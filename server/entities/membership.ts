@@ -4,7 +4,7 @@ import { bigint, creationTime, defineTable } from './columns.ts';
 export const roles = ['owner', 'admin', 'moderator', 'member'] as const;
 export type Role = (typeof roles)[number];
 
-/** Roles with an article, for sentences. */
+/** The names of the roles with an article, for use in sentences. */
 export const asRole: Record<Role, string> = {
   owner: 'an owner',
   admin: 'an admin',

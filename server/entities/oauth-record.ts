@@ -1,26 +1,32 @@
 import { type InferEntity, p } from '@mikro-orm/core';
 import { bigint, creationTime, defineTable, timestamp } from './columns.ts';
 
-/** A client, an interaction, a session, a grant, a code or a token of the OAuth provider. */
+/** A record of the OAuth provider: a client, an interaction, a session, a grant, an authorization code or a token. */
 export const OauthRecord = defineTable('OauthRecord', 'oauth_records', {
   model: p.text().primary(),
-  /** SHA-256 of the id. */
+  /** The SHA-256 of the record's id. */
   idHash: p.blob().primary(),
-  /** Without the id. */
+  /** The JSON document of the OAuth provider, without the record's id. */
   payload: p.json().$type<Record<string, unknown>>().columnType('jsonb'),
-  /** Null for a client, and until a user signs in. */
+  /** The user of the record. Null for a client, and until a user signs in. */
   userId: bigint().nullable(),
-  /** The API token of the grant. */
+  /** The API token of the OAuth grant. */
   tokenId: bigint().nullable(),
-  /** The account of the token. */
+  /** The account of the API token. */
   accountId: bigint().nullable(),
   grantId: p.text().nullable(),
   uid: p.text().nullable(),
-  /** The idHash of the previous refresh token; null if the refresh token comes from a code. */
+  /**
+   * The idHash of the refresh token that was redeemed for this refresh token. Null if an authorization code was
+   * redeemed.
+   */
   parentHash: p.blob().nullable(),
   createdAt: creationTime(),
   consumedAt: timestamp().nullable(),
-  /** Each new token extends the time of its client and of its grant, so unused ones expire. */
+  /**
+   * The time when the record expires. Each new token extends this time for its client and its grant, so only unused
+   * ones expire.
+   */
   expiresAt: timestamp().nullable(),
 });
 export type OauthRecord = InferEntity<typeof OauthRecord>;

@@ -3,48 +3,56 @@ import { bigint, creationTime, defineTable, timestamp } from './columns.ts';
 
 export const User = defineTable('User', 'users', {
   id: bigint().primary().autoincrement(),
-  /** Null only for the placeholder. */
+  /** The sign-in address. Null only for the placeholder user. */
   email: p.text().nullable(),
-  /** The key of look-ups by address. Null if an older user has the same key, or until the server fills it in. */
+  /**
+   * The canonical form of the address, which queries use to find a user. Null if an older user has the same canonical
+   * form. Null also until the server fills it in.
+   */
   canonicalEmail: p.text().nullable(),
   name: p.text(),
   avatarUrl: p.text().nullable(),
   notificationEmail: p.text().nullable(),
   isOperator: p.boolean().default(false),
-  /** There is one placeholder. It becomes the author of the ideas and comments of erased users. */
+  /**
+   * Whether this user is the placeholder. Only one placeholder exists. It becomes the author of the ideas and comments
+   * of erased users.
+   */
   isPlaceholder: p.boolean().default(false),
   deletionRequestedAt: timestamp().nullable(),
-  /** From this time, nobody can act as the user, and the deletion cannot be cancelled. */
+  /**
+   * The time when the erasure began. From then on, nobody can act as the user, and the deletion cannot be cancelled.
+   */
   erasureBeganAt: timestamp().nullable(),
   createdAt: creationTime(),
 });
 export type User = InferEntity<typeof User>;
 
-/** A credential of a user. */
+/** A user's way to sign in, such as a password. */
 export const SignInMethod = defineTable('SignInMethod', 'sign_in_methods', {
   userId: bigint().primary(),
   kind: p.text().$type<'password'>().primary(),
-  /** For a password: the PHC string of argon2id. */
+  /** The credential. For a password, it is the PHC string of argon2id. */
   credential: p.text(),
   createdAt: creationTime(),
   updatedAt: creationTime(),
 });
 
-/** A session of a signed-in user. */
+/** The session of a signed-in user in one browser. */
 export const Session = defineTable('Session', 'sessions', {
-  /** SHA-256 of the token in the cookie. */
+  /** The SHA-256 of the token in the cookie. */
   tokenHash: p.blob().primary(),
   userId: bigint(),
   createdAt: creationTime(),
-  /** Precise to the minute. */
+  /** The time of the last use, updated at most once a minute. */
   lastSeenAt: creationTime(),
-  /** Activity does not extend it. */
+  /** The time when the session ends. Activity does not extend it. */
   expiresAt: timestamp(),
 });
 
-/** A link to set a password. Setting the password deletes the row. */
+/** A link that lets a user set a password. The row is deleted when the password is set. */
 export const PasswordLink = defineTable('PasswordLink', 'password_links', {
-  /** SHA-256 of the token in the link. */
+  /** The SHA-256 of the token in the link. */
   tokenHash: p.blob().primary(),
   userId: bigint(),
   createdAt: creationTime(),

@@ -2,22 +2,22 @@ import { type InferEntity, p } from '@mikro-orm/core';
 import type { EventType } from '../../contract/events.ts';
 import { accountKey, bigint, creationTime, defineTable, timestamp } from './columns.ts';
 
-/** A URL that receives the events of an account. */
+/** A webhook endpoint: a URL that receives events of an account. */
 export const WebhookEndpoint = defineTable('WebhookEndpoint', 'webhook_endpoints', {
   ...accountKey,
-  /** Null for every board of the account. */
+  /** The board whose events the endpoint receives. Null for all boards of the account. */
   boardId: bigint().nullable(),
   url: p.text(),
   description: p.text().default(''),
-  /** Empty for every type. */
+  /** The types of events that the endpoint receives. An empty list means every type. */
   eventTypes: p.array().$type<EventType[]>().columnType('text[]').default([]),
-  /** Encrypted with the application key. */
+  /** The secret that signs deliveries, encrypted with the application key. */
   secret: p.blob(),
   previousSecret: p.blob().nullable(),
   previousSecretExpiresAt: timestamp().nullable(),
-  /** The time of the first failed attempt after the last success; null after a success. */
+  /** The time of the first failed attempt after the last success. Null if the last attempt succeeded. */
   failingSince: timestamp().nullable(),
-  /** While the endpoint fails, only one process may send to it until this time. */
+  /** Until this time, only one process may send to the endpoint, because the endpoint is failing. */
   probedUntil: timestamp().nullable(),
   disabledAt: timestamp().nullable(),
   disabledReason: p.text().nullable(),
@@ -27,23 +27,29 @@ export type WebhookEndpoint = InferEntity<typeof WebhookEndpoint>;
 
 export type DeliveryState = 'pending' | 'delivered' | 'dead';
 
-/** The delivery of an event to an endpoint. */
+/** The delivery of one event to one endpoint. */
 export const WebhookDelivery = defineTable('WebhookDelivery', 'webhook_deliveries', {
   ...accountKey,
   endpointId: bigint(),
   eventId: p.uuid(),
-  /** One of the endpoint's eight lanes. The server sends the deliveries of a lane one after the other. */
+  /**
+   * The queue of the delivery: an endpoint has eight lanes. The server sends the deliveries of a lane one after the
+   * other.
+   */
   lane: p.smallint().default(0),
   state: p.text().$type<DeliveryState>().default('pending'),
   attemptCount: p.integer().default(0),
   createdAt: creationTime(),
   nextAttemptAt: timestamp().nullable(),
   finishedAt: timestamp().nullable(),
-  /** True after an erasure rewrote the event. Then no response is stored, because it may repeat erased data. */
+  /**
+   * Whether an erasure has rewritten the event. If so, the server stores no response, because a response may repeat
+   * erased data.
+   */
   isRedacted: p.boolean().default(false),
 });
 
-/** One attempt of a delivery, with the response or the error. */
+/** One attempt to send a delivery, with the HTTP response or the error. */
 export const WebhookAttempt = defineTable('WebhookAttempt', 'webhook_attempts', {
   ...accountKey,
   deliveryId: bigint(),

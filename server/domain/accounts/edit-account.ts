@@ -9,11 +9,11 @@ interface NewAccount {
   name: string;
   slug: string;
   plan?: string;
-  /** Found by the address, or created with the name. */
+  /** The first owner. createAccount finds the user by address, or creates a user with this name. */
   owner: { email: string; name?: string };
 }
 
-/** Creates an account with its owner. */
+/** Creates an account and its first owner. */
 export async function createAccount(admin: Administration, input: NewAccount): Promise<Account> {
   const slug = checkSlug(input.slug);
   const account = admin.em.create(Account, {

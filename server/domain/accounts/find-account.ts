@@ -11,12 +11,12 @@ export async function requireAccount(admin: Administration, slug: string): Promi
   return requireUsable(await admin.em.findOneOrFail(Account, { slug }, { failHandler }));
 }
 
-/** Finds an account by id, because another account may have its slug by now. */
+/** Finds an account by id. The slug is not enough, because another account may have it by now. */
 export async function requireAccountById(admin: Administration, accountId: number): Promise<Account> {
   return requireUsable(await admin.em.findOneOrFail(Account, accountId, { failHandler: accountIsGone }));
 }
 
-/** Refuses an account whose erasure has begun: parts of it are missing. */
+/** Rejects an account that is being erased, because parts of its data are already missing. */
 export function requireUsable(account: Account): Account {
   if (!account.erasureBeganAt) return account;
   throw new AdministrationError('conflict', `The account ${account.slug} is being erased`);
@@ -26,22 +26,27 @@ const selectAccountLocked = query('lock_account', (db, $: Arguments<{ accountId:
   db.selectFrom('accounts').select('id').where('id', '=', $.accountId).forNoKeyUpdate(),
 );
 
-/** Serializes changes that depend on other rows of the account, such as its owners or the number of its webhooks. */
+/**
+ * Locks an account, so that only one transaction at a time can change, for example, its owners or the number of its
+ * webhooks.
+ */
 export async function lockAccount(admin: Administration, accountId: number): Promise<void> {
   await admin.query(selectAccountLocked, { accountId });
 }
 
-/** Locks an account, and refuses it if its erasure has begun. */
+/** Locks an account. Rejects an account that is being erased. */
 export async function requireLockedAccount(admin: Administration, accountId: number): Promise<Account> {
   await lockAccount(admin, accountId);
   const options = { refresh: true, failHandler: accountIsGone };
   return requireUsable(await admin.em.findOneOrFail(Account, accountId, options));
 }
 
-/** An account with the addresses of its owners, the oldest owner first. An erasure that has begun cannot be stopped. */
+/**
+ * An account with the addresses of its owners, the oldest owner first. If the erasure has begun, it cannot be stopped.
+ */
 export type AccountView = InferResult<ReturnType<typeof accountViews>>[number];
 
-/** Takes the id of an account, or the column a.id for all accounts. */
+/** Selects accounts. The argument is the id of one account, or the column a.id to select all accounts. */
 function accountViews(db: Kysely<Tables>, accountId: Expression<number>) {
   const owners = db
     .selectFrom('memberships as m')
@@ -77,7 +82,10 @@ export function readAccount({ db }: Administration, accountId: number): Promise<
   return accountViews(db, sql.val(accountId)).where('a.id', '=', accountId).executeTakeFirstOrThrow(accountIsGone);
 }
 
-/** Reads problems that the account's admins must see. A failing webhook still gets events, a disabled one gets none. */
+/**
+ * Reads the problems that the admins of an account must see. A webhook that fails still gets events, but a disabled
+ * webhook gets none.
+ */
 export function readAccountOverview({ db }: Administration, accountId: number) {
   const webhooks = db
     .selectFrom('webhook_endpoints as w')

@@ -11,7 +11,10 @@ interface BoardFields {
   isPublic?: boolean;
 }
 
-/** The statuses of a new board. Their keys are the values of an idea's `status` for their categories. */
+/**
+ * The statuses of a new board. In the API, an idea's `status` is a category. The key of each default status equals its
+ * category.
+ */
 export const defaultStatuses: { key: string; category: StatusCategory; label: string }[] = [
   { key: 'open', category: 'inbox', label: 'Open' },
   { key: 'planned', category: 'planned', label: 'Planned' },
@@ -21,7 +24,10 @@ export const defaultStatuses: { key: string; category: StatusCategory; label: st
   { key: 'archived', category: 'archived', label: 'Archived' },
 ];
 
-/** Bounds the responses of GET /api/v1/board. The database has no constraint for it. */
+/**
+ * The maximum length of a board's description. It limits the size of the response to GET /api/v1/board. The database
+ * has no such constraint.
+ */
 export const maxDescriptionLength = 5000;
 
 /** Creates a board with the six default statuses. */
@@ -56,12 +62,12 @@ function checkDescription(description: string): string {
 function boardSlugTaken(slug: string) {
   return {
     boards_account_id_slug_key: `Another board of the account has the slug ${slug}`,
-    // The board may belong to another account, so the message does not name the account.
+    // The other board may belong to another account, so the message does not name its account.
     boards_public_slug_key: `Another public board has the slug ${slug}, and with it the page /b/${slug}`,
   };
 }
 
-/** Null removes a bound of a window. */
+/** The changes of a board. A time set to null removes that end of the submission or voting window. */
 export interface BoardChanges extends Partial<BoardFields> {
   isFrozen?: boolean;
   submissionsOpenAt?: Date | null;
@@ -70,7 +76,7 @@ export interface BoardChanges extends Partial<BoardFields> {
   votingCloseAt?: Date | null;
 }
 
-/** The settings in the audit entry board.updated. A freeze has its own entry. */
+/** The settings that the audit entry board.updated reports. Freezing a board has its own audit entry. */
 const settings = [
   'name',
   'slug',
@@ -97,7 +103,7 @@ export async function updateBoard(admin: Administration, board: Board, changes: 
   await explainViolations(
     {
       ...boardSlugTaken(board.slug),
-      // Two concurrent changes, each of one end of a window, both pass the check above.
+      // The check above cannot see two concurrent changes of different ends of the same submission or voting window.
       boards_submissions_check: windowMessage('submission'),
       boards_voting_check: windowMessage('voting'),
     },

@@ -2,7 +2,7 @@ import { Board } from '../../entities/board.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { quote } from '../fields.ts';
 
-/** The key of a board. */
+/** The ids of a board and of its account. */
 export interface BoardOfAccount {
   id: number;
   accountId: number;
@@ -12,14 +12,17 @@ export function requireBoard(admin: Administration, accountId: number, slug: str
   return admin.em.findOneOrFail(Board, { accountId, slug }, { failHandler: () => notFound(slug) });
 }
 
-/** Another person changed the board after the page with its settings was opened. */
+/** The error when another person has changed the board since the settings page was opened. */
 export class BoardChangedError extends AdministrationError {
   constructor() {
     super('conflict', 'The board was changed since the page was opened');
   }
 }
 
-/** Locks a board for a change. Throws if its settings changed after the person saw them. seenAt is in RFC 3339. */
+/**
+ * Locks a board for a change. Throws if the board's settings have changed since the person saw them. seenAt is in RFC
+ * 3339 format.
+ */
 export async function requireBoardAsSeen(admin: Administration, accountId: number, slug: string, seenAt: string) {
   const locked = await admin.db
     .selectFrom('boards')
@@ -32,7 +35,7 @@ export async function requireBoardAsSeen(admin: Administration, accountId: numbe
   return board;
 }
 
-/** Serializes changes of the board's status registry with each other and with submissions of ideas. */
+/** Locks a board, so that changes of its status registry wait for each other and for submissions of ideas. */
 export async function lockBoard(admin: Administration, board: BoardOfAccount) {
   await admin.db
     .selectFrom('boards')

@@ -16,7 +16,7 @@ function boardsOf({ db }: Administration, accountId: number, count: typeof count
     .orderBy('b.slug');
 }
 
-/** The pending ideas of a board b, for a count. */
+/** Selects the pending ideas of a board b, so that the caller can count them. */
 function pendingOn(b: ExpressionBuilder<Tables & { b: Tables['boards'] }, 'b'>, accountId: number) {
   return b
     .selectFrom('statuses as s')
@@ -38,7 +38,7 @@ export function readBoardListing(admin: Administration, board: BoardOfAccount): 
     .executeTakeFirstOrThrow(() => new AdministrationError('not_found', 'The board is gone'));
 }
 
-/** A board in a list of choices. */
+/** A board as an option in a selection list. */
 export type NamedBoard = Pick<BoardListing, 'id' | 'slug' | 'name'>;
 
 export function listBoardNames({ db }: Administration, accountId: number): Promise<NamedBoard[]> {
@@ -50,7 +50,7 @@ export function listBoardNames({ db }: Administration, accountId: number): Promi
     .execute();
 }
 
-/** Selects public boards, boards with pending ideas, or all. */
+/** The boards to list: public boards, boards with pending ideas, or all boards. */
 interface Choice {
   isPublic?: boolean;
   hasPending?: boolean;
@@ -58,7 +58,7 @@ interface Choice {
   offset?: number;
 }
 
-/** Lists boards of an account by slug, with their pending ideas counted up to countLimit. */
+/** Lists boards of an account by slug. Counts the pending ideas of each board up to countLimit. */
 export function listBoardOverviews(
   admin: Administration,
   accountId: number,
@@ -74,10 +74,13 @@ export function listBoardOverviews(
 
 export type ModeratedBoard = Awaited<ReturnType<typeof listModeratedBoards>>[number];
 
-/** An exact count of a long queue would cost more than the page that shows its beginning. */
+/**
+ * The maximum count of pending ideas that pages show. An exact count of a long queue would cost more than the rest of
+ * the page.
+ */
 export const maxPendingCount = 100;
 
-/** Lists the boards of an account for moderators, with at most maxPendingCount pending ideas counted. */
+/** Lists the boards of an account for moderators. Counts the pending ideas of each board up to maxPendingCount. */
 export function listModeratedBoards({ db }: QueryBuilding, accountId: number) {
   return db
     .selectFrom('boards as b')

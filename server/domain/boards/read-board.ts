@@ -32,7 +32,7 @@ const selectBoard = query('select_board', (db, $: Arguments<{ accountId: number;
     .where(b => b.and({ 'b.account_id': $.accountId, 'b.id': $.boardId })),
 );
 
-/** Reads the reader's board with its status registry and its tags. */
+/** Reads the board of the operation with its status registry and its tags. */
 export async function readBoard(op: ReadOperation): Promise<BoardView> {
   const { accountId, boardId } = op.actor;
   const [board] = await op.query(selectBoard, { accountId, boardId });
@@ -44,7 +44,10 @@ const selectPublicBoard = query('select_public_board', (db, $: Arguments<{ slug:
   db.selectFrom('boards').select(['id', 'account_id']).where('slug', '=', $.slug).where('is_public', '=', true),
 );
 
-/** Opens a public board for any visitor. Throws not_found also for a private board, so that it stays unknown. */
+/**
+ * Opens a public board for any visitor. For a private board it also throws not_found, so that visitors cannot learn
+ * that the board exists.
+ */
 export async function openPublicBoard(database: Queryable, slug: string): Promise<ReadOperation> {
   const [board] = await database.query(selectPublicBoard, { slug });
   if (!board) throw new DomainError('not_found');
@@ -56,7 +59,10 @@ export function checkNotFrozen(board: { is_frozen: boolean }) {
   if (board.is_frozen) throw new DomainError('board_frozen');
 }
 
-/** Rejects a submission to a frozen board or outside its window, which includes the opening but not the closing time. */
+/**
+ * Rejects a submission to a frozen board or outside the submission window. The window includes its opening time but not
+ * its closing time.
+ */
 export function checkSubmissions(
   board: Pick<BoardView, 'is_frozen' | 'submissions_open_at' | 'submissions_close_at'>,
   now: Date,

@@ -8,7 +8,7 @@ import { checkEventTypes, checkName } from '../fields.ts';
 import { type SecretBox, SecretBoxError } from '../secret-box.ts';
 import { chatUrlPurpose, problemOfChatUrl } from './chat-url.ts';
 
-/** The events that a chat can show. Votes are too many. */
+/** The types of events that a chat channel can show. Votes are left out, because they are too frequent. */
 export const chatEventTypes = [
   'idea.created',
   'idea.status_changed',
@@ -17,7 +17,7 @@ export const chatEventTypes = [
   'comment.created',
 ] as const satisfies EventType[];
 
-/** A channel of an account. */
+/** The ids of a chat channel and of its account. */
 export interface NamedChannel {
   accountId: number;
   id: number;
@@ -27,17 +27,20 @@ interface NewChannel {
   accountId: number;
   boardId: number;
   kind: ChatKind;
-  /** The URL of the incoming webhook. It is a secret: anyone who has it can post. */
+  /** The URL of the chat's incoming webhook. The URL is a secret, because anyone who knows it can post. */
   url: string;
   name?: string;
-  /** All chatEventTypes if empty or left out. */
+  /** The types of events to post. If the list is empty or undefined, the channel gets all chatEventTypes. */
   eventTypes?: readonly string[];
 }
 
-/** Each event is posted to each channel by its own job, so an account with more would fill the queue. */
+/**
+ * The maximum number of channels in an account. Each channel has its own job for each event, so more channels would
+ * fill the job queue.
+ */
 const maxChannels = 100;
 
-/** Creates a channel for the future events of a board. */
+/** Creates a chat channel for future events of a board. */
 export async function createChannel(
   admin: Administration,
   secretBox: SecretBox,
@@ -46,7 +49,7 @@ export async function createChannel(
 ): Promise<ChatChannel> {
   const trimmed = url.trim();
   const problem = problemOfChatUrl(kind, trimmed, guard);
-  // The URL is a secret, so the message does not repeat it.
+  // The error message does not contain the URL, because the URL is a secret.
   if (problem) throw new AdministrationError('invalid', `The URL ${problem}`);
   await lockAccount(admin, accountId);
   if ((await admin.em.count(ChatChannel, { accountId })) >= maxChannels) {
@@ -66,7 +69,7 @@ export async function createChannel(
   return channel;
 }
 
-/** Posts future events to a channel again. Events in the meantime are lost. */
+/** Enables a channel for future events. The channel never gets the events from the time when it was disabled. */
 export async function enableChannel(admin: Administration, named: NamedChannel): Promise<void> {
   const channel = await requireChannel(admin, named);
   const wasDisabled = Boolean(channel.disabledAt);
@@ -75,7 +78,7 @@ export async function enableChannel(admin: Administration, named: NamedChannel):
   if (wasDisabled) admin.audit.record('chat_channel.enabled', describe(channel));
 }
 
-/** Stops posts to a channel. A disabled channel keeps its reason. */
+/** Disables a channel, so that it gets no more posts. If the channel was already disabled, its old reason stays. */
 export async function disableChannel(admin: Administration, named: NamedChannel): Promise<void> {
   const channel = await requireChannel(admin, named);
   if (channel.disabledAt !== null) return;
@@ -91,19 +94,19 @@ export async function deleteChannel(admin: Administration, named: NamedChannel):
   admin.audit.record('chat_channel.deleted', deleted);
 }
 
-/** A channel with its decrypted URL. Use the URL only to post. */
+/** A channel with its decrypted URL. Use the URL only to post to the channel. */
 export interface OpenedChannel {
   kind: ChatKind;
   url: string;
   boardName: string;
 }
 
-/** Posts a test message to a channel. Returns the reason of a failure; undefined for success. */
+/** Posts a test message to a channel. Returns the reason if the post fails, or undefined if it succeeds. */
 export type PostTest = (channel: OpenedChannel) => Promise<string | undefined>;
 
 /**
- * Prepares a test message to a channel, also to a disabled one. Call the returned function after the transaction has
- * committed: no transaction may wait for a chat.
+ * Prepares a test message to a channel. The channel may be disabled. Call the returned function after the transaction
+ * has committed, because a transaction must not wait for a chat service.
  */
 export async function testChannel(admin: Administration, secretBox: SecretBox, named: NamedChannel) {
   const channel = await requireChannel(admin, named);

@@ -1,14 +1,17 @@
 import type { ChatKind } from '../../entities/chat-channel.ts';
 import { type AddressGuard, problemOfUrl } from '../../outgoing/address-guard.ts';
 
-/** The purpose of encrypted channel URLs, for the secret box. */
+/** The purpose that binds an encrypted URL to chat channels (see SecretBox). */
 export const chatUrlPurpose = 'chat channel url';
 
 interface UrlForm {
-  /** The hosts and parent domains of a hosted service; undefined for Mattermost, which also runs without TLS. */
+  /**
+   * The allowed hosts and parent domains of a hosted chat service. Undefined for Mattermost, because people run their
+   * own Mattermost servers, also without TLS.
+   */
   hosts?: string[];
   path: RegExp;
-  /** An example for the error message. */
+  /** An example URL for the error message. */
   example: string;
 }
 
@@ -42,7 +45,10 @@ const forms: Record<ChatKind, UrlForm> = {
 
 const maxUrlLength = 2000;
 
-/** Describes the problem of a URL that is no incoming webhook of the chat. Never repeats the URL, which is a secret. */
+/**
+ * Explains why a URL is not an incoming webhook of the chat service. Returns undefined for a valid URL. The explanation
+ * never contains the URL, because the URL is a secret.
+ */
 export function problemOfChatUrl(kind: ChatKind, text: string, guard?: AddressGuard): string | undefined {
   const { hosts, path, example } = forms[kind];
   if (text.length > maxUrlLength) return `must have at most ${maxUrlLength} characters`;
@@ -56,7 +62,7 @@ export function problemOfChatUrl(kind: ChatKind, text: string, guard?: AddressGu
     : `must be the URL of an incoming webhook, such as ${example}`;
 }
 
-/** Removes the secret part of a URL. */
+/** Replaces the secret part of a URL. */
 export function maskChatUrl(url: string): string {
   return `${new URL(url).origin}/…`;
 }

@@ -7,14 +7,14 @@ import { chatUrlPurpose, maskChatUrl } from './chat-url.ts';
 type StoredListing = InferResult<ReturnType<typeof channelsOf>>[number];
 
 /**
- * A channel with the harmless part of its URL, such as `https://hooks.slack.com/…`. The URL is null if another application
- * key encrypted it.
+ * A channel with the part of its URL that is not secret, such as `https://hooks.slack.com/…`. The URL is null if it was
+ * encrypted with another application key.
  */
 export interface ChannelListing extends Omit<StoredListing, 'encrypted_url'> {
   url: string | null;
 }
 
-/** The channels c of an account. */
+/** Selects the channels c of an account. */
 function channelsOf({ db }: Administration, accountId: number) {
   return db
     .selectFrom('chat_channels as c')
@@ -24,7 +24,7 @@ function channelsOf({ db }: Administration, accountId: number) {
     .where('c.account_id', '=', accountId);
 }
 
-/** Lists the channels of an account, or of one of its boards. */
+/** Lists the channels of an account or of one of its boards. */
 export async function listChannels(
   admin: Administration,
   secretBox: SecretBox,
@@ -39,7 +39,7 @@ export async function listChannels(
   return rows.map(row => mask(row, secretBox));
 }
 
-/** Lists the newest channels of an account, or the newest before one. */
+/** Lists a page of an account's channels, newest first. The page starts at the newest channel, or after a given one. */
 export async function listChannelPage(
   admin: Administration,
   secretBox: SecretBox,

@@ -31,12 +31,15 @@ interface NewComment {
   authorId: number;
   tokenId: number | null;
   body: string;
-  /** The event's comment as JSON, without its id. */
+  /** The new comment as JSON without its id, for the event. */
   comment: string;
   now: Date;
 }
 
-/** Creates the comment, makes the author a follower, counts the comment and records the event, in one round trip. */
+/**
+ * Creates a comment, makes its author a follower, increments the comment count and records the event. All of this is
+ * one round trip to the database.
+ */
 const insertComment = query('insert_comment', (db, $: Arguments<NewComment>) =>
   db
     .with('created', cte =>
@@ -58,7 +61,7 @@ const insertComment = query('insert_comment', (db, $: Arguments<NewComment>) =>
         .where(row => row.and({ account_id: $.accountId, id: $.ideaId }))
         .returning('id'),
     )
-    // Depends on `counted`, so that the event shows the idea with the new count.
+    // The event must show the idea with the new comment count, so this part depends on `counted`.
     .selectFrom(['created', 'counted'])
     .select('created.id')
     .select(
@@ -70,14 +73,14 @@ const insertComment = query('insert_comment', (db, $: Arguments<NewComment>) =>
 );
 
 /**
- * Adds a comment by the actor (Idea actions, rule 6) and makes the actor follow the idea. Locks the idea: of two concurrent
- * comments by one user, the second must see the first.
+ * Adds a comment in the name of the actor (Idea actions, rule 6) and makes the actor follow the idea. Locks the idea,
+ * so that the second of two concurrent comments by one user sees the first.
  */
 export async function commentOnIdea(op: WriteOperation, ideaId: number, body: string): Promise<CommentView> {
   const { accountId, userId, tokenId } = op.actor;
   const idea = await lockIdea(op, ideaId);
   const [rules] = await op.query(selectCommentRules, { accountId, ideaId, statusId: idea.status_id, userId });
-  // The user may have been erased after the request was authenticated.
+  // The erasure of the user may have begun after the request was authenticated.
   if (!rules) throw new DomainError('unauthorized');
   if (!rules.allow_comments) throw new DomainError('status_comments_closed');
   checkPublished(idea);
@@ -100,7 +103,7 @@ export async function commentOnIdea(op: WriteOperation, ideaId: number, body: st
 
 export type CommentView = RowOf<typeof selectComments>;
 
-/** The order of the list, for its cursors. Later comments have larger ids. */
+/** The order of the list. It is part of the cursors. Later comments have larger ids. */
 export const commentSort = 'oldest';
 
 const selectComments = query(
@@ -130,7 +133,7 @@ export async function listComments(op: ReadOperation, ideaId: number, place: Pla
   return cutPage(rows, place, comment => ({ sort: commentSort, key: 0, id: comment.id }));
 }
 
-/** The comment for clients and extensions. */
+/** Converts a comment to its form in API responses and for extensions. */
 export function presentComment({ id, idea_id, body, author_id, author_name, created_at }: CommentView) {
   return { id, idea_id, body, author: { id: author_id, name: author_name }, created_at: presentTime(created_at) };
 }

@@ -2,7 +2,7 @@ import type { EventBody, EventType } from '../../../contract/events.ts';
 import type { Queryable } from '../../database/database.ts';
 import { bigint, jsonb, nullable, sql, text, time, uuid } from '../../database/sql.ts';
 
-/** Events for notifications only, not for webhooks: an idea awaits approval or was rejected. */
+/** Events that cause notifications but no webhook deliveries: an idea awaits approval, or an idea was rejected. */
 interface InternalEvents {
   'idea.pending': Record<never, never>;
   'idea.rejected': { reason: string };
@@ -10,14 +10,17 @@ interface InternalEvents {
 
 type RecordedType = EventType | keyof InternalEvents;
 
-/** The details of an event. The database adds the board, the idea, the target and the actor. */
+/**
+ * The details of an event that the caller gives. The database adds the board, the idea, the target of a merge, and the
+ * actor.
+ */
 type EventDetails<T extends RecordedType> = T extends EventType
   ? Partial<Omit<EventBody<T>['data'], 'board' | 'idea' | 'actor' | 'target'>> & { targetId?: number }
   : T extends keyof InternalEvents
     ? InternalEvents[T] & { targetId?: never }
     : never;
 
-/** The operation that causes an event. The userId is null for the operator of the server. */
+/** The operation that causes an event. The actor's userId is null for the operator of the server. */
 interface EventSource extends Queryable {
   readonly actor: { readonly accountId: number; readonly userId: number | null; readonly tokenId: number | null };
   readonly now: Date;
@@ -42,8 +45,8 @@ const callRecordEvent = sql(
 );
 
 /**
- * Records an event of an idea (Events) in the transaction of the operation. The operation must hold the idea's lock, so
- * that the events of an idea are delivered in order.
+ * Records an event of an idea (Events) in the transaction of the operation. The operation must hold the lock of the
+ * idea, so that the events of an idea are delivered in order.
  */
 export async function recordEvent<T extends RecordedType>(
   op: EventSource,

@@ -8,38 +8,43 @@ import { presentIdea } from '../ideas/present-idea.ts';
 import type { IdeaView } from '../ideas/read-idea.ts';
 import { presentTime } from '../time.ts';
 
-/** The columns of an event that presentEvent needs. */
+/** The columns of an event that presentEvent reads. */
 export type RecordedEvent = Pick<Selectable<Tables['events']>, 'type' | 'occurred_at' | 'data' | 'body'>;
 
-/** Selects the columns of an event e that presentEvent needs. Reads the body only if there is no data. */
+/** Selects the columns of an event e that presentEvent reads. The body is selected only if the event has no data. */
 export function recordedEventOf(e: ExpressionBuilder<Tables & { e: Tables['events'] }, 'e'>) {
   const body = e.case().when('e.data', 'is', null).then(e.ref('e.body')).end().as('body');
   return ['e.type', 'e.occurred_at', 'e.data', body] as const;
 }
 
-/** The data of an event e. The previous version stored it only in the body. */
+/** The data of an event e. The previous version stored the data only inside the body. */
 const dataOfEvent = "coalesce(e.data, (e.body -> 'data')::jsonb)";
 
-/** A text in the data of an event e, such as `textInEvent('idea', 'title')`. */
+/** Selects a text from the data of an event e. For example, `textInEvent('idea', 'title')` is the title of the idea. */
 export function textInEvent(...path: string[]) {
   return sql<string | null>`${sql.raw(dataOfEvent)} #>> ${sql.lit(`{${path.join(',')}}`)}`;
 }
 
-/** The id of the target of a merge or unmerge event e. */
+/** The id of the target idea in a merge or unmerge event e. */
 export const targetIdInEvent = sql<number | null>`(${textInEvent('target', 'id')})::bigint`;
 
-/** The columns of an idea that idea_columns() stores: those that are the same for all readers. */
+/**
+ * The columns of an idea that the database function idea_columns() stores in an event. They are the same for all
+ * readers.
+ */
 type IdeaInEvent = Omit<IdeaView, 'my_vote' | 'author_id' | 'author_name'> & Pick<Idea, 'author'>;
 
-/** The parts of the stored data that presentEvent converts. The other parts have the form of the contract. */
+/** The parts of the stored data that presentEvent converts. All other parts already have the format of the contract. */
 interface EventData {
   idea?: IdeaInEvent;
   target?: IdeaInEvent;
 }
 
-/** Builds the body of an event for webhooks, chats and extensions. The test event of an endpoint has no ideas. */
+/**
+ * Builds the body of an event for webhooks, chats and extensions. The test event of a webhook endpoint has no ideas.
+ */
 export function presentEvent({ type, occurred_at, data, body }: RecordedEvent): EventBody {
-  // The previous version stored only the body.
+  // An event from the previous version has a body but no data.
   if (data === null) return body as EventBody;
   const { idea, target, ...others } = data as EventData;
   return {
@@ -53,7 +58,7 @@ export function presentEvent({ type, occurred_at, data, body }: RecordedEvent): 
   } as EventBody;
 }
 
-/** The exact text of a delivery's body, which the server signs and sends. */
+/** Returns the exact text that the server signs and sends as the body of a delivery. */
 export function writeEvent(event: RecordedEvent): string {
   return JSON.stringify(presentEvent(event));
 }
@@ -68,12 +73,12 @@ function presentIdeaInEvent({ author, ...columns }: IdeaInEvent): Omit<Idea, 'my
   return idea;
 }
 
-/** Has no filter on the account, because the job does not name it. */
+/** Has no filter on the account, because a job of the previous version does not name it. */
 const selectAccount = query('select_account_of_event', (db, $: Arguments<{ eventId: string }>) =>
   db.selectFrom('events as e').select('e.account_id').where('e.id', '=', $.eventId),
 );
 
-/** Finds the account of an event, for a job of the previous version. Returns undefined for a deleted event. */
+/** Finds the account of an event, for a job of the previous version. Returns undefined if the event was deleted. */
 export async function findAccountOfEvent(queryable: Queryable, eventId: string): Promise<number | undefined> {
   const [event] = await queryable.query(selectAccount, { eventId });
   return event?.account_id;

@@ -6,7 +6,10 @@ import { DomainError } from '../domain-error.ts';
 import type { WriteOperation } from '../operation.ts';
 import { type IdeaView, requireIdea } from './read-idea.ts';
 
-/** The lock makes a freeze wait for submissions in progress, and later submissions see the freeze. */
+/**
+ * Locks the board for a submission. A freeze of the board waits for submissions in progress, and later submissions see
+ * the freeze.
+ */
 const lockBoardForSubmission = query(
   'lock_board_for_submission',
   (db, $: Arguments<{ accountId: number; boardId: number }>) =>
@@ -46,8 +49,8 @@ interface NewIdea {
 }
 
 /**
- * Creates the idea with its first follower and its event in one round trip, because three take a quarter more CPU.
- * record_event is volatile, so it sees the idea that the same statement creates.
+ * Creates an idea with its first follower and its event in one round trip to the database. Three round trips would take
+ * 25% more CPU. record_event is a volatile function, so it sees the idea that the same statement creates.
  */
 const insertIdea = query('insert_idea', (db, $: Arguments<NewIdea>) =>
   db
@@ -87,8 +90,8 @@ const insertIdea = query('insert_idea', (db, $: Arguments<NewIdea>) =>
 );
 
 /**
- * Creates an idea by the actor (POST /api/v1/ideas), who then follows it. On a board with pre-moderation, it awaits
- * approval unless the actor is a moderator.
+ * Creates an idea in the name of the actor (POST /api/v1/ideas). The actor then follows the idea. On a board with
+ * pre-moderation, the idea awaits approval unless the actor is a moderator.
  */
 export async function createIdea(op: WriteOperation, input: { title: string; body: string }): Promise<IdeaView> {
   const { accountId, boardId, userId, tokenId, isModerator } = op.actor;

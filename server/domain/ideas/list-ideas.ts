@@ -14,7 +14,7 @@ export interface IdeaFilter {
   isPending: boolean;
 }
 
-/** Lists the published or the pending ideas of the reader's board. */
+/** Lists either the published or the pending ideas of the reader's board. */
 export async function listIdeas(op: ReadOperation, filter: IdeaFilter, place: Place): Promise<Page<IdeaView>> {
   const { accountId, boardId, voterId } = op.actor;
   const { status, sort, isPending, statusKey, q } = filter;
@@ -48,26 +48,34 @@ function cursorOf(sort: IdeaFilter['sort'], idea: IdeaView): Cursor {
   return { sort, key: sort === 'newest' ? idea.created_at : idea.score, id: idea.id };
 }
 
-/** The choices that change the text of the query. */
+/** The variants of the list that need a different SQL text. */
 interface ListForm {
   sort: IdeaFilter['sort'];
   isPending: boolean;
-  /** Never shows hidden statuses, not even when the filter names one. */
+  /** Whether hidden statuses are always left out, even if the filter names a hidden status. */
   isPublic: boolean;
   isSearch: boolean;
   hasCursor: boolean;
-  /** The number of rows of each status that is enough for the page; null for a page with an offset. */
+  /**
+   * The maximum number of rows to read for each status. A page needs no more rows of one status. Null for a page with
+   * an offset.
+   */
   rowsOfStatus: number | null;
 }
 
 /**
- * One row more than the default page and than the largest page. These limits are constants in the text. PostgreSQL
- * estimates a parameter as a tenth of the table. It then rejects the generic plan and plans each call, which took three
- * times as long as the list.
+ * The values of rowsOfStatus: one more than the default page size, and one more than the maximum page size. They are
+ * constants in the SQL text.
+ *
+ * For a parameter, PostgreSQL estimates a tenth of the table. PostgreSQL then makes a new plan for each call, which
+ * took three times as long as the query itself.
  */
 const enoughRows = [21, 101] as const;
 
-/** The arguments of every form. A form without a cursor or a search ignores the arguments for them. */
+/**
+ * The arguments of every variant. Variants without a cursor or a search ignore the arguments for the cursor or the
+ * search.
+ */
 interface ListArguments {
   accountId: number;
   boardId: number;
@@ -98,7 +106,8 @@ const forms: ListForm[] = (['newest', 'top'] as const).flatMap(sort =>
 const listQueries = new Map<string, Query<ListArguments, IdeaView>>(
   forms.map(form => {
     const name = nameOf(form);
-    // The best plan depends on the word: for a rare one the index of words, for a common one the index of the order.
+    // A search is not a prepared statement, because its best plan depends on the word. A rare word needs the index of
+    // words, and a common word needs the index in list order.
     return [name, query(name, ideasOf(form), { isPrepared: !form.isSearch })];
   }),
 );
@@ -116,8 +125,8 @@ function nameOf({ sort, isPending, isPublic, isSearch, hasCursor, rowsOfStatus }
 }
 
 /**
- * Reads the first rows of each shown status from the index in the order of the list, then merges them. The cost does not
- * depend on the shown statuses or, with a cursor, on the depth of the page.
+ * Reads the first rows of each shown status from the index in list order, then merges them. The cost does not depend on
+ * how many statuses are shown. With a cursor it does not depend on the page number either.
  */
 function ideasOf({ sort, isPending, isPublic, isSearch, hasCursor, rowsOfStatus }: ListForm) {
   return (db: Kysely<Tables>, $: Arguments<ListArguments>) => {
@@ -165,8 +174,8 @@ function ideasOf({ sort, isPending, isPublic, isSearch, hasCursor, rowsOfStatus 
 }
 
 /**
- * Searches the index only for the long words, then compares the found rows with all words. The operator @@ may use an index,
- * but its function ts_match_vq never does.
+ * Finds ideas whose titles contain all words. The index finds ideas by the long words, and then ts_match_vq compares
+ * the found ideas with all words. The operator @@ may use the index, but the function ts_match_vq never uses it.
  */
 function hasWords(q: Expression<string>) {
   return sql<boolean>`i.title_words @@ index_words_query(${q})

@@ -6,12 +6,12 @@ import { DomainError } from '../domain-error.ts';
 import type { Actor, WriteOperation } from '../operation.ts';
 import { isVisible } from './read-idea.ts';
 
-/** An idea that is locked until the transaction ends. */
+/** An idea whose row is locked until the end of the transaction. */
 type LockedIdea = RowOf<typeof selectIdeasLocked>;
 
 /**
- * Locks ideas in the order of their ids, so that two operations on the same ideas never deadlock. Also locks the board for
- * reading: a freeze waits for writes in progress, and later writes see the freeze.
+ * Locks ideas in the order of their ids, so that two operations on the same ideas never deadlock. Also takes a shared
+ * lock on the board: a freeze waits for writes in progress, and later writes see the freeze.
  */
 const selectIdeasLocked = query(
   'lock_ideas',
@@ -47,7 +47,7 @@ export async function lockIdea(op: WriteOperation, id: number): Promise<LockedId
   return idea;
 }
 
-/** Rejects an idea that is not published or is merged into another. */
+/** Rejects an idea that is not published or that is merged into another idea. */
 export function checkPublished(
   idea: Pick<LockedIdea, 'moderation_state' | 'merged_into_id'>,
   meanings?: ErrorMeanings,
@@ -56,17 +56,20 @@ export function checkPublished(
   if (idea.merged_into_id !== null) throw new DomainError('idea_already_merged', undefined, meanings);
 }
 
-/** The key of work that locks an idea, for Database.inTurn. */
+/** The key for operations that lock an idea. Database.inTurn runs operations with the same key one after the other. */
 export function turnOnIdea(ideaId: number): string {
   return `idea:${ideaId}`;
 }
 
-/** The keys of a merge or unmerge. The account has one, because an unmerge does not know in advance which ideas it locks. */
+/**
+ * The keys for a merge or unmerge (see turnOnIdea). One key is for the whole account, because an unmerge does not know
+ * in advance which ideas it locks.
+ */
 export function turnsOfMerge(...ideaIds: number[]): (actor: Pick<Actor, 'accountId'>) => string[] {
   return ({ accountId }) => [...ideaIds.map(turnOnIdea), `merging:${accountId}`];
 }
 
-/** Runs each statement in its own turn. */
+/** Returns a Queryable that runs each statement in its own turn, one after the other for the same keys. */
 export function inTurnAlone(database: Pick<Database, 'query' | 'inTurn'>, keys: readonly string[]): Queryable {
   return { query: (statement, values) => database.inTurn(keys, () => database.query(statement, values)) };
 }

@@ -8,8 +8,8 @@ import { isPublicReader, type ReadOperation, type WriteOperation } from '../oper
 type Visible = { moderation_state: Exclude<ModerationState, 'rejected'> };
 
 /**
- * Selects ideas i of an account with the status s, the author u, the tags, and the vote v of a voter. Add a condition that
- * excludes rejected ideas.
+ * Selects ideas i of an account with the status s, the author u, the tags, and the vote v of one voter. The caller must
+ * add a condition that excludes rejected ideas.
  */
 export function ideaViews(db: Kysely<Tables>, accountId: Expression<number>, voterId: Expression<number | null>) {
   return db
@@ -43,7 +43,10 @@ export function ideaViews(db: Kysely<Tables>, accountId: Expression<number>, vot
     .$narrowType<Visible>();
 }
 
-/** Everyone on a board sees published ideas, moderators also see pending ones, and nobody sees rejected ones. */
+/**
+ * The condition that a reader may see an idea. Everyone on a board may see published ideas, only moderators see pending
+ * ideas, and nobody sees rejected ideas.
+ */
 export function isVisible(
   i: ExpressionBuilder<Tables & { i: Tables['ideas'] }, 'i'>,
   isModerator: Expression<boolean>,
@@ -54,7 +57,9 @@ export function isVisible(
   ]);
 }
 
-/** A vote that was copied ahead of a merge counts only after the merge: see copy_votes. */
+/**
+ * The condition that a vote counts. A vote that was copied before a merge counts only after the merge (see copy_votes).
+ */
 export function countsAsVote(vote: string, accountId: Expression<number>): Expression<boolean> {
   const [carriedFrom, ideaId] = [sql.ref(`${vote}.carried_from_id`), sql.ref(`${vote}.idea_id`)];
   return sql<boolean>`(${carriedFrom} is null or exists (
@@ -63,7 +68,7 @@ export function countsAsVote(vote: string, accountId: Expression<number>): Expre
   ))`;
 }
 
-/** An idea with its status, tags, author and the reader's own vote. */
+/** An idea with its status, its tags, its author, and the vote of the reader. */
 export type IdeaView = RowOf<typeof selectIdea>;
 
 interface OneIdea {
@@ -96,7 +101,7 @@ const selectIdeas = query(
     ideaViews(db, $.accountId, $.voterId).where(i => i('i.id', '=', i.fn.any($.ideaIds))),
 );
 
-/** Reads ideas in the given order. The operation has locked or created them, so they exist. */
+/** Reads ideas in the given order. The operation must have locked or created these ideas, so that all of them exist. */
 export async function requireIdeas(op: WriteOperation, ideaIds: readonly number[]): Promise<IdeaView[]> {
   const { accountId, voterId } = op.actor;
   const rows = await op.query(selectIdeas, { accountId, voterId, ideaIds });

@@ -13,21 +13,22 @@ const lockUser = query('lock_accepting_user', (db, $: Arguments<{ userId: number
   db.selectFrom('users').select('id').where('id', '=', $.userId).forKeyShare(),
 );
 
-/** Makes a user a member by an invitation to their address. It works once. */
+/** Accepts an invitation to a user's address, which makes the user a member. An invitation works only once. */
 export async function acceptInvitation(admin: Administration, linkHash: Buffer, userId: number): Promise<void> {
   await join(admin, await takeInvitation(admin, linkHash, userId), userId);
 }
 
-/** A person who signs up by an invitation. The credential is the hash of a checked password. */
+/** A person who signs up through an invitation. The credential is the hash of a password that was already checked. */
 export interface NewUser {
   name: string;
   credential: string;
 }
 
 /**
- * Creates a user with the address of an invitation, makes them a member and signs them in. The link has proven the
- * address. In the audit log the server creates the user, and the user does the rest. If the address has a user by now,
- * the call fails: that user signs in and accepts.
+ * Creates a user with the invited address, makes the user a member, and signs the user in. The invitation link has
+ * proven that the person owns the address. In the audit log, the server creates the user, and the user does the rest.
+ *
+ * If a user with this address exists by now, the call fails. That user must sign in and accept the invitation.
  */
 export async function signUpByInvitation(
   adminAs: (actor: AuditActor) => Administration,
@@ -52,8 +53,9 @@ async function join(admin: Administration, { id, account_id, role }: FollowedInv
 }
 
 /**
- * Deletes the invitation, so that a link works once. Locks the account first, as every change of its members does, then
- * the given user, who must have the invited address. An erasure locks the user before it deletes the invitation, too.
+ * Deletes the invitation, so that its link works only once. The function first locks the account, like every change of
+ * members. Then it locks the given user, whose address must be the invited address. An erasure also locks the user
+ * before it deletes the invitation.
  */
 async function takeInvitation(
   admin: Administration,

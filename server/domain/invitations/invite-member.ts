@@ -10,7 +10,7 @@ import { findUser } from '../users/find-user.ts';
 import { readPeople } from '../users/read-people.ts';
 import { findInvitation } from './open-invitations.ts';
 
-/** An invitation can be accepted for this long. */
+/** The number of days until an invitation expires. */
 export const invitationDays = 7;
 
 export interface NewInvitation {
@@ -24,13 +24,13 @@ export interface IssuedInvitation {
   email: string;
   role: Role;
   expiresAt: Date;
-  /** The token of the link, which the inviter hands over; undefined if a worker makes the link and mails it. */
+  /** The token of the link, which the inviter hands over. Undefined if a worker creates the link and mails it. */
   token: string | undefined;
 }
 
 /**
- * Invites an address to become a member. A second invitation replaces the first with its role, and the first link stops
- * working. The result does not reveal whether the address has a user.
+ * Invites an address to become a member of the account. A second invitation to the same address replaces the first,
+ * including its role, and the first link stops working. The result does not reveal whether a user has this address.
  */
 export async function inviteMember(
   admin: Administration,
@@ -50,7 +50,7 @@ export async function inviteMember(
 
   const secret = isMailed ? undefined : makeSecret();
   const expiresAt = new Date(admin.now.getTime() + invitationDays * 86_400_000);
-  // The index of the version before requires lower(email) to be unique in the account.
+  // An index of the previous version requires lower(email) to be unique within the account.
   await admin.db
     .deleteFrom('invitations')
     .where('account_id', '=', accountId)
@@ -72,15 +72,16 @@ export async function inviteMember(
     .onConflict(conflict => conflict.columns(['canonical_email', 'account_id']).doUpdateSet(fields))
     .returning('id')
     .executeTakeFirstOrThrow();
-  // Again, because a trigger for the version before may clear the canonical form when the address changes.
+  // The canonical form is written again here. A trigger for the previous version may clear the canonical form whenever
+  // the address changes.
   await admin.em.nativeUpdate(Invitation, { id, accountId }, { canonicalEmail });
   if (isMailed) {
     await addJob(admin, {
       task: 'mail_invitation',
       payload: { invitation_id: id, account_id: accountId },
-      // Several invitations in a row result in one mail.
+      // If an address is invited several times in a row, the key leads to only one mail.
       key: `invitation:${id}`,
-      // These attempts take a day, so they end long before the invitation.
+      // Twelve attempts take about a day, so they end long before the invitation expires.
       maxAttempts: 12,
     });
   }

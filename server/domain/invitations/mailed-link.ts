@@ -4,7 +4,7 @@ import type { Administration } from '../administration.ts';
 import { makeSecret } from '../sign-in/secret-text.ts';
 import { isOpenInvitation } from './open-invitations.ts';
 
-/** The content of a mail with the link of an invitation. The inviter's name is null for the operator of the server. */
+/** The content of an invitation mail. The inviter's name is null for the operator of the server. */
 export type MailedInvitation = RowOf<typeof updateLink>;
 
 interface OneInvitation {
@@ -12,7 +12,7 @@ interface OneInvitation {
   invitationId: number;
 }
 
-/** The URL of the page of an invitation. */
+/** Returns the URL of the page that shows an invitation. */
 export function invitationUrl({ BASE_URL }: { BASE_URL: string }, token: string): string {
   return `${BASE_URL}/admin/invitations/${token}`;
 }
@@ -37,8 +37,8 @@ const updateLink = query(
 );
 
 /**
- * Makes the link of an invitation for its mail. The link of an earlier attempt stops working. Returns undefined if the
- * invitation was mailed already, or is not open any more.
+ * Creates a new link for an invitation mail. A link from an earlier attempt stops working. Returns undefined if the
+ * invitation was already mailed or is no longer open.
  */
 export async function makeInvitationLink(
   db: Queryable,
@@ -50,7 +50,10 @@ export async function makeInvitationLink(
   return mailed && { ...mailed, token, tokenHash };
 }
 
-/** Compares the link, because a second invitation has a new link and a mail of its own. */
+/**
+ * Records the outcome only if the invitation still has the same link, because a second invitation has a new link and
+ * its own mail.
+ */
 const updateDelivery = query(
   'update_invitation_delivery',
   (db, $: Arguments<OneInvitation & { tokenHash: Buffer; outcome: 'mailed' | 'refused' }>) =>
@@ -62,7 +65,7 @@ const updateDelivery = query(
       .returning('id'),
 );
 
-/** Records the outcome of the mail with a link. */
+/** Records whether the mail with the invitation link was sent or refused. */
 export async function noteDelivery(
   admin: Administration,
   link: OneInvitation & { tokenHash: Buffer },

@@ -7,9 +7,11 @@ import { type Administration, AdministrationError } from '../administration.ts';
 import { activeMemberships, lockMembers, mayManageIn } from '../members/authority.ts';
 
 /**
- * The condition that an invitation i of an account is open. It has not expired, its address has a canonical form, and its
- * account is not being erased. Its inviter may still invite to its role, and its address does not belong to a blocked
- * user. Because each query checks this, a block or a removal need not change invitations.
+ * The condition that an invitation i of an account is open. It has not expired, its address has a canonical form, and
+ * its account is not being erased. Its inviter may still invite to its role, and its address does not belong to a
+ * blocked user.
+ *
+ * Every query checks this condition, so blocking or removing a user need not change any invitation.
  */
 export function isOpenInvitation(
   i: ExpressionBuilder<Tables & { i: Tables['invitations'] }, 'i'>,
@@ -33,7 +35,9 @@ export function isOpenInvitation(
   ]);
 }
 
-/** An open invitation without its link. The inviter's name is null for an invitation by the operator of the server. */
+/**
+ * An open invitation without its link. The inviter's name is null if the operator of the server sent the invitation.
+ */
 export type InvitationView = InferResult<ReturnType<typeof openInvitations>>[number];
 
 function openInvitations({ db, now }: Administration, accountId: number) {
@@ -57,7 +61,7 @@ export function listInvitations(
   return listed.orderBy('i.id', 'desc').limit(limit).execute();
 }
 
-/** Finds the open invitation to an address. */
+/** Finds the open invitation to an address in an account. */
 export function findInvitation(
   admin: Administration,
   accountId: number,
@@ -76,7 +80,9 @@ export function requireInvitation(
     .executeTakeFirstOrThrow(() => new AdministrationError('not_found', 'The account has no such invitation'));
 }
 
-/** Revokes an invitation, and with it its link. This takes the same role as to make the invitation. */
+/**
+ * Revokes an invitation, so that its link stops working. The actor needs the same role as for sending this invitation.
+ */
 export async function revokeInvitation(admin: Administration, accountId: number, invitationId: number): Promise<void> {
   const authority = await lockMembers(admin, accountId);
   const { email, role } = await requireInvitation(admin, accountId, invitationId);
@@ -85,10 +91,13 @@ export async function revokeInvitation(admin: Administration, accountId: number,
   admin.audit.record('invitation.revoked', { account_id: accountId, invitation_id: invitationId, email, role });
 }
 
-/** An invitation as its link shows it. user_id is the user who has the address, or null. */
+/**
+ * An invitation as the page behind its link shows it. user_id is the user who has the invited address, or null if no
+ * user has the address.
+ */
 export type FollowedInvitation = RowOf<typeof selectInvitation>;
 
-/** Starts without an account, because only the link is known. */
+/** Has no filter on the account, because only the link is known. */
 const selectInvitation = query('select_followed_invitation', (db, $: Arguments<{ linkHash: Buffer; now: Date }>) =>
   db
     .selectFrom('invitations as i')
@@ -115,8 +124,10 @@ const selectInvitation = query('select_followed_invitation', (db, $: Arguments<{
 );
 
 /**
- * Reads an invitation by the hash of the token in its link. Returns undefined if it was accepted or revoked, has expired,
- * or never existed. It may reveal whether the address has a user, because the link came to that address.
+ * Reads an invitation by the hash of the token in its link. Returns undefined if the invitation was accepted or
+ * revoked, has expired, or never existed.
+ *
+ * The result may reveal whether a user has the invited address, because only the reader of that mailbox has the link.
  */
 export async function readInvitation(
   db: Queryable,

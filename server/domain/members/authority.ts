@@ -6,7 +6,7 @@ import { type Role, roles } from '../../entities/membership.ts';
 import { lockAccount } from '../accounts/find-account.ts';
 import { type Administration, AdministrationError, actingUserOf } from '../administration.ts';
 
-/** A user in an account. Not every such user is a member. */
+/** The ids of a user and an account. The user need not be a member of the account. */
 export interface UserInAccount {
   accountId: number;
   userId: number;
@@ -20,7 +20,7 @@ export function isBlocked(accountId: Expression<number>, userId: Expression<numb
   );
 }
 
-/** Selects the memberships m of an account without those of blocked users. Only these give the rights of their role. */
+/** Selects the memberships m of an account, except those of blocked users. A blocked member has no rights. */
 export function activeMemberships(db: Kysely<Tables>, accountId: Expression<number>) {
   return db
     .selectFrom('memberships as m')
@@ -28,9 +28,9 @@ export function activeMemberships(db: Kysely<Tables>, accountId: Expression<numb
     .where(m => m.not(isBlocked(accountId, m.ref('m.user_id'))));
 }
 
-/** The roles that the actor may give, change and take away in an account. */
+/** The rights of the actor to give, change and take away roles in an account. */
 interface Authority {
-  /** Refuses the actor if one of the roles is above their rights. */
+  /** Throws forbidden if the actor may not manage one of these roles. */
   require(...roles: Role[]): void;
 }
 
@@ -38,15 +38,15 @@ const selectActiveRole = query('select_active_role', (db, $: Arguments<UserInAcc
   activeMemberships(db, $.accountId).select('m.role').where('m.user_id', '=', $.userId),
 );
 
-/** Reads the role of a member. Returns undefined for other users and for blocked members. */
+/** Reads the role of a member. Returns undefined for a blocked member and for a user who is not a member. */
 export async function readActiveRole(db: Queryable, user: UserInAccount): Promise<Role | undefined> {
   const [member] = await db.query(selectActiveRole, user);
   return member?.role;
 }
 
 /**
- * Locks an account's members and then reads the actor's rights over them, which may have changed after the page was
- * opened. The operator of the server may do everything.
+ * Locks the members of an account, then reads the actor's rights to manage roles. The rights are read after the lock,
+ * because they may have changed since the actor opened the page. The operator of the server may do everything.
  */
 export async function lockMembers(admin: Administration, accountId: number): Promise<Authority> {
   await lockAccount(admin, accountId);
@@ -65,12 +65,15 @@ export async function lockMembers(admin: Administration, accountId: number): Pro
   };
 }
 
-/** Owners manage all roles, and admins all other roles. Moderators and members manage none. */
+/**
+ * Whether a member may manage other members by role. Owners manage all roles, and admins manage all roles except owner.
+ * Moderators and members manage none.
+ */
 export function mayManage(own: Role, role: Role): boolean {
   return own === 'owner' || (own === 'admin' && role !== 'owner');
 }
 
-/** The same as a condition, in a query that has both roles. */
+/** The same rule as mayManage, as a condition for queries that select both roles. */
 export function mayManageIn(own: Expression<Role>, role: Expression<Role>) {
   const eb = expressionBuilder<Tables>();
   const pairs = roles.flatMap(one =>
@@ -87,7 +90,7 @@ const selectOtherOwner = query('select_other_owner', (db, $: Arguments<UserInAcc
     .limit(1),
 );
 
-/** Whether an account has another owner than a user. Blocked owners do not count. */
+/** Whether an account has an owner other than the given user. Blocked owners do not count. */
 export async function hasOtherOwner(db: Queryable, { accountId, userId }: UserInAccount): Promise<boolean> {
   return (await db.query(selectOtherOwner, { accountId, userId })).length > 0;
 }

@@ -4,7 +4,7 @@ import { type Administration, AdministrationError, actingUserOf, explainViolatio
 import { revokeTokensOf } from '../tokens/change-tokens.ts';
 import { hasOtherOwner, lockMembers, type UserInAccount } from './authority.ts';
 
-/** Makes a user a member, and deletes an invitation to their address. */
+/** Makes a user a member, and deletes an open invitation to the user's address. */
 export async function addMember(admin: Administration, member: UserInAccount, role: Role): Promise<void> {
   const authority = await lockMembers(admin, member.accountId);
   authority.require(role);
@@ -19,7 +19,7 @@ const deleteInvitation = query('delete_invitation_of_member', (db, $: Arguments<
     .whereRef('i.canonical_email', '=', 'u.canonical_email'),
 );
 
-/** Makes a user a member without a check of the actor's role. The caller holds the lock on the account. */
+/** Makes a user a member without a check of the actor's role. The caller must hold the lock of the account. */
 export async function insertMember(
   admin: Administration,
   { accountId, userId }: UserInAccount,
@@ -32,7 +32,7 @@ export async function insertMember(
   admin.audit.record('member.added', { ...describe({ accountId, userId }), role });
 }
 
-/** Gives a member another role. An account keeps an owner, so the last one cannot be demoted. */
+/** Gives a member another role. The last owner cannot get a lower role, because an account always needs an owner. */
 export async function setMemberRole(admin: Administration, member: UserInAccount, role: Role): Promise<void> {
   const authority = await lockMembers(admin, member.accountId);
   const membership = await requireMembership(admin, member);
@@ -45,9 +45,11 @@ export async function setMemberRole(admin: Administration, member: UserInAccount
 }
 
 /**
- * Ends a membership. Every member may end their own. The user's ideas and comments stay, and their invitations stop working.
- * Their OAuth grants end, because grants act as the user. API tokens belong to the account: the caller decides whether
- * it keeps those that the user issued.
+ * Ends a membership. Every member may end their own membership. The user's ideas and comments stay, and the invitations
+ * from the user stop working.
+ *
+ * The user's OAuth grants end, because a grant acts as the user. API tokens belong to the account, so the caller
+ * decides whether tokens that the user issued keep working.
  */
 export async function removeMember(
   admin: Administration,
@@ -64,7 +66,7 @@ export async function removeMember(
   await revokeTokensOf(admin, member, keepsTokens ? ['oauth'] : ['oauth', 'api']);
 }
 
-/** A user whose erasure has begun cannot become a member: as an owner they would block the erasure. */
+/** A user who is being erased cannot become a member. An owner's membership would prevent the erasure. */
 export const userInErasure = {
   memberships_user_stays: 'The user is being erased',
   memberships_user_id_fkey: 'The user was erased',
@@ -80,7 +82,10 @@ async function requireMembership(admin: Administration, { accountId, userId }: U
   return membership;
 }
 
-/** If two owners are removed at the same time, the second removal waits for the lock and is then refused. */
+/**
+ * Throws if the member is the last owner. If two owners are removed at the same time, the second removal waits for the
+ * lock and then throws.
+ */
 async function checkNotLastOwner(admin: Administration, membership: Membership, what: string) {
   if (membership.role !== 'owner' || (await hasOtherOwner(admin, membership))) return;
   throw new AdministrationError(

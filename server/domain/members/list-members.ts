@@ -22,23 +22,26 @@ function membersOf(db: Kysely<Tables>, accountId: number) {
     .$narrowType<{ email: string }>();
 }
 
-/** Selects members; without any field, all of them. */
+/** The members to list. Without any field, the filter selects all members. */
 export interface MemberFilter {
-  /** The beginning of the name or the address, in upper or lower case. */
+  /** The first characters of the name or of the address. Upper and lower case do not matter. */
   beginning?: string | undefined;
   role?: Role | undefined;
   isBlocked?: boolean | undefined;
 }
 
-/** The member before the first one of a page. */
+/** The position of the last member on the previous page. */
 export interface MemberPlace {
   role: Role;
   userId: number;
 }
 
 /**
- * Lists members of an account: owners first, then admins, moderators and members, each from the oldest user on. The query
- * joins one list for each role, because a single list would need a sort of all members.
+ * Lists members of an account: owners first, then admins, moderators and members. Within a role, the oldest user comes
+ * first.
+ *
+ * The query has one part for each role and combines the parts. Without the parts, PostgreSQL would have to sort all
+ * members.
  */
 export async function listMembers(
   { db }: Administration,
@@ -46,7 +49,7 @@ export async function listMembers(
   { after, limit, ...filter }: MemberFilter & { after?: MemberPlace | undefined; limit: number },
 ): Promise<MemberView[]> {
   const { beginning } = filter;
-  // PostgreSQL takes no NUL, and a lone surrogate is no character: no name has them.
+  // Names never contain a NUL character or a lone surrogate, because PostgreSQL rejects both.
   if (beginning !== undefined && (beginning.includes('\0') || !beginning.isWellFormed())) return [];
   const reached = after ? roles.indexOf(after.role) : -1;
   const [first, ...others] = roles.flatMap((role, index) => {
@@ -73,7 +76,7 @@ function matching(members: ReturnType<typeof membersOf>, { beginning, isBlocked 
   const chosen = isBlocked === undefined ? members : members.where('b.user_id', isBlocked ? 'is not' : 'is', null);
   if (beginning === undefined) return chosen;
   return chosen.where(m => {
-    // JavaScript has other rules for lower case.
+    // PostgreSQL converts the text to lower case, because JavaScript has other rules for lower case.
     const pattern = m.fn<string>('lower', [m.val(`${beginning.replace(/[\\%_]/g, '\\$&')}%`)]);
     return m.or([m(m.fn('lower', ['u.email']), 'like', pattern), m(m.fn('lower', ['u.name']), 'like', pattern)]);
   });

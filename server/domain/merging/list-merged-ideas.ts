@@ -2,10 +2,10 @@ import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import type { ReadOperation } from '../operation.ts';
 import { cutPage, type Page, type Place } from '../pagination.ts';
 
-/** The score is the idea's own, which an unmerge restores. */
+/** A merged idea. Its score comes from its own votes, and an unmerge restores this score. */
 export type MergedIdea = RowOf<typeof selectMergedIdeas>;
 
-/** The order of the list, for its cursors. Later merges have larger ids. */
+/** The order of the list. It is part of the cursors. Later merges have larger ids. */
 export const mergedSort = 'merged';
 
 const selectMergedIdeas = query(
@@ -22,7 +22,7 @@ const selectMergedIdeas = query(
       .limit($.limit),
 );
 
-/** Lists the ideas that are merged into an idea, the last merge first. */
+/** Lists the ideas that are merged into an idea, the latest merge first. */
 export async function listMergedIdeas(op: ReadOperation, ideaId: number, place: Place): Promise<Page<MergedIdea>> {
   const { accountId, boardId } = op.actor;
   const rows = await op.query(selectMergedIdeas, {

@@ -32,18 +32,19 @@ const callCopyVotes = sql(
       afterVoterId: bigint(),
       count: integer(),
     },
-    // Null when no votes are left.
+    // Null if all votes have been copied.
     row: { last_voter_id: nullable(bigint()) },
   },
   'select copy_votes($accountId, $sourceId, $targetId, $afterVoterId, $count) as last_voter_id',
 );
 
-/** Copying a batch holds locks for a few milliseconds. */
+/** The number of votes in one batch. Copying a batch of this size holds locks for a few milliseconds. */
 const batchSize = 1_000;
 
 /**
- * Copies the votes of a large idea to its target before the merge locks both, each batch in its own transaction. The copies
- * count only after the merge: see copy_votes. An invalid merge copies nothing, and mergeIdea rejects it.
+ * Copies the votes of a large idea to its target before the merge locks both ideas. Each batch is copied in its own
+ * transaction. The copies count only after the merge (see copy_votes). For an invalid merge nothing is copied, and
+ * mergeIdea rejects the merge.
  */
 export async function copyVotesAhead(op: ReadOperation, sourceId: number, targetId: number): Promise<void> {
   const { accountId, boardId } = op.actor;
@@ -66,7 +67,7 @@ export interface MergeView {
   target: IdeaView | null;
 }
 
-/** Lock both ideas first. */
+/** Merges two ideas in the database. The caller must lock both ideas first. */
 export const callBeginMerge = sql(
   'begin_merge',
   { arguments: { accountId: bigint(), sourceId: bigint(), targetId: bigint(), now: time() }, row: {} },
@@ -74,9 +75,10 @@ export const callBeginMerge = sql(
 );
 
 /**
- * Merges an idea into another (Idea actions, rule 4). The source keeps its votes, and the target gets copies from voters who
- * did not vote on it, so an unmerge restores both tallies exactly. Call copyVotesAhead first: it writes most copies before
- * the ideas are locked.
+ * Merges an idea, the source, into another idea, the target (Idea actions, rule 4). The source keeps its votes. The
+ * target gets a copy of each vote whose voter did not vote on the target. So an unmerge restores both tallies exactly.
+ *
+ * Call copyVotesAhead first, because it copies most votes before mergeIdea locks the ideas.
  */
 export async function mergeIdea(op: WriteOperation, sourceId: number, targetId: number): Promise<MergeView> {
   const [source, target] = await lockIdeas(op, sourceId === targetId ? [sourceId] : [sourceId, targetId]);
@@ -93,7 +95,7 @@ export async function mergeIdea(op: WriteOperation, sourceId: number, targetId: 
   return requirePair(op, sourceId, targetId);
 }
 
-/** Follows the merges from an idea: the idea, its target, the target of that, and so on. */
+/** Selects an idea, the target into which it is merged, the target of that target, and so on. */
 const selectChain = query(
   'select_merge_chain',
   (db, $: Arguments<{ accountId: number; boardId: number; ideaId: number }>) =>
@@ -113,7 +115,7 @@ const selectChain = query(
       )
       .selectFrom('chain')
       .select('chain.id')
-      // Kysely cannot infer the types of a recursive table.
+      // Kysely cannot infer the type of a recursive query.
       .$castTo<{ id: number }>(),
 );
 
@@ -142,8 +144,9 @@ async function requirePair(op: WriteOperation, ideaId: number, targetId: number)
 }
 
 /**
- * Locks an idea and the chain of its targets, whose tallies include its votes. Returns the id of its target. The chain may
- * grow between the read and the lock.
+ * Locks an idea and the chain of its merge targets, because the tally of each target includes the idea's votes. Returns
+ * the id of the idea's direct target. Throws ChainGrewError if another transaction extended the chain before it was
+ * locked.
  */
 async function lockChain(op: WriteOperation, ideaId: number): Promise<number | null> {
   const { accountId, boardId } = op.actor;
@@ -155,11 +158,11 @@ async function lockChain(op: WriteOperation, ideaId: number): Promise<number | n
 }
 
 /**
- * Makes the transaction start again with the longer chain. Locking the missing ideas now would be out of order and could
- * deadlock, and PostgreSQL would then cancel one of the transactions, such as a vote.
+ * Makes the transaction start again with the longer chain. Locking the missing ideas now would break the order of locks
+ * and could cause a deadlock. PostgreSQL would then cancel one of the transactions, for example a vote.
  */
 class ChainGrewError extends Error {
   override readonly name = 'ChainGrewError';
-  /** PostgreSQL's code for a serialization failure, which the server retries. */
+  /** PostgreSQL's error code for a serialization failure. The server retries a transaction with this code. */
   readonly code = '40001';
 }

@@ -12,12 +12,15 @@ interface MergePreview {
   combined: CombinedTally;
 }
 
-/** voted_on_both counts the voters with a vote on both ideas. Their vote on the target counts. */
+/**
+ * The tally of the target after the merge. voted_on_both is the number of voters who voted on both ideas. Only their
+ * vote on the target counts.
+ */
 type CombinedTally = RowOf<typeof selectCombinedTally>;
 
 /**
- * Counts as carry_votes would. The votes of an idea include the votes carried to it by earlier merges. A withdrawn vote on
- * the target has the value 0 and replaces the source's vote like any other.
+ * Computes the same tally as carry_votes. The votes of an idea include the votes that earlier merges copied to it. A
+ * withdrawn vote on the target has the value 0, and replaces the voter's vote on the source like any other vote.
  */
 const selectCombinedTally = query(
   'select_combined_tally',
@@ -59,7 +62,7 @@ function countOf(condition: Expression<SqlBool>) {
   return sql<number>`(count(*) filter (where ${condition}))::int`;
 }
 
-/** Previews the tally after a merge. Throws the same errors as mergeIdea and changes nothing. */
+/** Computes the tally that a merge would have. Throws the same errors as mergeIdea, and changes nothing. */
 export async function previewMerge(op: ReadOperation, sourceId: number, targetId: number): Promise<MergePreview> {
   if (sourceId === targetId) throw new DomainError('merge_into_self');
   const idea = await readIdea(op, sourceId);

@@ -10,7 +10,10 @@ interface Person {
   userId: number;
 }
 
-/** The boards that a person moderates, with the person's voter, which exists after the first vote. */
+/**
+ * Selects the boards that a person moderates. Also selects the person's voter, which exists only after the person's
+ * first vote.
+ */
 function boardsOfModerator(db: Kysely<Tables>, accountId: Expression<number>, userId: Expression<number>) {
   return db
     .selectFrom('memberships as m')
@@ -35,8 +38,8 @@ const selectBySlug = query('select_moderator_by_slug', (db, $: Arguments<Person 
 );
 
 /**
- * Finds a moderator of a board, which a slug or an idea identifies. Throws not_found if the account has no such board or
- * idea, or if the person is no moderator.
+ * Finds a moderator of a board. The board is given by its slug or by one of its ideas. Throws not_found if the account
+ * has no such board or idea, or if the person is not a moderator.
  */
 export async function findModerator(
   db: Queryable,

@@ -5,8 +5,9 @@ import { type Cursor, cutPage, type Place } from '../pagination.ts';
 export type PendingIdea = Awaited<ReturnType<typeof listPendingIdeas>>[number];
 
 /**
- * Lists the ideas that await approval in an account or on one of its boards, oldest first, after a cursor. Reads the first
- * ideas of each status from the index of pending ideas, so the cost does not depend on the length of the queue.
+ * Lists the ideas that await approval in an account or on one of its boards, oldest first, starting after a cursor. The
+ * query reads the first ideas of each status from the index of pending ideas. So the cost does not depend on the length
+ * of the queue.
  */
 export function listPendingIdeas(
   { db }: Administration,
@@ -45,21 +46,23 @@ export function listPendingIdeas(
     .execute();
 }
 
-/** The order of the queue, for its cursors. */
+/** The order of the moderation queue. It is part of the cursors. */
 export const pendingSort = 'waiting';
 
-/** Reads a page of the queue. */
+/** Reads a page of the moderation queue. */
 export async function pagePendingIdeas(admin: Administration, accountId: number, boardId: number | null, place: Place) {
   const rows = await listPendingIdeas(admin, accountId, boardId, place.perPage + 1, place.cursor);
   return cutPage(rows, place, idea => ({ sort: pendingSort, key: idea.created_at, id: idea.id }));
 }
 
-/** The order of the rejected ideas, for their cursors. */
+/** The order of the rejected ideas. It is part of the cursors. */
 export const rejectedSort = 'rejected';
 
 /**
- * Reads a page of an account's rejected ideas with the reasons for their authors, the last rejected first. An inner query
- * takes the page in the order of its index, because a single join would sort all rejected ideas.
+ * Reads a page of an account's rejected ideas, the latest rejection first. Each idea has the reason that its author
+ * sees.
+ *
+ * A subquery selects the rows of the page in the order of its index. A single join would sort all rejected ideas.
  */
 export async function pageRejectedIdeas({ db }: QueryBuilding, accountId: number, place: Place) {
   const { perPage, cursor } = place;
@@ -85,7 +88,10 @@ export async function pageRejectedIdeas({ db }: QueryBuilding, accountId: number
   return cutPage(rows, place, idea => ({ sort: rejectedSort, key: idea.rejected_at, id: idea.id }));
 }
 
-/** Reads a rejected idea for the moderators of its account. Returns undefined if the account has no such idea. */
+/**
+ * Reads a rejected idea for the moderators of its account. Returns undefined if the account has no rejected idea with
+ * this id.
+ */
 export function readRejectedIdea({ db }: QueryBuilding, accountId: number, ideaId: number) {
   return db
     .selectFrom('ideas as i')

@@ -3,7 +3,7 @@ import { type Administration, AdministrationError, actingUserOf } from '../admin
 import { recordEvent } from '../events/record-event.ts';
 import { checkText } from '../fields.ts';
 
-/** Approves a pending idea and publishes it. Returns false if the idea is published already. */
+/** Approves a pending idea, which publishes it. Returns false if the idea is already published. */
 export async function approveIdea(admin: Administration, accountId: number, ideaId: number): Promise<boolean> {
   if (!(await leaveQueue(admin, accountId, ideaId, 'published'))) return false;
   await recordEvent(eventSourceOf(admin, accountId), 'idea.created', ideaId);
@@ -11,10 +11,10 @@ export async function approveIdea(admin: Administration, accountId: number, idea
   return true;
 }
 
-/** The longest reason, as long as the longest comment. */
+/** The maximum length of the reason. A comment has the same maximum length. */
 const maxReasonLength = 500;
 
-/** Rejects a pending idea with a reason for its author. Returns false if the idea is rejected already. */
+/** Rejects a pending idea with a reason for its author. Returns false if the idea is already rejected. */
 export async function rejectIdea(admin: Administration, accountId: number, ideaId: number, reason: string) {
   const checked = checkText(reason, 1, maxReasonLength, 'reason');
   if (!(await leaveQueue(admin, accountId, ideaId, 'rejected', checked))) return false;
@@ -23,13 +23,13 @@ export async function rejectIdea(admin: Administration, accountId: number, ideaI
   return true;
 }
 
-/** The reason for the conflict when the other decision follows. */
+/** The second part of the error message, if a moderator approves a rejected idea or rejects a published idea. */
 const decisions: Record<Exclude<ModerationState, 'pending'>, string> = {
   published: 'is published: only a pending one can be rejected',
   rejected: 'was rejected: only a pending one can be approved',
 };
 
-/** Locks a pending idea and sets its new state. A frozen board rejects this like every other write: see lockIdeas. */
+/** Locks a pending idea and sets its new state. Throws on a frozen board, like every other write (see lockIdeas). */
 async function leaveQueue(
   { db, now }: Administration,
   accountId: number,

@@ -1,15 +1,18 @@
 import { AdministrationError } from '../administration.ts';
 
-/** Lengths in characters, as NIST SP 800-63B counts them. The maximum limits the cost of a hash. */
+/**
+ * The minimum and maximum length of a password in characters, as NIST SP 800-63B counts them. The maximum limits the
+ * cost of hashing.
+ */
 export const minPasswordLength = 12;
 export const maxPasswordLength = 256;
 
-/** Refuses a password that is easy to guess. It does not require certain kinds of characters. */
+/** Rejects a password that is easy to guess. No kinds of characters, such as digits, are required. */
 export async function checkPassword(password: string, email: string): Promise<void> {
   const length = [...password].length;
   if (length < minPasswordLength) throw invalid(`The password must have at least ${minPasswordLength} characters`);
   if (length > maxPasswordLength) throw invalid(`The password must have at most ${maxPasswordLength} characters`);
-  // PostgreSQL and argon2 would store it as another password.
+  // PostgreSQL and argon2 would replace a lone surrogate and store another password.
   if (!password.isWellFormed()) throw invalid('The password has a character that cannot be stored');
   const plain = password.normalize('NFKC').toLowerCase();
   const address = email.normalize('NFKC').toLowerCase();
@@ -21,14 +24,17 @@ export async function checkPassword(password: string, email: string): Promise<vo
   }
 }
 
-/** Two characters in any order, or a sequence such as `abcdefghijkl` and `012345678901`. */
+/**
+ * Whether a password consists of at most two different characters, or is a sequence such as `abcdefghijkl` or
+ * `012345678901`.
+ */
 function hasFewCharactersOrSteps(password: string): boolean {
   const codes = Array.from(password, character => character.codePointAt(0) ?? 0);
   const steps = codes.slice(1).map((code, index) => code - (codes[index] ?? 0));
   return new Set(codes).size <= 2 || new Set(steps).size <= 2;
 }
 
-/** Well-known passwords that the package lacks. */
+/** Well-known passwords that are missing in the package. */
 const otherCommon = [
   'correct horse battery staple',
   'correcthorsebatterystaple',
@@ -42,8 +48,9 @@ const otherCommon = [
 const weakEnding = /^(?:.{0,4}|\P{L}{0,6}|(?:qwerty|asdfgh|zxcvb)\p{L}*)$/su;
 
 /**
- * Whether a password is a common one, perhaps repeated, with nothing more than a weak ending. A weak ending is up to four
- * characters, up to six digits and marks, or a row of the keyboard. The first check loads the package: 5 MB in 40 ms.
+ * Whether a password is a common password, possibly repeated, with at most a weak ending. A weak ending is up to four
+ * characters, up to six digits and marks, or a row of the keyboard. The first call loads the package, which takes 5 MB
+ * and 40 ms.
  */
 async function isCommon(password: string): Promise<boolean> {
   const { dictionary } = await import('@zxcvbn-ts/language-common');

@@ -6,10 +6,13 @@ import { canonicalAddress } from '../users/canonical-address.ts';
 import { hashOfSecret, makeSecret } from './secret-text.ts';
 import { maySignIn } from './session.ts';
 
-/** How long a link works. */
+/** The number of minutes that a password link works. */
 export const passwordLinkMinutes = 30;
 
-/** Few attempts, because a late link is useless. An address names no account. */
+/**
+ * Adds the mail job. The number of attempts is small, because a late link is useless. No filter on the account is
+ * possible, because an address belongs to no account.
+ */
 const leaveMail = query('leave_password_link_mail', (db, $: Arguments<{ email: string }>) =>
   db
     .with('asking', cte =>
@@ -32,9 +35,10 @@ const leaveMail = query('leave_password_link_mail', (db, $: Arguments<{ email: s
 );
 
 /**
- * Lets a worker mail a link to the user with an address. For an unknown address it adds a job, too, so that neither the
- * answer nor its time reveals users. The worker makes the link, so that no job holds one. Returns the user's id for the
- * audit log.
+ * Queues a mail with a password link to the user with this address. For an unknown address it also adds a job, so that
+ * neither the response nor its duration reveals whether the user exists.
+ *
+ * The worker creates the link, so no job contains a link. Returns the user's id for the audit log.
  */
 export async function requestPasswordLink(db: Queryable, email: string): Promise<number | undefined> {
   const [row] = await db.query(leaveMail, { email: canonicalAddress(email) });
@@ -48,7 +52,10 @@ interface NewLink {
   expiresAt: Date;
 }
 
-/** Only the placeholder has no email, and it may not sign in. */
+/**
+ * Creates a password link. The returned email is never null: only the placeholder user has no email, and the
+ * placeholder may not sign in.
+ */
 const insertLink = query('insert_password_link', (db, $: Arguments<NewLink>) =>
   db
     .with('of_user', cte =>
@@ -74,7 +81,10 @@ const insertLink = query('insert_password_link', (db, $: Arguments<NewLink>) =>
     .$narrowType<{ email: string }>(),
 );
 
-/** Makes a link for a user who may sign in. Returns its token, which only this user may get, and the user. */
+/**
+ * Creates a password link for a user who may sign in. Returns the token of the link together with the user. Only this
+ * user may get the token.
+ */
 export async function insertPasswordLink(
   db: Queryable,
   userId: number,
@@ -86,7 +96,7 @@ export async function insertPasswordLink(
   return user && { ...user, token, expiresAt };
 }
 
-/** Makes a link for the operator to hand over. */
+/** Creates a password link that the operator of the server hands over to the user. */
 export async function createPasswordLink(
   admin: Administration,
   userId: number,
@@ -97,7 +107,7 @@ export async function createPasswordLink(
   return link;
 }
 
-/** The URL of the page that sets the password. */
+/** Returns the URL of the page where the user sets a password. */
 export function passwordLinkUrl({ BASE_URL }: { BASE_URL: string }, token: string): string {
   return `${BASE_URL}/admin/password?token=${token}`;
 }
@@ -113,7 +123,10 @@ const selectLink = query('select_password_link', (db, $: Arguments<{ tokenHash: 
     .$narrowType<{ email: string }>(),
 );
 
-/** Returns the user whose password a link sets; undefined if the link does not work. Reading does not use it up. */
+/**
+ * Returns the user whose password a link can set. Returns undefined if the link does not work. A link still works after
+ * this call.
+ */
 export async function readPasswordLink(
   db: Queryable,
   token: string,
@@ -128,7 +141,7 @@ const deleteLinks = query('delete_password_links', (db, $: Arguments<{ userId: n
   db.deleteFrom('password_links').where('user_id', '=', $.userId),
 );
 
-/** Ends all links of a user whose password was set, or whose address has changed. */
+/** Deletes all password links of a user, after the user's password was set or the user's address has changed. */
 export async function endPasswordLinks(db: Queryable, userId: number): Promise<void> {
   await db.query(deleteLinks, { userId });
 }

@@ -1,38 +1,44 @@
 import { randomBytes } from 'node:crypto';
 import argon2 from 'argon2';
 
-/** The costs of one computation of argon2id. */
+/** The cost settings of one argon2id computation. */
 export interface PasswordCosts {
   memoryKib: number;
   passes: number;
 }
 
 /**
- * OWASP's Password Storage Cheat Sheet lists equally strong settings for argon2id. This one needs the least memory, which
- * each of Node's four threads keeps after its first computation.
+ * The current cost settings. OWASP's Password Storage Cheat Sheet lists several equally strong settings for argon2id.
+ * These settings need the least memory. Each of Node's four threads keeps this memory after its first computation.
  */
 const costs: PasswordCosts = { memoryKib: 7_168, passes: 5 };
 
-/** Limits parallel computations, so that a flood leaves memory, and threads for files and host names. */
+/**
+ * The maximum number of parallel computations. A flood of requests then leaves memory and threads for file access and
+ * DNS lookups.
+ */
 const maxRunning = 2;
-/** A longer queue would take several seconds, and most clients would have gone by then. */
+/**
+ * The maximum number of waiting computations. A longer queue would take several seconds, and most clients would have
+ * disconnected by then.
+ */
 const maxWaiting = 100;
 
 interface Verification {
   isRight: boolean;
-  /** Whether the password was hashed with other costs than the current ones. */
+  /** Whether the password was hashed with other cost settings than the current ones. */
   isOutdated: boolean;
 }
 
 /** Hashes passwords and compares them with their hashes. */
 export interface Passwords {
-  /** Returns the PHC string of argon2id, with its salt and costs. */
+  /** Returns the hash as a PHC string of argon2id, which contains the salt and the cost settings. */
   hash(password: string): Promise<string>;
-  /** Without a credential it takes the same time, and the password is wrong. */
+  /** Compares a password with its hash. Without a hash, the call takes the same time and reports a wrong password. */
   verify(credential: string | undefined, password: string): Promise<Verification>;
 }
 
-/** Too many passwords are already waiting to be compared. */
+/** The error if too many passwords are already waiting to be compared. */
 export class PasswordsBusyError extends Error {
   override readonly name = 'PasswordsBusyError';
 }
@@ -41,7 +47,10 @@ export function buildPasswords({ memoryKib, passes }: PasswordCosts = costs): Pa
   const options = { memoryCost: memoryKib, timeCost: passes, parallelism: 1 };
   const takeTurn = buildTurns();
   const hash = (password: string) => argon2.hash(normalize(password), { ...options, type: argon2.argon2id });
-  /** The hash of a random secret. Every call waits for it, so that the first call without a credential is not slower. */
+  /**
+   * The hash of a random secret, for calls without a credential. Every call waits for this hash. Otherwise only the
+   * first call without a credential would be slower.
+   */
   let decoy: Promise<string> | undefined;
 
   return {
@@ -61,7 +70,7 @@ export function buildPasswords({ memoryKib, passes }: PasswordCosts = costs): Pa
   };
 }
 
-/** Keyboards may encode one character in different ways. The password is the same (RFC 8265). */
+/** Normalizes a password, because keyboards may encode the same character in different ways (RFC 8265). */
 function normalize(password: string): string {
   return password.normalize('NFKC');
 }
@@ -73,7 +82,7 @@ function buildTurns() {
   return async <T>(work: () => Promise<T>): Promise<T> => {
     if (waiting.length >= maxWaiting) throw new PasswordsBusyError('Too many passwords wait to be compared');
     if (running < maxRunning) running++;
-    // A finished computation hands its turn over.
+    // A finished computation passes its turn to the next waiting one, so `running` does not change.
     else await new Promise<void>(resolve => waiting.push(resolve));
     try {
       return await work();

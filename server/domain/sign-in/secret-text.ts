@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
 
-/** A secret in a cookie, a link or a token: 32 random bytes. The database stores only its hash. */
+/** A secret in a cookie, a link or a token: 32 random bytes. The database stores only the hash of the secret. */
 export interface Secret {
   text: string;
   hash: Buffer;
@@ -13,7 +13,10 @@ export function makeSecret(): Secret {
   return { text, hash: hashOf(text) };
 }
 
-/** Returns the hash that finds a secret in the database; undefined for a text that is not a secret. */
+/**
+ * Returns the hash that finds a secret in the database. Returns undefined if the text does not have the format of a
+ * secret.
+ */
 export function hashOfSecret(text: string): Buffer | undefined {
   return secretForm.test(text) ? hashOf(text) : undefined;
 }

@@ -9,9 +9,10 @@ import { makeSecret } from './secret-text.ts';
 type OfUser = ExpressionBuilder<Tables & { u: Tables['users'] }, 'u'>;
 
 /**
- * The condition that a user u may sign in and stay signed in: they are not the placeholder, their erasure has not begun,
- * and they are not blocked in all of their accounts. Users who requested their deletion may sign in to cancel it. The
- * condition looks at all accounts of a person, so it names none.
+ * The condition that a user u may sign in and stay signed in. The user is not the placeholder, is not being erased, and
+ * is not blocked in all of the user's accounts. Users who requested their deletion may sign in to cancel the deletion.
+ *
+ * The condition has no filter on one account, because it checks all accounts of the user.
  */
 export function maySignIn(u: OfUser) {
   const isBlockedAnywhere = u.exists(u.selectFrom('user_blocks as b').whereRef('b.user_id', '=', 'u.id'));
@@ -28,13 +29,16 @@ export function maySignIn(u: OfUser) {
   ]);
 }
 
-/** A user whose password was compared, and the time when that password was set. */
+/** A user whose password was compared with the stored hash. set_at is the time when that password was set. */
 export interface ProvenUser {
   id: number;
   set_at: string | null;
 }
 
-/** Selects a user u who may sign in, with their password m, unless the password has changed since it was compared. */
+/**
+ * Selects a user u who may sign in, together with the password m. Selects nothing if the password has changed since it
+ * was compared.
+ */
 export function provenUsers(db: Kysely<Tables>, $: Arguments<ProvenUser>) {
   return db
     .selectFrom('users as u')
@@ -47,9 +51,9 @@ export function provenUsers(db: Kysely<Tables>, $: Arguments<ProvenUser>) {
 
 export interface SessionTerms {
   now: Date;
-  /** The session ends at this time even if it is in use. */
+  /** The time when the session ends even if the user is active. */
   expiresAt: Date;
-  /** The earlier session of the browser. It ends, because others may know it. */
+  /** The hash of the browser's earlier session token. The earlier session ends, because others may know its token. */
   previous: Buffer | undefined;
 }
 
@@ -79,9 +83,11 @@ const insertSession = query('insert_session', (db, $: Arguments<NewSession>) =>
 );
 
 /**
- * Starts a session and returns its token; undefined if the password has changed since it was compared, or the user may
- * not sign in. Setting a password and beginning an erasure end all sessions. They lock the same rows, so that no session
- * starts with the old password after that.
+ * Starts a session and returns its token. Returns undefined if the password has changed since it was compared, or if
+ * the user may not sign in.
+ *
+ * A password change and the start of an erasure lock the same rows and end all sessions. So no session with the old
+ * password can start after them.
  */
 export async function startSession(
   db: Queryable,
@@ -99,7 +105,7 @@ const deleteOne = query('delete_session', (db, $: Arguments<{ tokenHash: Buffer 
   db.deleteFrom('sessions').where('token_hash', '=', $.tokenHash).returning('user_id'),
 );
 
-/** Signs out. Returns whether the session existed. */
+/** Ends one session. Returns whether the session existed. */
 export async function endSession(db: Queryable, tokenHash: Buffer): Promise<boolean> {
   return (await db.query(deleteOne, { tokenHash })).length > 0;
 }
@@ -108,17 +114,17 @@ const deleteAll = query('delete_sessions_of_user', (db, $: Arguments<{ userId: n
   db.deleteFrom('sessions').where('user_id', '=', $.userId).returning('user_id'),
 );
 
-/** Signs a user out everywhere. Returns the number of ended sessions. */
+/** Ends all sessions of a user. Returns the number of ended sessions. */
 export async function endAllSessions(db: Queryable, userId: number): Promise<number> {
   return (await db.query(deleteAll, { userId })).length;
 }
 
-/** Every page counts the unread ones among this many of the newest notifications. */
+/** The number of newest notifications that are checked for the unread count. Every page shows this count. */
 export const newestNotifications = 50;
 
 /**
- * Reads the user with the accounts where they are an unblocked member and no erasure has begun. The session names no
- * account, so the statement starts without one.
+ * Reads the user of a session with the user's accounts. Leaves out accounts that block the user or are being erased.
+ * Has no filter on one account, because a session belongs to a user and not to an account.
  */
 const selectSession = query('select_session', (db, $: Arguments<{ tokenHash: Buffer; now: Date; idleSince: Date }>) =>
   db
@@ -160,8 +166,8 @@ function accountsOfUser(u: OfUser) {
 }
 
 /**
- * With `user_id = u.id`, the planner might walk all notifications by id, which is slow for a user who has none. With
- * `between`, only the index of the user's notifications has the order.
+ * Selects a user's newest notifications. With `user_id = u.id`, PostgreSQL might scan all notifications by id, which is
+ * slow if the user has none. With `between`, only the index of the user's notifications has the right order.
  */
 function newestNotificationsOf(u: OfUser) {
   return u
@@ -173,10 +179,13 @@ function newestNotificationsOf(u: OfUser) {
     .limit(newestNotifications);
 }
 
-/** A signed-in user. unread_count is the number of unread ones among the newest notifications. Accounts are sorted by name. */
+/**
+ * A signed-in user. unread_count is the number of unread notifications among the newest ones. The accounts are sorted
+ * by name.
+ */
 export type SignedInUser = Omit<RowOf<typeof selectSession>, 'is_noted'>;
 
-/** An account that a user may open in the administration. */
+/** An account that a signed-in user may open on the administration pages. */
 export type AccountOfUser = SignedInUser['accounts'][number];
 
 const noteSession = query('note_session_use', (db, $: Arguments<{ tokenHash: Buffer; now: Date }>) =>
@@ -187,7 +196,9 @@ const noteSession = query('note_session_use', (db, $: Arguments<{ tokenHash: Buf
     .where('last_seen_at', '<=', minuteBefore($.now)),
 );
 
-/** Returns the user of a session that has not ended. Records the time of the last use, to the minute. */
+/**
+ * Returns the user of a session, unless the session has ended. Updates the time of the last use at most once a minute.
+ */
 export async function readSession(
   db: Queryable,
   tokenHash: Buffer,

@@ -5,7 +5,10 @@ import { type Administration, AdministrationError } from '../administration.ts';
 import { endPasswordLinks } from './password-links.ts';
 import { endAllSessions, maySignIn, type ProvenUser, provenUsers, type SessionTerms, startSession } from './session.ts';
 
-/** The first of parallel requests deletes the row. The others find the link used. */
+/**
+ * Deletes a password link. Of several parallel requests, only the first deletes the row, so the link does not work for
+ * the others.
+ */
 const takeLink = query('take_password_link', (db, $: Arguments<{ linkHash: Buffer; now: Date }>) =>
   db
     .deleteFrom('password_links as l')
@@ -18,8 +21,8 @@ const takeLink = query('take_password_link', (db, $: Arguments<{ linkHash: Buffe
 );
 
 /**
- * Sets a password by a link, given the hash of a checked password. The link works once. The user's other links and all
- * sessions end.
+ * Sets a password through a password link. The credential is the hash of a password that was already checked. The link
+ * works only once. All other password links and all sessions of the user end.
  */
 export async function redeemPasswordLink(admin: Administration, linkHash: Buffer, credential: string): Promise<void> {
   const [link] = await admin.query(takeLink, { linkHash, now: admin.now });
@@ -27,7 +30,10 @@ export async function redeemPasswordLink(admin: Administration, linkHash: Buffer
   await setPassword(admin, link.user_id, credential);
 }
 
-/** A sign-in compares updated_at to detect that the password has changed meanwhile. So each change makes it later. */
+/**
+ * Stores a password. Every change must increase updated_at, because a sign-in compares it to detect that the password
+ * has changed in the meantime.
+ */
 const upsertPassword = query('upsert_password', (db, $: Arguments<{ userId: number; credential: string; now: Date }>) =>
   db
     .insertInto('sign_in_methods')
@@ -51,14 +57,14 @@ const upsertPassword = query('upsert_password', (db, $: Arguments<{ userId: numb
 );
 
 /**
- * Sets a password, given the hash of a checked one. A user who had a password gets a notice by mail. Returns the
- * updated_at of the password.
+ * Sets a password. The credential is the hash of a password that was already checked. If the user had a password
+ * before, the user gets a notice by mail. Returns the updated_at of the new password.
  */
 export async function setPassword(admin: Administration, userId: number, credential: string): Promise<string> {
   const [password] = await admin.query(upsertPassword, { userId, credential, now: admin.now });
   if (!password) throw new Error('The password was not set');
   if (password.is_another) {
-    // Somebody else may have set the password.
+    // The notice warns the user, because another person may have set the password.
     await addJob(admin, { task: 'mail_password_notice', payload: { user_id: userId }, maxAttempts: 5 });
   }
   await endPasswordLinks(admin, userId);
@@ -67,14 +73,14 @@ export async function setPassword(admin: Administration, userId: number, credent
   return password.set_at;
 }
 
-/** Locks the user before the password, as an erasure does. */
+/** Locks the user before the password, in the same order as an erasure. */
 const lockPassword = query('lock_own_password', (db, $: Arguments<ProvenUser>) =>
   provenUsers(db, $).forNoKeyUpdate(['u', 'm']),
 );
 
 /**
- * Replaces the password of a user who has given the current one. All sessions end, because somebody else may know their
- * tokens. Returns the token of a new session. The second of two parallel changes is refused.
+ * Replaces the password of a user who has entered the current password. All sessions end, because another person may
+ * know their tokens. Returns the token of a new session. Of two parallel changes, the second is rejected.
  */
 export async function changePassword(
   admin: Administration,

@@ -23,8 +23,10 @@ const selectCandidate = query('select_sign_in_candidate', (db, $: Arguments<{ em
 );
 
 /**
- * Signs a user in by address and password, in a new session. Every refusal costs one comparison, even without a user or
- * a password, so that its time reveals nothing. The reason is for the audit log, never for the client.
+ * Signs a user in with address and password, and starts a new session. Every failed attempt compares one password, even
+ * if the user or the password does not exist. So the response time reveals nothing.
+ *
+ * The reason for a failure is only for the audit log, never for the client.
  */
 export async function signIn(
   { database, passwords }: { database: Database; passwords: Passwords },
@@ -45,7 +47,7 @@ export async function signIn(
   return { userId: user.id, token };
 }
 
-/** Leaves updated_at as it is, because the password stays the same. */
+/** Replaces the hash of an unchanged password. updated_at stays the same, because the password has not changed. */
 const updateCredential = query(
   'update_credential_costs',
   (db, $: Arguments<{ userId: number; credential: string; replacement: string }>) =>
@@ -63,8 +65,8 @@ const selectOwnPassword = query('select_own_password', (db, $: Arguments<{ userI
 );
 
 /**
- * Checks the password of a signed-in user before an action that would do harm in an unattended browser. Returns
- * undefined if the password is wrong or the user has none.
+ * Checks the password of a signed-in user before a dangerous action, because another person may be using an unattended
+ * browser. Returns undefined if the password is wrong or the user has no password.
  */
 export async function checkOwnPassword(
   { database, passwords }: { database: Database; passwords: Passwords },

@@ -12,11 +12,11 @@ export interface StatusFields {
   isHidden?: boolean;
   allowVotes?: boolean;
   allowComments?: boolean;
-  /** The place in the registry, from 1. The default is the last place. */
+  /** The position in the status registry, starting at 1. The default is the last position. */
   position?: number;
 }
 
-/** Adds a status to the registry of a board. */
+/** Adds a status to the status registry of a board. */
 export async function addStatus(admin: Administration, board: BoardOfAccount, input: StatusFields): Promise<Status> {
   const { position, ...fields } = input;
   await lockBoard(admin, board);
@@ -34,7 +34,7 @@ export async function addStatus(admin: Administration, board: BoardOfAccount, in
   return status;
 }
 
-/** Changes a status and so all ideas in it. API clients must use a new key, too. */
+/** Changes a status, which affects all ideas in this status. If the key changes, API clients must use the new key. */
 export async function updateStatus(admin: Administration, status: Status, changes: Partial<StatusFields>) {
   const { key, label, category, position, ...flags } = changes;
   await lockRegistry(admin, status);
@@ -58,7 +58,7 @@ export async function updateStatus(admin: Administration, status: Status, change
   if (changed.length > 0) admin.audit.record('status.updated', { ...describe(status), changed });
 }
 
-/** Removes a status. Rejected and merged ideas keep a status in use, too. */
+/** Removes a status. A status is still in use if a rejected or merged idea has it. */
 export async function removeStatus(admin: Administration, status: Status): Promise<void> {
   await lockRegistry(admin, status);
   await checkNotLastInbox(admin, status, 'removed');
@@ -68,7 +68,7 @@ export async function removeStatus(admin: Administration, status: Status): Promi
     .where(idea => idea.and({ account_id: accountId, board_id: boardId, status_id: id }));
   const { count } = await admin.db.selectNoFrom(countBounded(ideas).as('count')).executeTakeFirstOrThrow();
   if (count > 0) throw new AdministrationError('conflict', inUse(status, describeCount(count)));
-  // An idea may get the status after the count. Then the database rejects the removal by a constraint.
+  // Another transaction may give an idea this status after the count. A foreign key then prevents the removal.
   const removed = describe(status);
   await explainViolations({ ideas_status_of_board_fkey: inUse(status, 'Ideas') }, () =>
     admin.em.remove(status).flush(),
@@ -80,13 +80,19 @@ export function requireStatus(admin: Administration, { id: boardId, accountId }:
   return admin.em.findOneOrFail(Status, { accountId, boardId, key }, { failHandler: () => notFound(key) });
 }
 
-/** Waits for other changes of the registry and then reads the status again. */
+/**
+ * Locks the status registry of the board, and then reads the status again. The lock waits for other changes of the
+ * registry.
+ */
 async function lockRegistry(admin: Administration, status: Status) {
   await lockBoard(admin, { id: status.boardId, accountId: status.accountId });
   if (!(await admin.em.refresh(status))) throw notFound(status.key);
 }
 
-/** A board must keep one status of the category inbox, because new ideas start in the first one. */
+/**
+ * Throws if the status is the last inbox status of its board. A board always needs one, because a new idea starts in
+ * the first inbox status.
+ */
 async function checkNotLastInbox(admin: Administration, status: Status, change: string) {
   if (status.category !== 'inbox') return;
   const { accountId, boardId } = status;
@@ -97,7 +103,7 @@ async function checkNotLastInbox(admin: Administration, status: Status, change: 
   );
 }
 
-/** Moves a status to a place in the registry and renumbers all statuses. */
+/** Moves a status to a position in the status registry and renumbers all statuses of the board. */
 async function placeStatus(admin: Administration, status: Status, position: number) {
   const { accountId, boardId } = status;
   const others = await admin.em.find(
@@ -131,7 +137,7 @@ function inUse(status: Status, ideas: string) {
   return `${ideas} ${ideas === '1 idea' ? 'has' : 'have'} the status ${status.key}: move them to another first`;
 }
 
-/** The statuses s of a board, with positions from 1. */
+/** Selects the statuses s of a board, numbered from 1. */
 function statusListings({ db }: Administration, board: BoardOfAccount) {
   return db
     .selectFrom('statuses as s')
@@ -147,12 +153,15 @@ function statusListings({ db }: Administration, board: BoardOfAccount) {
 
 export type StatusListing = Awaited<ReturnType<typeof listStatuses>>[number];
 
-/** Lists the status registry of a board in its order. */
+/** Lists the statuses of a board in the order of the registry. */
 export function listStatuses(admin: Administration, board: BoardOfAccount) {
   return statusListings(admin, board).orderBy('s.position').orderBy('s.id').execute();
 }
 
-/** Each of the two counts uses an index. They leave out merged and rejected ideas, which no list shows. */
+/**
+ * Selects statuses with the number of their published ideas and of their pending ideas. Each count uses its own index.
+ * Merged and rejected ideas are not counted, because no list shows them.
+ */
 function statusesInUse(admin: Administration, board: BoardOfAccount) {
   const statuses = statusListings(admin, board).select(s => s.fn.countAll<number>().over().as('status_count'));
   return admin.db
@@ -172,7 +181,9 @@ function statusesInUse(admin: Administration, board: BoardOfAccount) {
 
 export type StatusInUse = Awaited<ReturnType<typeof listStatusesInUse>>[number];
 
-/** Lists statuses of a board in their order, with the number of their ideas up to countLimit. */
+/**
+ * Lists a page of a board's statuses in the order of the registry. Counts the ideas of each status up to countLimit.
+ */
 export function listStatusesInUse(
   admin: Administration,
   board: BoardOfAccount,

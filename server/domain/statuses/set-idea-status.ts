@@ -22,12 +22,12 @@ interface Move {
   statusId: number;
   actorId: number;
   tokenId: number | null;
-  /** JSON. */
+  /** The details of the event as JSON. */
   details: string;
   now: Date;
 }
 
-/** Updates the idea and records the event in one round trip. */
+/** Changes the status of an idea and records the event in one round trip to the database. */
 const moveIdea = query('update_idea_status', (db, $: Arguments<Move>) =>
   db
     .with('moved', cte =>
@@ -45,7 +45,7 @@ const moveIdea = query('update_idea_status', (db, $: Arguments<Move>) =>
     ),
 );
 
-/** Sets the status of an idea (Idea actions, rule 3). Setting the current status changes nothing. */
+/** Sets the status of an idea (Idea actions, rule 3). Changes nothing if the idea already has this status. */
 export async function setIdeaStatus(op: WriteOperation, ideaId: number, key: string): Promise<IdeaView> {
   const { accountId, boardId, userId, tokenId } = op.actor;
   const idea = await lockIdea(op, ideaId);

@@ -7,7 +7,7 @@ import { checkColor, checkName, quote } from '../fields.ts';
 
 interface TagFields {
   name: string;
-  /** # and six hexadecimal digits. The server stores them in lower case. */
+  /** The color: # and six hexadecimal digits. The server stores the digits in lower case. */
   color: string;
 }
 
@@ -30,14 +30,14 @@ export async function updateTag(admin: Administration, tag: Tag, changes: Partia
   if (changed.length > 0) admin.audit.record('tag.updated', { ...describe(tag), changed });
 }
 
-/** Removes a tag from its board and from all ideas. */
+/** Removes a tag from its board and from all ideas that have it. */
 export async function removeTag(admin: Administration, tag: Tag): Promise<void> {
   const removed = describe(tag);
   await admin.em.remove(tag).flush();
   admin.audit.record('tag.removed', removed);
 }
 
-/** Finds a tag of a board by its name, ignoring case. */
+/** Finds a tag of a board by name. Upper and lower case do not matter. */
 export async function requireTag(admin: Administration, { id: boardId, accountId }: BoardOfAccount, name: string) {
   const hasName = { [raw('lower(name)')]: raw('lower(?)', [name.trim()]) };
   const tag = await admin.em.findOne(Tag, { accountId, boardId, ...hasName });
@@ -56,7 +56,7 @@ export async function requireTagOfId(admin: Administration, board: BoardOfAccoun
   return admin.em.findOneOrFail(Tag, { id, accountId: board.accountId });
 }
 
-/** The tags t of a board by name, with the number of their ideas. */
+/** Selects the tags t of a board by name, with the number of ideas that have each tag. */
 function tagsOf({ db }: Administration, board: BoardOfAccount, count: typeof countAll) {
   return db
     .selectFrom('tags as t')
@@ -84,7 +84,7 @@ function nameTaken(name: string) {
   return { tags_board_id_name_key: `Another tag of the board has the name ${quote(name)}` };
 }
 
-/** Lists tags of a board by name, with the number of their ideas up to countLimit. */
+/** Lists a page of a board's tags by name. Counts the ideas of each tag up to countLimit. */
 export function listTagsInUse(
   admin: Administration,
   board: BoardOfAccount,

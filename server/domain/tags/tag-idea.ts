@@ -11,7 +11,10 @@ interface TagOnIdea {
   now: Date;
 }
 
-/** The lock waits for a concurrent removal of the tag and then finds no tag. Without it, the insert would fail. */
+/**
+ * Adds a tag to an idea. The lock waits for a concurrent removal of the tag, and the statement then finds no tag.
+ * Without the lock, the insert would fail.
+ */
 const insertIdeaTag = query('insert_idea_tag', (db, $: Arguments<TagOnIdea & { boardId: number }>) =>
   db
     .with('tag', cte =>
@@ -44,7 +47,7 @@ const insertIdeaTag = query('insert_idea_tag', (db, $: Arguments<TagOnIdea & { b
     ]),
 );
 
-/** Adds a tag of the board to an idea (Idea actions, rule 5). Changes nothing if the idea has the tag already. */
+/** Adds a tag of the board to an idea (Idea actions, rule 5). Changes nothing if the idea already has the tag. */
 export async function addIdeaTag(op: WriteOperation, ideaId: number, tagId: number): Promise<IdeaView> {
   checkPublished(await lockIdea(op, ideaId));
   const { accountId, boardId } = op.actor;

@@ -16,20 +16,22 @@ export interface NewToken {
   name: string;
   boards: { boardId: number; grant: Grant }[];
   expiresAt?: Date | null;
-  /** By default 'api'. */
+  /** The kind of the token. The default is 'api'. */
   kind?: ApiToken['kind'];
 }
 
-/** A new token with its plaintext, which is shown once. */
+/** A new token with its plaintext. The plaintext is shown only once. */
 interface IssuedToken {
   token: ApiToken;
   plaintext: string;
 }
 
 /**
- * Creates a token (Token; Authentication, rules 8 and 11) for some boards of an account. Its issuer must be an owner or
- * admin, and the account's plan must include the Agent API. The erasure of the account, and the removal, demotion or block
- * of the issuer, lock the account, too: either they find the token, or the token is refused.
+ * Creates a token (Token; Authentication, rules 8 and 11) for some boards of an account. The issuer must be an owner or
+ * admin, and the account's plan must include the Agent API.
+ *
+ * Locks the account. Erasing the account, and removing, demoting or blocking the issuer, take the same lock: they
+ * either revoke the new token, or prevent its creation.
  */
 export async function createToken(
   admin: Administration,
@@ -50,8 +52,8 @@ export async function createToken(
 }
 
 /**
- * Stores a token with a voter of its own (Vote) without any checks. The plaintext is only in the result: the database has
- * the SHA-256 of its secret.
+ * Stores a token with its own voter (Vote), without any checks. Only the result contains the plaintext, because the
+ * database stores the SHA-256 of the secret.
  */
 export async function insertToken(admin: Administration, input: NewToken): Promise<IssuedToken> {
   const voter = admin.em.create(Voter, { accountId: input.accountId });
@@ -83,7 +85,10 @@ export async function insertToken(admin: Administration, input: NewToken): Promi
   return { token, plaintext: formatToken({ id: token.id, secret: secret.text }) };
 }
 
-/** Locks the membership against the erasure of the issuer, which does not lock the account. */
+/**
+ * Locks the issuer's membership. The erasure of a user does not lock the account, but it locks the memberships of the
+ * user.
+ */
 const selectIssuer = query('select_token_issuer', (db, $: Arguments<UserInAccount>) =>
   db
     .selectFrom('memberships as m')
@@ -107,7 +112,7 @@ async function checkBoards(admin: Administration, { accountId, boards }: NewToke
   if (found < ids.size) throw new AdministrationError('not_found', 'The account does not have all boards of the token');
 }
 
-/** Revokes a token of an account for good. Its votes stay counted (Vote). */
+/** Revokes a token of an account permanently. The votes of the token still count (Vote). */
 export async function revokeToken(admin: Administration, accountId: number, tokenId: number): Promise<void> {
   const token = await admin.em.findOne(ApiToken, { id: tokenId, accountId });
   if (!token) throw new AdministrationError('not_found', `The account has no token ${tokenId}`);
@@ -128,8 +133,8 @@ const revokeOfIssuer = query(
 );
 
 /**
- * Revokes the tokens of some kinds that a user issued in an account. OAuth tokens act as the user, and API tokens belong
- * to the account. The caller holds the lock on the account, as createToken does.
+ * Revokes the tokens of the given kinds that a user issued in an account. OAuth tokens act as the user, and API tokens
+ * belong to the account. The caller must hold the lock of the account, like createToken.
  */
 export async function revokeTokensOf(
   admin: Administration,

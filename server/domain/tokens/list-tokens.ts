@@ -11,7 +11,7 @@ function tokensOf({ db }: Administration, accountId: number) {
   return db.selectFrom('api_tokens as t').selectAll().where('t.account_id', '=', accountId);
 }
 
-/** Adds the boards and issuers to some tokens of an account. */
+/** Adds the boards and the issuer to each of the given tokens. */
 function listingOf({ db, now }: Administration, accountId: number, tokens: ReturnType<typeof tokensOf>) {
   return db
     .selectFrom(tokens.as('t'))
@@ -47,12 +47,12 @@ function listingOf({ db, now }: Administration, accountId: number, tokens: Retur
     ]);
 }
 
-/** Lists all tokens of an account, including revoked ones and those of OAuth grants. */
+/** Lists all tokens of an account, including revoked tokens and the tokens of OAuth grants. */
 export function listTokens(admin: Administration, accountId: number) {
   return listingOf(admin, accountId, tokensOf(admin, accountId)).orderBy('t.id').execute();
 }
 
-/** Lists a page of the tokens: active ones first, then the newest first. */
+/** Lists a page of an account's tokens. Active tokens come first. Within each group, the newest token comes first. */
 export async function listTokenPage(
   admin: Administration,
   accountId: number,
@@ -63,7 +63,7 @@ export async function listTokenPage(
       t('t.revoked_at', 'is not', null),
       t.fn.coalesce(t('t.expires_at', '<=', admin.now.toISOString()), t.lit(false)),
     ]);
-  // Looks up boards and issuers only for the tokens of the page.
+  // The query looks up boards and issuers only for the tokens of this page.
   const page = tokensOf(admin, accountId)
     .orderBy(isOver)
     .orderBy('t.id', 'desc')

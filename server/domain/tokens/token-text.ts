@@ -1,4 +1,4 @@
-/** The plaintext of a token: ib_<id>_<secret>, where the secret is 32 random bytes in base64url. */
+/** The format of a token's plaintext: ib_<id>_<secret>. The secret is 32 random bytes in base64url. */
 const tokenText = /^ib_([1-9]\d{0,15})_([A-Za-z0-9_-]{43})$/;
 
 export interface TokenParts {
