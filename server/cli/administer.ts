@@ -12,10 +12,13 @@ import type { Extension } from '../extensions/extension.ts';
 import { loadExtensions } from '../extensions/load-extensions.ts';
 import { collectAuditEntries } from '../jobs/audit-outbox.ts';
 
-/** A command failed for a reason that fits into one line. */
+/** A command failed for a reason that fits into one line. The command line prints that line. */
 export class CliError extends Error {}
 
-/** Runs an operator's work in one transaction on the installation's database, with its audit entries. */
+/**
+ * Runs an operator's work on the installation's database in one transaction. The transaction also stores the audit
+ * entries.
+ */
 export function administer<T>(work: (admin: Administration, config: Config) => Promise<T>): Promise<T> {
   return withInstallation(({ database, config }) =>
     database.transaction(async transaction => {
@@ -35,12 +38,12 @@ export interface Installation {
   extensions: readonly Extension[];
 }
 
-/** A clean-up needs three: one holds its lock, one locks rows and one does the work. */
+/** A clean-up needs three connections: one holds its lock, one locks rows and one does the work. */
 const poolSize = 3;
 
 /**
- * Runs work on the installation's database. Fails if migrations are pending: to apply them here would change the
- * database under a server of another version.
+ * Runs work on the installation's database. Fails if migrations are pending. A command does not apply them, because
+ * that would change the database under a running server of another version.
  */
 export async function withInstallation<T>(work: (installation: Installation) => Promise<T>): Promise<T> {
   const config = loadConfig();
@@ -68,7 +71,7 @@ export async function openForCommand<T>(
     poolSize,
     connectTimeoutMs: config.DATABASE_CONNECT_TIMEOUT_MS,
     statementTimeoutMs: config.DATABASE_STATEMENT_TIMEOUT_MS,
-    // A lost connection fails its query and therefore the command.
+    // A lost connection needs no warning, because it fails the running query and therefore the command.
     logger: { warn: () => {} },
   });
   try {
@@ -79,8 +82,8 @@ export async function openForCommand<T>(
 }
 
 /**
- * Runs work with the URL of the database: DATABASE_URL, or the embedded PostgreSQL in DATA_DIR. If no server runs the
- * embedded PostgreSQL, it is started for the time of the work.
+ * Runs work with the URL of the database: DATABASE_URL, or the embedded PostgreSQL in DATA_DIR. If no server is running
+ * the embedded PostgreSQL, it is started for the work and stopped afterwards.
  */
 export async function withDatabase<T>(
   { DATABASE_URL, DATA_DIR }: Pick<Config, 'DATABASE_URL' | 'DATA_DIR'>,
@@ -101,7 +104,7 @@ export async function withDatabase<T>(
   }
 }
 
-/** A command in the wrong directory must not create a new, empty installation there. */
+/** Prevents a command in the wrong directory from creating a new, empty installation there. */
 async function requireCluster({ DATABASE_URL, DATA_DIR }: Config) {
   if (DATABASE_URL !== undefined || (await findCluster(DATA_DIR))) return;
   throw new CliError(

@@ -26,7 +26,7 @@ interface TargetRow<Named extends Inputs, Row extends Inputs> extends Omit<VerbR
   input?: Row;
 }
 
-/** Does the work on a target. Gets the inputs that do not name the target. */
+/** The work of an operation on its target. `values` has only the inputs that do not identify the target. */
 type Work<Target, Row extends Inputs, Result> = (
   admin: Administration,
   target: Target,
@@ -34,7 +34,7 @@ type Work<Target, Row extends Inputs, Result> = (
   config: Config,
 ) => Promise<Result>;
 
-/** Builds operations on a kind of target, such as a board. `named` has the inputs that name a target. */
+/** Builds operations on one kind of target, such as a board. `named` has the inputs that identify the target. */
 export function onTarget<Named extends Inputs, Target>(
   named: Named,
   find: (admin: Administration, values: Values<Named>, config: Config) => Promise<Target>,
@@ -61,7 +61,7 @@ export function onTarget<Named extends Inputs, Target>(
 
   return {
     operation: operationOn,
-    /** Builds operations that change a target, then read it and print it. */
+    /** Builds operations that change a target, then read it again and print it. */
     changing<View>(read: (admin: Administration, target: Target) => Promise<View>, text: (view: View) => string) {
       return <Row extends Inputs = NoInputs>({
         change,
@@ -86,7 +86,7 @@ export const onBoard = onTarget(
   async (admin, { account, board }) => chooseBoard(admin, (await chooseAccount(admin, account)).id, board),
 );
 
-/** The target is an account with the id of one board, or with null for all boards. */
+/** The target is an account and either the id of one board or null for all boards. */
 export const onBoards = onTarget(
   { ...inAccount, board: optional('<slug>', 'only this board; every board of the account if omitted') },
   async (admin, { account, board }) => {
@@ -100,14 +100,14 @@ const ofUser = { user: required('<email>', "the user's email address or id") };
 
 export const onUser = onTarget(ofUser, (admin, { user }) => requireUser(admin, user));
 
-/** The target is a pair of ids. The user need not be a member. */
+/** The target is an account id with a user id. The user need not be a member of the account. */
 export const onMember = onTarget({ ...inAccount, ...ofUser }, async (admin, { account, user }) => {
   const { id: accountId } = await chooseAccount(admin, account);
   const { id: userId } = await requireUser(admin, user);
   return { accountId, userId };
 });
 
-/** Finds the named account, or the only one. */
+/** Finds the account with this slug. Without a slug, finds the only account. */
 export async function chooseAccount(admin: Administration, slug: string | undefined): Promise<Account> {
   if (slug !== undefined) return requireAccount(admin, slug);
   const accounts = await admin.em.find(Account, {}, { limit: 2 });
@@ -118,7 +118,7 @@ export async function chooseAccount(admin: Administration, slug: string | undefi
   return requireUsable(account);
 }
 
-/** Finds the named board of the account, or its only one. */
+/** Finds the account's board with this slug. Without a slug, finds the account's only board. */
 export async function chooseBoard(admin: Administration, accountId: number, slug: string | undefined): Promise<Board> {
   if (slug !== undefined) return requireBoard(admin, accountId, slug);
   const boards = await admin.em.find(Board, { accountId }, { limit: 2 });
@@ -128,7 +128,7 @@ export async function chooseBoard(admin: Administration, accountId: number, slug
   });
 }
 
-/** Finds the named user, or the account's only owner. */
+/** Finds the user with this e-mail address. Without an address, finds the account's only owner. */
 export async function chooseIssuer(admin: Administration, accountId: number, email: string | undefined): Promise<User> {
   if (email !== undefined) return requireUser(admin, email);
   const owners = await admin.em.find(Membership, { accountId, role: 'owner' }, { limit: 2 });
@@ -140,8 +140,8 @@ export async function chooseIssuer(admin: Administration, accountId: number, ema
 }
 
 /**
- * The origin of printed links: BASE_URL, or the address of the server that started last. The command may have another
- * HOST and PORT than the server.
+ * Returns the origin for printed links: BASE_URL, or the address of the server that started last. The recorded address
+ * is used because the command may have another HOST and PORT than the server.
  */
 export async function findLinkBase(admin: Administration, config: Config): Promise<Pick<Config, 'BASE_URL'>> {
   const recorded = config.isBaseUrlSet ? undefined : await readServerAddress(admin);

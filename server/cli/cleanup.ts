@@ -7,7 +7,7 @@ import { type Installation, withInstallation } from './administer.ts';
 import { flag, verb } from './command.ts';
 import { formatTable, type OutputOptions, oneLine, print } from './output.ts';
 
-/** The JSON output. It has only ids of people, because operators may keep it in logs. */
+/** The JSON output. It identifies people only by ids, because operators may keep the output in logs. */
 interface CleanUpReport {
   is_another_running: boolean;
   accounts: ErasedView[];
@@ -61,7 +61,8 @@ async function runOn(
       say(`Skipped user ${id}, who is ${heldBy.join(' and ')}`);
     },
     failed(what, id, error) {
-      // The error, such as one of an extension, may contain personal data, and the output may be kept.
+      // An error may contain personal data, for example an extension's error. It is redacted, because operators may
+      // keep the output.
       const reason = oneLine(redactor.text(error instanceof Error ? error.message : String(error)));
       report.failed.push({ what, id, reason });
       say(`Could not erase ${what} ${id}; the next run will continue: ${reason}`);
@@ -109,7 +110,9 @@ function formatPreview({ accounts, users }: CleanUpPreview): string {
   return `Accounts:\n${accountTable}\n\nUsers:\n${userTable}`;
 }
 
-/** Writes `ideas 3, votes 1`, because `3 ideas, 1 vote` would need singular and plural of every table. */
+/**
+ * Writes counts as `ideas 3, votes 1`. The form `3 ideas, 1 vote` would need the singular and plural of every table.
+ */
 function formatRows(counts: Record<string, number>): string {
   const rows = Object.entries(counts).filter(([, count]) => count > 0);
   return rows.map(([table, count]) => `${table} ${count}`).join(', ') || 'nothing';

@@ -5,13 +5,13 @@ import type { Administration } from '../domain/administration.ts';
 import { administer } from './administer.ts';
 import { type OutputOptions, print } from './output.ts';
 
-/** The shell command that starts the command line. */
+/** The shell command that runs the command line. */
 export const invocation = 'npm run cli --';
 
-/** An argument or an option of a command. The key `ownerName` makes the option `--owner-name`. */
+/** An argument or an option of a command. An input with the key `ownerName` becomes the option `--owner-name`. */
 interface Input<Value> {
   build(key: string): Argument | Option;
-  /** Exists only for the type check. */
+  /** This property exists only for the type check. */
   readonly '~value'?: () => Value;
 }
 
@@ -19,7 +19,7 @@ export type Inputs = Readonly<Record<string, Input<unknown>>>;
 export type NoInputs = Readonly<Record<never, Input<unknown>>>;
 type ValueOf<One> = One extends Input<infer Value> ? Value : never;
 
-/** The values of the inputs by their keys. An omitted option without a default has no key. */
+/** The values of the inputs, by their keys. An omitted option without a default value has no key. */
 export type Values<Row extends Inputs> = {
   [Key in keyof Row as undefined extends ValueOf<Row[Key]> ? never : Key]: ValueOf<Row[Key]>;
 } & {
@@ -29,7 +29,7 @@ export type Values<Row extends Inputs> = {
 interface OptionRules<Value> {
   parse?: (text: string, previous: Value | undefined) => Value;
   choices?: readonly Value[];
-  /** The key of an option that excludes this one. */
+  /** The key of an option that cannot be combined with this one. */
   conflicts?: string;
 }
 
@@ -72,7 +72,7 @@ export function flag(help: string, rules: Pick<OptionRules<boolean>, 'conflicts'
   return { build: key => buildOption(key, '', help, rules) };
 }
 
-/** A repeatable option with one event type each time. */
+/** An option that can be repeated. Each use adds one event type. */
 export function eventTypesOption(
   help: string,
   types: readonly string[],
@@ -95,7 +95,7 @@ function buildOption<Value>(key: string, usage: string, help: string, rules: Opt
 
 export const limit = withDefault('<number>', 'the maximum number of rows', 500, { parse: parsePositive });
 
-/** Adds a verb to a noun or to the program. */
+/** Adds a verb, such as `create`, to a noun command or to the root command. */
 export type Verb = (parent: Command, name: string) => void;
 
 export interface VerbRow<Row extends Inputs> {
@@ -106,7 +106,7 @@ export interface VerbRow<Row extends Inputs> {
   refuse?(values: Values<Row>): string | undefined;
 }
 
-/** A verb that runs `perform`. Every verb has the option --json. */
+/** Defines a verb that runs `perform`. Every verb has the option --json. */
 export function verb<Row extends Inputs>({
   description,
   examples,
@@ -142,7 +142,7 @@ export function verb<Row extends Inputs>({
   };
 }
 
-/** A verb that runs an operation in one transaction and prints its result. */
+/** Defines a verb that runs an operation in one transaction and prints its result. */
 export function operation<Row extends Inputs, Result>({
   run,
   text,
@@ -151,7 +151,7 @@ export function operation<Row extends Inputs, Result>({
 }: VerbRow<Row> & {
   run(admin: Administration, values: Values<Row>, config: Config): Promise<Result>;
   text(result: NoInfer<Result>, values: Values<Row>): string;
-  /** Printed on standard error below the text, for example after a secret. */
+  /** A warning that is printed to standard error after the text, for example after a secret. */
   warning?: string;
 }): Verb {
   return verb({
@@ -164,7 +164,7 @@ export function operation<Row extends Inputs, Result>({
   });
 }
 
-/** Adds a noun with its verbs to the program. */
+/** Adds a noun command, such as `board`, with its verbs to the root command. */
 export function noun(name: string, description: string, verbs: Record<string, Verb>) {
   return (program: Command) => {
     const command = program.command(name).description(description);
@@ -192,13 +192,16 @@ export function parseTime(text: string): Date {
   if (Rfc3339.safeParse(text).success) {
     const time = new Date(text);
     const year = time.getUTCFullYear();
-    // PostgreSQL has no year 0 and writes years of five digits in another form.
+    // PostgreSQL has no year 0, and writes years of five digits in another format.
     if (year >= 1 && year <= 9999) return time;
   }
   throw new InvalidArgumentError('It must be an RFC 3339 time, such as 2026-03-14T09:00:00Z.');
 }
 
-/** The word for no value. It is converted late, because commander turns a null of a parser into an empty text. */
+/**
+ * The word that clears a value. It is converted to null after parsing, because commander turns a parser's null into an
+ * empty text.
+ */
 type None = 'none';
 
 export function parseTimeOrNone(text: string): Date | None {
@@ -209,7 +212,7 @@ export function nullForNone<T>(value: T | None | undefined): T | null | undefine
   return value === 'none' ? null : value;
 }
 
-/** Leaves out the omitted options, whose values are undefined. */
+/** Removes the options whose values are undefined, which the caller omitted. */
 export function given<T extends object>(options: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]?: Exclude<T[K], undefined>;

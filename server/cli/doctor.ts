@@ -37,7 +37,7 @@ function formatFindings(findings: Finding[]): string {
   return [...lines, '', `Errors: ${count('error')}. Warnings: ${count('warning')}.`].join('\n');
 }
 
-/** Checks the installation. A failed check skips the checks that depend on it. */
+/** Checks the installation. If a check fails, the checks that depend on it are skipped. */
 async function diagnose(environment: NodeJS.ProcessEnv): Promise<Finding[]> {
   const { findings, config } = diagnoseSettings(environment);
   if (!config) return findings;
@@ -67,7 +67,8 @@ async function reachDatabase(config: Config, known: KnownExtensions): Promise<Fi
 
 function diagnoseDatabase(url: string, config: Config, { extensions }: KnownExtensions): Promise<Finding[]> {
   return openForCommand(url, config, async database => {
-    // This must come first, because the pool has a connection timeout and the check of the migrations has none.
+    // This check comes first because its connections have a timeout. The check of the migrations has none and could
+    // hang.
     const postgres = await diagnosePostgres(database);
     const reached = ok(`The database ${describeDatabase(url)} answers`);
     const migrations = await diagnoseMigrations(url, streamsOf(extensions), config.TOLERATED_MIGRATIONS);
@@ -83,8 +84,8 @@ function diagnoseDatabase(url: string, config: Config, { extensions }: KnownExte
 }
 
 /**
- * Checks the settings. Invalid ones get their defaults for the remaining checks. There is no config if the setting of
- * the database itself is invalid.
+ * Checks the settings. For the remaining checks, an invalid setting gets its default value. If the setting of the
+ * database itself is invalid, there is no config.
  */
 function diagnoseSettings(environment: NodeJS.ProcessEnv): { findings: Finding[]; config: Config | undefined } {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
@@ -104,7 +105,7 @@ function diagnoseSettings(environment: NodeJS.ProcessEnv): { findings: Finding[]
   return { findings, config: loadConfig(rest) };
 }
 
-/** Only a server in production refuses weak secrets. */
+/** Warns about weak secrets, because only a server in production refuses them. */
 function diagnoseSecrets(config: Config): Finding[] {
   if (config.NODE_ENV !== 'production') return [];
   return findWeakSecrets(config).map(weak =>

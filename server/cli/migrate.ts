@@ -42,7 +42,7 @@ async function run({ dryRun, check }: { dryRun?: boolean; check?: boolean }, out
   if (check && pending.length > 0) process.exitCode = 1;
 }
 
-/** Writes to standard error, because --json allows only JSON on standard output. */
+/** Writes to standard error, because with --json the standard output may contain only JSON. */
 function sayWait(holder: string) {
   process.stderr.write(`Waiting for another process that is migrating the database: ${holder}\n`);
 }

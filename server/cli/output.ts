@@ -2,7 +2,7 @@ export interface OutputOptions {
   json: boolean;
 }
 
-/** Prints a result as one JSON value, or as the text from `human`. Times become RFC 3339 in UTC. */
+/** Prints a result as JSON, or as the text that `human` returns. Times are converted to RFC 3339 in UTC. */
 export function print<T>(options: OutputOptions, value: T, human: (value: T) => string) {
   const readable = withReadableTimes(value) as T;
   process.stdout.write(`${options.json ? JSON.stringify(readable, null, 2) : human(readable)}\n`);
@@ -12,7 +12,10 @@ type Cell = string | number | boolean | null | undefined | readonly string[];
 
 type CellKey<Row> = { [Key in keyof Row & string]: Row[Key] extends Cell ? Key : never }[keyof Row & string];
 
-/** A column: a property with its name as the heading, or a heading with a property or a function for the cells. */
+/**
+ * A column of a table. A property name alone is also the heading. Otherwise a heading comes with a property name or a
+ * function for the cells.
+ */
 type Column<Row> = CellKey<Row> | readonly [heading: string, cell: CellKey<Row> | ((row: Row) => Cell)];
 
 /** Formats rows as a table with aligned columns. */
@@ -27,7 +30,7 @@ export function formatTable<Row>(rows: readonly Row[], ...columns: Column<NoInfe
     .join('\n');
 }
 
-/** Formats one object with a line for each property. `headings` replaces some of the names. */
+/** Formats one object with a line for each property. `headings` replaces the labels of some properties. */
 export function formatFacts<Facts extends Record<string, Cell>>(
   facts: Facts,
   headings: { [Name in keyof Facts]?: string } = {},
@@ -39,7 +42,7 @@ export function formatFacts<Facts extends Record<string, Cell>>(
   return rows.map(([heading, value]) => `${heading.padEnd(width)}  ${value}`).join('\n');
 }
 
-/** `is_frozen` becomes `frozen`, and `last_used_at` becomes `last used`. */
+/** Turns a property name into a heading: `is_frozen` becomes `frozen`, and `last_used_at` becomes `last used`. */
 function headingOf(name: string): string {
   return name.replace(/^is_|_at$/g, '').replaceAll('_', ' ');
 }
@@ -49,13 +52,15 @@ function cellOf<Row>(row: Row, column: Column<Row>): Cell {
   return typeof cell === 'function' ? cell(row) : (row[cell] as Cell);
 }
 
-/** Removes line breaks and control characters, which could take over the operator's terminal. */
+/**
+ * Removes line breaks and control characters. A text with control characters could manipulate the operator's terminal.
+ */
 export function oneLine(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: a terminal must not get these characters.
   return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]+/g, ' ');
 }
 
-/** Cuts text to the width of a column. */
+/** Shortens a text to the width of a column. */
 export function shorten(text: string, max = 60): string {
   const characters = [...text];
   return characters.length <= max ? text : `${characters.slice(0, max - 1).join('')}…`;
@@ -71,7 +76,7 @@ function widthOf(text: string | undefined): number {
   return [...(text ?? '')].length;
 }
 
-/** Converts times from PostgreSQL's format. Names of times end in _at. */
+/** Converts times from PostgreSQL's format. Property names of times end in _at. */
 function withReadableTimes(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withReadableTimes);
   if (value === null || typeof value !== 'object') return value;

@@ -23,7 +23,7 @@ import { addTokenCommands } from './token.ts';
 import { addUserCommands } from './user.ts';
 import { addWebhookCommands } from './webhook.ts';
 
-/** Builds the operator's command line. Its parser throws where commander would exit by default. */
+/** Builds the operator's command line. For invalid arguments it throws, whereas commander would exit the process. */
 export function buildProgram(): Command {
   const program = new Command(invocation)
     .description(
@@ -50,15 +50,18 @@ export function buildProgram(): Command {
   return program;
 }
 
-/** Errors with a message for the operator. All others are internal errors. */
+/** The errors whose message is meant for the operator. All other errors are reported as internal errors. */
 const refusals = [AdministrationError, CliError, ConfigError, EmbeddedPostgresError, ExtensionError, MigrationError];
 
-/** Runs the command in the process's arguments. Exits with 1 if it fails, and with 2 if the arguments are invalid. */
+/**
+ * Runs the command from the process's arguments. Exits with 1 if the command fails, and with 2 if the arguments are
+ * invalid.
+ */
 export async function runProgram(): Promise<void> {
-  // A reader such as head may close the pipe early, which is not an error.
+  // A program that reads the output, such as head, may close the pipe early. That is not an error.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') return;
-    // The output is lost, such as a token that the operator saves to a full disk.
+    // The operator has lost the output, for example a token that was to be saved on a full disk.
     process.exitCode = report(new CliError(`The output cannot be written: ${error.message}`));
   });
   try {
@@ -70,7 +73,7 @@ export async function runProgram(): Promise<void> {
 }
 
 function report(error: unknown): number {
-  // Commander has already printed its message.
+  // Commander has already printed the message of its own error.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
   const message = error instanceof Error ? error.message : String(error);
   const isRefusal = refusals.some(kind => error instanceof kind);

@@ -6,7 +6,10 @@ import { chooseBoard, chooseIssuer, onAccount } from './choose.ts';
 import { argument, noun, optional, parsePositive, parseTime, required, withDefault } from './command.ts';
 import { formatFacts, formatTable } from './output.ts';
 
-/** A value of --board. Without a slug it is the only board. Without a level, --level applies. */
+/**
+ * A value of --board. Without a slug, it means the account's only board. Without a level, the level from --level
+ * applies.
+ */
 interface NamedBoard {
   slug?: string;
   level?: Grant | undefined;

@@ -3,15 +3,15 @@ import { integer, json, nullable, sql, text, time } from './sql.ts';
 
 export interface NewJob {
   task: string;
-  /** Stored as JSON. */
+  /** The job's data, stored as JSON. */
   payload: unknown;
-  /** Jobs of the same queue run one after the other. */
+  /** The name of a queue. Jobs of the same queue run one after the other. */
   queueName?: string;
-  /** Default: now. */
+  /** The earliest time to run the job. Default: now. */
   runAt?: Date | undefined;
-  /** Default: 25. */
+  /** The maximum number of attempts. Default: 25. */
   maxAttempts?: number;
-  /** The job replaces a waiting job with the same key. */
+  /** The key of the job. The job replaces a waiting job with the same key. */
   key?: string | undefined;
 }
 

@@ -2,18 +2,18 @@ import pg from 'pg';
 import { inTimeOr } from './in-time.ts';
 import { isReadOnly } from './unavailable.ts';
 
-/** A part of pg's client that its types omit. */
+/** The internal parts of pg's client that this file needs. pg's types omit them. */
 interface ClientInternals {
   connection: { stream: { destroy(): void } };
 }
 
-/** A limit on closing a connection that may have gone silent. */
+/** The time limit for closing a connection. PostgreSQL may no longer answer on it. */
 const closeLimitMs = 1_000;
 
 /**
- * A client that closes its connection in two cases. After a query timeout, a late answer would go to the next query.
- * After a failover, the former primary accepts no writes. Emits 'answer lost' if the connection broke during a query,
- * which PostgreSQL may have executed.
+ * A PostgreSQL client that closes its connection after a query timeout, because a late answer would go to the next
+ * query. It also closes its connection after a failover, because the former primary accepts no writes. If the
+ * connection breaks during a query, PostgreSQL may have executed the query. The client then emits 'answer lost'.
  */
 export class FailFastClient extends pg.Client {
   // biome-ignore lint/suspicious/noExplicitAny: pg overloads query in ways that no single signature can state.
@@ -27,19 +27,19 @@ export class FailFastClient extends pg.Client {
     });
   }
 
-  /** Breaks the connection. Pending queries fail. */
+  /** Breaks the connection. Its pending queries fail. */
   cut() {
     (this as unknown as ClientInternals).connection.stream.destroy();
   }
 
-  /** Ends the connection. Breaks it after a second without an answer. */
+  /** Ends the connection. If PostgreSQL does not answer within a second, breaks the connection. */
   async close(): Promise<void> {
     await inTimeOr(this.end(), closeLimitMs, undefined);
     this.cut();
   }
 }
 
-/** An error from PostgreSQL is an answer, unless it comes from a shutdown. */
+/** Whether a query failed without an answer from PostgreSQL. A shutdown error counts as no answer. */
 function isAnswerLost(error: Error): boolean {
   return !(error instanceof pg.DatabaseError) || (error.code?.startsWith('57P') ?? false);
 }

@@ -1,8 +1,8 @@
 export interface Coalescing {
-  /** The number of batches that run at the same time. */
+  /** The maximum number of batches that run at the same time. */
   maxUnderWay?: number;
   maxBatchSize?: number;
-  /** After this time a batch counts as stuck, and another one may start. Default: no limit. */
+  /** The time until a running batch counts as stuck and another batch may start. Default: no limit. */
   patienceMs?: number;
 }
 
@@ -14,8 +14,9 @@ interface Call<Item, Result> {
 
 /**
  * Coalesces calls into batches, so that one round trip to the database serves many calls. A batch starts at the end of
- * the event loop's turn, or when a running batch ends. If several batches may run and none does, a call starts at once.
- * `run` returns the results in the order of the items. If it throws, every call of the batch gets the error.
+ * the event loop's turn, or when a running batch ends. If several batches may run and none is running, a call starts
+ * one at once. `run` returns the results in the order of the items. If `run` throws, every call of the batch gets the
+ * error.
  */
 export function coalesceCalls<Item, Result>(
   run: (items: Item[]) => Promise<Result[]>,
@@ -24,7 +25,10 @@ export function coalesceCalls<Item, Result>(
   return coalesce(calls => settle(calls, run), limits);
 }
 
-/** Like coalesceCalls, but calls `run` for each account of a batch. An error affects only one account. */
+/**
+ * Does the same as coalesceCalls, but calls `run` separately for each account of a batch. An error therefore affects
+ * only one account.
+ */
 export function coalesceCallsByAccount<Item extends { accountId: number }, Result>(
   run: (accountId: number, items: Item[]) => Promise<Result[]>,
   limits?: Coalescing,
@@ -49,7 +53,7 @@ async function settle<Item, Result>(
   }
 }
 
-/** `settleBatch` settles each call of a batch and never rejects. */
+/** Builds the coalescing function. `settleBatch` resolves or rejects each call of a batch, and itself never rejects. */
 function coalesce<Item, Result>(
   settleBatch: (calls: Call<Item, Result>[]) => Promise<void>,
   { maxUnderWay = 1, maxBatchSize = 200, patienceMs }: Coalescing = {},
@@ -82,7 +86,7 @@ function coalesce<Item, Result>(
     new Promise((resolve, reject) => {
       waiting.push({ item, resolve, reject });
       if (isScheduled || underWay >= maxUnderWay) return;
-      // The calls that follow in this turn form a second batch.
+      // This call starts a batch at once. Further calls in the same turn form a second batch.
       if (underWay === 0 && maxUnderWay > 1) return startBatches();
       isScheduled = true;
       setImmediate(startBatches);

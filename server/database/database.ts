@@ -14,25 +14,28 @@ export interface Queryable {
   query<Values, Row>(query: Query<Values, Row>, values: NoInfer<Values>): Promise<Row[]>;
 }
 
-/** Also builds queries for each call: for the administration pages and the command line. */
+/** A Queryable that can also build queries at run time, for the administration pages and the command line. */
 export interface QueryBuilding extends Queryable {
   readonly db: Kysely<Tables>;
 }
 
 /** A transaction on one connection. */
 export interface Transaction extends QueryBuilding {
-  /** Created when first read. Its changes are flushed before the next query and before the commit. */
+  /**
+   * The entity manager, created at the first access. Its changes are written before the next query and before the
+   * commit.
+   */
   readonly em: EntityManager;
-  /** Runs work after the commit, and never after a rollback. The work must not throw. */
+  /** Runs work after the commit. After a rollback, the work does not run. The work must not throw. */
   afterCommit(work: () => void): void;
 }
 
 export interface Database extends QueryBuilding {
-  /** Runs work in one transaction. Commits if it resolves, and rolls back if it throws. */
+  /** Runs work in one transaction. Commits if the work resolves, and rolls back if it throws. */
   transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
-  /** Runs work that locks rows, and bounds the connections that wait for them. A key names a row: `idea:7`. */
+  /** Runs work that locks rows, and limits how many connections wait for the same row. A key names a row: `idea:7`. */
   readonly inTurn: InTurn;
-  /** A few connections with short timeouts that requests cannot exhaust. */
+  /** A small pool with short timeouts for probes. Requests cannot use up its connections. */
   readonly reserve: Queryable;
   readonly orm: MikroORM;
   readonly pool: pg.Pool;
@@ -44,12 +47,12 @@ export interface DatabaseOptions {
   poolSize: number;
   connectTimeoutMs: number;
   statementTimeoutMs: number;
-  /** The limit on waiting for a lock. Default: statementTimeoutMs. */
+  /** The maximum time to wait for a row or table lock. Default: statementTimeoutMs. */
   lockTimeoutMs?: number;
   logger: Pick<Logger, 'warn'>;
 }
 
-/** Opens the pool that entity managers and queries share. It connects on first use. */
+/** Opens the pool that entity managers and queries share. The pool connects on first use. */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   const pool = openPool(options, { Client: FailFastClient, max: options.poolSize });
   const reserve = openPool(options, reserveSettings);
@@ -67,8 +70,8 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   });
   let isClosing = false;
   for (const one of [pool, reserve]) {
-    // An 'error' event without a listener ends the process. The pool emits one if PostgreSQL drops an idle connection.
-    // A client in use also emits one, and its query fails.
+    // An 'error' event without a listener ends the process. A client emits the event if PostgreSQL drops its
+    // connection, even if the connection is idle. If the client is in use, its query also fails.
     one.on('error', error => {
       if (!isClosing) options.logger.warn({ err: error }, 'lost an idle connection to PostgreSQL');
     });
@@ -82,7 +85,8 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     db,
     query: queryOf(pool),
     transaction: work => withRetries(() => transact(pool, orm, work)),
-    // One connection works on a row and another is ready to follow. More of them would only wait for the row.
+    // For each row, one connection works and another is ready to follow. Further connections would only wait for the
+    // row.
     inTurn: buildTurns({
       width: Math.min(4, Math.max(2, Math.floor(options.poolSize / 4))),
       total: Math.max(1, Math.floor(options.poolSize / 2)),
@@ -96,7 +100,9 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   };
 }
 
-/** Each check of the readiness probe gets its own connection. Probes wait for two seconds. */
+/**
+ * The pool for the readiness probe. Each of the probe's checks gets its own connection. Probes wait for two seconds.
+ */
 const reserveSettings: pg.PoolConfig = {
   application_name: 'idea-board probe',
   Client: FailFastClient,
@@ -111,9 +117,15 @@ function queryOf(pool: pg.Pool): Queryable['query'] {
   return (query, values) => withRetries(async () => (await pool.query(configOf(query, values))).rows);
 }
 
-/** Deadlock and serialization failure. PostgreSQL rolled back the transaction or the single statement. */
+/**
+ * The codes for a deadlock and a serialization failure. PostgreSQL has then rolled back the transaction or the single
+ * statement.
+ */
 const retryableCodes = ['40P01', '40001'];
-/** When sixty clients merged and unmerged six ideas at once, a quarter of the unmerges failed at first. */
+/**
+ * Conflicts can be frequent: when sixty clients merged and unmerged six ideas at once, a quarter of the unmerges failed
+ * at first.
+ */
 const maxTries = 10;
 
 async function withRetries<T>(attempt: () => Promise<T>): Promise<T> {
@@ -137,7 +149,8 @@ async function transact<T>(pool: pg.Pool, orm: MikroORM, work: (transaction: Tra
     for (const one of committed) one();
     return result;
   } catch (error) {
-    // PostgreSQL rolls back on a broken connection, which the pool must not use again.
+    // If the rollback fails, the connection is broken. PostgreSQL then rolls back itself, and the pool must not use the
+    // connection again.
     await client.query('rollback').then(() => client.release(), client.release);
     throw error;
   }
@@ -163,7 +176,7 @@ function openTransaction(client: pg.PoolClient, orm: MikroORM) {
     },
     afterCommit: work => void afterCommit.push(work),
     async query(query, values) {
-      // Another request may already use the connection.
+      // The transaction has ended, so another request may already use its connection.
       if (isOver) throw new Error('The transaction is over');
       await em?.flush();
       return (await client.query(configOf(query, values))).rows;
@@ -172,7 +185,7 @@ function openTransaction(client: pg.PoolClient, orm: MikroORM) {
 
   return {
     transaction,
-    /** Ends the transaction. Returns the work that afterCommit() collected. */
+    /** Ends the transaction. Returns the functions that were passed to afterCommit(). */
     async end(commit: () => Promise<unknown>) {
       await em?.flush();
       isOver = true;
@@ -182,7 +195,7 @@ function openTransaction(client: pg.PoolClient, orm: MikroORM) {
   };
 }
 
-/** Returns a query builder on one connection, which it never releases. */
+/** Returns a query builder on one connection. The query builder never releases the connection. */
 function buildQueriesOn(client: pg.PoolClient, before?: () => Promise<void>): Kysely<Tables> {
   const connection = {
     async query(text: string, values: unknown[]) {
@@ -200,13 +213,13 @@ function openPool(options: DatabaseOptions, settings: pg.PoolConfig): pg.Pool {
     connectionString: options.url,
     application_name: 'idea-board',
     connectionTimeoutMillis: options.connectTimeoutMs,
-    // PostgreSQL cancels slow statements. The client's own limit is for a PostgreSQL that has gone silent.
+    // PostgreSQL cancels slow statements. If PostgreSQL no longer answers, the client's own timeout applies.
     statement_timeout: options.statementTimeoutMs,
     ...(options.lockTimeoutMs === undefined ? {} : { lock_timeout: options.lockTimeoutMs }),
     idle_in_transaction_session_timeout: options.statementTimeoutMs,
     query_timeout: options.statementTimeoutMs + 1000,
     keepAlive: true,
-    // Cursors contain times as text, so their format must not depend on the settings of the database.
+    // Cursors contain times as text. The text must not depend on the database's settings for dates and time zones.
     options: '-c DateStyle=ISO -c TimeZone=UTC',
     types: columnTypes,
     ...settings,
@@ -218,8 +231,9 @@ function databaseName(url: string): string {
 }
 
 /**
- * Stores each new entity by its whole primary key. MikroORM 7.2 stores it by the generated id alone. It then forgets
- * all but one of the entities that a flush creates, and inserts that one again instead of removing it.
+ * Registers each new entity under its whole primary key. MikroORM 7.2 registers it under the generated id alone.
+ * MikroORM then forgets all but one of the entities that a flush creates. When that one is removed, MikroORM inserts it
+ * again.
  */
 const completeKeys: EventSubscriber = {
   afterCreate({ entity, em, meta }) {

@@ -1,4 +1,4 @@
-/** Waits for work up to a limit, then fails. The work itself continues, and its result is ignored. */
+/** Waits for work and fails after a time limit. The work itself continues, but its result is ignored. */
 export async function inTime<T>(work: PromiseLike<T>, limitMs: number, what: string): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -7,7 +7,7 @@ export async function inTime<T>(work: PromiseLike<T>, limitMs: number, what: str
   return Promise.race([work, late]).finally(() => clearTimeout(timer));
 }
 
-/** Like inTime, but returns `otherwise` if the work fails or takes too long. */
+/** Returns the result of the work, or `otherwise` if the work fails or exceeds the time limit. */
 export function inTimeOr<T>(work: Promise<T>, limitMs: number, otherwise: T): Promise<T> {
   return inTime(work, limitMs, 'the work').catch(() => otherwise);
 }

@@ -3,10 +3,12 @@ import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { readIfExists } from './read-if-exists.ts';
 
-/** The migrations do not match the database or each other. The message names the file and the reason in one line. */
+/**
+ * The migration files do not match the database or each other. The message names the file and the reason in one line.
+ */
 export class MigrationError extends Error {}
 
-/** A directory of migrations with its own numbering: the server's or an extension's. */
+/** A directory of migrations with its own numbering. The server has one, and extensions may have their own. */
 export interface MigrationStream {
   name: string;
   directory: string;
@@ -17,7 +19,10 @@ export const coreStream: MigrationStream = {
   directory: fileURLToPath(new URL('../../migrations', import.meta.url)),
 };
 
-/** The server's own stream comes first, because migrations of extensions may refer to its tables. */
+/**
+ * Returns the migration streams. The server's own stream comes first, because migrations of extensions may refer to its
+ * tables.
+ */
 export function streamsOf(extensions: readonly { migrations: MigrationStream | undefined }[]): MigrationStream[] {
   return [coreStream, ...extensions.flatMap(({ migrations }) => migrations ?? [])];
 }
@@ -32,33 +37,35 @@ export interface MigrationFile extends MigrationName {
   checksum: string;
 }
 
-/** Reads the migrations of streams, in order. Refuses wrong names, wrong numbers and changed files. */
+/**
+ * Reads the migrations of several streams, in order. Throws if a name or a number is wrong, or if a file has changed.
+ */
 export async function readStreams(streams: readonly MigrationStream[]): Promise<MigrationFile[]> {
   return (await Promise.all(streams.map(readStream))).flat();
 }
 
-/** Lists only the names, which is cheap enough for a probe. */
+/** Lists the migrations by name without reading the files, which is cheap enough for a probe. */
 export async function listFiles(streams: readonly MigrationStream[]): Promise<MigrationName[]> {
   const names = await Promise.all(streams.map(listStream));
   return streams.flatMap((stream, index) => (names[index] ?? []).map(name => ({ stream: stream.name, name })));
 }
 
-/** Returns the number in a name such as 0001_add_a_table.sql. */
+/** Returns the number in a file name such as 0001_add_a_table.sql. */
 function numberIn(name: string): string | undefined {
   return /^(\d{4})_[a-z0-9_]+\.sql$/.exec(name)?.[1];
 }
 
-/** Formats the number of a file. Places start at 1. */
+/** Formats a migration's number for its file name. The first migration has place 1. */
 export function numberAt(place: number): string {
   return String(place).padStart(4, '0');
 }
 
-/** The checksum does not depend on the line ends of a checkout. */
+/** Computes a file's checksum. Git may convert the line ends at checkout, so they do not affect it. */
 export function checksumOf(sql: string): string {
   return createHash('sha256').update(withPlainLines(sql)).digest('hex');
 }
 
-/** Reads SHA256SUMS, which has the checksum of each landed migration, by name. */
+/** Reads SHA256SUMS. It has the checksum of each landed migration, by file name. */
 export async function readLandedChecksums(directory: string): Promise<Map<string, string>> {
   const lines = withPlainLines((await readIfExists(`${directory}/SHA256SUMS`)) ?? '').split('\n');
   return new Map(

@@ -4,23 +4,28 @@ import { MigrationError, type MigrationFile } from './migration-files.ts';
 import { runOn } from './query.ts';
 import { bigint, boolean, integer, nullable, sql, text, time } from './sql.ts';
 
-/** Serializes migrating processes. The second one waits and then finds nothing to do. */
+/**
+ * The id of the advisory lock that lets only one process migrate. A second process waits and then finds nothing to do.
+ */
 const lockId = 4_216_839_001;
 
 const pollMs = 100;
 
 export interface LockOptions {
-  /** The limit on waiting for another process. Process managers give up on this one earlier. */
+  /**
+   * The maximum time to wait for another migrating process. Process managers give up earlier on a process that waits.
+   */
   waitMs?: number | undefined;
-  /** A shorter wait is not reported. */
+  /** The time until a wait is reported. */
   noticeMs?: number | undefined;
-  /** Called once during a wait, with a description of the holder. */
+  /** Called once during a wait, with a description of the process that holds the lock. */
   onWait?: ((holder: string) => void) | undefined;
 }
 
 /**
- * A migration may take any time, also if the role's settings have timeouts. If the machine of a process disappears, the
- * keepalives end its session after about 11 seconds and free its lock.
+ * The settings of the migrating session. A migration may take any time, even if the role's settings have timeouts. If
+ * the machine of a migrating process disappears, the keepalives end its session after about 11 seconds and free its
+ * lock.
  */
 const settings = `
   reset all;
@@ -28,10 +33,13 @@ const settings = `
   set idle_in_transaction_session_timeout = 0; set idle_session_timeout = 0;
   set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 2; set tcp_keepalives_count = 3`;
 
-/** PostgreSQL notices a killed process during a statement. Not all its platforms support this. */
+/**
+ * Makes PostgreSQL notice during a statement that the migrating process was killed. PostgreSQL does not support this on
+ * all platforms.
+ */
 const checkConnection = `set client_connection_check_interval = '1s'`;
 
-/** Runs work with its own session. */
+/** Runs work on a database connection of its own. */
 export async function withSession<T>(
   url: string,
   work: (client: pg.Client) => Promise<T>,
@@ -39,7 +47,7 @@ export async function withSession<T>(
 ): Promise<T> {
   const application_name = 'idea-board migrate';
   const client = new pg.Client({ connectionString: url, application_name, keepAlive: true, ...settings });
-  // A broken connection also fails its query.
+  // This listener ignores the error, because a broken connection also fails its query.
   client.on('error', () => {});
   await client.connect();
   try {
@@ -49,7 +57,7 @@ export async function withSession<T>(
   }
 }
 
-/** Resets the session's settings, which an earlier migration may have changed. */
+/** Restores the session's settings, which an earlier migration may have changed. */
 export async function resetSession(client: pg.Client): Promise<void> {
   await client.query(settings);
   await client.query(checkConnection).catch(() => {});
@@ -62,9 +70,9 @@ const tryLock = sql(
 );
 
 /**
- * Makes the session the only one that migrates, until it ends. It polls for the lock, because a session that waits in
- * PostgreSQL holds a snapshot. A `create index concurrently` of the lock's holder would wait for the end of that
- * snapshot.
+ * Takes the migration lock, so that until its end this session is the only one that migrates. It polls, because a
+ * session that waits for a lock in PostgreSQL holds a snapshot. If the holder of the lock runs `create index
+ * concurrently`, that statement would wait for the snapshot.
  */
 export async function lockMigrations(client: pg.Client, options: LockOptions = {}): Promise<void> {
   const { waitMs = 600_000, noticeMs = 2_000, onWait } = options;
@@ -108,27 +116,27 @@ async function findHolder(client: pg.Client): Promise<string> {
 }
 
 export interface TableLockOptions {
-  /** The limit on waiting for a table lock. */
+  /** The maximum time to wait for a table lock. */
   lockTimeoutMs?: number | undefined;
-  /** The maximum number of tries for a migration that does not get its locks. */
+  /** The maximum number of tries for a migration that cannot lock its tables. */
   tries?: number | undefined;
-  /** The pause between tries. Waiting requests can use the tables meanwhile. */
+  /** The pause between tries. Waiting requests can use the tables during the pause. */
   pauseMs?: number | undefined;
 }
 
 /**
- * Requests queue behind a migration that waits for a table lock. Therefore the migration gives up before they time out,
- * and tries again: 25 times in a minute and a half.
+ * While a migration waits for a table lock, requests queue behind it. The migration therefore gives up before those
+ * requests time out. It tries 25 times in a minute and a half.
  */
 const defaults = { lockTimeoutMs: 500, tries: 25, pauseMs: 3_000 };
 
-/** PostgreSQL's codes for a lock timeout and for a deadlock. */
+/** PostgreSQL's codes for a lock timeout and a deadlock. */
 const lockNotAvailable = '55P03';
 const deadlock = '40P01';
-/** The code for a statement that cannot run in a transaction, such as `create index concurrently`. */
+/** PostgreSQL's code for a statement that cannot run in a transaction, such as `create index concurrently`. */
 const refusesTransaction = '25001';
 
-/** Applies and records one migration, in one transaction unless the file opts out. */
+/** Applies and records one migration. This happens in one transaction, unless the file opts out. */
 export async function applyMigration(client: pg.Client, file: MigrationFile, options: TableLockOptions = {}) {
   await resetSession(client);
   if (/^-- no transaction$/m.test(file.sql)) await applyStatements(client, file);
@@ -163,7 +171,7 @@ const busyTables =
 
 const transactionHint = '. Add the line "-- no transaction" at the top of the file';
 
-/** Runs the statements one by one. PostgreSQL would run statements that arrive together in a transaction. */
+/** Runs the statements one by one. PostgreSQL would run several statements in one message as a transaction. */
 async function applyStatements(client: pg.Client, file: MigrationFile) {
   const statements = file.sql.split(/^-- next statement$/m);
   for (const [index, sql] of statements.entries()) {
@@ -183,7 +191,7 @@ function leftBehind(failed: number, count: number): string {
 }
 
 async function record(client: pg.Client, { stream, name, checksum }: MigrationFile) {
-  // The file may have changed it, as a dump does.
+  // The migration may have changed the search_path, as the SQL of a dump does.
   await client.query('reset search_path');
   await client.query('insert into schema_migrations (stream, name, checksum) values ($1, $2, $3)', [
     stream,

@@ -28,7 +28,7 @@ const findMigrationsTable = query('find_migrations_table', db =>
 
 type AppliedMigration = RowOf<typeof selectApplied>;
 
-/** The table has no entity, because it exists before the first migration. */
+/** Reads the applied migrations. Their table has no entity, because it exists before the first migration. */
 const selectApplied = sql(
   'select_applied_migrations',
   { arguments: {}, row: { stream: text(), name: text(), checksum: text() } },
@@ -36,13 +36,13 @@ const selectApplied = sql(
 );
 
 export interface CheckOptions {
-  /** Migrations of a newer version, as stream/name, that are compatible with this version. */
+  /** The migrations of a newer version that this version can work with, as stream/name. */
   tolerated?: readonly string[];
 }
 
 export interface MigrateOptions extends CheckOptions, LockOptions, TableLockOptions {}
 
-/** Applies every pending migration, each stream in ascending order. Returns the applied ones. */
+/** Applies every pending migration, each stream in ascending order. Returns the applied migrations. */
 export async function migrate(
   url: string,
   streams: readonly MigrationStream[] = [coreStream],
@@ -61,7 +61,7 @@ export async function migrate(
     )`);
     const applied = await readApplied(client);
     checkApplied(files, applied, streams, options);
-    // Our functions add jobs to the queue's schema.
+    // Creates graphile-worker's schema first, because the server's SQL functions add jobs to its queue.
     await runMigrations({ connectionString: url });
     const pending = pendingOf(files, applied);
     if (pending.length > 0) await applyPending(client, files, applied.map(idOf), options);
@@ -69,7 +69,7 @@ export async function migrate(
   });
 }
 
-/** Lists the migrations that migrate() would apply. Only reads. */
+/** Lists the migrations that migrate() would apply. Changes nothing. */
 export async function listPendingMigrations(
   url: string,
   streams: readonly MigrationStream[] = [coreStream],
@@ -83,7 +83,10 @@ export async function listPendingMigrations(
   });
 }
 
-/** Compares only names, which is cheap enough for a probe. Requires the table of migrations. */
+/**
+ * Whether migrations are pending. Compares only names, which is cheap enough for a probe. The table of migrations must
+ * exist.
+ */
 export async function hasPendingMigrations(
   database: Queryable,
   streams: readonly MigrationStream[] = [coreStream],
@@ -93,13 +96,13 @@ export async function hasPendingMigrations(
 }
 
 async function applyPending(client: pg.Client, files: MigrationFile[], executed: string[], options: TableLockOptions) {
-  // Umzug takes a tenth of a second and 10 MB to load, and most processes find nothing to apply.
+  // Loading Umzug takes a tenth of a second and 10 MB. Most processes have no pending migrations and do not need it.
   const { Umzug } = await import('umzug');
   const umzug = new Umzug({
     migrations: files.map(file => ({ name: idOf(file), up: () => applyMigration(client, file, options) })),
     storage: {
       executed: async () => executed,
-      // applyMigration() records the migration in its own transaction.
+      // Nothing to do here: applyMigration() records the migration in its own transaction.
       logMigration: async () => {},
       unlogMigration: async () => {
         throw new MigrationError('Migrations only go forward');
@@ -108,7 +111,7 @@ async function applyPending(client: pg.Client, files: MigrationFile[], executed:
     logger: undefined,
   });
   await umzug.up().catch((error: Error) => {
-    // Umzug wraps the error of applyMigration(), which already names the file.
+    // Umzug wraps the error. The original error from applyMigration() already names the file.
     throw error.cause instanceof MigrationError ? error.cause : error;
   });
 }
@@ -128,7 +131,7 @@ async function readApplied(client: pg.Client): Promise<AppliedMigration[]> {
   return runOn(client, selectApplied, {});
 }
 
-/** Refuses a database that a newer version has migrated, and files that changed after they were applied. */
+/** Throws if a newer version has migrated the database, or if a file changed after it was applied. */
 function checkApplied(
   files: MigrationFile[],
   applied: AppliedMigration[],

@@ -14,13 +14,13 @@ import {
 import pg from 'pg';
 import type { Tables } from './tables.ts';
 
-/** A statement with a fixed text. `database.query` runs it. */
+/** An SQL statement with a fixed text. `database.query` runs it. */
 export interface Query<Arguments, Row> {
   readonly name: string;
-  /** True: each connection prepares it once. False: PostgreSQL plans each call for its values. */
+  /** If true, each connection prepares the statement once. If false, PostgreSQL plans each call for its values. */
   readonly isPrepared: boolean;
   readonly text: string;
-  /** The names of the arguments in the order of $1, $2 and so on. */
+  /** The names of the arguments for the placeholders $1, $2 and so on, in this order. */
   readonly argumentNames: readonly string[];
   readonly '~arguments'?: (values: Arguments) => void;
   readonly '~row'?: Row;
@@ -28,29 +28,32 @@ export interface Query<Arguments, Row> {
 
 export type RowOf<Q> = Q extends Query<never, infer Row> ? Row : never;
 
-/** The arguments of a query as expressions. A Date compares with a column of times, which the driver reads as text. */
+/**
+ * The arguments of a query as expressions. The driver reads times as text, so columns of times have the type string. A
+ * Date argument therefore also has the type string.
+ */
 export type Arguments<Values> = { readonly [Name in keyof Values]: RawBuilder<InQuery<Values[Name]>> };
 type InQuery<T> = T extends Date ? string : T;
 
-/** A statement that writes and returns no rows. */
+/** The row type of a query. A statement that writes and returns no rows has none. */
 type RowFrom<Output> = Output extends InsertResult | UpdateResult | DeleteResult ? never : Output;
 
 export interface QueryOptions {
-  /** False for a query whose best plan depends on its values, such as a search. */
+  /** Set this to false for a query whose best plan depends on its values, such as a search. */
   isPrepared?: boolean;
 }
 
 const definedQueries: Query<never, unknown>[] = [];
 
-/** Lists the queries of all loaded modules, for tests that check them. */
+/** Lists the queries of all loaded modules. Tests check them. */
 export function listQueries(): readonly Query<never, unknown>[] {
   return definedQueries;
 }
 
 /**
- * Defines a query that is compiled on first use and prepared once on each connection. The name is unique in the
- * program. Only the arguments become parameters. A constant becomes a literal, so that PostgreSQL can plan with its
- * value. Therefore pass client input only as arguments.
+ * Defines a query. It is compiled on first use and prepared once on each connection. Its name is unique in the program.
+ * Only the arguments become parameters. A constant becomes a literal, so that PostgreSQL can use its value for the
+ * plan. Therefore pass client input only as arguments.
  */
 export function query<Values, Output>(
   name: string,
@@ -63,7 +66,7 @@ export function query<Values, Output>(
   });
 }
 
-/** Adds a query to the list. It is compiled on first use. */
+/** Adds a query to the list of queries. The query is compiled on first use. */
 export function defineQuery<Values, Row>(
   name: string,
   isPrepared: boolean,
@@ -85,12 +88,12 @@ export function defineQuery<Values, Row>(
   return defined;
 }
 
-/** A statement of an extension or a test. It is not in the list of queries. */
+/** Wraps the SQL text of an extension or a test. The result is not in the list of queries. */
 export function queryOfText<Row>(text: string, argumentCount: number): Query<readonly unknown[], Row> {
   return { name: 'text', isPrepared: false, text, argumentNames: [...Array(argumentCount).keys()].map(String) };
 }
 
-/** Converts a query with its values for the driver. */
+/** Combines a query with its values in the format of the driver. */
 export function configOf<Values>(query: Query<Values, unknown>, values: Values): pg.QueryConfig {
   const named = values as Record<string, unknown>;
   return {
@@ -102,7 +105,10 @@ export function configOf<Values>(query: Query<Values, unknown>, values: Values):
 
 const bigintOid = 20;
 
-/** Reads ids as numbers. Times stay text: the entity manager converts its own, and other readers pass them on. */
+/**
+ * Reads ids as numbers. Times stay text: the entity manager converts them itself, and other readers pass them on as
+ * text.
+ */
 export const columnTypes = {
   getTypeParser(oid: number, format?: 'text' | 'binary') {
     if (oid === bigintOid) return Number;
@@ -111,7 +117,7 @@ export const columnTypes = {
   },
 } as pg.CustomTypesConfig;
 
-/** Runs a query on another connection or pool than the one for requests. */
+/** Runs a query on another connection or pool than the pool for requests. */
 export async function runOn<Values, Row>(
   connection: pg.ClientBase | pg.Pool,
   query: Query<Values, Row>,
@@ -121,7 +127,7 @@ export async function runOn<Values, Row>(
   return (await (connection as pg.ClientBase).query(config)).rows;
 }
 
-/** A placeholder for an argument until the query is compiled. */
+/** A placeholder for an argument. The compiler replaces it with a number such as $1. */
 class Argument {
   readonly name: string;
 
@@ -132,7 +138,7 @@ class Argument {
 
 const argumentProxy: unknown = new Proxy({}, { get: (_, name: string) => sql.val(new Argument(name)) });
 
-/** Numbers the arguments, each name once, and writes all other values as literals. */
+/** Numbers the arguments, with one number for each name. Writes all other values as literals. */
 class QueryCompiler extends PostgresQueryCompiler {
   #names: string[] = [];
 
@@ -155,7 +161,7 @@ class QueryCompiler extends PostgresQueryCompiler {
   }
 }
 
-/** Builds queries but cannot run them. */
+/** Builds queries for compilation. It has no connection, so it cannot run them. */
 const builder = new Kysely<Tables>({
   dialect: {
     createAdapter: () => new PostgresAdapter(),

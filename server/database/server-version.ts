@@ -4,7 +4,7 @@ import { withSession } from './migration-session.ts';
 import { runOn } from './query.ts';
 import { integer, sql, text } from './sql.ts';
 
-/** The oldest supported PostgreSQL. The schema's functions have SQL bodies, which version 14 introduced. */
+/** The oldest supported version of PostgreSQL. The schema's functions have SQL bodies, which version 14 introduced. */
 export const oldestSupported = 14;
 
 export const selectServer = sql(
@@ -14,7 +14,7 @@ export const selectServer = sql(
     current_setting('server_encoding') as encoding`,
 );
 
-/** Refuses a PostgreSQL that is too old. Fails with the connection's error if none can be reached. */
+/** Throws if the PostgreSQL version is too old. If PostgreSQL cannot be reached, throws the connection error. */
 export async function requireSupportedPostgres(url: string, connectTimeoutMs: number): Promise<void> {
   const select = (client: pg.Client) => runOn(client, selectServer, {});
   const [{ major } = { major: 0 }] = await withSession(url, select, { connectionTimeoutMillis: connectTimeoutMs });

@@ -1,10 +1,10 @@
 import { defineQuery, type Query, type QueryOptions } from './query.ts';
 
-/** A type of PostgreSQL with the TypeScript types of its values in rows and as arguments. */
+/** A PostgreSQL type, with the TypeScript types of its values in rows and as arguments. */
 export interface SqlType<Read, Written = Read> {
-  /** The name from format_type(). */
+  /** The name of the type as PostgreSQL's format_type() returns it. */
   readonly postgresType: string;
-  /** Exist only for the type check. */
+  /** These properties exist only for the type check. */
   readonly '~read': Read;
   readonly '~written': Written;
 }
@@ -13,23 +13,26 @@ type SqlTypes = Readonly<Record<string, SqlType<unknown, unknown>>>;
 type Written<Types extends SqlTypes> = { [Name in keyof Types]: Types[Name]['~written'] };
 type Read<Types extends SqlTypes> = { [Name in keyof Types]: Types[Name]['~read'] };
 
-/** The types of a statement. A test compares them with PostgreSQL's description of the statement. */
+/**
+ * The types of a statement's arguments and columns. A test compares them with PostgreSQL's description of the
+ * statement.
+ */
 export interface Declaration {
   readonly arguments: SqlTypes;
-  /** The columns of the rows. Empty if nobody reads the rows. */
+  /** The types of the columns in a row. Empty if no caller reads the rows. */
   readonly row: SqlTypes;
 }
 
 const declarations = new Map<string, Declaration>();
 
-/** Returns the declaration of a query by its name, or undefined if query() defined it. */
+/** Returns the types of the query with this name. Returns undefined for a query from query(). */
 export function declarationOf(name: string): Declaration | undefined {
   return declarations.get(name);
 }
 
 /**
- * Defines a query in SQL that query() cannot express: function calls, advisory locks, system catalogs, and plans that
- * need an exact text. `$ideaId` in the text is the argument `ideaId`.
+ * Defines a query in SQL for everything that query() cannot express: function calls, advisory locks, system catalogs,
+ * and plans that depend on the exact text. `$ideaId` in the text stands for the argument `ideaId`.
  */
 export function sql<Arguments extends SqlTypes, Row extends SqlTypes>(
   name: string,
@@ -63,7 +66,7 @@ export const text = <T extends string = string>() => type<T>('text');
 export const uuid = () => type<string>('uuid');
 export const bytes = () => type<Buffer>('bytea');
 export const time = () => type<string, Date | string>('timestamp with time zone');
-/** Arguments are JSON texts. */
+/** A json value. Arguments are passed as JSON text. */
 export const json = <T>() => type<T, string>('json');
 export const jsonb = <T>() => type<T, string>('jsonb');
 

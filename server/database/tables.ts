@@ -5,7 +5,10 @@ import { entities } from '../entities/entities.ts';
 
 type EntityTables = InferKyselyDB<(typeof entities)[number]>;
 
-/** The driver returns times as text (see columnTypes), and takes a Date or text. */
+/**
+ * The type of a column's value in a row. The driver returns times as text (see columnTypes). Arguments may be a Date or
+ * text.
+ */
 type Read<T> = T extends Date ? string : T extends Uint8Array ? Buffer : T;
 type Written<T> = T extends Date ? Date | string : T;
 
@@ -14,7 +17,7 @@ type Column<C> =
     ? ColumnType<Read<Select>, Written<Insert>, Written<Update>>
     : ColumnType<Read<C>, Written<C>, Written<C>>;
 
-/** Every table with the types of its columns from the entities. */
+/** All tables. The types of their columns come from the entities. */
 export type Tables = {
   [Table in keyof EntityTables]: { [Name in keyof EntityTables[Table]]: Column<EntityTables[Table][Name]> };
 };

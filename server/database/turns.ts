@@ -1,27 +1,30 @@
-/** Runs work when each of its keys has a free place. Throws a LockNotFreeError if that takes too long. */
+/** Runs work when each of its keys has a free place. Throws a LockNotFreeError if the places are not free in time. */
 export type InTurn = <T>(keys: readonly string[], work: () => Promise<T>) => Promise<T>;
 
 export interface TurnOptions {
-  /** The number of places for each key. */
+  /** The number of pieces of work that may run at the same time for one key. */
   width: number;
-  /** The number of places for all keys together. */
+  /** The number of pieces of work that may run at the same time for all keys together. */
   total: number;
-  /** The limit on waiting for all places of one work. */
+  /** The maximum time that a piece of work waits for its places. */
   patienceMs: number;
 }
 
-/** Waiting work holds a request but no connection. If this many wait for one key, more work is refused at once. */
+/**
+ * The maximum number of pieces of work that wait for one key. Each of them holds a request but no connection. Further
+ * work is refused at once.
+ */
 const maxWaiting = 1_000;
 
-/** A lock was not free in time. The code is PostgreSQL's lock_not_available. */
+/** A lock did not become free in time. The code is PostgreSQL's lock_not_available. */
 class LockNotFreeError extends Error {
   override readonly name = 'LockNotFreeError';
   readonly code = '55P03';
 }
 
 /**
- * Bounds the connections that wait for one row: more work on the row waits here and holds no connection. All work
- * together gets a part of the pool, so that reads always find a connection.
+ * Limits the connections that wait for the same row. Further work on the row waits here and holds no connection. All
+ * work together gets only a part of the pool, so that reads always find a connection.
  */
 export function buildTurns({ width, total, patienceMs }: TurnOptions): InTurn {
   const places = new Map<string, Places>();
@@ -31,7 +34,7 @@ export function buildTurns({ width, total, patienceMs }: TurnOptions): InTurn {
     const deadline = performance.now() + patienceMs;
     const entered: (() => void)[] = [];
     try {
-      // Sorted keys prevent two pieces of work from waiting for each other.
+      // All callers take their keys in sorted order, so that two pieces of work cannot wait for each other.
       for (const key of [...new Set(keys)].sort()) {
         const own = places.get(key) ?? new Places(width);
         places.set(key, own);
@@ -55,7 +58,7 @@ interface Waiting {
   timer: NodeJS.Timeout;
 }
 
-/** A semaphore. Gives out its places in the order of the requests. */
+/** A semaphore. It gives its places to callers in the order of their requests. */
 class Places {
   readonly #size: number;
   readonly #waiting = new Set<Waiting>();

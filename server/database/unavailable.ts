@@ -1,7 +1,10 @@
 /** PostgreSQL's code for a lock timeout. */
 const lockNotAvailable = '55P03';
 
-/** Codes of PostgreSQL and of the network that mean that the database is unavailable, with a reason for messages. */
+/**
+ * The error codes of PostgreSQL and of the network that mean that the database is unavailable. Some have a reason for
+ * messages.
+ */
 const codes: Readonly<Record<string, string | undefined>> = {
   ECONNREFUSED: 'nothing accepts connections there',
   ECONNRESET: 'the server closed the connection',
@@ -30,13 +33,16 @@ const codes: Readonly<Record<string, string | undefined>> = {
   '57P05': undefined, // idle for too long
 };
 
-/** Classes of PostgreSQL's codes: broken connection, exhausted resource such as connections, failure of the machine. */
+/**
+ * The classes of PostgreSQL's codes for a broken connection, an exhausted resource such as connections, and a failed
+ * machine.
+ */
 const classes = ['08', '53', '58'];
 
-/** Codes for a Unix socket. For other files they do not concern the database. */
+/** These codes count only for a Unix socket. If they come from another file, the database may be available. */
 const socketCodes = new Set(['ENOENT', 'EACCES', 'EAGAIN']);
 
-/** Errors of pg itself have no code. */
+/** The messages of errors from pg itself. These errors have no code. */
 const messages = [
   'Query read timeout',
   'timeout exceeded when trying to connect',
@@ -47,7 +53,7 @@ const messages = [
   'There was an error establishing an SSL connection',
 ];
 
-/** Whether an error means that the database is unavailable. Other errors are bugs. */
+/** Whether an error means that the database is unavailable. All other errors are bugs. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   for (const cause of causesOf(error)) {
     const { code, syscall } = cause as { code?: unknown; syscall?: unknown };
@@ -60,14 +66,14 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   return isReadOnly(error);
 }
 
-/** Whether a lock timed out. The database works, and a retry will soon succeed. */
+/** Whether a lock timed out. The database is available, and a retry will soon succeed. */
 export function isLockNotFree(error: unknown): boolean {
   return causesOf(error).some(cause => (cause as { code?: unknown }).code === lockNotAvailable);
 }
 
 /**
- * Whether PostgreSQL refuses writes because it is a standby, such as the former primary after a failover. A standby
- * also refuses to read the rate limits, because their table is unlogged.
+ * Whether PostgreSQL refuses writes because it is a standby, such as the former primary after a failover. Rate limits
+ * cannot even be read on a standby, because their table is unlogged.
  */
 export function isReadOnly(error: unknown): boolean {
   return causesOf(error).some(
@@ -77,7 +83,10 @@ export function isReadOnly(error: unknown): boolean {
   );
 }
 
-/** Lists the error and its causes. Of the errors for several addresses of one host name, the first is enough. */
+/**
+ * Lists the error and its causes. If each address of a host name failed with its own error, lists only the first of
+ * these errors.
+ */
 function causesOf(error: unknown): Error[] {
   const causes: Error[] = [];
   let cause = error;
@@ -104,21 +113,21 @@ const reasons: Readonly<Record<string, string | undefined>> = {
   '53300': 'all its connections are taken',
 };
 
-/** PostgreSQL's code for a cancelled statement. */
+/** PostgreSQL's code for a statement that was cancelled, for example by a timeout. */
 export const statementTimeout = '57014';
 
-/** Returns the reason why the database cannot be reached, or undefined for other errors. */
+/** Returns a reason if the error means that the database cannot be reached. Returns undefined for other errors. */
 export function explainUnreachable(error: unknown): string | undefined {
   const [first] = error instanceof AggregateError ? error.errors : [error];
   const { code, message, syscall } = first as { code?: string; message: string; syscall?: string };
-  // The database was reached, because it cancelled the statement.
+  // PostgreSQL cancelled the statement or the wait for a lock, so the database was reached.
   if (code === statementTimeout || code === lockNotAvailable) return undefined;
-  // The file is not a socket.
+  // The error concerns a file that is not a socket.
   if ((code === 'ENOENT' || code === 'EACCES') && syscall !== 'connect') return undefined;
   const reason = code === undefined ? undefined : reasons[code];
-  // PostgreSQL's message names the user or the database, and may have several lines.
+  // PostgreSQL's message names the user or the database. It may have several lines.
   if (reason !== undefined) return code?.startsWith('E') ? reason : `${reason}: ${message.replace(/\s+/g, ' ')}`;
-  // The first message comes from a client, the second from a pool.
+  // The first message comes from a pg client, the second from a pg pool.
   if (message === 'timeout expired' || message.endsWith('connection timeout')) return reasons.ETIMEDOUT;
   if (message.includes('SASL') || message.includes('SSL')) return message;
   return isDatabaseUnavailable(first) ? message : undefined;

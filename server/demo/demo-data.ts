@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 
 const DemoPerson = z.strictObject({
-  /** Ideas and comments refer to the person by this key. It is not stored. */
+  /** The key of the person. Ideas and comments refer to it. It is not stored. */
   key: z.string(),
   name: z.string(),
   email: z.string(),
@@ -21,18 +21,18 @@ const DemoStatus = z.strictObject({
 const DemoIdea = z.strictObject({
   title: z.string(),
   body: z.string(),
-  /** The key of a person. */
+  /** The key of the person who wrote the idea. */
   author: z.string(),
-  /** The key of a status of the board. */
+  /** The key of one of the board's statuses. */
   status: z.string(),
-  /** Names of tags of the board. */
+  /** The names of tags of the board. */
   tags: z.array(z.string()),
   daysAgo: z.number(),
-  /** The share of people who vote on it, from 0 to 1. */
+  /** The share of people who vote on the idea, from 0 to 1. */
   popularity: z.number(),
-  /** The idea awaits approval. Requires a board with pre-moderation. */
+  /** Whether the idea awaits approval. The board must have pre-moderation. */
   pending: z.literal(true).exactOptional(),
-  /** The title of the idea on the same board that this one was merged into. */
+  /** The title of the target idea on the same board, if this idea is merged. */
   mergedInto: z.string().exactOptional(),
   comments: z.array(z.strictObject({ by: z.string(), body: z.string() })).exactOptional(),
 });
@@ -42,7 +42,7 @@ const DemoBoard = z.strictObject({
   name: z.string(),
   description: z.string(),
   preModeration: z.boolean(),
-  /** 'default': open, planned, in_progress, done, declined, archived. */
+  /** The statuses of the board. 'default' means open, planned, in_progress, done, declined and archived. */
   statuses: z.union([z.literal('default'), z.array(DemoStatus)]),
   tags: z.array(z.strictObject({ name: z.string(), color: z.string() })),
   ideas: z.array(DemoIdea),
@@ -58,8 +58,8 @@ export interface DemoData {
 }
 
 /**
- * Reads the data that `npm start` puts into an empty database. Only that start reads the files. Fieldwren is an
- * invented product: scheduling, quotes and invoices for small crews.
+ * Reads the demo data, which `npm start` puts into an empty database. The files are read only at that start. Fieldwren
+ * is an invented product: scheduling, quotes and invoices for small crews.
  */
 export function readDemoData(): DemoData {
   return {

@@ -17,27 +17,33 @@ import { User } from '../entities/user.ts';
 import { type DemoBoard, type DemoData, type DemoIdea, readDemoData } from './demo-data.ts';
 import { seededRandom } from './seeded-random.ts';
 
-/** The tokens of the demo and its owner's password. They are shown once. */
+/** The API tokens of the demo account and the password of its owner. They are shown only once. */
 export interface DemoTokens {
   read: string;
   write: string;
   moderate: string;
-  /** Grants both boards, so every request must name one. */
+  /** A token for both boards. Every request with this token must name a board. */
   allBoards: string;
   boardSlugs: string[];
   signIn: { email: string; password: string };
 }
 
-/** Serializes servers that start on the same empty database. The number is arbitrary. */
+/**
+ * Two servers may start on the same empty database. This lock lets them create the demo one after the other. The lock's
+ * number is arbitrary.
+ */
 const lockDemo = sql('lock_demo', { arguments: {}, row: {} }, 'select pg_advisory_xact_lock(7301182)');
-/** The other server may hold the lock for longer than lock_timeout. */
+/** Removes lock_timeout, because the other server may hold the lock for longer. */
 const waitForLock = sql(
   'wait_for_lock',
   { arguments: {}, row: { set_config: text() } },
   `select set_config('lock_timeout', '0', true)`,
 );
 
-/** Puts the demo account into an empty database, in one transaction. Returns undefined if the database is not empty. */
+/**
+ * Puts the demo account into an empty database, in one transaction. Returns undefined if the database already has an
+ * account.
+ */
 export async function loadDemo({
   database,
   clock,
@@ -54,7 +60,7 @@ export async function loadDemo({
   });
 }
 
-/** Voters without a user, like people who left. They make the tallies look real. */
+/** The number of voters without a user, as if these people had left. Their votes make the tallies realistic. */
 const formerVoters = 140;
 
 const dayMs = 86_400_000;
@@ -124,7 +130,7 @@ class DemoLoad {
     const statusIds = new Map(statuses.map(({ key, id }) => [key, id]));
     const tagIds = new Map(tags.map(({ name, id }) => [name, id]));
 
-    // Oldest first, so that the ids grow with time.
+    // The oldest ideas are created first, so that newer ideas have higher ids.
     const inOrder = [...data.ideas].sort((one, other) => other.daysAgo - one.daysAgo);
     const ideas = inOrder.map(idea => this.#createIdea(idea, boardId, statusIds.get(idea.status) ?? 0));
     await em.flush();

@@ -1,6 +1,9 @@
 import type { DemoTokens } from './load-demo.ts';
 
-/** The message of the first start about the demo account. Agents can connect only to the public address. */
+/**
+ * Describes the new demo account for the message at the first start. `publicUrl` is the only address that agents can
+ * connect to.
+ */
 export function describeDemo(baseUrl: string, publicUrl: string, tokens: DemoTokens): string {
   const [first, second] = tokens.boardSlugs;
   return `

@@ -4,10 +4,10 @@ import { canonicalAddress } from '../../domain/users/canonical-address.ts';
 import { invocation } from '../command.ts';
 import { type Finding, ok, warning } from './finding.ts';
 
-/** A bound on the output. All these users need the same remedy. */
+/** The maximum number of users in the output. All of them need the same remedy. */
 const maxNamed = 100;
 
-/** Finds users who cannot sign in, because an older user has their address in another spelling. */
+/** Finds users who cannot sign in because an older user has another spelling of the same address. */
 export async function diagnoseAddresses(db: Kysely<Tables>): Promise<Finding[]> {
   const rows = await db
     .selectFrom('users')

@@ -7,7 +7,7 @@ import { buildSecretBox } from '../../domain/secret-box.ts';
 import { secretPurpose } from '../../domain/webhooks/webhook-secret.ts';
 import { error, type Finding, ok, warning } from './finding.ts';
 
-/** Checks that APP_KEY decrypts the secrets in the database. With another key every delivery fails. */
+/** Checks that APP_KEY can decrypt the secrets in the database. With a wrong key every delivery fails. */
 export async function diagnoseAppKey(db: Kysely<Tables>, config: Config): Promise<Finding> {
   const secrets = await selectNewestSecrets(db);
   if (secrets.length === 0) return ok('No webhook or chat has a secret yet');
@@ -32,7 +32,10 @@ export async function diagnoseAppKey(db: Kysely<Tables>, config: Config): Promis
   return ok('APP_KEY decrypts the secrets of webhooks and chats');
 }
 
-/** Reads the newest secret of each kind. After a change of the key, older ones already cause failed deliveries. */
+/**
+ * Reads the newest webhook secret and the newest chat URL. Older ones may be encrypted with a former key, but their
+ * deliveries already fail.
+ */
 async function selectNewestSecrets(db: Kysely<Tables>) {
   const newest = await db
     .selectNoFrom([

@@ -76,7 +76,7 @@ async function diagnoseBoards(db: Kysely<Tables>): Promise<Finding[]> {
   );
 }
 
-/** A token is reported this long before it expires. */
+/** A token gets a warning this many days before it expires. */
 const expiryNoticeDays = 14;
 
 async function diagnoseTokens(db: Kysely<Tables>): Promise<Finding[]> {
@@ -119,7 +119,7 @@ async function diagnoseTokens(db: Kysely<Tables>): Promise<Finding[]> {
   return findings.length > 0 ? findings : [ok(`Every token has a board and none expires soon (${rows.length} in use)`)];
 }
 
-/** Enough to see a defect, and quick to count on every installation. */
+/** This many ideas are enough to detect a defect, and quick to count on every installation. */
 const tallySample = 20_000;
 const maxNamed = 10;
 
@@ -139,13 +139,16 @@ async function diagnoseTallies(db: Kysely<Tables>): Promise<Finding> {
   );
 }
 
-/** Compares the tallies of the newest ideas with their votes. Returns the ids of some of the wrong ones. */
+/**
+ * Compares the vote tallies of the newest ideas with the stored votes. Returns the ids of some ideas with a wrong
+ * tally.
+ */
 function countDriftedTallies(db: Kysely<Tables>) {
   const newest = db
     .selectFrom('ideas as i')
     .innerJoin('accounts as a', 'a.id', 'i.account_id')
     .select(['i.id', 'i.account_id', 'i.up_count', 'i.down_count'])
-    // An interrupted erasure leaves ideas without their votes.
+    // Skips accounts whose erasure was interrupted, because their ideas may have lost their votes.
     .where('a.erasure_began_at', 'is', null)
     .orderBy('i.id', 'desc')
     .limit(tallySample);

@@ -3,7 +3,7 @@ import { type Graces, listDue } from '../../domain/erasure/clean-up.ts';
 import { invocation } from '../command.ts';
 import { type Finding, ok, warning } from './finding.ts';
 
-/** The operator must schedule the clean-up. Without it the server deletes nothing. */
+/** Checks that the operator has scheduled the clean-up. Without a clean-up, accounts and users are never erased. */
 export async function diagnoseErasure(database: Queryable, graces: Graces): Promise<Finding> {
   const { accounts, users: dueUsers } = await listDue(database, graces, new Date());
   const users = dueUsers.filter(({ held_by }) => held_by.length === 0);

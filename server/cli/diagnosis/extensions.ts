@@ -7,11 +7,11 @@ import { error, type Finding, ok, warning } from './finding.ts';
 
 export interface KnownExtensions {
   findings: Finding[];
-  /** The extensions in EXTENSIONS. Empty if they cannot be loaded. */
+  /** The extensions that EXTENSIONS names. Empty if they cannot be loaded. */
   extensions: readonly Extension[];
 }
 
-/** Loads the extensions as a starting server does, without registering anything. */
+/** Loads the extensions like a starting server, but registers nothing. */
 export async function diagnoseExtensions(
   modules: readonly string[],
   environment: NodeJS.ProcessEnv,
@@ -32,7 +32,7 @@ export async function diagnoseExtensions(
   }
 }
 
-/** Finds extensions that subscribe to events but are not in EXTENSIONS. */
+/** Finds extensions that still subscribe to events but are missing from EXTENSIONS. */
 export async function diagnoseLeftExtensions(db: Kysely<Tables>, extensions: readonly Extension[]): Promise<Finding[]> {
   const names = extensions.map(({ name }) => name);
   const rows = await db

@@ -1,4 +1,4 @@
-/** The result of one check. A warning or an error has a remedy. */
+/** The result of one check. A warning or an error also has a remedy. */
 export interface Finding {
   level: 'ok' | 'warning' | 'error';
   what: string;
@@ -7,7 +7,7 @@ export interface Finding {
 
 export const ok = (what: string): Finding => ({ level: 'ok', what, remedy: null });
 
-/** A problem that will grow, or that may be intended. */
+/** A problem that will become worse, or that may be intended. */
 export const warning = (what: string, remedy: string): Finding => ({ level: 'warning', what, remedy });
 
 /** A problem that keeps the server from working correctly. */

@@ -20,8 +20,8 @@ import {
 const run = promisify(execFile);
 
 /**
- * Returns the password of the application role. It is stored outside the cluster, because every process of PostgreSQL's
- * user can read the cluster.
+ * Returns the password of the application's database role. It is stored outside the cluster, because every process of
+ * PostgreSQL's system user can read the cluster.
  */
 export async function loadPassword(dataDir: string, runAs?: UserIds): Promise<string> {
   const file = join(dataDir, 'postgres.password');
@@ -29,24 +29,24 @@ export async function loadPassword(dataDir: string, runAs?: UserIds): Promise<st
   const kept = await readKeptSecret(file, name);
   if (kept !== undefined) return kept.toString('base64');
   const secret = await makeKeptSecret(file, name);
-  // The owner of the cluster can start it later without root, and then needs the password.
+  // The system user that owns the cluster can start it later without root, and then needs the password.
   if (runAs !== undefined && runAs.uid !== unprivileged.uid) await chown(file, runAs.uid, runAs.gid);
   return secret.toString('base64');
 }
 
-/** Whether the cluster requires a password from every client, and the application role has this one. */
+/** Whether the cluster requires a password from every client, and this password is the application role's. */
 export async function isSecured(directory: string, password: string): Promise<boolean> {
   return (await readIfExists(join(directory, 'pg_hba.conf'))) === describeAccess(password);
 }
 
 export interface StoppedCluster {
   directory: string;
-  /** The user of PostgreSQL, if not the current one. */
+  /** The system user that runs PostgreSQL. Undefined if it is the current user. */
   runAs: UserIds | undefined;
 }
 
 /**
- * Sets the roles, the password and the access rules of a stopped cluster. It is safe to repeat after an interruption,
+ * Sets up the roles, the password and the access rules of a stopped cluster. An interrupted run can be repeated,
  * because pg_hba.conf is written last. Returns false if another process uses the cluster.
  */
 export async function secureCluster(
@@ -65,7 +65,10 @@ export async function secureCluster(
   return true;
 }
 
-/** After a copy of the cluster or a lost password, the fingerprint differs. Then the cluster is secured again. */
+/**
+ * Returns the text of pg_hba.conf, which contains a fingerprint of the password. If the cluster was copied or the
+ * password was lost, the fingerprint differs. The cluster is then secured again.
+ */
 function describeAccess(password: string): string {
   const fingerprint = createHash('sha256').update(password).digest('hex').slice(0, 16);
   return `# Written by Idea-Board, which restores it at each start. Password: ${fingerprint}
@@ -75,9 +78,9 @@ host all all all scram-sha-256
 }
 
 /**
- * Old versions trusted every client and used initdb's superuser as the application role. PostgreSQL cannot demote that
- * role, so it gets another name, and a new role gets the old name. The superuser has no password, so nobody can connect
- * as it.
+ * Old versions of Idea-Board trusted every client and used initdb's superuser as the application's role. PostgreSQL
+ * cannot demote that role, so it is renamed, and a new role gets its old name. The superuser has no password, so that
+ * nobody can connect with it.
  */
 function arrangeRoles(password: string): string {
   return `do $$
@@ -102,8 +105,8 @@ end $$;
 }
 
 /**
- * Transfers the database and its objects from the superuser to the application role. Extensions stay, because
- * PostgreSQL cannot change their owner. 16384 is the first id of objects that initdb did not create.
+ * Transfers the database and its objects from the superuser to the application's role. Extensions keep their owner,
+ * because PostgreSQL cannot change it. Objects with ids below 16384 come from initdb and also keep their owner.
  */
 const transferDatabase = `do $$
 declare
@@ -140,8 +143,8 @@ end $$;
 `;
 
 /**
- * Runs one statement as the superuser, in PostgreSQL's single-user mode. Nobody can connect meanwhile, and the lock on
- * the directory excludes servers.
+ * Runs one statement as the superuser, in PostgreSQL's single-user mode. Meanwhile nobody can connect, and the lock on
+ * the directory prevents a server from starting.
  */
 export async function runAlone(
   { directory, runAs }: StoppedCluster,
@@ -149,12 +152,13 @@ export async function runAlone(
   database: string,
   sql: string,
 ): Promise<'done' | 'in_use'> {
-  // Iterations slow down guessing, which 32 random bytes do not need. They would also slow down each connection.
+  // Hash iterations slow down the guessing of passwords. A password of 32 random bytes does not need them, and they
+  // would slow down each connection.
   const settings = ['exit_on_error=on', 'password_encryption=scram-sha-256', 'scram_iterations=1'];
-  // -j: an empty line ends a statement.
+  // With -j, an empty line ends a statement.
   const args = ['--single', '-j', '-D', directory, ...settings.flatMap(setting => ['-c', setting])];
   const running = run(postgres, [...args, database], { ...runAs, cwd: '/', env: postgresEnvironment });
-  running.child.stdin?.on('error', () => {}); // PostgreSQL exits before it reads if it cannot start.
+  running.child.stdin?.on('error', () => {}); // If PostgreSQL cannot start, it exits before it reads.
   running.child.stdin?.end(sql);
   try {
     await running;
@@ -162,9 +166,9 @@ export async function runAlone(
   } catch (error) {
     const { message, stderr = '' } = error as Error & { stderr?: string };
     if (isLockConflict(stderr)) return 'in_use';
-    // The first start creates the database later.
+    // A cluster without the application's database is fine, because the first start creates the database later.
     if (stderr.includes(`database "${applicationName}" does not exist`)) return 'done';
-    // The error's own message could contain the statement with the password.
+    // The error's own message must not be shown, because it could contain the statement with the password.
     const reason = pickReason(stderr) ?? message.split('\n')[0];
     throw new EmbeddedPostgresError(`PostgreSQL in ${directory} cannot be secured: ${reason}`);
   }

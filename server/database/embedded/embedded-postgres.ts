@@ -15,25 +15,32 @@ import {
 } from './postmaster.ts';
 
 export interface EmbeddedPostgresOptions {
-  /** The directory of the cluster `postgres` and the log `postgres.log`. Created if absent. */
+  /** The directory of the cluster `postgres` and the log `postgres.log`. It is created if it does not exist. */
   dataDir: string;
-  /** False is faster but may lose data at a power failure. For tests. Default true. */
+  /**
+   * Whether PostgreSQL waits for the disk. False is faster, for tests, but a power failure may lose data. Default:
+   * true.
+   */
   durable?: boolean;
-  /** PostgreSQL's settings by name. An adopted PostgreSQL keeps its settings. */
+  /** PostgreSQL's settings by name. If PostgreSQL is already running, it keeps its own settings. */
   settings?: Record<string, string>;
 }
 
 export interface EmbeddedPostgres {
-  /** The application's database, for `pg`. The host is the directory of a socket. */
+  /** The connection to the application's database, for `pg`. The host is the directory of a Unix socket. */
   connection: { host: string; port: number; user: string; password: string; database: string };
   /**
-   * `postgresql://idea_board:<password>@%2Ftmp%2F<directory>:5432/<database>?sslmode=disable`, for pg, psql and
-   * MikroORM. The host is the encoded directory, because `new URL` refuses an empty host with `?host=`.
+   * The URL of a database, for pg, psql and MikroORM:
+   * `postgresql://idea_board:<password>@%2Ftmp%2F<directory>:5432/<database>?sslmode=disable`. The host is the encoded
+   * directory of the socket, because `new URL` refuses an empty host with `?host=`.
    */
   url(database?: string): string;
-  /** Whether stop() also stops PostgreSQL. */
+  /** Whether this process owns PostgreSQL, so that stop() also stops PostgreSQL. */
   readonly isOwner: boolean;
-  /** Stops the PostgreSQL of an owner and waits for its end. Close the pools first, because it ends all sessions. */
+  /**
+   * Stops PostgreSQL if this process owns it, and waits for its exit. Close the pools first, because PostgreSQL ends
+   * all sessions.
+   */
   stop(): Promise<void>;
 }
 
@@ -77,7 +84,7 @@ export async function connectOrStart(options: EmbeddedPostgresOptions): Promise<
   try {
     return await startEmbeddedPostgres(options);
   } catch (error) {
-    // A server may have started in the meantime.
+    // A server may have started PostgreSQL in the meantime.
     const isInUse = error instanceof EmbeddedPostgresError && error.code === 'in_use';
     const started = isInUse ? await useRunning(dataDir) : undefined;
     if (started !== undefined) return started;
@@ -90,7 +97,7 @@ async function useRunning(dataDir: string): Promise<EmbeddedPostgres | undefined
     const cluster = await findCluster(dataDir);
     if (cluster === undefined) return undefined;
     const password = await loadPassword(dataDir, cluster.runAs);
-    // A server that has just started may not have created the database yet.
+    // A server that has just started PostgreSQL may not have created the database yet.
     const session = await openSession(cluster, password, createApplicationDatabase);
     if (session === undefined) return undefined;
     await session.client.end();
@@ -98,14 +105,14 @@ async function useRunning(dataDir: string): Promise<EmbeddedPostgres | undefined
   });
 }
 
-/** Finds or creates the cluster, and secures it if it accepts clients without a password. */
+/** Finds or creates the cluster. Secures it if it accepts clients without a password. */
 async function prepareCluster(dataDir: string, binaries: PostgresBinaries, isDurable: boolean) {
   const found = await findCluster(dataDir);
   if (found === undefined) await makeDirectory(dataDir);
   const password = await loadPassword(dataDir, found?.runAs);
   const cluster = found ?? (await createCluster(dataDir, binaries, { isDurable, password }));
   while (!(await isSecured(cluster.directory, password))) {
-    // A killed server may have left PostgreSQL running.
+    // A killed server may have left its PostgreSQL running.
     const running = await openSession(cluster, password, lockCluster);
     if (running !== undefined) await stopPostmaster((await requireOwnership(running, dataDir)).postmaster, cluster);
     await removeLeftovers(cluster);
@@ -126,13 +133,13 @@ interface Session<Outcome> {
   outcome: Outcome;
 }
 
-/** A ready PostgreSQL may refuse connections for this long, for example if all are taken. */
+/** The time that a ready PostgreSQL may still refuse connections, for example if all of them are taken. */
 const failureLimitMs = 3_000;
 
-/** PostgreSQL ends or refuses sessions because it stops. */
+/** PostgreSQL's error codes when it ends or refuses sessions during its shutdown. */
 const shutdownCodes = ['57P01', '57P03'];
 
-/** Connects and runs `begin` on the connection. Retries both if PostgreSQL is stopping. */
+/** Connects and runs `begin` on the connection. If PostgreSQL is stopping, it connects and runs `begin` again. */
 async function openSession<Outcome>(
   cluster: Cluster,
   password: string,
@@ -175,7 +182,7 @@ function createMaintenanceClient({ socketDir, port }: Postmaster, password: stri
     user: applicationName,
     password,
     database: 'postgres',
-    ssl: false, // PGSSLMODE is for another server
+    ssl: false, // PGSSLMODE concerns another PostgreSQL server.
     connectionTimeoutMillis: 5_000,
     application_name: 'idea-board maintenance',
   });
@@ -189,10 +196,13 @@ async function takeOwnership(client: Client): Promise<boolean> {
   return isOwner;
 }
 
-/** An arbitrary number. The database `postgres` has no other advisory locks. */
+/** The id of the advisory lock. It is arbitrary, because the database `postgres` has no other advisory locks. */
 const ownershipLock = 1;
 
-/** Waits a moment, until PostgreSQL notices that the former owner was killed. */
+/**
+ * Takes the ownership lock. Waits half a second, because PostgreSQL may not have noticed yet that the former owner was
+ * killed.
+ */
 async function lockCluster(client: Client): Promise<boolean> {
   await client.query(`set lock_timeout = '500ms'`);
   try {
@@ -207,8 +217,8 @@ async function lockCluster(client: Client): Promise<boolean> {
 const relockIntervalMs = 250;
 
 /**
- * Holds the lock as long as PostgreSQL runs. The lock ends with its session, and all sessions end if one backend
- * crashes. Then it takes the lock again.
+ * Holds the ownership lock while PostgreSQL runs. The lock ends with its session, and a crash of one PostgreSQL process
+ * ends all sessions. The function then takes the lock again.
  */
 function keepOwnership(first: Client, postmaster: Postmaster, password: string) {
   let isHeld = true;
@@ -228,7 +238,10 @@ function keepOwnership(first: Client, postmaster: Postmaster, password: string) 
   relockAtEnd(first);
   return {
     isHeld: () => isHeld,
-    /** PostgreSQL's shutdown ends the session. Before that, no other process can become the owner. */
+    /**
+     * Stops taking the lock again. The session and its lock end with PostgreSQL's shutdown, so no other process can
+     * become the owner before.
+     */
     release: () => {
       isReleased = true;
     },
@@ -239,7 +252,7 @@ async function createApplicationDatabase(client: Client) {
   const { rowCount } = await client.query('select from pg_database where datname = $1', [applicationName]);
   if (rowCount !== 0) return;
   await client.query(`create database ${applicationName}`).catch((error: DatabaseError) => {
-    // Another process was faster.
+    // Another process has created the database first.
     if (error.code !== '42P04' && error.code !== '23505') throw error;
   });
 }
@@ -249,7 +262,7 @@ function describeConnection({ socketDir, port }: Postmaster, password: string) {
     connection: { host: socketDir, port, user: applicationName, password, database: applicationName },
     url: (database: string = applicationName) => {
       const authority = `${applicationName}:${encodeURIComponent(password)}@${encodeURIComponent(socketDir)}:${port}`;
-      // A socket has no TLS. PGSSLMODE is for another server.
+      // A Unix socket has no TLS, and PGSSLMODE concerns another PostgreSQL server.
       return `postgresql://${authority}/${encodeURIComponent(database)}?sslmode=disable`;
     },
   };

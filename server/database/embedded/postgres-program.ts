@@ -3,26 +3,26 @@ export interface UserIds {
   gid: number;
 }
 
-/** The user `nobody`. initdb requires an existing user, and this one exists nearly everywhere. */
+/** The system user `nobody`. initdb requires an existing user, and this one exists nearly everywhere. */
 export const unprivileged: UserIds = { uid: 65534, gid: 65534 };
 
-/** The name of the application's role and its database. The role owns the database and is not a superuser. */
+/** The name of the application's database and of the role that owns it. The role is not a superuser. */
 export const applicationName = 'idea_board';
 
-/** The superuser that initdb creates. It has no password, so nobody can connect as it. */
+/** The name of the superuser that initdb creates. It has no password, so nobody can connect with it. */
 export const superuserName = 'idea_board_superuser';
 
-/** The environment of PostgreSQL's programs: English messages, UTC and no PG* variables. */
+/** The environment of PostgreSQL's programs: English messages, UTC, and no PG* variables. */
 export const postgresEnvironment = { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' };
 
-/** Returns the reason for a failure from PostgreSQL's output, without time and process id. */
+/** Returns the reason for a failure from PostgreSQL's output, without its time and process id. */
 export function pickReason(output: string): string | undefined {
   const lines = output.split('\n').filter(line => line.trim() !== '');
   const reason = lines.findLast(line => /\b(FATAL|PANIC|error):/.test(line)) ?? lines.at(-1);
   return reason?.replace(/^.*?\b(?=FATAL:|PANIC:|error:)/, '');
 }
 
-/** Whether PostgreSQL exited because another one uses the same directory. */
+/** Whether PostgreSQL exited because another PostgreSQL uses the same directory. */
 export function isLockConflict(output: string): boolean {
   return /lock file ".*" already exists/.test(output);
 }
@@ -30,7 +30,7 @@ export function isLockConflict(output: string): boolean {
 /** The embedded PostgreSQL is not available. The message is one line for the operator. */
 export class EmbeddedPostgresError extends Error {
   override readonly name = 'EmbeddedPostgresError';
-  /** Another live process owns the cluster. */
+  /** Is `in_use` if another live process owns the cluster. */
   readonly code: 'in_use' | undefined;
 
   constructor(message: string, { code, ...options }: ErrorOptions & { code?: 'in_use' } = {}) {

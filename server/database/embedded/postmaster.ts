@@ -11,40 +11,49 @@ import type { PostgresBinaries } from './postgres-binaries.ts';
 import { type Cluster, canEnter } from './postgres-cluster.ts';
 import { EmbeddedPostgresError, isLockConflict, pickReason, postgresEnvironment } from './postgres-program.ts';
 
-/** A running PostgreSQL, from its `postmaster.pid`. */
+/** A running PostgreSQL as its `postmaster.pid` describes it. */
 export interface Postmaster {
   pid: number;
   port: number;
   socketDir: string;
-  /** The last line, like for pg_ctl. Polling with connections would fill the log with refusals. */
+  /**
+   * The last line of `postmaster.pid`, which pg_ctl also reads. Repeated connection attempts would fill the log with
+   * refusals.
+   */
   status: 'starting' | 'ready' | 'stopping' | undefined;
-  /** The process, if it is a child of this one. */
+  /** The process, if this process started it. */
   child?: ChildProcess;
 }
 
 const pollIntervalMs = 20;
 
-/** Recovery after a crash replays up to a gigabyte of log (max_wal_size). A slow disk needs this time. */
+/**
+ * The maximum time for a start. After a crash, recovery replays up to a gigabyte of log (max_wal_size). A slow disk
+ * needs this time.
+ */
 const startLimitMs = 60_000;
 
 const fastShutdownLimitMs = 8_000;
 
-/** PostgreSQL kills its own children five seconds into an immediate shutdown. */
+/** The maximum time for an immediate shutdown. After five seconds PostgreSQL kills its own children. */
 const immediateShutdownLimitMs = 10_000;
 
-/** The log has only warnings and errors. One older file is kept. */
+/** The maximum size of the log, which has only warnings and errors. One older file is kept. */
 const logLimitBytes = 10_000_000;
 
 const socketDirPrefix = 'idea-board-';
 
-/** A socket's path has at most 103 bytes on macOS and 107 on Linux. */
+/**
+ * The maximum length of the socket's parent directory. The path of a socket has at most 103 bytes on macOS and 107 on
+ * Linux.
+ */
 const socketParentLimitBytes = 103 - '/idea-board-XXXXXX/.s.PGSQL.5432'.length;
 
-const port = 5432; // A constant, because every cluster has its own socket directory.
+const port = 5432; // Can be constant, because every cluster has its own socket directory.
 
 /**
- * Waits until the cluster's PostgreSQL accepts connections. If none runs, it calls `launch`, or returns undefined
- * without `launch`. If one is stopping, it first waits for its end.
+ * Waits until the cluster's PostgreSQL accepts connections. If none is running, calls `launch`. Without `launch`,
+ * returns undefined. If PostgreSQL is stopping, first waits for its exit.
  */
 export async function awaitPostmaster(
   cluster: Cluster,
@@ -61,7 +70,8 @@ export async function awaitPostmaster(
     }
     if (launched !== undefined && hasExited(launched.child)) {
       await removeSocketDir(launched.socketDir);
-      // After a lock conflict another process has launched PostgreSQL, or one in single-user mode has just ended.
+      // After a lock conflict, retries: another process has launched PostgreSQL, or PostgreSQL in single-user mode has
+      // just ended.
       const reason = postmaster === undefined ? await explainExit(cluster, launched) : undefined;
       if (reason !== undefined && !isLockConflict(reason.message)) throw reason;
       launched = undefined;
@@ -76,7 +86,7 @@ export async function awaitPostmaster(
   );
 }
 
-/** Finds the running PostgreSQL of a cluster, also if another process started it. */
+/** Finds the running PostgreSQL of a cluster, even if another process started it. */
 async function findPostmaster(cluster: Cluster): Promise<Postmaster | undefined> {
   const recorded = await readPostmasterFile(cluster);
   return recorded !== undefined && (await isPostmaster(recorded.pid, cluster)) ? recorded : undefined;
@@ -84,18 +94,21 @@ async function findPostmaster(cluster: Cluster): Promise<Postmaster | undefined>
 
 async function readPostmasterFile(cluster: Cluster): Promise<Postmaster | undefined> {
   const text = (await readIfExists(join(cluster.directory, 'postmaster.pid'))) ?? '';
-  // pid, data directory, start time, port, socket directory, listen address, shared memory, status
+  // The lines are: pid, data directory, start time, port, socket directory, listen address, shared memory, status.
   const lines = text.split('\n').map(line => line.trim());
-  // The pid is negative in single-user mode, which never becomes ready, so others wait for its end.
+  // The pid is negative in single-user mode. That mode never becomes ready, so callers wait until it ends.
   const pid = Math.abs(Number(lines[0]));
   if (!Number.isSafeInteger(pid) || pid <= 0) return undefined;
   return { pid, port: Number(lines[3]), socketDir: lines[4] ?? '', status: lines[7] as Postmaster['status'] };
 }
 
-/** After a crash another process may have the recorded id. PostgreSQL's working directory is its data directory. */
+/**
+ * Whether the process is the cluster's PostgreSQL. After a crash, another process may have the recorded id.
+ * PostgreSQL's working directory is its data directory.
+ */
 async function isPostmaster(pid: number, cluster: Cluster): Promise<boolean> {
   if (process.platform === 'linux') {
-    // A zombie has no working directory, so it counts as ended.
+    // A zombie process has no working directory, so it counts as ended.
     const cwd = await stat(`/proc/${pid}/cwd`).catch(() => undefined);
     return cwd !== undefined && cwd.ino === cluster.inode.ino && cwd.dev === cluster.inode.dev;
   }
@@ -106,11 +119,11 @@ async function isPostmaster(pid: number, cluster: Cluster): Promise<boolean> {
 export interface Launched {
   child: ChildProcess;
   socketDir: string;
-  /** The position in the log at this start. */
+  /** The size of the log before this start. */
   logOffset: number;
 }
 
-/** Spawns PostgreSQL in its own session. Otherwise Ctrl-C in a terminal would stop it before the server has drained. */
+/** Starts PostgreSQL in its own session. Otherwise Ctrl-C in a terminal would stop it before the server has drained. */
 export async function launchPostmaster(
   cluster: Cluster,
   binaries: PostgresBinaries,
@@ -134,7 +147,7 @@ export async function launchPostmaster(
     const args = Object.entries(allSettings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
     const child = spawn(binaries.postgres, ['-D', cluster.directory, ...args], {
       ...cluster.runAs,
-      cwd: '/', // PostgreSQL needs a directory that its user can enter
+      cwd: '/', // PostgreSQL needs a working directory that its system user can enter
       env: postgresEnvironment,
       stdio: ['ignore', log.handle.fd, log.handle.fd],
       detached: true,
@@ -158,34 +171,35 @@ async function openLog({ logFile, runAs }: Cluster) {
   if (size > logLimitBytes) await rename(logFile, `${logFile}.old`);
   const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW } = constants;
   const handle = await open(logFile, O_APPEND | O_CREAT | O_WRONLY | O_NOFOLLOW, 0o600);
-  // The owner of the cluster can start it later without root, and must be able to write the log.
+  // The system user that owns the cluster can start it later without root, and must be able to write the log.
   if (runAs !== undefined) await handle.chown(runAs.uid, runAs.gid);
   return { handle, offset: (await handle.stat()).size };
 }
 
-/** Only PostgreSQL's user can enter the directory. Clients also need a password. */
+/** Creates the socket's directory. Only PostgreSQL's system user can enter it, and clients also need a password. */
 async function makeSocketDir({ runAs }: Cluster) {
   const parent = tmpdir();
   const isUsable =
     Buffer.byteLength(parent) <= socketParentLimitBytes && (runAs === undefined || (await canEnter(runAs, parent)));
-  const socketDir = await mkdtemp(join(isUsable ? parent : '/tmp', socketDirPrefix)); // mode 0700
+  const socketDir = await mkdtemp(join(isUsable ? parent : '/tmp', socketDirPrefix)); // created with mode 0700
   if (runAs !== undefined) await chown(socketDir, runAs.uid, runAs.gid);
   return socketDir;
 }
 
 async function removeSocketDir(socketDir: string) {
-  // The path may come from a file that PostgreSQL's user can write, so only our own files are removed.
+  // The path may come from a file that PostgreSQL's system user can write. Therefore only our own directories are
+  // removed.
   if (!basename(socketDir).startsWith(socketDirPrefix)) return;
   for (const name of [`.s.PGSQL.${port}`, `.s.PGSQL.${port}.lock`]) await unlink(join(socketDir, name)).catch(() => {});
   await rmdir(socketDir).catch(() => {});
 }
 
-/** Removes the files of a PostgreSQL that was killed or lost its machine. */
+/** Removes the files that PostgreSQL left behind when it was killed or its machine failed. */
 export async function removeLeftovers(cluster: Cluster) {
   const recorded = await readPostmasterFile(cluster);
   if (recorded === undefined || (await isPostmaster(recorded.pid, cluster))) return;
   await removeSocketDir(recorded.socketDir);
-  // PostgreSQL handles the id of a dead process, but not one that another program now has.
+  // PostgreSQL itself handles a recorded id of a dead process, but not an id that another process now has.
   if (isAlive(recorded.pid)) await unlink(join(cluster.directory, 'postmaster.pid'));
 }
 
@@ -197,7 +211,7 @@ async function explainExit(cluster: Cluster, { child, logOffset }: Launched) {
   );
 }
 
-/** Stops PostgreSQL and waits for its end. It ends sessions and rolls back transactions. */
+/** Stops PostgreSQL and waits for its exit. PostgreSQL ends all sessions and rolls back their transactions. */
 export async function stopPostmaster(postmaster: Postmaster, cluster: Cluster) {
   const isGone = async () =>
     postmaster.child === undefined ? !(await isPostmaster(postmaster.pid, cluster)) : hasExited(postmaster.child);
