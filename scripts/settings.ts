@@ -10,8 +10,9 @@ const rows = Object.entries(settings.shape).map(([name, schema]) => {
 
 const text = `# Settings
 
-Every setting is an environment variable. An empty variable counts as unset. With an invalid value, the server does not
-start, and names the setting and the reason. \`npm run settings\` writes this page from \`server/config.ts\`.
+Every setting is an environment variable. An empty variable counts as unset. If a value is invalid, the server does
+not start, and the error message names the setting and the reason. \`npm run settings\` writes this page from
+\`server/config.ts\`.
 
 | variable | default | description |
 |---|---|---|

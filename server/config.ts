@@ -62,20 +62,31 @@ export const settings = z.object({
     .string()
     .optional()
     .describe(
-      'production: the server refuses to start if APP_KEY or DATABASE_URL is unset, or if the key or a password is weak.',
+      'If the value is production, the server does not start with an unset APP_KEY or DATABASE_URL, or with a weak key or password.',
     ),
-  HOST: z.string().default('127.0.0.1').describe('The address to listen on. 0.0.0.0 listens on every interface.'),
-  PORT: wholeNumber(0, 65_535).default(3000).describe('The port to listen on. 0 picks a free port.'),
+  HOST: z
+    .string()
+    .default('127.0.0.1')
+    .describe(
+      'The IP address that the server listens on. With 0.0.0.0, the server listens on every network interface.',
+    ),
+  PORT: wholeNumber(0, 65_535)
+    .default(3000)
+    .describe('The port that the server listens on. With 0, the server picks a free port.'),
   REQUEST_TIMEOUT_MS: wholeNumber(1, dayMs)
     .default(30_000)
-    .describe('The time limit for a request to arrive, including its body. A slower request gets 408.'),
+    .describe(
+      'The time in milliseconds within which a request must arrive completely. The server answers a slower request with 408.',
+    ),
   MAX_CONNECTIONS: wholeNumber(1, 1_000_000)
     .default(2000)
     .describe('The maximum number of open client connections. The server closes any further connection at once.'),
   DATABASE_URL: z
     .url({ protocol: /^postgres(ql)?$/ })
     .optional()
-    .describe('The URL of a PostgreSQL 14 or newer. Without it, the server starts its own in DATA_DIR.'),
+    .describe(
+      'The URL of a PostgreSQL 14 or newer. If the variable is unset, the server starts an embedded PostgreSQL.',
+    ),
   DATA_DIR: z.string().default('.data').describe('The data directory of the embedded PostgreSQL.'),
   APP_KEY: z
     .string()
@@ -83,40 +94,48 @@ export const settings = z.object({
     .refine(key => key.length === appKeyBytes, 'must be 32 bytes in base64')
     .optional()
     .describe(
-      'The key that encrypts secrets in the database: 32 random bytes in base64. Servers that share a database must share it. Without it, the server creates one in DATA_DIR (app.key).',
+      'The key that encrypts secrets in the database: 32 random bytes in base64. Servers with the same database need the same key. If the variable is unset, the server creates a key in the file app.key in DATA_DIR.',
     ),
   BASE_URL: publicOrigin
     .optional()
     .describe(
-      'The public origin of the server, without a path. The default is http://localhost and the port. OAuth clients can connect only at this origin. If it is set, the server refuses forms from other origins.',
+      'The public origin of the server, without a path. The default is http://localhost with the port of the server. OAuth clients can connect only to this origin. If BASE_URL is set, the server refuses forms from other origins.',
     ),
   IDEA_URL: z
     .string()
     .default('{base_url}/b/{board}/ideas/{id}')
     .refine(template => template.includes('{id}'), 'must contain {id}')
     .describe(
-      "The address of an idea's page, with {base_url}, {board} and {id}. The default is the page of a public board.",
+      "The URL of an idea's page, for links in mails and chat messages. The server replaces {base_url}, {board} and {id}. The default is the page of an idea on a public board.",
     ),
-  DEMO: flag.optional().describe('1: load demo data into an empty database. The default with the embedded PostgreSQL.'),
+  DEMO: flag
+    .optional()
+    .describe(
+      'With 1, the server loads demo data into an empty database. The default is 1 with the embedded PostgreSQL, and 0 with DATABASE_URL.',
+    ),
   DATABASE_POOL_SIZE: wholeNumber(2, 1000)
     .default(16)
-    .describe('The maximum number of connections to PostgreSQL in a process.'),
+    .describe('The maximum number of connections to PostgreSQL of one process.'),
   DATABASE_CONNECT_TIMEOUT_MS: wholeNumber(1, dayMs)
     .default(3000)
-    .describe('How long a request waits for a connection.'),
-  DATABASE_STATEMENT_TIMEOUT_MS: wholeNumber(1, dayMs).default(10_000).describe('The time limit for one statement.'),
+    .describe('How many milliseconds a request waits for a connection to PostgreSQL.'),
+  DATABASE_STATEMENT_TIMEOUT_MS: wholeNumber(1, dayMs)
+    .default(10_000)
+    .describe('The time limit for one SQL statement, in milliseconds.'),
   TRUST_PROXY: z
     .string()
     .default('')
     .transform(value => (value === '' ? false : value === 'true' ? true : value.split(',').map(part => part.trim())))
-    .describe('Proxies with a trusted X-Forwarded-For: addresses or CIDRs, separated by commas, or true for all.'),
+    .describe(
+      'The proxies whose X-Forwarded-For header the server trusts: IP addresses or CIDRs, separated by commas, or true for all.',
+    ),
   CORS_ORIGINS: origins.describe(
-    'Origins of web pages that can use the Agent API in a browser, such as https://app.example.com, separated by commas. * allows every origin. By default none is allowed. Every visitor of a page can read its token.',
+    'The origins of the web pages that can use the Agent API, such as https://app.example.com, separated by commas. With *, the server allows every origin. By default, the server allows none. Every visitor of such a page can read the token that the page uses.',
   ),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')
-    .describe('The lowest level of written log lines.'),
+    .describe('The lowest level of the lines that the server writes to the log.'),
   AUDIT_LOG: z
     .string()
     .default('stdout')
@@ -129,14 +148,18 @@ export const settings = z.object({
   RATE_LIMIT_WRITE: wholeNumber(0)
     .default(buckets['apitoken:write'].limit)
     .describe('Requests of one token in an hour, under the rate limit apitoken:write.'),
-  RATE_LIMIT_IP: wholeNumber(0).default(600).describe('Requests of one client address in a minute, without /health.'),
+  RATE_LIMIT_IP: wholeNumber(0)
+    .default(600)
+    .describe('Requests from one client address in a minute. Requests to /health do not count.'),
   RATE_LIMIT_SIGN_IN_IP: wholeNumber(0)
     .default(30)
-    .describe('Failed sign-ins of one client network in 15 minutes. Also its requests for password links.'),
+    .describe(
+      'Failed sign-ins from one client network in 15 minutes. Requests for password links have a separate limit of the same size.',
+    ),
   RATE_LIMIT_SIGN_IN_ACCOUNT: wholeNumber(0)
     .default(10)
     .describe(
-      'Failed sign-ins with one e-mail address in 15 minutes, from all networks. A browser with an earlier sign-in of this person has its own limit of the same size.',
+      'Failed sign-ins with one e-mail address in 15 minutes, from all networks. A browser with an earlier sign-in of the same person has a separate limit of the same size.',
     ),
   RATE_LIMIT_SIGN_IN_SUCCESS: wholeNumber(0)
     .default(60)
@@ -144,7 +167,7 @@ export const settings = z.object({
   RATE_LIMIT_PASSWORD_LINK: wholeNumber(0)
     .default(5)
     .describe(
-      'Password links for one e-mail address in an hour. Also links to confirm an address, by one person or to one address.',
+      'Password links for one e-mail address in an hour. Links to confirm a new e-mail address have limits of the same size, for each person and for each new address.',
     ),
   RATE_LIMIT_INVITATIONS: wholeNumber(0).default(20).describe('Invitations by one person in an hour.'),
   RATE_LIMIT_INVITATIONS_ACCOUNT: wholeNumber(0)
@@ -156,50 +179,59 @@ export const settings = z.object({
   RATE_LIMIT_OAUTH_CLIENT: wholeNumber(0)
     .default(60)
     .describe(
-      'OAuth clients that one network registers in an hour, including fetched client documents. Requests for consent have ten times this limit.',
+      'Registrations of OAuth clients from one client network in an hour, including fetched client documents. Authorization requests of OAuth clients have ten times this limit.',
     ),
   SESSION_IDLE_MINUTES: wholeNumber(2, 525_600)
     .default(720)
-    .describe('A session in the pages ends after this time without use.'),
+    .describe('A browser session ends after this number of minutes without use.'),
   SESSION_MAX_HOURS: wholeNumber(1, 8_760)
     .default(168)
-    .describe('A session in the pages ends after this time, even in use.'),
+    .describe('A browser session ends this number of hours after the sign-in, even in use.'),
   PLANS_WITHOUT_AGENT_API: list
     .refine(plans => !plans.includes('community'), 'must not name community, which always has the Agent API')
-    .describe('Plans without the Agent API, separated by commas.'),
+    .describe('The names of the plans without the Agent API, separated by commas.'),
   WEBHOOK_ALLOWED_CIDRS: cidrs.describe(
-    'Private networks that webhooks and chats may reach: CIDRs, separated by commas.',
+    'The private networks that webhooks and chat messages may reach: CIDRs, separated by commas.',
   ),
-  WORKER: flag.default(true).describe('0: this process runs no jobs. Run them with npm run worker.'),
+  WORKER: flag
+    .default(true)
+    .describe('With 0, the server process runs no jobs. Then run the jobs in a separate process with npm run worker.'),
   WORKER_CONCURRENCY: wholeNumber(1, 1000)
     .default(16)
     .describe(
-      'The number of webhooks of one account that a process sends in parallel. For all accounts together it is twice this number. Mail and other jobs have the same number of slots of their own.',
+      'How many webhook deliveries of one account a process sends in parallel. For all accounts together, a process sends twice as many. In addition, a process runs this number of other jobs, such as mails, in parallel.',
     ),
   SMTP_URL: z
     .url({ protocol: /^smtps?$/ })
     .optional()
     .describe(
-      'The mail server for notifications, notices, invitations and password links: smtp:// or smtps://. Without it, the server sends no mail.',
+      'The URL of the mail server, with smtp:// or smtps://. If the variable is unset, the server sends no mail.',
     ),
   MAIL_FROM: z
     .string()
     .regex(/^[^\r\n]*[^\s@<]@[^\s@]+$/, 'must be an address, or Name <address>')
     .optional()
-    .describe('The sender of mail: an address, or Name <address>. The default is no-reply at the host of BASE_URL.'),
+    .describe(
+      'The sender of mails: an e-mail address, or Name <address>. The default is the e-mail address no-reply at the host of BASE_URL.',
+    ),
   SENTRY_DSN: httpUrl
     .refine(url => new URL(url).username !== '', 'must be the DSN of a project, such as https://key@host/1')
     .optional()
-    .describe('Failures are also reported to this DSN, in the protocol of Sentry. By default they are only logged.'),
-  SENTRY_ENVIRONMENT: z.string().default('production').describe('The environment in these reports.'),
+    .describe(
+      'The server reports failures to this DSN, in the protocol of Sentry. By default, the server only logs failures.',
+    ),
+  SENTRY_ENVIRONMENT: z
+    .string()
+    .default('production')
+    .describe('The name of the environment in the reports to SENTRY_DSN.'),
   METRICS_PORT: wholeNumber(0, 65_535)
     .optional()
     .describe(
-      'The port of GET /metrics, in the text format of Prometheus, without authentication. By default, the port is closed.',
+      'The port for GET /metrics, in the text format of Prometheus, without authentication. By default, the server serves no metrics.',
     ),
-  METRICS_HOST: z.string().default('127.0.0.1').describe('The listen address of METRICS_PORT.'),
+  METRICS_HOST: z.string().default('127.0.0.1').describe('The IP address that the server listens on at METRICS_PORT.'),
   METRICS_ALLOWED_HOSTS: list.describe(
-    'Host names in requests to METRICS_PORT, such as the name of a service, separated by commas. localhost and addresses are always allowed. Other names are refused, because the name of a web page can lead to the port.',
+    'The host names that a request to METRICS_PORT may have in its Host header, separated by commas. localhost and IP addresses are always allowed. The server refuses other host names, to protect the metrics from web pages.',
   ),
   ACCOUNT_DELETION_GRACE_DAYS: wholeNumber(0, 36_500)
     .default(30)
@@ -211,19 +243,23 @@ export const settings = z.object({
     'The modules of extensions, separated by commas: file paths or packages. Set the same value for servers, workers and the command line.',
   ),
   TOLERATED_MIGRATIONS: list.describe(
-    'Migrations of a newer version that this version accepts at its start, separated by commas, such as core/0042_add_a_column.sql. See docs/upgrading.md.',
+    'Migrations of a newer version that do not prevent the start of this version, separated by commas, such as core/0042_add_a_column.sql. See docs/upgrading.md.',
   ),
   READINESS_CRON_MAX_AGE_MINUTES: wholeNumber(1)
     .default(120)
-    .describe("The maximum age of the cron's last heartbeat. If it is older, /ready answers 503."),
+    .describe(
+      'The maximum age in minutes of the last heartbeat of the scheduled jobs. If the heartbeat is older, /ready answers 503.',
+    ),
   SHUTDOWN_DELAY_MS: wholeNumber(0, 600_000)
     .default(5000)
     .describe(
-      'How long a server still serves after SIGTERM while /ready answers 503. Choose a longer time than the load balancer needs to notice. SIGINT does not wait.',
+      'How many milliseconds the server still accepts requests after SIGTERM, while /ready answers 503. Choose a longer time than the load balancer needs to notice the 503. After SIGINT, the server stops without this delay.',
     ),
   SHUTDOWN_TIMEOUT_MS: wholeNumber(1, 600_000)
     .default(20_000)
-    .describe('How long running requests and jobs may take after that. Then the process ends with status 1.'),
+    .describe(
+      'How many milliseconds running requests and jobs may take after SHUTDOWN_DELAY_MS. After this time, the process ends with status 1.',
+    ),
 });
 
 type Settings = z.output<typeof settings>;

@@ -39,7 +39,7 @@ export const requestEntries = {
     bucket: z
       .string()
       .describe(
-        'the rate limit. `apitoken:read` and `apitoken:write`: requests of a token. `ip`: requests of a client network. `sign-in:ip` and `sign-in:address`: sign-in attempts. `password-link:ip` and `password-link:address`: mailed links. `invitation:user`, `invitation:account` and `invitation:address`: invitations. `oauth-client:ip`: registrations of OAuth clients. `oauth-authorization:ip`: authorization requests of OAuth clients',
+        'the rate limit. `apitoken:read` and `apitoken:write`: requests of a token. `ip`: requests of a client network. `sign-in:ip`, `sign-in:address` and `sign-in:browser`: failed sign-ins. `sign-in:success`: successful sign-ins. `password-link:ip` and `password-link:address`: password links. `address-link:user` and `address-link:address`: links to confirm an e-mail address. `invitation:user`, `invitation:account` and `invitation:address`: invitations. `oauth-client:ip`: registrations of OAuth clients. `oauth-authorization:ip`: authorization requests of OAuth clients',
       ),
     limit: whole('the number of requests allowed in one window'),
     window_seconds: whole('the length of the window in seconds'),
